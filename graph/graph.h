@@ -1,0 +1,101 @@
+// A model as a graph of operations over rows: what models/ builds, passes rewrite, and the planner lowers.
+//
+// Every activation is a matrix [tokens, width]; the number of tokens is not part of the graph. Weights are [rows, width]
+// with width contiguous (GGUF ne = {width, rows}); vectors (norm gains, biases) have rows == 1.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "jit/dtype.h"
+#include "jit/kernel_spec.h"
+#include "jit/result.h"
+
+namespace riftjit::graph {
+
+using TensorId = uint32_t;
+inline constexpr TensorId kNoTensor = ~0u;
+
+enum class TensorKind : uint8_t {
+    token_ids,   // the input: one i32 per token
+    weight,      // constant, in file layout at `data`
+    activation,  // f32 rows, in the reference's eyes
+};
+
+struct Tensor {
+    std::string name;
+    TensorKind kind;
+    DType type;                       // weights: as in the file; activations: F32
+    uint32_t rows = 0;                // weights only
+    uint32_t width = 0;
+    const std::byte* data = nullptr;  // weights: row-major file layout, valid as long as the model's file
+};
+
+// Inputs and outputs are tensor ids; optional inputs are kNoTensor.
+struct EmbedOp { TensorId ids, table, out; float scale; };
+// head_dim 0: one norm over the whole row; else one per head_dim elements. out = norm(x [+ addend]); with addend, the
+// sum is a second output.
+struct RmsNormOp { TensorId x, addend, gain, out, sum; uint32_t head_dim; float epsilon; };
+struct MatmulOp { TensorId x, weight, bias, residual, out; };  // out = x W^T [+ bias] [+ residual]
+struct AddOp { TensorId left, right, out; };
+struct RopeOp {
+    TensorId x, factors, out;    // factors: optional weight [rotary_dims/2]; divides the frequencies
+    uint32_t head_dim, rotary_dims;
+    RopePairing pairing;
+    float base, scale;           // angle = position * scale * base^(-2i/rotary_dims) / factor
+};
+// Writes k and v at the batch's positions of layer's cache, then attends. heads = width(q) / head_dim.
+struct AttentionOp { TensorId q, k, v, out; uint32_t layer, heads, kv_heads, head_dim; float scale; };
+struct SwigluOp { TensorId gate, up, out; };
+struct SelectLastOp { TensorId x, out; };      // the batch's last row
+struct SoftcapOp { TensorId x, out; float cap; };
+struct ScaleOp { TensorId x, out; float factor; };
+
+using Op = std::variant<EmbedOp, RmsNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, SelectLastOp, SoftcapOp, ScaleOp>;
+
+struct Node {
+    std::string name;  // "blk.3.attn_norm"
+    Op op;
+};
+
+class Graph {
+public:
+    std::vector<Tensor> tensors;
+    std::vector<Node> nodes;   // in execution order
+    TensorId logits = kNoTensor;
+
+    // How many layers own a KV cache, and its geometry (equal in all layers).
+    uint32_t layers = 0, kv_heads = 0, head_dim = 0;
+
+    TensorId add_input(std::string name);
+    TensorId add_weight(std::string name, DType type, uint32_t rows, uint32_t width, const std::byte* data);
+
+    // Each appends a node and returns its output; shapes are inferred and checked ("attn_q: x has width 5, weight ...").
+    Result<TensorId> embed(std::string name, TensorId ids, TensorId table, float scale = 1.0f);
+    Result<TensorId> rms_norm(std::string name, TensorId x, TensorId gain, float epsilon, uint32_t head_dim = 0);
+    Result<TensorId> matmul(std::string name, TensorId x, TensorId weight, TensorId bias = kNoTensor);
+    Result<TensorId> add(std::string name, TensorId left, TensorId right);
+    Result<TensorId> rope(std::string name, TensorId x, TensorId factors, uint32_t head_dim, uint32_t rotary_dims,
+                          RopePairing pairing, float base, float scale);
+    Result<TensorId> attention(std::string name, TensorId q, TensorId k, TensorId v, uint32_t layer, uint32_t heads,
+                               uint32_t kv_heads, uint32_t head_dim, float scale);
+    Result<TensorId> swiglu(std::string name, TensorId gate, TensorId up);
+    Result<TensorId> select_last(std::string name, TensorId x);
+    Result<TensorId> softcap(std::string name, TensorId x, float cap);
+    Result<TensorId> scale(std::string name, TensorId x, float factor);
+
+    const Tensor& tensor(TensorId id) const { return tensors[id]; }
+
+private:
+    TensorId add_activation(std::string name, uint32_t width);
+};
+
+// Readers and writers of a node, for passes: inputs in order (without kNoTensor), then outputs.
+std::vector<TensorId> inputs(const Op& op);
+std::vector<TensorId> outputs(const Op& op);
+const char* op_name(const Op& op);
+std::string to_text(const Graph& graph);  // one line per node
+
+}  // namespace riftjit::graph

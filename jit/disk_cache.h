@@ -1,0 +1,47 @@
+// Code objects on disk: one checksummed file per entry, published by rename, trusted only when owned and private.
+// Rules and fault list: docs/ARCHITECTURE.md, "The cache".
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "jit/code_object.h"
+#include "jit/kernel_spec.h"
+
+namespace riftjit {
+
+enum class CacheMode : uint8_t { rw, ro, off, require };
+std::optional<CacheMode> cache_mode_from_name(std::string_view name);
+
+struct CacheKey { std::string hex; };  // XXH3-128 of spec, level, format version and the running image's build id
+CacheKey cache_key(const KernelSpec& spec, Isa isa);
+
+// Where entries live: `flag` (--cache-dir), RIFTJIT_CACHE_DIR, $XDG_CACHE_HOME/riftjit, $HOME/.cache/riftjit; then a
+// versioned sub-directory. nullopt: none of them is usable, and why is in `reason`.
+std::optional<std::filesystem::path> resolve_cache_directory(std::string_view flag, std::string& reason);
+
+class DiskCache {
+public:
+    using Warn = std::function<void(const std::string&)>;
+    // Never fails: what is wrong is said once through warn and the cache behaves as off. Only mode require fails,
+    // at the first lookup that is not answered, with ErrorKind::Cache (exit code 4) and missing|stale|corrupt|io.
+    static DiskCache open(std::string_view directory_flag, CacheMode mode, Warn warn);
+    static DiskCache disabled();
+
+    Result<std::optional<CodeObject>> load(const KernelSpec& spec, Isa isa);  // nullopt: miss
+    void store(const KernelSpec& spec, const CodeObject& object);             // best effort
+
+    CacheMode mode() const { return mode_; }
+    const std::filesystem::path& directory() const { return directory_; }
+
+private:
+    CacheMode mode_ = CacheMode::off;
+    std::filesystem::path directory_;
+    Warn warn_;
+    bool warned_ = false;
+};
+
+}  // namespace riftjit

@@ -1,0 +1,31 @@
+// Instruction-set levels that kernels are generated for. The level is chosen once, while planning.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace riftjit {
+
+// x86 levels, each including the ones before it except where noted:
+//   avx2         AVX2, FMA, F16C, BMI2
+//   avx_vnni     + AVX-VNNI (VEX encoded); not implied by the AVX-512 levels
+//   avx512       AVX-512 F, BW, DQ, VL (and avx2)
+//   avx512_vnni  + AVX512_VNNI
+//   avx512_bf16  + AVX512_BF16
+//   avx512_fp16  + AVX512_FP16
+enum class Isa : uint8_t { avx2, avx_vnni, avx512, avx512_vnni, avx512_bf16, avx512_fp16 };
+
+std::string_view name(Isa isa);
+std::optional<Isa> isa_from_name(std::string_view name);
+std::span<const Isa> all_isas();  // weakest first
+std::string isa_names();          // "avx2, avx_vnni, ...", for messages
+
+constexpr bool has_avx512(Isa isa) { return isa >= Isa::avx512; }
+// VPDPWSSD and VPDPBUSD, in VEX or EVEX form.
+constexpr bool has_vnni(Isa isa) { return isa == Isa::avx_vnni || isa >= Isa::avx512_vnni; }
+constexpr bool has_bf16(Isa isa) { return isa >= Isa::avx512_bf16; }
+
+}  // namespace riftjit

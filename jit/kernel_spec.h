@@ -1,0 +1,208 @@
+// What a kernel is asked to do (specs: the whole cache key together with the ISA) and what one launch passes (args).
+//
+// Conventions shared by every back end:
+// - A launch is `void kernel(const XArgs* args, uint32_t begin, uint32_t end)`: it does the work units [begin, end) of
+//   unit_count(spec, tokens). Units are independent; any split over threads gives the same bits.
+// - Activations are rows, one per token, in one of the RowFormats below. An f32 row of width w takes
+//   round_up(w, 16) floats; a kernel may write the padding and must not depend on it, unless stated.
+// - Floating-point reductions behave as if vectors had 16 lanes, at every ISA level, so that levels agree bit for bit
+//   (except VDPBF16PS, which rounds differently): lane i sums elements i, i+16, ...; then lanes are folded 8, 4, 2, 1.
+// - Everything that may change the code is in the spec and nothing else is: no pointer, token count or position.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "jit/dtype.h"
+#include "jit/isa.h"
+#include "jit/result.h"
+
+namespace riftjit {
+
+constexpr uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+
+// ---- activation rows ------------------------------------------------------------------------------------------------
+
+enum class RowFormat : uint8_t {
+    f32,   // float[round_up(width, 16)]
+    i16,   // quantised, see I16Row
+    bf16,  // uint16_t[round_up(width, 32)], round to nearest even, zero padded
+};
+
+// Quantised activation row. Per super-block of 256 elements (the last may be shorter, and is zero padded to 256):
+// scale = max|x| / kI16Max (f32; 0 for an all-zero block), code = rint(x * (kI16Max / max|x|)) in [-kI16Max, kI16Max].
+// 13 bits: 256 products with the largest 8-bit weight times a 6-bit block scale stay within int32, and the rounding
+// noise is about 24 times below that of 8-bit activations with one scale per 32.
+inline constexpr int kI16Max = 4095;
+inline constexpr uint32_t kI16Block = 256;
+struct I16Row {
+    uint32_t width;
+    constexpr uint32_t blocks() const { return (width + kI16Block - 1) / kI16Block; }
+    constexpr uint32_t codes_offset_bytes() const { return 0; }                                  // int16_t[blocks*256]
+    constexpr uint32_t scales_offset_bytes() const { return blocks() * kI16Block * 2; }          // float[round_up(blocks,16)]
+    constexpr uint32_t sums32_offset_bytes() const { return scales_offset_bytes() + uint32_t(round_up(blocks(), 16)) * 4; }  // int32_t[blocks*8]: sum of codes per 32
+    constexpr uint32_t sums16_offset_bytes() const { return sums32_offset_bytes() + blocks() * 8 * 4; }   // int32_t[blocks*16]: per 16
+    constexpr uint32_t bytes() const { return uint32_t(round_up(sums16_offset_bytes() + blocks() * 16 * 4, 64)); }
+};
+
+constexpr uint32_t activation_row_bytes(RowFormat format, uint32_t width) {
+    switch (format) {
+        case RowFormat::f32: return uint32_t(round_up(width, 16) * 4);
+        case RowFormat::bf16: return uint32_t(round_up(round_up(width, 32) * 2, 64));
+        case RowFormat::i16: return I16Row{width}.bytes();
+    }
+    return 0;
+}
+
+// The row format that a matmul with weights of this type reads at this level.
+RowFormat activation_format(DType weight, Isa isa);
+
+// Shared by all launches of one step; args point to it so that nothing is patched between tokens.
+struct BatchState {
+    uint32_t tokens;    // rows in this step, >= 1
+    uint32_t position;  // absolute position of the first row; the others follow
+};
+
+// ---- specs and args -------------------------------------------------------------------------------------------------
+
+enum class RowRange : uint8_t { all, last };          // last: only the batch's last row, written as row 0
+enum class Addend : uint8_t { none, residual };       // residual: x += addend first, and the sum is stored back to x
+enum class Presence : uint8_t { absent, present };
+
+// out[t] = table[ids[t]] * scale, table of `rows` x `width` in packed panels. Unit: token.
+struct EmbedSpec {
+    DType weight; uint32_t rows, width; float scale;
+    auto operator<=>(const EmbedSpec&) const = default;
+};
+struct EmbedArgs { const std::byte* table; const int32_t* ids; float* out; const BatchState* batch; };
+
+// s = x (+ addend); out = s * gain / sqrt(mean(s^2) + epsilon), in `output` format. Unit: token. The f32 row stride
+// of x, addend and out is round_up(width, 16). With Addend::residual x receives s.
+struct RmsNormSpec {
+    uint32_t width; float epsilon; Presence gain; Addend addend; RowFormat output; RowRange rows;
+    auto operator<=>(const RmsNormSpec&) const = default;
+};
+struct RmsNormArgs { float* x; const float* addend; const float* gain; std::byte* out; const BatchState* batch; };
+
+// Converts f32 rows to another row format. Unit: token.
+struct QuantizeSpec {
+    uint32_t width; RowFormat output;
+    auto operator<=>(const QuantizeSpec&) const = default;
+};
+struct QuantizeArgs { const float* x; std::byte* out; const BatchState* batch; };
+
+// out[t][r] (+)= sum_k weight[r][k] * x[t][k] (+ bias[r]). Weights are packed panels of 16 rows (jit/x86/packed.h).
+// x rows are in activation_format(weight, isa) with stride activation_row_bytes; out rows are f32 with stride
+// out_stride floats; a kernel writes round_up(rows, 16) floats per row. Unit: panel of 16 rows.
+enum class MatmulForm : uint8_t {
+    vector,  // few tokens: weights decoded in registers, bandwidth bound
+    tile,    // many tokens: a panel is decoded once to L1, then multiplied by tiles of tokens
+};
+enum class Epilogue : uint8_t { store, accumulate };  // accumulate: out += result
+struct MatmulSpec {
+    DType weight; uint32_t rows, width, out_stride; MatmulForm form; Epilogue epilogue; Presence bias;
+    auto operator<=>(const MatmulSpec&) const = default;
+};
+struct MatmulArgs { const std::byte* weights; const float* bias; const std::byte* x; float* out; const BatchState* batch; };
+
+// Per head: optional RMS norm over head_dim (with gain), then rotary embedding of the first rotary_dims elements.
+// cos/sin come from a table of f32 pairs {cos, sin}[tokens][rotary_dims/2] made by the runtime in double.
+// Output: rows (f32, in place of x) or the key cache (see below). Unit: token * heads + head.
+enum class RopePairing : uint8_t { adjacent, half };  // (2i, 2i+1) "NORM", or (i, i + rotary_dims/2) "NEOX"
+enum class RopeOutput : uint8_t { rows, key_cache };
+struct RopeSpec {
+    uint32_t heads, head_dim, rotary_dims, row_stride;  // row_stride: floats between tokens of x
+    RopePairing pairing; Presence norm; float epsilon; RopeOutput output; DType cache_type;
+    auto operator<=>(const RopeSpec&) const = default;
+};
+struct RopeArgs { float* x; const float* gain; const float* table; std::byte* cache; const BatchState* batch; };
+
+// KV cache of one layer. Types F16 (default), F32, Q8_0.
+//   keys    [position/16][kv_head][head_dim][16 positions]     panels: lanes are positions
+//   values  [position][kv_head][head_dim]
+// Q8_0 keys: int8 codes as above, then f16 scales [kv_head][head_dim/32][16] at the end of each panel of 16 positions;
+// Q8_0 values: per position int8 codes [kv_head][head_dim], then f16 scales [kv_head][head_dim/32].
+// The layouts do not depend on the capacity, so the context length is not part of any spec.
+uint64_t key_panel_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim);  // 16 positions
+uint64_t value_row_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim);  // 1 position
+
+// Stores f32 value rows in the value cache. Unit: token.
+struct ValueStoreSpec {
+    uint32_t kv_heads, head_dim, row_stride; DType cache_type;
+    auto operator<=>(const ValueStoreSpec&) const = default;
+};
+struct ValueStoreArgs { const float* v; std::byte* cache; const BatchState* batch; };
+
+// Causal attention with grouped queries, online softmax in f32 over position blocks anchored at absolute positions, so
+// that any split of a prompt into batches gives the same bits. out rows: f32 [heads*head_dim], stride out_stride.
+// Unit: kv_head + kv_heads * (tile of attention_tile_tokens(spec) tokens).
+struct AttentionSpec {
+    uint32_t heads, kv_heads, head_dim, q_stride, out_stride; DType key_type, value_type; float scale; MatmulForm form;
+    auto operator<=>(const AttentionSpec&) const = default;
+};
+struct AttentionArgs { const float* q; const std::byte* keys; const std::byte* values; float* out; const BatchState* batch; };
+uint32_t attention_tile_tokens(const AttentionSpec& spec);  // 1 for MatmulForm::vector
+
+// out = silu(gate) * up. gate and up rows have stride in_stride floats. Unit: token.
+struct SwigluSpec {
+    uint32_t width, in_stride; RowFormat output;
+    auto operator<=>(const SwigluSpec&) const = default;
+};
+struct SwigluArgs { const float* gate; const float* up; std::byte* out; const BatchState* batch; };
+
+// A chain of elementwise steps over f32 rows, compiled by asmjit. Registers: values[0..inputs) are the inputs; each
+// step appends one value; the last value is stored. Unit: token.
+enum class ElementwiseOp : uint8_t { add, multiply, scale, silu, gelu_tanh, tanh, softcap };
+struct ElementwiseStep {
+    ElementwiseOp op; uint8_t left, right; float constant;  // right unused by unary steps; constant by scale and softcap
+    auto operator<=>(const ElementwiseStep&) const = default;
+};
+struct ElementwiseInput {
+    uint32_t row_stride;  // floats between tokens; 0: one row for all (a bias)
+    auto operator<=>(const ElementwiseInput&) const = default;
+};
+struct ElementwiseSpec {
+    uint32_t width, out_stride; std::vector<ElementwiseInput> inputs; std::vector<ElementwiseStep> steps;
+    auto operator<=>(const ElementwiseSpec&) const = default;
+};
+inline constexpr size_t kMaxElementwiseInputs = 6;
+struct ElementwiseArgs { const float* inputs[kMaxElementwiseInputs]; float* out; const BatchState* batch; };
+
+// Reductions over one row of logits, for the sampler. Unit: the whole row (unit_count is 1).
+enum class ReduceKind : uint8_t {
+    argmax,         // index of the largest value, lowest index on ties; NaN never wins; count = NaNs seen
+    sum_exp,        // value = sum of exp((x - shift) * factor)
+    collect_above,  // indices of all x >= shift, ascending, to `indices` (capacity in count, found in count)
+};
+struct ReduceSpec {
+    ReduceKind kind; uint32_t width;
+    auto operator<=>(const ReduceSpec&) const = default;
+};
+struct ReduceArgs { const float* x; float shift, factor; float value; uint32_t index; uint32_t count; uint32_t* indices; };
+
+using KernelSpec = std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec,
+                                AttentionSpec, SwigluSpec, ElementwiseSpec, ReduceSpec>;
+
+using KernelFunction = void (*)(const void* args, uint32_t begin, uint32_t end);
+
+// "rj_matmul_vector_q4_k_n4096_k4096": the same in plan, profile, dump, cache and perf map. Unique per spec.
+std::string kernel_name(const KernelSpec& spec);
+// Human text for --print-plan and --dump-isa: "matmul q4_k 4096x4096, vector form".
+std::string describe(const KernelSpec& spec);
+// Unambiguous bytes for hashing: variant index, then every field in order, little-endian.
+std::vector<std::byte> serialize(const KernelSpec& spec);
+// Refuses shapes no back end generates: "rms_norm: width 0".
+Result<void> validate(const KernelSpec& spec);
+uint32_t unit_count(const KernelSpec& spec, uint32_t tokens);
+
+struct KernelCost {
+    uint64_t flops;         // floating or integer multiply and add operations, per token
+    uint64_t weight_bytes;  // bytes of weights read by one launch
+};
+KernelCost cost(const KernelSpec& spec);
+
+}  // namespace riftjit

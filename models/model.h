@@ -1,0 +1,43 @@
+// A model file understood: hyperparameters checked, and the graph that its architecture builds.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "models/gguf.h"
+
+namespace riftjit::models {
+
+struct Hyperparameters {
+    std::string architecture, name;
+    uint32_t context_length, width, layers, ffn_width, heads, kv_heads, head_dim, vocabulary, rotary_dims;
+    float norm_epsilon, rope_base, rope_scale;  // rope_scale = 1 / factor
+    RopePairing pairing;
+    bool tied_output;
+};
+
+enum class Logits : uint8_t { last, all };  // which rows of a batch get logits
+
+struct Model {
+    Gguf file;
+    Hyperparameters hyperparameters;
+    std::vector<std::string> ignored_tensors;
+    std::vector<std::string> warnings;  // each one line, for the caller to print
+
+    // Builds the graph; weights point into the file.
+    Result<graph::Graph> build(Logits logits) const;
+};
+
+Result<Model> load_model(const std::filesystem::path& path);
+
+// An architecture: reads its keys and builds its graph. One small file each in models/architectures/.
+struct Architecture {
+    std::string_view name;  // value of general.architecture
+    Result<Hyperparameters> (*read)(const Gguf&);
+    Result<graph::Graph> (*build)(const Model&, Logits);
+};
+std::span<const Architecture> architectures();
+
+}  // namespace riftjit::models
