@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "jit/result.h"
@@ -11,25 +10,31 @@ namespace riftjit::runtime {
 
 class ThreadPool {
 public:
-    explicit ThreadPool(uint32_t threads);  // the caller is thread 0
+    // The caller of run is thread 0, so threads - 1 are started. Fails when the system refuses one.
+    static Result<ThreadPool> create(uint32_t threads);
+    ThreadPool(ThreadPool&&) noexcept;
+    ThreadPool& operator=(ThreadPool&&) noexcept;
     ~ThreadPool();
 
     uint32_t size() const;
 
-    // Runs body(thread) on every thread, returns when all are done. body must not throw.
+    // Runs body(context, thread) on every thread, returns when all are done. body must not throw. One caller at a time.
     using Body = void (*)(void* context, uint32_t thread);
     void run(Body body, void* context);
 
-    // Inside run: waits until every thread arrived. Spins, then yields, so that a shared core does not collapse.
-    void barrier(uint32_t thread);
+    // Inside run: returns once every thread arrived. What any of them wrote before is visible to all.
+    void barrier();
 
 private:
     struct Impl;
     std::unique_ptr<Impl> impl_;
+    explicit ThreadPool(std::unique_ptr<Impl> impl);
 };
 
-// CPUs that this process may use, as physical cores (hwloc; cpusets and containers respected).
-uint32_t physical_cores();
-uint32_t usable_cpus();
+// The contiguous share of thread `thread` of `count` units: shares cover [0, count) in order and differ by at most one.
+struct Share { uint32_t begin, end; };
+constexpr Share share_of(uint32_t count, uint32_t thread, uint32_t threads) {
+    return {uint32_t(uint64_t(count) * thread / threads), uint32_t(uint64_t(count) * (thread + 1) / threads)};
+}
 
 }  // namespace riftjit::runtime
