@@ -45,6 +45,8 @@ struct RopeOp {
     uint32_t head_dim, rotary_dims;
     RopePairing pairing;
     float base, scale;           // angle = position * scale * base^(-2i/rotary_dims) / factor
+    TensorId gain = kNoTensor;   // fused form: each head is RMS-normed with this gain first
+    float epsilon = 0.0f;
 };
 // Writes k and v at the batch's positions of layer's cache, then attends. heads = width(q) / head_dim.
 struct AttentionOp { TensorId q, k, v, out; uint32_t layer, heads, kv_heads, head_dim; float scale; };
@@ -52,8 +54,11 @@ struct SwigluOp { TensorId gate, up, out; };
 struct SelectLastOp { TensorId x, out; };      // the batch's last row
 struct SoftcapOp { TensorId x, out; float cap; };
 struct ScaleOp { TensorId x, out; float factor; };
+// Fused form of Add, Scale and Softcap chains: see ElementwiseSpec.
+struct ElementwiseChainOp { std::vector<TensorId> inputs; std::vector<ElementwiseStep> steps; TensorId out; };
 
-using Op = std::variant<EmbedOp, RmsNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, SelectLastOp, SoftcapOp, ScaleOp>;
+using Op = std::variant<EmbedOp, RmsNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, SelectLastOp, SoftcapOp,
+                        ScaleOp, ElementwiseChainOp>;
 
 struct Node {
     std::string name;  // "blk.3.attn_norm"
@@ -95,6 +100,7 @@ private:
 // Readers and writers of a node, for passes: inputs in order (without kNoTensor), then outputs.
 std::vector<TensorId> inputs(const Op& op);
 std::vector<TensorId> outputs(const Op& op);
+void replace_input(Op& op, TensorId from, TensorId to);
 const char* op_name(const Op& op);
 std::string to_text(const Graph& graph);  // one line per node
 

@@ -13,14 +13,16 @@ namespace riftjit::graph {
 
 // ---- passes ---------------------------------------------------------------------------------------------------------
 
+using PassSet = std::set<std::string_view>;
+
 struct Pass {
     std::string_view name, what;
-    void (*run)(Graph&);
+    void (*run)(Graph&);  // rewrites the graph; null for the passes that make_plan applies while lowering
 };
 std::span<const Pass> passes();  // in order of application
 // "all", "none", "-name,..." (all but) or "name,name"; fails naming unknown passes and the known ones.
-Result<std::set<std::string_view>> parse_passes(std::string_view text);
-Graph apply_passes(Graph graph, const std::set<std::string_view>& enabled);
+Result<PassSet> parse_passes(std::string_view text);
+Graph apply_passes(Graph graph, const PassSet& enabled);
 
 // ---- plan -----------------------------------------------------------------------------------------------------------
 
@@ -57,6 +59,7 @@ struct PlanOptions {
     Isa isa;
     uint32_t max_tokens;           // rows per batch that the arena holds; 1 makes a decode plan
     DType key_type = DType::F16, value_type = DType::F16;
+    PassSet passes;                // those of passes() that lower differently
 };
 Result<Plan> make_plan(const Graph& graph, const PlanOptions& options);
 std::string to_text(const Plan& plan);

@@ -1,0 +1,430 @@
+// Lowers a graph to launches: picks kernels and row formats, places buffers in one arena, and finds needless barriers.
+
+#include "graph/plan.h"
+
+#include <algorithm>
+#include <array>
+
+namespace riftjit::graph {
+
+namespace {
+
+constexpr uint32_t kNoBuffer = ~0u;
+constexpr size_t kFormats = 3;  // RowFormat::f32, i16, bf16
+
+struct Buffer {
+    uint64_t bytes;
+    size_t first_step, last_step;
+    uint64_t offset = 0;
+};
+
+uint32_t f32_stride(uint32_t width) { return static_cast<uint32_t>(round_up(width, 16)); }
+
+class Lowering {
+public:
+    Lowering(const Graph& graph, const PlanOptions& options) : graph_(graph), options_(options) {
+        storage_.resize(graph.tensors.size());
+        for (auto& formats : storage_) formats.fill(kNoBuffer);
+        one_row_.resize(graph.tensors.size());
+        selected_.resize(graph.tensors.size(), kNoTensor);
+        key_stored_.resize(graph.tensors.size());
+        readers_.resize(graph.tensors.size());
+        for (size_t i = 0; i < graph.nodes.size(); ++i)
+            for (TensorId id : inputs(graph.nodes[i].op)) readers_[id].push_back(i);
+        plan_.max_tokens = options.max_tokens;
+        plan_.form = options.max_tokens > 1 ? MatmulForm::tile : MatmulForm::vector;
+    }
+
+    Result<Plan> run() {
+        for (node_ = 0; node_ < graph_.nodes.size(); ++node_)
+            RIFTJIT_TRY_VOID(std::visit([&](const auto& op) { return lower(op); }, graph_.nodes[node_].op));
+        if (graph_.logits == kNoTensor || storage_[graph_.logits][0] == kNoBuffer)
+            return fail(ErrorKind::Format, "graph: no node computes the logits");
+        Buffer& logits = buffers_[storage_[graph_.logits][0]];
+        logits.last_step = plan_.steps.size();
+        place_buffers();
+        resolve_places();
+        if (options_.passes.contains("elide-barriers")) elide_barriers();
+        plan_.logits_offset_bytes = logits.offset;
+        plan_.logits_rows = one_row_[graph_.logits] ? 1 : options_.max_tokens;
+        plan_.logits_stride = f32_stride(graph_.tensor(graph_.logits).width);
+        for (const Step& step : plan_.steps) RIFTJIT_TRY_VOID(validate(step.spec));
+        return std::move(plan_);
+    }
+
+private:
+    // ---- places and buffers ----
+
+    struct Access {
+        Place place;  // arena: index is the buffer
+        bool writes;
+    };
+
+    static Access read(Place place) { return {place, false}; }
+    static Access write(Place place) { return {place, true}; }
+    static Place buffer_place(uint32_t buffer) { return {Place::Kind::arena, 0, buffer}; }
+    static Place weight_place(TensorId id) { return id == kNoTensor ? Place{} : Place{Place::Kind::weight, 0, id}; }
+    static Place cache_place(Place::Kind kind, uint32_t layer) { return {kind, 0, layer}; }
+
+    uint32_t new_buffer(TensorId id, RowFormat format) {
+        const uint64_t rows = one_row_[id] ? 1 : options_.max_tokens;
+        const uint64_t bytes = round_up(rows * activation_row_bytes(format, graph_.tensor(id).width), 64);
+        buffers_.push_back({bytes, plan_.steps.size(), plan_.steps.size()});
+        const auto buffer = static_cast<uint32_t>(buffers_.size() - 1);
+        storage_[id][static_cast<size_t>(format)] = buffer;
+        return buffer;
+    }
+
+    Place output(TensorId id, RowFormat format = RowFormat::f32) { return buffer_place(new_buffer(id, format)); }
+
+    // The rows of `id` in `format`, converted first if only f32 exists.
+    Place input(TensorId id, RowFormat format = RowFormat::f32) {
+        uint32_t buffer = storage_[id][static_cast<size_t>(format)];
+        if (buffer == kNoBuffer) {
+            check(format != RowFormat::f32, "an f32 row is read that was only written quantised");
+            const Place rows = input(id);
+            const Place converted = output(id, format);
+            emit(QuantizeSpec{graph_.tensor(id).width, format}, {read(rows), write(converted)}, one_row_[id]);
+            buffer = converted.index;
+        }
+        return buffer_place(buffer);
+    }
+
+    bool dies_here(TensorId id) const { return id != graph_.logits && readers_[id].back() == node_; }
+
+    // Storage for `out` that already holds `id`: the same buffer when nobody reads id later, else a copy.
+    Place take_over(TensorId id, TensorId out) {
+        one_row_[out] = one_row_[id];
+        if (dies_here(id)) {
+            storage_[out][0] = storage_[id][0];
+            return buffer_place(storage_[out][0]);
+        }
+        const Place from = input(id), to = output(out);
+        const uint32_t width = graph_.tensor(id).width;
+        const ElementwiseSpec copy{
+            width, f32_stride(width), {{f32_stride(width)}}, {{ElementwiseOp::scale, 0, 0, 1.0f}}};
+        emit_elementwise(copy, {from}, to, one_row_[id]);
+        return to;
+    }
+
+    void emit(KernelSpec spec, std::vector<Access> accesses, bool one_row) {
+        Step step{graph_.nodes[node_].name, std::move(spec), {}, one_row, false};
+        for (const Access& access : accesses) {
+            step.places.push_back(access.place);
+            if (access.place.kind == Place::Kind::arena) buffers_[access.place.index].last_step = plan_.steps.size();
+        }
+        plan_.steps.push_back(std::move(step));
+        accesses_.push_back(std::move(accesses));
+    }
+
+    void emit_elementwise(ElementwiseSpec spec, const std::vector<Place>& places, Place out, bool one_row) {
+        std::vector<Access> accesses;
+        for (size_t i = 0; i < kMaxElementwiseInputs; ++i)
+            accesses.push_back(read(i < places.size() ? places[i] : Place{}));
+        accesses.push_back(write(out));
+        emit(std::move(spec), std::move(accesses), one_row);
+    }
+
+    // ---- row formats ----
+
+    RowFormat matmul_format(const MatmulOp& op) const {
+        return activation_format(graph_.tensor(op.weight).type, options_.isa);
+    }
+
+    // The one format that every reader of `id` wants, or f32 when they differ (others are converted on demand).
+    RowFormat output_format(TensorId id) const {
+        if (!options_.passes.contains("fuse-quantize") || id == graph_.logits || readers_[id].empty())
+            return RowFormat::f32;
+        std::optional<RowFormat> wanted;
+        for (size_t reader : readers_[id]) {
+            const auto* matmul = std::get_if<MatmulOp>(&graph_.nodes[reader].op);
+            const RowFormat format = matmul != nullptr && matmul->x == id ? matmul_format(*matmul) : RowFormat::f32;
+            if (wanted && *wanted != format) return RowFormat::f32;
+            wanted = format;
+        }
+        return *wanted;
+    }
+
+    // ---- one overload per op ----
+
+    Result<void> lower(const EmbedOp& op) {
+        const Tensor& table = graph_.tensor(op.table);
+        emit(EmbedSpec{table.type, table.rows, table.width, op.scale},
+             {read(weight_place(op.table)), read({Place::Kind::token_ids, 0, 0}), write(output(op.out))}, false);
+        return {};
+    }
+
+    Result<void> lower(const RmsNormOp& op) {
+        if (op.head_dim != 0) return lower_head_norm(op);
+        const bool selects = selected_[op.x] != kNoTensor && options_.max_tokens > 1;
+        const TensorId source = selected_[op.x] != kNoTensor ? selected_[op.x] : op.x;
+        one_row_[op.out] = one_row_[op.x];
+        RmsNormSpec spec{graph_.tensor(op.x).width,
+                         op.epsilon,
+                         op.gain == kNoTensor ? Presence::absent : Presence::present,
+                         op.addend == kNoTensor ? Addend::none : Addend::residual,
+                         output_format(op.out),
+                         selects ? RowRange::last : RowRange::all};
+        Place x, addend;
+        if (op.addend != kNoTensor) {
+            if (selects)
+                return fail(ErrorKind::Unsupported, "{}: a residual cannot be added after the last row was selected",
+                            node_name());
+            addend = input(op.addend);
+            x = take_over(source, op.sum);
+        } else {
+            x = input(source);
+        }
+        const Place out = output(op.out, spec.output);
+        emit(spec, {{x, op.addend != kNoTensor}, read(addend), read(weight_place(op.gain)), write(out)},
+             one_row_[op.x] && !selects);
+        return {};
+    }
+
+    Result<void> lower_head_norm(const RmsNormOp& op) {
+        if (op.gain == kNoTensor)
+            return fail(ErrorKind::Unsupported, "{}: a per-head norm without a gain has no kernel", node_name());
+        const Place rows = take_over(op.x, op.out);
+        emit(rope_spec(op.out, op.head_dim, 0, RopePairing::half, Presence::present, op.epsilon, RopeOutput::rows),
+             {write(rows), read(weight_place(op.gain)), read({}), read({})}, one_row_[op.x]);
+        return {};
+    }
+
+    Result<void> lower(const MatmulOp& op) {
+        const Tensor& weight = graph_.tensor(op.weight);
+        const bool one_row = one_row_[op.x];
+        const Place x = input(op.x, matmul_format(op));
+        one_row_[op.out] = one_row;
+        const bool accumulates = op.residual != kNoTensor;
+        if (accumulates && one_row_[op.residual] != one_row)
+            return fail(ErrorKind::Format, "{}: input and residual have different row counts", node_name());
+        const Place out = accumulates ? take_over(op.residual, op.out) : output(op.out);
+        emit(MatmulSpec{weight.type, weight.rows, weight.width, f32_stride(weight.rows),
+                        one_row ? MatmulForm::vector : plan_.form, accumulates ? Epilogue::accumulate : Epilogue::store,
+                        op.bias == kNoTensor ? Presence::absent : Presence::present},
+             {read(weight_place(op.weight)), read(weight_place(op.bias)), read(x), write(out)}, one_row);
+        return {};
+    }
+
+    RopeSpec rope_spec(TensorId x, uint32_t head_dim, uint32_t rotary_dims, RopePairing pairing, Presence norm,
+                       float epsilon, RopeOutput output) const {
+        const uint32_t width = graph_.tensor(x).width;
+        return {width / head_dim, head_dim, rotary_dims,      f32_stride(width), pairing, norm,
+                epsilon,          output,   options_.key_type};
+    }
+
+    // The attention that alone reads `id` as its keys: then the keys are stored by the kernel that makes them.
+    const AttentionOp* sole_key_reader(TensorId id) const {
+        if (readers_[id].size() != 1) return nullptr;
+        const auto* attention = std::get_if<AttentionOp>(&graph_.nodes[readers_[id].front()].op);
+        return attention != nullptr && attention->k == id && attention->q != id && attention->v != id ? attention
+                                                                                                      : nullptr;
+    }
+
+    Result<void> lower(const RopeOp& op) {
+        const Presence norm = op.gain == kNoTensor ? Presence::absent : Presence::present;
+        const AttentionOp* attention = sole_key_reader(op.out);
+        const auto kind = attention != nullptr ? RopeOutput::key_cache : RopeOutput::rows;
+        RIFTJIT_TRY(table, rope_table(op));
+        const bool one_row = one_row_[op.x];
+        const RopeSpec spec = rope_spec(op.x, op.head_dim, op.rotary_dims, op.pairing, norm, op.epsilon, kind);
+        if (attention != nullptr) {
+            key_stored_[op.out] = true;
+            emit(spec,
+                 {read(input(op.x)), read(weight_place(op.gain)), read(table),
+                  write(cache_place(Place::Kind::keys, attention->layer))},
+                 one_row);
+        } else {
+            const Place rows = take_over(op.x, op.out);
+            emit(spec, {write(rows), read(weight_place(op.gain)), read(table), read({})}, one_row);
+        }
+        return {};
+    }
+
+    Result<Place> rope_table(const RopeOp& op) {
+        for (size_t i = 0; i < plan_.rope_tables.size(); ++i) {
+            const RopeTable& table = plan_.rope_tables[i];
+            if (table.rotary_dims == op.rotary_dims && table.base == op.base && table.scale == op.scale &&
+                table.factors == op.factors)
+                return Place{Place::Kind::rope_table, 0, static_cast<uint32_t>(i)};
+        }
+        plan_.rope_tables.push_back({op.rotary_dims, op.base, op.scale, op.factors});
+        return Place{Place::Kind::rope_table, 0, static_cast<uint32_t>(plan_.rope_tables.size() - 1)};
+    }
+
+    Result<void> lower(const AttentionOp& op) {
+        const bool one_row = one_row_[op.q];
+        const Place keys = cache_place(Place::Kind::keys, op.layer),
+                    values = cache_place(Place::Kind::values, op.layer);
+        if (!key_stored_[op.k])
+            emit(rope_spec(op.k, op.head_dim, 0, RopePairing::half, Presence::absent, 0.0f, RopeOutput::key_cache),
+                 {read(input(op.k)), read({}), read({}), write(keys)}, one_row);
+        emit(ValueStoreSpec{op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.v).width), options_.value_type},
+             {read(input(op.v)), write(values)}, one_row);
+        one_row_[op.out] = one_row;
+        emit(AttentionSpec{op.heads, op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.q).width),
+                           f32_stride(graph_.tensor(op.out).width), options_.key_type, options_.value_type, op.scale,
+                           plan_.form},
+             {read(input(op.q)), read(keys), read(values), write(output(op.out))}, one_row);
+        return {};
+    }
+
+    Result<void> lower(const SwigluOp& op) {
+        const uint32_t width = graph_.tensor(op.gate).width;
+        one_row_[op.out] = one_row_[op.gate];
+        const Place gate = input(op.gate), up = input(op.up);
+        const RowFormat format = output_format(op.out);
+        emit(SwigluSpec{width, f32_stride(width), format}, {read(gate), read(up), write(output(op.out, format))},
+             one_row_[op.gate]);
+        return {};
+    }
+
+    Result<void> lower(const SelectLastOp& op) {
+        one_row_[op.out] = true;
+        selected_[op.out] = op.x;
+        for (size_t reader : readers_[op.out])
+            if (const auto* norm = std::get_if<RmsNormOp>(&graph_.nodes[reader].op);
+                norm == nullptr || norm->head_dim != 0)
+                return fail(ErrorKind::Unsupported, "{}: only a norm may read the selected row, not {}", node_name(),
+                            graph_.nodes[reader].name);
+        // The row is read from x's buffer when the norm runs: x must live until then.
+        for (size_t reader : readers_[op.out]) readers_[op.x].push_back(reader);
+        std::sort(readers_[op.x].begin(), readers_[op.x].end());
+        return {};
+    }
+
+    Result<void> lower(const AddOp& op) {
+        return lower(ElementwiseChainOp{{op.left, op.right}, {{ElementwiseOp::add, 0, 1, 0.0f}}, op.out});
+    }
+    Result<void> lower(const ScaleOp& op) {
+        return lower(ElementwiseChainOp{{op.x}, {{ElementwiseOp::scale, 0, 0, op.factor}}, op.out});
+    }
+    Result<void> lower(const SoftcapOp& op) {
+        return lower(ElementwiseChainOp{{op.x}, {{ElementwiseOp::softcap, 0, 0, op.cap}}, op.out});
+    }
+
+    Result<void> lower(const ElementwiseChainOp& op) {
+        ElementwiseSpec spec{graph_.tensor(op.out).width, f32_stride(graph_.tensor(op.out).width), {}, op.steps};
+        std::vector<Place> places;
+        for (TensorId id : op.inputs) {
+            const Tensor& tensor = graph_.tensor(id);
+            const bool is_weight = tensor.kind == TensorKind::weight;
+            spec.inputs.push_back({is_weight ? 0 : f32_stride(tensor.width)});
+            places.push_back(is_weight ? weight_place(id) : input(id));
+            if (!is_weight) one_row_[op.out] = one_row_[id];
+        }
+        emit_elementwise(std::move(spec), places, output(op.out), one_row_[op.out]);
+        return {};
+    }
+
+    // ---- memory ----
+
+    // First fit in order of first use, over the buffers alive at that step.
+    void place_buffers() {
+        const bool reuse = options_.passes.contains("reuse-memory");
+        std::vector<uint32_t> order(buffers_.size()), alive;
+        for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+        std::stable_sort(order.begin(), order.end(),
+                         [&](uint32_t a, uint32_t b) { return buffers_[a].first_step < buffers_[b].first_step; });
+        for (uint32_t current : order) {
+            Buffer& buffer = buffers_[current];
+            if (reuse)
+                std::erase_if(alive, [&](uint32_t other) { return buffers_[other].last_step < buffer.first_step; });
+            std::sort(alive.begin(), alive.end(),
+                      [&](uint32_t a, uint32_t b) { return buffers_[a].offset < buffers_[b].offset; });
+            uint64_t offset = 0;
+            for (uint32_t other : alive) {
+                if (offset + buffer.bytes <= buffers_[other].offset) break;
+                offset = std::max(offset, buffers_[other].offset + buffers_[other].bytes);
+            }
+            buffer.offset = offset;
+            plan_.arena_bytes = std::max(plan_.arena_bytes, offset + buffer.bytes);
+            alive.push_back(current);
+        }
+    }
+
+    void resolve_places() {
+        for (Step& step : plan_.steps)
+            for (Place& place : step.places)
+                if (place.kind == Place::Kind::arena) place = {Place::Kind::arena, buffers_[place.index].offset, 0};
+    }
+
+    bool conflict(const Access& a, const Access& b) const {
+        if (!a.writes && !b.writes) return false;
+        if (a.place.kind != b.place.kind || a.place.kind == Place::Kind::none) return false;
+        if (a.place.kind != Place::Kind::arena) return a.place.index == b.place.index;
+        const Buffer &x = buffers_[a.place.index], &y = buffers_[b.place.index];
+        return x.offset < y.offset + y.bytes && y.offset < x.offset + x.bytes;
+    }
+
+    // Threads run ahead of each other between barriers: a launch needs one before it when it touches what a launch
+    // since the last barrier wrote, or writes what one of them touched.
+    void elide_barriers() {
+        std::vector<Access> since_barrier;
+        for (size_t i = 0; i < plan_.steps.size(); ++i) {
+            const bool conflicts = std::any_of(accesses_[i].begin(), accesses_[i].end(), [&](const Access& mine) {
+                return std::any_of(since_barrier.begin(), since_barrier.end(),
+                                   [&](const Access& earlier) { return conflict(mine, earlier); });
+            });
+            if (conflicts) since_barrier.clear();
+            if (i != 0) plan_.steps[i - 1].parallel_with_next = !conflicts;
+            since_barrier.insert(since_barrier.end(), accesses_[i].begin(), accesses_[i].end());
+        }
+    }
+
+    const std::string& node_name() const { return graph_.nodes[node_].name; }
+
+    const Graph& graph_;
+    const PlanOptions& options_;
+    Plan plan_;
+    size_t node_ = 0;
+    std::vector<Buffer> buffers_;
+    std::vector<std::vector<Access>> accesses_;            // per step
+    std::vector<std::array<uint32_t, kFormats>> storage_;  // per tensor: its buffer in each format
+    std::vector<bool> one_row_;                            // per tensor: only the last row exists
+    std::vector<TensorId> selected_;                       // per tensor: what SelectLast took it from
+    std::vector<bool> key_stored_;                         // per tensor: already written to the key cache
+    std::vector<std::vector<size_t>> readers_;             // per tensor: node indices, ascending
+};
+
+std::string place_text(const Place& place) {
+    switch (place.kind) {
+        case Place::Kind::none:
+            return "-";
+        case Place::Kind::arena:
+            return fmt::format("@{}", place.offset_bytes);
+        case Place::Kind::weight:
+            return fmt::format("w{}", place.index);
+        case Place::Kind::keys:
+            return fmt::format("keys{}", place.index);
+        case Place::Kind::values:
+            return fmt::format("values{}", place.index);
+        case Place::Kind::token_ids:
+            return "ids";
+        case Place::Kind::rope_table:
+            return fmt::format("rope{}", place.index);
+    }
+    return "?";
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const Graph& graph, const PlanOptions& options) {
+    if (options.max_tokens == 0) return fail(ErrorKind::Usage, "plan: a batch must hold at least one token");
+    return Lowering(graph, options).run();
+}
+
+std::string to_text(const Plan& plan) {
+    std::string text = fmt::format(
+        "arena {} bytes for {} tokens, {} launches, {} barriers\n", plan.arena_bytes, plan.max_tokens,
+        plan.steps.size(),
+        std::count_if(plan.steps.begin(), plan.steps.end(), [](const Step& s) { return !s.parallel_with_next; }));
+    for (const Step& step : plan.steps) {
+        text += fmt::format("{:<22} {:<56}", step.name, describe(step.spec));
+        for (const Place& place : step.places) text += ' ' + place_text(place);
+        text += step.parallel_with_next ? "\n" : "  |\n";
+    }
+    return text;
+}
+
+}  // namespace riftjit::graph

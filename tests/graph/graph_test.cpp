@@ -1,0 +1,62 @@
+#include "graph/graph.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/graph/tiny_graph.h"
+
+namespace riftjit::graph {
+namespace {
+
+TEST(Graph, RefusesAnInputOfTheWrongWidthNamingBoth) {
+    Graph g;
+    const TensorId table = g.add_weight("token_embd", DType::F32, 8, 4, nullptr);
+    const TensorId x = g.embed("embed", g.add_input("ids"), table).value();
+    const auto product = g.matmul("q", x, g.add_weight("q.weight", DType::F32, 8, 5, nullptr));
+    ASSERT_FALSE(product);
+    EXPECT_EQ(product.error().message, "q: input 'embed' has width 4, expected 5");
+}
+
+TEST(Graph, RefusesABiasOfTheWrongLength) {
+    Graph g;
+    const TensorId x = g.embed("embed", g.add_input("ids"), g.add_weight("t", DType::F32, 8, 4, nullptr)).value();
+    const auto product = g.matmul("q", x, g.add_weight("q.weight", DType::F32, 8, 4, nullptr),
+                                  g.add_weight("q.bias", DType::F32, 1, 7, nullptr));
+    ASSERT_FALSE(product);
+    EXPECT_EQ(product.error().message, "q: bias 'q.bias' has shape [1, 7], expected [1, 8]");
+}
+
+TEST(Graph, RefusesHeadsThatDoNotShareKeysEvenly) {
+    Graph g;
+    const TensorId x = g.embed("embed", g.add_input("ids"), g.add_weight("t", DType::F32, 8, 12, nullptr)).value();
+    const auto attention = g.attention("attn", x, x, x, 0, 3, 2, 4, 1.0f);
+    ASSERT_FALSE(attention);
+    EXPECT_EQ(attention.error().message, "attn: 3 query heads are not a multiple of 2 key/value heads");
+}
+
+TEST(Graph, RefusesANormOfHeadsThatDoNotFillTheRow) {
+    Graph g;
+    const TensorId x = g.embed("embed", g.add_input("ids"), g.add_weight("t", DType::F32, 8, 12, nullptr)).value();
+    EXPECT_FALSE(g.rms_norm("norm", x, kNoTensor, 1e-6f, 5));
+    EXPECT_FALSE(g.rope("rope", x, kNoTensor, 4, 6, RopePairing::half, 1e4f, 1.0f));
+    EXPECT_FALSE(g.rope("rope", x, kNoTensor, 4, 3, RopePairing::half, 1e4f, 1.0f));
+    EXPECT_FALSE(g.add("add", x, g.matmul("m", x, g.add_weight("w", DType::F32, 3, 12, nullptr)).value()));
+    EXPECT_FALSE(g.embed("embed", x, x));
+}
+
+TEST(Graph, ListsTheTensorsOfEveryOp) {
+    const auto model = test::make_tiny({.softcap = true});
+    std::vector<bool> written(model.graph.tensors.size());
+    for (const Node& node : model.graph.nodes) {
+        for (TensorId id : inputs(node.op)) {
+            const bool is_activation = model.graph.tensor(id).kind == TensorKind::activation;
+            EXPECT_TRUE(!is_activation || written[id]) << node.name << " reads what no earlier node wrote";
+        }
+        ASSERT_EQ(outputs(node.op).size(), 1u) << node.name;
+        for (TensorId id : outputs(node.op)) written[id] = true;
+    }
+    EXPECT_TRUE(written[model.graph.logits]);
+    EXPECT_NE(to_text(model.graph).find("blk.1.ffn_down"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace riftjit::graph

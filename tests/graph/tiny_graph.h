@@ -1,0 +1,93 @@
+// A small decoder-only transformer with random f32 weights, for tests of passes, plans and the reference.
+#pragma once
+
+#include <memory>
+#include <random>
+
+#include "graph/graph.h"
+
+namespace riftjit::graph::test {
+
+struct TinyModel {
+    Graph graph;
+    std::vector<std::unique_ptr<std::vector<float>>> weights;
+};
+
+struct TinyShape {
+    uint32_t width = 64, layers = 2, heads = 4, kv_heads = 2, head_dim = 16, ffn = 96, vocabulary = 50;
+    bool head_norm = true, bias = true, select_last = true, softcap = false;
+};
+
+inline TinyModel make_tiny(const TinyShape& shape = {}, uint32_t seed = 1) {
+    TinyModel model;
+    Graph& g = model.graph;
+    std::mt19937 random(seed);
+    const auto weight = [&](std::string name, uint32_t rows, uint32_t width, float spread, float center = 0.0f) {
+        std::normal_distribution<float> values(center, spread);
+        auto data = std::make_unique<std::vector<float>>(size_t(rows) * width);
+        for (float& value : *data) value = values(random);
+        const auto* bytes = reinterpret_cast<const std::byte*>(data->data());
+        model.weights.push_back(std::move(data));
+        return g.add_weight(std::move(name), DType::F32, rows, width, bytes);
+    };
+    const auto name = [](uint32_t layer, const char* what) { return fmt::format("blk.{}.{}", layer, what); };
+    const float spread = 0.3f;
+    const uint32_t q_width = shape.heads * shape.head_dim, kv_width = shape.kv_heads * shape.head_dim;
+
+    const TensorId ids = g.add_input("ids"), table = weight("token_embd", shape.vocabulary, shape.width, 1.0f);
+    TensorId x = g.embed("embed", ids, table).value();
+    for (uint32_t l = 0; l < shape.layers; ++l) {
+        const TensorId n =
+            g.rms_norm(name(l, "attn_norm"), x, weight(name(l, "attn_norm.weight"), 1, shape.width, 0.1f, 1.0f), 1e-6f)
+                .value();
+        const auto project = [&](const char* what, uint32_t rows) {
+            const TensorId bias = shape.bias ? weight(name(l, what) + ".bias", 1, rows, 0.2f) : kNoTensor;
+            return g.matmul(name(l, what), n, weight(name(l, what) + ".weight", rows, shape.width, spread), bias)
+                .value();
+        };
+        TensorId q = project("attn_q", q_width), k = project("attn_k", kv_width);
+        const TensorId v = project("attn_v", kv_width);
+        if (shape.head_norm) {
+            q = g.rms_norm(name(l, "q_norm"), q, weight(name(l, "q_norm.weight"), 1, shape.head_dim, 0.1f, 1.0f), 1e-6f,
+                           shape.head_dim)
+                    .value();
+            k = g.rms_norm(name(l, "k_norm"), k, weight(name(l, "k_norm.weight"), 1, shape.head_dim, 0.1f, 1.0f), 1e-6f,
+                           shape.head_dim)
+                    .value();
+        }
+        q = g.rope(name(l, "q_rope"), q, kNoTensor, shape.head_dim, shape.head_dim, RopePairing::half, 10000.0f, 1.0f)
+                .value();
+        k = g.rope(name(l, "k_rope"), k, kNoTensor, shape.head_dim, shape.head_dim, RopePairing::half, 10000.0f, 1.0f)
+                .value();
+        const TensorId a =
+            g.attention(name(l, "attn"), q, k, v, l, shape.heads, shape.kv_heads, shape.head_dim, 0.25f).value();
+        const TensorId o =
+            g.matmul(name(l, "attn_output"), a, weight(name(l, "attn_output.weight"), shape.width, q_width, spread))
+                .value();
+        x = g.add(name(l, "attn_residual"), x, o).value();
+        const TensorId f =
+            g.rms_norm(name(l, "ffn_norm"), x, weight(name(l, "ffn_norm.weight"), 1, shape.width, 0.1f, 1.0f), 1e-6f)
+                .value();
+        const TensorId gate =
+            g.matmul(name(l, "ffn_gate"), f, weight(name(l, "ffn_gate.weight"), shape.ffn, shape.width, spread))
+                .value();
+        const TensorId up =
+            g.matmul(name(l, "ffn_up"), f, weight(name(l, "ffn_up.weight"), shape.ffn, shape.width, spread)).value();
+        const TensorId h = g.swiglu(name(l, "swiglu"), gate, up).value();
+        const TensorId d =
+            g.matmul(name(l, "ffn_down"), h, weight(name(l, "ffn_down.weight"), shape.width, shape.ffn, spread))
+                .value();
+        x = g.add(name(l, "ffn_residual"), x, d).value();
+    }
+    if (shape.select_last) x = g.select_last("last", x).value();
+    x = g.rms_norm("output_norm", x, weight("output_norm.weight", 1, shape.width, 0.1f, 1.0f), 1e-6f).value();
+    TensorId logits = g.matmul("output", x, table).value();
+    if (shape.softcap) logits = g.softcap("softcap", g.scale("logit_scale", logits, 0.5f).value(), 30.0f).value();
+    g.logits = logits;
+    g.layers = shape.layers;
+    g.kv_heads = shape.kv_heads;
+    g.head_dim = shape.head_dim;
+    return model;
+}
+
+}  // namespace riftjit::graph::test
