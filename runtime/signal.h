@@ -1,5 +1,5 @@
-// A counter that threads wait on: spins while that is cheap, then sleeps in the kernel, so that a core shared with other
-// work does not burn its time slice waiting for a thread that cannot run.
+// A counter that threads wait on: spins while that is cheap, then sleeps in the kernel, so that a core shared with
+// other work does not burn its time slice waiting for a thread that cannot run.
 #pragma once
 
 #include <atomic>

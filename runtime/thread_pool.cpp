@@ -38,7 +38,11 @@ struct ThreadPool::Impl {
     alignas(64) std::atomic<uint32_t> arrived = 0;
     alignas(64) Signal released;
 
-    struct Worker { Impl* pool; uint32_t thread; pthread_t handle; };
+    struct Worker {
+        Impl* pool;
+        uint32_t thread;
+        pthread_t handle;
+    };
     std::vector<Worker> workers;
 
     explicit Impl(uint32_t count) : threads(count) {

@@ -32,7 +32,9 @@ private:
 };
 
 // The contiguous share of thread `thread` of `count` units: shares cover [0, count) in order and differ by at most one.
-struct Share { uint32_t begin, end; };
+struct Share {
+    uint32_t begin, end;
+};
 constexpr Share share_of(uint32_t count, uint32_t thread, uint32_t threads) {
     return {uint32_t(uint64_t(count) * thread / threads), uint32_t(uint64_t(count) * (thread + 1) / threads)};
 }
