@@ -1,0 +1,29 @@
+# Shared by quickstart and run-tests: which Debian packages the build and the tests take, and how to build.
+
+BUILD_PACKAGES=(g++ cmake ninja-build pkgconf
+    libxbyak-dev libasmjit-dev libzydis-dev libspdlog-dev libcli11-dev nlohmann-json3-dev
+    libpcre2-dev libutf8proc-dev libxxhash-dev libhwloc-dev)
+# llvm-19 re-assembles listings; binutils and gdb read our objects; python3 and strace drive the program from outside.
+TEST_PACKAGES=(libgtest-dev llvm-19 binutils gdb strace python3 python3-venv python3-numpy xz-utils)
+
+install_missing() {
+    local missing=()
+    for package in "$@"; do
+        dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+    done
+    [ ${#missing[@]} = 0 ] && return
+    echo "Installing: ${missing[*]}" >&2
+    local sudo=()
+    if [ "$(id -u)" != 0 ]; then
+        command -v sudo >/dev/null || { echo "error: not root and no sudo; install: ${missing[*]}" >&2; exit 1; }
+        sudo=(sudo)
+    fi
+    "${sudo[@]}" apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
+
+# build PRESET TARGET
+build() {
+    cmake --preset "$1" -DRIFTJIT_BUILD_TESTS="$([ "$2" = all ] && echo ON || echo OFF)" >&2
+    cmake --build --preset "$1" --target "$2" >&2
+}

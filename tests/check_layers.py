@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Each folder includes only what stands below it (docs/ARCHITECTURE.md, "Who includes whom")."""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+ALLOWED = {
+    "jit": {"jit"},
+    "jit/x86": {"jit", "jit/x86"},
+    "graph": {"jit", "graph"},
+    "models": {"jit", "graph", "models"},
+    "runtime": {"jit", "jit/x86", "graph", "runtime"},
+    "tools": {"jit", "jit/x86", "graph", "models", "runtime", "tools"},
+}
+
+
+def folder_of(path: str) -> str:
+    parts = path.split("/")
+    return "jit/x86" if parts[:2] == ["jit", "x86"] else parts[0]
+
+
+checked = 0
+faults = []
+for folder in ["jit", "graph", "models", "runtime", "tools"]:
+    for source in sorted((root / folder).rglob("*")):
+        if source.suffix not in {".cpp", ".h"}:
+            continue
+        name = source.relative_to(root).as_posix()
+        for number, line in enumerate(source.read_text().splitlines(), 1):
+            included = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+            if not included:
+                continue
+            checked += 1
+            target = included.group(1)
+            if not (root / target).is_file():
+                faults.append(f'{name}:{number}: "{target}" is not a path from the root')
+            elif folder_of(target) not in ALLOWED[folder_of(name)]:
+                faults.append(f"{name}:{number}: {folder_of(name)}/ must not include {target}")
+if checked == 0:
+    faults.append("no include was found: wrong root?")
+print("\n".join(faults) or f"{checked} includes point downwards")
+sys.exit(bool(faults))
