@@ -170,6 +170,7 @@ struct ElementwiseSpec {
     auto operator<=>(const ElementwiseSpec&) const = default;
 };
 inline constexpr size_t kMaxElementwiseInputs = 6;
+inline constexpr size_t kMaxElementwiseSteps = 32;
 struct ElementwiseArgs { const float* inputs[kMaxElementwiseInputs]; float* out; const BatchState* batch; };
 
 // Reductions over one row of logits, for the sampler. Unit: the whole row (unit_count is 1).
@@ -200,8 +201,9 @@ Result<void> validate(const KernelSpec& spec);
 uint32_t unit_count(const KernelSpec& spec, uint32_t tokens);
 
 struct KernelCost {
-    uint64_t flops;         // floating or integer multiply and add operations, per token
-    uint64_t weight_bytes;  // bytes of weights read by one launch
+    uint64_t flops;         // floating or integer multiply and add operations, per token; attention: per token and
+                            // position that it sees
+    uint64_t weight_bytes;  // bytes of weights read by one launch, as in the file; embed: by one token
 };
 KernelCost cost(const KernelSpec& spec);
 

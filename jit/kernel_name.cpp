@@ -1,0 +1,172 @@
+// Kernel names: what distinguishes two specs, and no more, in [a-z0-9_] so that perf, gdb and shells take them as they
+// are. A float is its eight hexadecimal bits. A field is left out only at the value its absence stands for.
+#include <xxhash.h>
+
+#include <bit>
+
+#include "jit/kernel_spec.h"
+
+namespace riftjit {
+
+namespace {
+
+std::string_view text(RowFormat format) {
+    switch (format) {
+        case RowFormat::f32:
+            return "f32";
+        case RowFormat::i16:
+            return "i16";
+        case RowFormat::bf16:
+            return "bf16";
+    }
+    return "";
+}
+std::string_view text(MatmulForm form) { return form == MatmulForm::vector ? "vector" : "tile"; }
+std::string_view text(RopePairing pairing) { return pairing == RopePairing::adjacent ? "adjacent" : "half"; }
+std::string_view text(ReduceKind kind) {
+    switch (kind) {
+        case ReduceKind::argmax:
+            return "argmax";
+        case ReduceKind::sum_exp:
+            return "sum_exp";
+        case ReduceKind::collect_above:
+            return "collect_above";
+    }
+    return "";
+}
+std::string_view text(ElementwiseOp op) {
+    switch (op) {
+        case ElementwiseOp::add:
+            return "add";
+        case ElementwiseOp::multiply:
+            return "multiply";
+        case ElementwiseOp::scale:
+            return "scale";
+        case ElementwiseOp::silu:
+            return "silu";
+        case ElementwiseOp::gelu_tanh:
+            return "gelu_tanh";
+        case ElementwiseOp::tanh:
+            return "tanh";
+        case ElementwiseOp::softcap:
+            return "softcap";
+    }
+    return "";
+}
+
+std::string bits(float value) { return fmt::format("{:08x}", std::bit_cast<uint32_t>(value)); }
+std::string_view when(bool condition, std::string_view suffix) { return condition ? suffix : ""; }
+bool is_present(Presence presence) { return presence == Presence::present; }
+
+struct Name {
+    std::string operator()(const EmbedSpec& spec) const {
+        const bool is_scaled = std::bit_cast<uint32_t>(spec.scale) != std::bit_cast<uint32_t>(1.0f);
+        return fmt::format("rj_embed_{}_n{}_w{}{}", name(spec.weight), spec.rows, spec.width,
+                           is_scaled ? "_c" + bits(spec.scale) : "");
+    }
+    std::string operator()(const RmsNormSpec& spec) const {
+        return fmt::format("rj_rms_norm_w{}_e{}{}{}_{}{}", spec.width, bits(spec.epsilon),
+                           when(is_present(spec.gain), "_gain"), when(spec.addend == Addend::residual, "_residual"),
+                           text(spec.output), when(spec.rows == RowRange::last, "_last"));
+    }
+    std::string operator()(const QuantizeSpec& spec) const {
+        return fmt::format("rj_quantize_w{}_{}", spec.width, text(spec.output));
+    }
+    std::string operator()(const MatmulSpec& spec) const {
+        const bool has_own_stride = spec.out_stride != round_up(spec.rows, 16);
+        return fmt::format("rj_matmul_{}_{}_n{}_k{}{}{}{}", text(spec.form), name(spec.weight), spec.rows, spec.width,
+                           has_own_stride ? fmt::format("_s{}", spec.out_stride) : "",
+                           when(spec.epilogue == Epilogue::accumulate, "_accumulate"),
+                           when(is_present(spec.bias), "_bias"));
+    }
+    std::string operator()(const RopeSpec& spec) const {
+        return fmt::format("rj_rope_{}_h{}_d{}_r{}_s{}{}_e{}_{}_{}", text(spec.pairing), spec.heads, spec.head_dim,
+                           spec.rotary_dims, spec.row_stride, when(is_present(spec.norm), "_norm"), bits(spec.epsilon),
+                           spec.output == RopeOutput::rows ? "rows" : "keys", name(spec.cache_type));
+    }
+    std::string operator()(const ValueStoreSpec& spec) const {
+        return fmt::format("rj_value_store_{}_g{}_d{}_s{}", name(spec.cache_type), spec.kv_heads, spec.head_dim,
+                           spec.row_stride);
+    }
+    std::string operator()(const AttentionSpec& spec) const {
+        return fmt::format("rj_attention_{}_{}_{}_h{}_g{}_d{}_q{}_o{}_c{}", text(spec.form), name(spec.key_type),
+                           name(spec.value_type), spec.heads, spec.kv_heads, spec.head_dim, spec.q_stride,
+                           spec.out_stride, bits(spec.scale));
+    }
+    std::string operator()(const SwigluSpec& spec) const {
+        return fmt::format("rj_swiglu_w{}_s{}_{}", spec.width, spec.in_stride, text(spec.output));
+    }
+    std::string operator()(const ElementwiseSpec& spec) const {  // a chain has no short text of its own
+        const std::vector<std::byte> bytes = serialize(spec);
+        return fmt::format("rj_elementwise_w{}_{:016x}", spec.width, XXH3_64bits(bytes.data(), bytes.size()));
+    }
+    std::string operator()(const ReduceSpec& spec) const {
+        return fmt::format("rj_reduce_{}_w{}", text(spec.kind), spec.width);
+    }
+};
+
+std::string step_text(const ElementwiseStep& step) {
+    switch (step.op) {
+        case ElementwiseOp::add:
+        case ElementwiseOp::multiply:
+            return fmt::format("{}(v{}, v{})", text(step.op), step.left, step.right);
+        case ElementwiseOp::scale:
+        case ElementwiseOp::softcap:
+            return fmt::format("{}(v{}, {})", text(step.op), step.left, step.constant);
+        default:
+            return fmt::format("{}(v{})", text(step.op), step.left);
+    }
+}
+
+struct Description {
+    std::string operator()(const EmbedSpec& spec) const {
+        return fmt::format("embed {} {}x{}{}", name(spec.weight), spec.rows, spec.width,
+                           spec.scale == 1.0f ? "" : fmt::format(", times {}", spec.scale));
+    }
+    std::string operator()(const RmsNormSpec& spec) const {
+        return fmt::format("rms_norm {}, epsilon {}{}{}, to {}{}", spec.width, spec.epsilon,
+                           when(is_present(spec.gain), ", gain"),
+                           when(spec.addend == Addend::residual, ", residual added"), text(spec.output),
+                           when(spec.rows == RowRange::last, ", last row only"));
+    }
+    std::string operator()(const QuantizeSpec& spec) const {
+        return fmt::format("quantize {} to {}", spec.width, text(spec.output));
+    }
+    std::string operator()(const MatmulSpec& spec) const {
+        return fmt::format("matmul {} {}x{}, {} form{}{}", name(spec.weight), spec.rows, spec.width, text(spec.form),
+                           when(spec.epilogue == Epilogue::accumulate, ", accumulating"),
+                           when(is_present(spec.bias), ", bias"));
+    }
+    std::string operator()(const RopeSpec& spec) const {
+        const std::string target =
+            spec.output == RopeOutput::rows ? "in place" : fmt::format("to the {} key cache", name(spec.cache_type));
+        return fmt::format("rope {} heads of {}, {} rotary dims in {} pairs{}, {}", spec.heads, spec.head_dim,
+                           spec.rotary_dims, text(spec.pairing), when(is_present(spec.norm), ", normed"), target);
+    }
+    std::string operator()(const ValueStoreSpec& spec) const {
+        return fmt::format("value_store {} heads of {} to the {} value cache", spec.kv_heads, spec.head_dim,
+                           name(spec.cache_type));
+    }
+    std::string operator()(const AttentionSpec& spec) const {
+        return fmt::format("attention {} heads on {} of {}, keys {}, values {}, {} form", spec.heads, spec.kv_heads,
+                           spec.head_dim, name(spec.key_type), name(spec.value_type), text(spec.form));
+    }
+    std::string operator()(const SwigluSpec& spec) const {
+        return fmt::format("swiglu {}, to {}", spec.width, text(spec.output));
+    }
+    std::string operator()(const ElementwiseSpec& spec) const {
+        std::string chain;
+        for (const ElementwiseStep& step : spec.steps) chain.append(chain.empty() ? "" : ", ").append(step_text(step));
+        return fmt::format("elementwise {}, {} inputs: {}", spec.width, spec.inputs.size(), chain);
+    }
+    std::string operator()(const ReduceSpec& spec) const {
+        return fmt::format("reduce {} over {}", text(spec.kind), spec.width);
+    }
+};
+
+}  // namespace
+
+std::string kernel_name(const KernelSpec& spec) { return std::visit(Name{}, spec); }
+std::string describe(const KernelSpec& spec) { return std::visit(Description{}, spec); }
+
+}  // namespace riftjit

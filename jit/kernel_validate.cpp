@@ -1,0 +1,187 @@
+// What no back end can generate, refused with the op, the field and the value.
+#include <cmath>
+
+#include "jit/kernel_spec.h"
+
+namespace riftjit {
+
+namespace {
+
+// A row of this many floats is 1 GiB: every offset within a row stays a positive 32-bit displacement.
+constexpr uint32_t kMaxRowElements = 1u << 28;
+// tokens * heads must stay a 32-bit unit index for batches of up to 65535 tokens.
+constexpr uint32_t kMaxHeads = 1u << 16;
+
+// Remembers the first refusal; later claims are not looked at, so each may rely on those before it.
+class Claims {
+public:
+    explicit Claims(std::string_view op) : op_(op) {}
+
+    Claims& positive(std::string_view field, uint32_t value, uint32_t limit = kMaxRowElements) {
+        if (is_fine() && value == 0) refuse("{} 0", field);
+        if (is_fine() && value > limit) refuse("{} {} is above {}", field, value, limit);
+        return *this;
+    }
+    Claims& at_least(std::string_view field, uint64_t value, std::string_view bound_text, uint64_t bound) {
+        if (is_fine() && value < bound) refuse("{} {} is below {}, which is {}", field, value, bound_text, bound);
+        if (is_fine() && value > kMaxRowElements) refuse("{} {} is above {}", field, value, kMaxRowElements);
+        return *this;
+    }
+    Claims& multiple(std::string_view field, uint32_t value, uint32_t factor, std::string_view reason) {
+        if (is_fine() && value % factor != 0) refuse("{} {} is not a multiple of {}, {}", field, value, factor, reason);
+        return *this;
+    }
+    Claims& finite(std::string_view field, float value) {
+        if (is_fine() && !std::isfinite(value)) refuse("{} is {}, not a finite number", field, value);
+        return *this;
+    }
+    Claims& epsilon(float value) {
+        finite("epsilon", value);
+        if (is_fine() && value < 0) refuse("epsilon {} is negative", value);
+        return *this;
+    }
+    Claims& weight(DType type, uint32_t width) {
+        if (is_fine() && !traits(type).is_weight) refuse("weight type {} has no kernels", name(type));
+        return multiple("width", width, traits(type).block_elements, fmt::format("the block of {}", name(type)));
+    }
+    Claims& cache_type(std::string_view field, DType type, uint32_t head_dim) {
+        const bool is_known = type == DType::F16 || type == DType::F32 || type == DType::Q8_0;
+        if (is_fine() && !is_known) refuse("{} {} is none of f16, f32, q8_0", field, name(type));
+        return multiple("head_dim", head_dim, traits(type).block_elements, fmt::format("the block of {}", name(type)));
+    }
+    Claims& head_dim(uint32_t value) {
+        return positive("head_dim", value).multiple("head_dim", value, 2, "a rotary pair");
+    }
+    Claims& heads(std::string_view field, uint32_t value, uint32_t head_dim) {
+        positive(field, value, kMaxHeads);
+        const uint64_t elements = uint64_t(value) * head_dim;
+        if (is_fine() && elements > kMaxRowElements)
+            refuse("{} {} times head_dim {} is above {}", field, value, head_dim, kMaxRowElements);
+        return *this;
+    }
+
+    bool is_fine() const { return result_.has_value(); }
+    template <class... Args>
+    void refuse(fmt::format_string<Args...> format, Args&&... args) {
+        result_ = fail(ErrorKind::Unsupported, "{}: {}", op_, fmt::format(format, std::forward<Args>(args)...));
+    }
+    Result<void> result() const { return result_; }
+
+private:
+    std::string_view op_;
+    Result<void> result_;
+};
+
+Result<void> validate_op(const EmbedSpec& spec) {
+    return Claims("embed")
+        .positive("rows", spec.rows, INT32_MAX)
+        .positive("width", spec.width)
+        .weight(spec.weight, spec.width)
+        .finite("scale", spec.scale)
+        .result();
+}
+
+Result<void> validate_op(const RmsNormSpec& spec) {
+    return Claims("rms_norm").positive("width", spec.width).epsilon(spec.epsilon).result();
+}
+
+Result<void> validate_op(const QuantizeSpec& spec) {
+    Claims claims("quantize");
+    claims.positive("width", spec.width);
+    if (claims.is_fine() && spec.output == RowFormat::f32) claims.refuse("output f32 is what the input already is");
+    return claims.result();
+}
+
+Result<void> validate_op(const MatmulSpec& spec) {
+    return Claims("matmul")
+        .positive("rows", spec.rows)
+        .positive("width", spec.width)
+        .weight(spec.weight, spec.width)
+        .at_least("out_stride", spec.out_stride, "rows rounded up to 16", round_up(spec.rows, 16))
+        .result();
+}
+
+Result<void> validate_op(const RopeSpec& spec) {
+    Claims claims("rope");
+    claims.head_dim(spec.head_dim)
+        .heads("heads", spec.heads, spec.head_dim)
+        .positive("rotary_dims", spec.rotary_dims)
+        .multiple("rotary_dims", spec.rotary_dims, 2, "a rotary pair")
+        .at_least("row_stride", spec.row_stride, "heads times head_dim", uint64_t(spec.heads) * spec.head_dim)
+        .epsilon(spec.epsilon);
+    if (claims.is_fine() && spec.rotary_dims > spec.head_dim)
+        claims.refuse("rotary_dims {} is above head_dim {}", spec.rotary_dims, spec.head_dim);
+    if (spec.output == RopeOutput::key_cache) claims.cache_type("cache_type", spec.cache_type, spec.head_dim);
+    return claims.result();
+}
+
+Result<void> validate_op(const ValueStoreSpec& spec) {
+    return Claims("value_store")
+        .head_dim(spec.head_dim)
+        .heads("kv_heads", spec.kv_heads, spec.head_dim)
+        .at_least("row_stride", spec.row_stride, "kv_heads times head_dim", uint64_t(spec.kv_heads) * spec.head_dim)
+        .cache_type("cache_type", spec.cache_type, spec.head_dim)
+        .result();
+}
+
+Result<void> validate_op(const AttentionSpec& spec) {
+    Claims claims("attention");
+    const uint64_t row = uint64_t(spec.heads) * spec.head_dim;
+    claims.head_dim(spec.head_dim)
+        .heads("heads", spec.heads, spec.head_dim)
+        .positive("kv_heads", spec.kv_heads, kMaxHeads);
+    if (claims.is_fine()) claims.multiple("heads", spec.heads, spec.kv_heads, "the number of kv_heads");
+    return claims.at_least("q_stride", spec.q_stride, "heads times head_dim", row)
+        .at_least("out_stride", spec.out_stride, "heads times head_dim rounded up to 16", round_up(row, 16))
+        .cache_type("key_type", spec.key_type, spec.head_dim)
+        .cache_type("value_type", spec.value_type, spec.head_dim)
+        .finite("scale", spec.scale)
+        .result();
+}
+
+Result<void> validate_op(const SwigluSpec& spec) {
+    return Claims("swiglu")
+        .positive("width", spec.width)
+        .at_least("in_stride", spec.in_stride, "width", spec.width)
+        .result();
+}
+
+bool is_binary(ElementwiseOp op) { return op == ElementwiseOp::add || op == ElementwiseOp::multiply; }
+
+void check_step(Claims& claims, const ElementwiseSpec& spec, size_t index) {
+    const ElementwiseStep& step = spec.steps[index];
+    const size_t values = spec.inputs.size() + index;
+    if (claims.is_fine() && step.left >= values)
+        claims.refuse("step {} reads value {} as left, of {} so far", index, step.left, values);
+    if (claims.is_fine() && is_binary(step.op) && step.right >= values)
+        claims.refuse("step {} reads value {} as right, of {} so far", index, step.right, values);
+    claims.finite(fmt::format("constant of step {}", index), step.constant);
+    if (claims.is_fine() && step.op == ElementwiseOp::softcap && step.constant <= 0)
+        claims.refuse("softcap constant {} of step {} is not positive", step.constant, index);
+}
+
+Result<void> validate_op(const ElementwiseSpec& spec) {
+    Claims claims("elementwise");
+    claims.positive("width", spec.width)
+        .at_least("out_stride", spec.out_stride, "width rounded up to 16", round_up(spec.width, 16));
+    const auto count = [&](std::string_view what, size_t value, size_t limit) {
+        if (claims.is_fine() && (value == 0 || value > limit)) claims.refuse("{} {}, not 1 to {}", value, what, limit);
+    };
+    count("inputs", spec.inputs.size(), kMaxElementwiseInputs);
+    count("steps", spec.steps.size(), kMaxElementwiseSteps);
+    for (size_t index = 0; claims.is_fine() && index < spec.inputs.size(); ++index)
+        if (const uint32_t stride = spec.inputs[index].row_stride; stride != 0)
+            claims.at_least(fmt::format("row_stride of input {}", index), stride, "width", spec.width);
+    for (size_t index = 0; claims.is_fine() && index < spec.steps.size(); ++index) check_step(claims, spec, index);
+    return claims.result();
+}
+
+Result<void> validate_op(const ReduceSpec& spec) { return Claims("reduce").positive("width", spec.width).result(); }
+
+}  // namespace
+
+Result<void> validate(const KernelSpec& spec) {
+    return std::visit([](const auto& op) { return validate_op(op); }, spec);
+}
+
+}  // namespace riftjit
