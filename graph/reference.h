@@ -10,26 +10,36 @@ namespace riftjit::graph {
 
 class Reference {
 public:
+    // The graph, and the file that its weights point into, must outlive this.
     explicit Reference(const Graph& graph);
     // Runs the tokens at the next positions (the cache grows) and returns logits [rows, vocabulary] in double.
     Result<std::vector<double>> run(std::span<const int32_t> ids);
     void reset();  // forgets the cache
 
 private:
+    friend class ReferenceRun;
+
+    std::span<const float> weight_row(TensorId id, uint32_t row);
+
     const Graph& graph_;
     std::vector<std::vector<double>> keys_, values_;  // per layer, [position][kv_heads*head_dim]
     uint32_t position_ = 0;
+    std::vector<std::vector<float>> weights_;         // per tensor, decoded when first used
 };
 
 // The ops themselves, on double rows, for kernel tests: each row is one token.
 namespace reference {
+// gain may be null.
 void rms_norm(const double* x, const double* gain, double epsilon, uint32_t width, double* out);
 void matmul_row(DType type, const std::byte* weight_row, const double* x, uint32_t width, double* out);
+// Rotates the first rotary_dims elements in place. factors (one per pair, may be null) divide the frequencies.
 void rope(double* head, uint32_t rotary_dims, RopePairing pairing, double base, double scale, const float* factors, uint32_t position);
 // q: one head; keys, values: [positions][stride], attends [0, positions).
 void attention_head(const double* q, const double* keys, const double* values, uint32_t positions, uint32_t stride,
                     uint32_t head_dim, double scale, double* out);
 double silu(double x);
+double gelu_tanh(double x);
+double softcap(double x, double cap);
 }  // namespace reference
 
 }  // namespace riftjit::graph
