@@ -32,7 +32,7 @@ void decode_f32(Bytes block, float* out) { *out = std::bit_cast<float>(u32(block
 void decode_f16(Bytes block, float* out) { *out = f16(block); }
 void decode_bf16(Bytes block, float* out) { *out = bfloat_to_float(u16(block)); }
 
-// ---- blocks of 32: byte j of qs holds element j in its low nibble and element j + 16 in its high one -----------------
+// ---- blocks of 32: byte j of qs holds element j in its low nibble and element j + 16 in its high one ----
 
 int nibble32(Bytes qs, int e) { return nibble(qs[e % 16], e >= 16); }
 int bit32(Bytes qh, int e) { return u32(qh) >> e & 1; }
@@ -84,7 +84,7 @@ float half_ue4m3(uint8_t x) {
     if (x == 0 || x == 0x7f) return 0;
     const int exponent = x >> 3 & 15, mantissa = x & 7;
     if (exponent == 0) return float(mantissa) * 0x1p-10f;
-    return std::bit_cast<float>(static_cast<uint32_t>(exponent + 127 - 7 - 1) << 23 | static_cast<uint32_t>(mantissa) << 20);
+    return std::bit_cast<float>(uint32_t(exponent + 127 - 7 - 1) << 23 | uint32_t(mantissa) << 20);
 }
 
 void decode_nvfp4(Bytes block, float* out) {
@@ -202,7 +202,7 @@ void decode_tq2_0(Bytes block, float* out) {
     for (int e = 0; e < 256; ++e) out[e] = float(crumb256(block, e) - 1) * d;
 }
 
-// ---- grids: 32 groups of eight elements; k = sub-block of 32, l = group within it ------------------------------------
+// ---- grids: 32 groups of eight elements; k = sub-block of 32, l = group within it ----
 
 // out[j] = scale * row[j], negated where bit j of signs is set.
 void store_signed(float scale, const int8_t* row, uint32_t signs, int count, float* out) {
@@ -293,40 +293,28 @@ void decode_iq1_m(Bytes block, float* out) {
     }
 }
 
-using DecodeBlock = void (*)(Bytes block, float* out);
+struct BlockDecoder {
+    DType type;
+    void (*decode)(Bytes block, float* out);
+};
 
-DecodeBlock block_decoder(DType type) {
-    switch (type) {
-        case DType::F32: return decode_f32;
-        case DType::F16: return decode_f16;
-        case DType::BF16: return decode_bf16;
-        case DType::Q4_0: return decode_q4_0;
-        case DType::Q4_1: return decode_q4_1;
-        case DType::Q5_0: return decode_q5_0;
-        case DType::Q5_1: return decode_q5_1;
-        case DType::Q8_0: return decode_q8_0;
-        case DType::Q2_K: return decode_q2_k;
-        case DType::Q3_K: return decode_q3_k;
-        case DType::Q4_K: return decode_q4_k;
-        case DType::Q5_K: return decode_q5_k;
-        case DType::Q6_K: return decode_q6_k;
-        case DType::IQ1_S: return decode_iq1_s;
-        case DType::IQ1_M: return decode_iq1_m;
-        case DType::IQ2_XXS: return decode_iq2_xxs;
-        case DType::IQ2_XS: return decode_iq2_xs;
-        case DType::IQ2_S: return decode_iq2_s;
-        case DType::IQ3_XXS: return decode_iq3_xxs;
-        case DType::IQ3_S: return decode_iq3_s;
-        case DType::IQ4_NL: return decode_iq4_nl;
-        case DType::IQ4_XS: return decode_iq4_xs;
-        case DType::TQ1_0: return decode_tq1_0;
-        case DType::TQ2_0: return decode_tq2_0;
-        case DType::MXFP4: return decode_mxfp4;
-        case DType::NVFP4: return decode_nvfp4;
-        case DType::Q1_0: return decode_q1_0;
-        case DType::Q2_0: return decode_q2_0;
-        default: check_failed("no decoder for a type that holds no weights", std::source_location::current());
-    }
+constexpr BlockDecoder kDecoders[] = {
+    {DType::F32, decode_f32},         {DType::F16, decode_f16},       {DType::BF16, decode_bf16},
+    {DType::Q4_0, decode_q4_0},       {DType::Q4_1, decode_q4_1},     {DType::Q5_0, decode_q5_0},
+    {DType::Q5_1, decode_q5_1},       {DType::Q8_0, decode_q8_0},     {DType::Q2_K, decode_q2_k},
+    {DType::Q3_K, decode_q3_k},       {DType::Q4_K, decode_q4_k},     {DType::Q5_K, decode_q5_k},
+    {DType::Q6_K, decode_q6_k},       {DType::IQ1_S, decode_iq1_s},   {DType::IQ1_M, decode_iq1_m},
+    {DType::IQ2_XXS, decode_iq2_xxs}, {DType::IQ2_XS, decode_iq2_xs}, {DType::IQ2_S, decode_iq2_s},
+    {DType::IQ3_XXS, decode_iq3_xxs}, {DType::IQ3_S, decode_iq3_s},   {DType::IQ4_NL, decode_iq4_nl},
+    {DType::IQ4_XS, decode_iq4_xs},   {DType::TQ1_0, decode_tq1_0},   {DType::TQ2_0, decode_tq2_0},
+    {DType::MXFP4, decode_mxfp4},     {DType::NVFP4, decode_nvfp4},   {DType::Q1_0, decode_q1_0},
+    {DType::Q2_0, decode_q2_0},
+};
+
+const BlockDecoder& block_decoder(DType type) {
+    for (const BlockDecoder& decoder : kDecoders)
+        if (decoder.type == type) return decoder;
+    check_failed("no decoder for a type that holds no weights", std::source_location::current());
 }
 
 }  // namespace
@@ -334,7 +322,7 @@ DecodeBlock block_decoder(DType type) {
 void dequantize_row(DType type, const std::byte* row, uint32_t width, float* out) {
     const DTypeTraits& shape = traits(type);
     check(width % shape.block_elements == 0, "a row is whole blocks");
-    const DecodeBlock decode = block_decoder(type);
+    const auto decode = block_decoder(type).decode;
     const auto* block = reinterpret_cast<Bytes>(row);
     for (uint32_t e = 0; e < width; e += shape.block_elements, block += shape.block_bytes) decode(block, out + e);
 }

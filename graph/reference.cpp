@@ -132,7 +132,8 @@ private:
         for (uint32_t token = 0; token < ids_.size(); ++token) {
             const int32_t id = ids_[token];
             if (id < 0 || static_cast<uint32_t>(id) >= vocabulary)
-                return fail(ErrorKind::Usage, "{}: token {} is not in the vocabulary of {}", node_->name, id, vocabulary);
+                return fail(ErrorKind::Usage, "{}: token {} is not in the vocabulary of {}", node_->name, id,
+                            vocabulary);
             const auto values = owner_.weight_row(op.table, static_cast<uint32_t>(id));
             std::transform(values.begin(), values.end(), row(op.out, token), [&](double v) { return v * op.scale; });
         }
@@ -247,21 +248,33 @@ private:
         return {};
     }
 
-    static std::vector<double> apply_step(const ElementwiseStep& step, const std::vector<std::vector<double>>& registers) {
+    static std::vector<double> apply_step(const ElementwiseStep& step,
+                                          const std::vector<std::vector<double>>& registers) {
         const auto &left = registers[step.left], &right = registers[step.right];
         std::vector<double> out(left.size());
-        for (size_t i = 0; i < out.size(); ++i) {
-            switch (step.op) {
-                case ElementwiseOp::add: out[i] = left[i] + right[i]; break;
-                case ElementwiseOp::multiply: out[i] = left[i] * right[i]; break;
-                case ElementwiseOp::scale: out[i] = left[i] * step.constant; break;
-                case ElementwiseOp::silu: out[i] = reference::silu(left[i]); break;
-                case ElementwiseOp::gelu_tanh: out[i] = reference::gelu_tanh(left[i]); break;
-                case ElementwiseOp::tanh: out[i] = std::tanh(left[i]); break;
-                case ElementwiseOp::softcap: out[i] = reference::softcap(left[i], step.constant); break;
-            }
-        }
+        std::transform(left.begin(), left.end(), right.begin(), out.begin(),
+                       [&](double a, double b) { return apply_step(step, a, b); });
         return out;
+    }
+
+    static double apply_step(const ElementwiseStep& step, double left, double right) {
+        switch (step.op) {
+            case ElementwiseOp::add:
+                return left + right;
+            case ElementwiseOp::multiply:
+                return left * right;
+            case ElementwiseOp::scale:
+                return left * step.constant;
+            case ElementwiseOp::silu:
+                return reference::silu(left);
+            case ElementwiseOp::gelu_tanh:
+                return reference::gelu_tanh(left);
+            case ElementwiseOp::tanh:
+                return std::tanh(left);
+            case ElementwiseOp::softcap:
+                return reference::softcap(left, step.constant);
+        }
+        check_failed("unknown elementwise step", std::source_location::current());
     }
 
     Reference& owner_;

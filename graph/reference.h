@@ -24,7 +24,7 @@ private:
     const Graph& graph_;
     std::vector<std::vector<double>> keys_, values_;  // per layer, [position][kv_heads*head_dim]
     uint32_t position_ = 0;
-    std::vector<std::vector<float>> weights_;         // per tensor, decoded when first used
+    std::vector<std::vector<float>> weights_;  // per tensor, decoded when first used
 };
 
 // The ops themselves, on double rows, for kernel tests: each row is one token.
@@ -33,7 +33,8 @@ namespace reference {
 void rms_norm(const double* x, const double* gain, double epsilon, uint32_t width, double* out);
 void matmul_row(DType type, const std::byte* weight_row, const double* x, uint32_t width, double* out);
 // Rotates the first rotary_dims elements in place. factors (one per pair, may be null) divide the frequencies.
-void rope(double* head, uint32_t rotary_dims, RopePairing pairing, double base, double scale, const float* factors, uint32_t position);
+void rope(double* head, uint32_t rotary_dims, RopePairing pairing, double base, double scale, const float* factors,
+          uint32_t position);
 // q: one head; keys, values: [positions][stride], attends [0, positions).
 void attention_head(const double* q, const double* keys, const double* values, uint32_t positions, uint32_t stride,
                     uint32_t head_dim, double scale, double* out);

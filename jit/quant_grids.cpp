@@ -15,7 +15,7 @@ constexpr int8_t kIq3SValues[] = {1, 3, 5, 7, 9, 11, 13, 15};
 constexpr int8_t kIq1Values[] = {-1, 0, 1};
 
 constexpr PackedGrid kGrids[] = {
-    {kIq2XxsRows, kIq2Values, 8, 2},    {kIq2XsRows, kIq2Values, 8, 2},  {kIq2SRows, kIq2Values, 8, 2},
+    {kIq2XxsRows, kIq2Values, 8, 2},    {kIq2XsRows, kIq2Values, 8, 2}, {kIq2SRows, kIq2Values, 8, 2},
     {kIq3XxsRows, kIq3XxsValues, 4, 3}, {kIq3SRows, kIq3SValues, 4, 3}, {kIq1SRows, kIq1Values, 8, 2},
 };
 
@@ -40,12 +40,18 @@ const PackedGrid& packed_grid(QuantGrid grid) { return kGrids[static_cast<size_t
 
 std::span<const int8_t> grid_bytes(QuantGrid grid) {
     switch (grid) {
-        case QuantGrid::iq2xxs: return expanded_once<QuantGrid::iq2xxs>();
-        case QuantGrid::iq2xs: return expanded_once<QuantGrid::iq2xs>();
-        case QuantGrid::iq2s: return expanded_once<QuantGrid::iq2s>();
-        case QuantGrid::iq3xxs: return expanded_once<QuantGrid::iq3xxs>();
-        case QuantGrid::iq3s: return expanded_once<QuantGrid::iq3s>();
-        case QuantGrid::iq1s: return expanded_once<QuantGrid::iq1s>();
+        case QuantGrid::iq2xxs:
+            return expanded_once<QuantGrid::iq2xxs>();
+        case QuantGrid::iq2xs:
+            return expanded_once<QuantGrid::iq2xs>();
+        case QuantGrid::iq2s:
+            return expanded_once<QuantGrid::iq2s>();
+        case QuantGrid::iq3xxs:
+            return expanded_once<QuantGrid::iq3xxs>();
+        case QuantGrid::iq3s:
+            return expanded_once<QuantGrid::iq3s>();
+        case QuantGrid::iq1s:
+            return expanded_once<QuantGrid::iq1s>();
     }
     return {};
 }

@@ -66,7 +66,8 @@ TEST(ReferenceRope, AngleIsPositionTimesScaleTimesPowerOfBaseOverFactor) {
     Row head = {1, 0, 1, 0};
     reference::rope(head.data(), 4, RopePairing::adjacent, 100.0, 0.5, factors, 7);
     const double first = 7 * 0.5, second = 7 * 0.5 / 10 / 4;
-    EXPECT_LT(largest_difference(head, {std::cos(first), std::sin(first), std::cos(second), std::sin(second)}), kRounding);
+    EXPECT_LT(largest_difference(head, {std::cos(first), std::sin(first), std::cos(second), std::sin(second)}),
+              kRounding);
 }
 
 TEST(ReferenceRope, ScoresDependOnTheDistanceOnly) {
@@ -156,16 +157,24 @@ TEST(Reference, ElementwiseChainsRunTheirStepsInOrder) {
     graph.logits = graph.scale("chain", x, 1.0f).value();
     using enum ElementwiseOp;
     graph.nodes.back().op = ElementwiseChainOp{{x, weight("bias", bias)},
-                                               {{multiply, 0, 1, 0}, {add, 2, 0, 0}, {scale, 3, 0, 0.5f}, {tanh, 0, 0, 0},
-                                                {silu, 0, 0, 0}, {gelu_tanh, 0, 0, 0}, {softcap, 0, 0, 2}, {add, 5, 6, 0},
-                                                {add, 9, 7, 0}, {add, 10, 8, 0}, {add, 11, 4, 0}},
+                                               {{multiply, 0, 1, 0},
+                                                {add, 2, 0, 0},
+                                                {scale, 3, 0, 0.5f},
+                                                {tanh, 0, 0, 0},
+                                                {silu, 0, 0, 0},
+                                                {gelu_tanh, 0, 0, 0},
+                                                {softcap, 0, 0, 2},
+                                                {add, 5, 6, 0},
+                                                {add, 9, 7, 0},
+                                                {add, 10, 8, 0},
+                                                {add, 11, 4, 0}},
                                                graph.logits};
     Reference reference(graph);
     const Row out = reference.run(std::vector<int32_t>{0, 0}).value();
     for (size_t i = 0; i < 8; ++i) {
         const double v = table[i % 4];
-        const double expected = (v * bias[i % 4] + v) * 0.5 + std::tanh(v) + reference::silu(v) + reference::gelu_tanh(v) +
-                                2 * std::tanh(v / 2);
+        const double expected = (v * bias[i % 4] + v) * 0.5 + std::tanh(v) + reference::silu(v) +
+                                reference::gelu_tanh(v) + 2 * std::tanh(v / 2);
         EXPECT_NEAR(out[i], expected, kRounding) << i;
     }
 }
@@ -182,8 +191,10 @@ TEST(Reference, ResetForgetsTheCache) {
 TEST(Reference, RefusesATokenOutsideTheVocabulary) {
     const auto model = test::make_tiny();
     Reference reference(model.graph);
-    EXPECT_EQ(reference.run(std::vector<int32_t>{50}).error().message, "embed: token 50 is not in the vocabulary of 50");
-    EXPECT_EQ(reference.run(std::vector<int32_t>{-1}).error().message, "embed: token -1 is not in the vocabulary of 50");
+    EXPECT_EQ(reference.run(std::vector<int32_t>{50}).error().message,
+              "embed: token 50 is not in the vocabulary of 50");
+    EXPECT_EQ(reference.run(std::vector<int32_t>{-1}).error().message,
+              "embed: token -1 is not in the vocabulary of 50");
     EXPECT_EQ(reference.run(std::vector<int32_t>{}).error().message, "reference: no tokens to run");
 }
 

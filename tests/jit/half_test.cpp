@@ -11,7 +11,8 @@ namespace {
 // By the definition of the format: (-1)^sign * (implicit.mantissa) * 2^(exponent - 15).
 float half_by_definition(uint32_t half) {
     const int exponent = half >> 10 & 31, mantissa = half & 1023;
-    const float magnitude = exponent == 0 ? std::ldexp(float(mantissa), -24) : std::ldexp(float(1024 + mantissa), exponent - 25);
+    const float magnitude =
+        exponent == 0 ? std::ldexp(float(mantissa), -24) : std::ldexp(float(1024 + mantissa), exponent - 25);
     return half & 0x8000 ? -magnitude : magnitude;
 }
 
