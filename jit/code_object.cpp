@@ -1,0 +1,259 @@
+#include "jit/code_object.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+namespace riftjit {
+
+namespace {
+
+// The file, from the start: ELF header, .strtab, .shstrtab, .comment, .symtab, .text, section headers. The names come
+// first so that a reader of the first kX86NameBytes has them (the gABI leaves the order of sections free).
+enum SectionIndex : uint16_t { kNull, kStrings, kSectionNames, kComment, kSymbols, kText, kStackNote, kSectionCount };
+
+constexpr std::array<std::string_view, kSectionCount> kNames = {"",        ".strtab", ".shstrtab",      ".comment",
+                                                                ".symtab", ".text",   ".note.GNU-stack"};
+constexpr std::string_view kCommentPrefix = "riftjit x86_64 ";
+constexpr std::string_view kConstantsSuffix = "_constants";
+constexpr size_t kTextAlignment = 64;
+constexpr size_t kMaxNameBytes = 255;
+constexpr size_t kSymbolCount = 3;      // null, constants (local, so first), the kernel (global)
+constexpr size_t kConstantsSymbol = 1;  // locals come before sh_info
+constexpr size_t kKernelSymbol = 2;
+
+std::string comment_text(Isa isa) { return std::string(kCommentPrefix).append(name(isa)); }
+
+// .strtab: "", the kernel's name, the name of its constants.
+std::string symbol_names(std::string_view kernel) {
+    std::string names(1, '\0');
+    names.append(kernel).push_back('\0');
+    names.append(kernel).append(kConstantsSuffix).push_back('\0');
+    return names;
+}
+
+std::string section_names() {
+    std::string names;
+    for (std::string_view name : kNames) names.append(name).push_back('\0');
+    return names;
+}
+
+std::array<Elf64_Sym, kSymbolCount> symbols(std::string_view kernel, const MachineCode& code) {
+    std::array<Elf64_Sym, kSymbolCount> table{};
+    table[kConstantsSymbol] = {.st_name = uint32_t(1 + kernel.size() + 1),
+                               .st_info = ELF64_ST_INFO(STB_LOCAL, STT_OBJECT),
+                               .st_other = STV_DEFAULT,
+                               .st_shndx = kText,
+                               .st_value = code.instruction_bytes,
+                               .st_size = code.bytes.size() - code.instruction_bytes};
+    table[kKernelSymbol] = {.st_name = 1,
+                            .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+                            .st_other = STV_DEFAULT,
+                            .st_shndx = kText,
+                            .st_value = 0,
+                            .st_size = code.instruction_bytes};
+    return table;
+}
+
+Elf64_Ehdr file_header(uint64_t section_headers_offset) {
+    Elf64_Ehdr header{};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_ident[EI_VERSION] = EV_CURRENT;
+    header.e_ident[EI_OSABI] = ELFOSABI_SYSV;
+    header.e_type = ET_REL;
+    header.e_machine = EM_X86_64;
+    header.e_version = EV_CURRENT;
+    header.e_shoff = section_headers_offset;
+    header.e_ehsize = sizeof(Elf64_Ehdr);
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    header.e_shnum = kSectionCount;
+    header.e_shstrndx = kSectionNames;
+    return header;
+}
+
+// Lays sections one after the other and remembers where.
+class ObjectWriter {
+public:
+    ObjectWriter() : bytes_(sizeof(Elf64_Ehdr)) {
+        size_t name_offset = 0;
+        for (size_t section = 0; section < kSectionCount; ++section) {
+            headers_[section].sh_name = uint32_t(name_offset);
+            name_offset += kNames[section].size() + 1;
+        }
+    }
+
+    void add(SectionIndex section, uint32_t type, uint64_t flags, uint64_t alignment, const void* data, size_t size) {
+        bytes_.resize(round_up_to(bytes_.size(), alignment));
+        Elf64_Shdr& header = headers_[section];
+        header.sh_type = type;
+        header.sh_flags = flags;
+        header.sh_addralign = alignment;
+        header.sh_offset = bytes_.size();
+        header.sh_size = size;
+        const auto* first = static_cast<const std::byte*>(data);
+        bytes_.insert(bytes_.end(), first, first + size);
+    }
+    Elf64_Shdr& header(SectionIndex section) { return headers_[section]; }
+
+    std::vector<std::byte> finish() {
+        bytes_.resize(round_up_to(bytes_.size(), alignof(Elf64_Shdr)));
+        const Elf64_Ehdr header = file_header(bytes_.size());
+        std::memcpy(bytes_.data(), &header, sizeof header);
+        const auto* first = reinterpret_cast<const std::byte*>(headers_.data());
+        bytes_.insert(bytes_.end(), first, first + sizeof headers_);
+        return std::move(bytes_);
+    }
+
+private:
+    static size_t round_up_to(size_t value, size_t alignment) {
+        return (value + alignment - 1) / alignment * alignment;
+    }
+
+    std::vector<std::byte> bytes_;
+    std::array<Elf64_Shdr, kSectionCount> headers_{};
+};
+
+// A view of an object that answers only within its bytes.
+class ObjectReader {
+public:
+    explicit ObjectReader(std::span<const std::byte> elf) : elf_(elf) {}
+
+    template <class T>
+    std::optional<T> at(uint64_t offset) const {
+        if (offset > elf_.size() || sizeof(T) > elf_.size() - offset) return std::nullopt;
+        T value;
+        std::memcpy(&value, elf_.data() + offset, sizeof value);
+        return value;
+    }
+    std::optional<std::span<const std::byte>> range(uint64_t offset, uint64_t size) const {
+        if (offset > elf_.size() || size > elf_.size() - offset) return std::nullopt;
+        return elf_.subspan(offset, size);
+    }
+    // The section's bytes, if its header is what we write for it.
+    Result<std::span<const std::byte>> section(SectionIndex index, uint32_t type) const {
+        const auto file = at<Elf64_Ehdr>(0);
+        const auto header = at<Elf64_Shdr>(file->e_shoff + index * sizeof(Elf64_Shdr));
+        if (!header) return fail(ErrorKind::Format, "code object: header of {} lies outside the file", kNames[index]);
+        if (header->sh_type != type)
+            return fail(ErrorKind::Format, "code object: {} has type {}, not {}", kNames[index], header->sh_type, type);
+        const auto bytes = range(header->sh_offset, header->sh_size);
+        if (!bytes) return fail(ErrorKind::Format, "code object: {} lies outside the file", kNames[index]);
+        return *bytes;
+    }
+
+private:
+    std::span<const std::byte> elf_;
+};
+
+Result<void> check_file_header(const ObjectReader& reader) {
+    const auto header = reader.at<Elf64_Ehdr>(0);
+    if (!header) return fail(ErrorKind::Format, "code object: shorter than an ELF header");
+    const Elf64_Ehdr expected = file_header(header->e_shoff);
+    if (std::memcmp(&*header, &expected, sizeof expected) != 0)
+        return fail(ErrorKind::Format, "code object: not an x86-64 ELF object of this program");
+    if (header->e_shoff > UINT64_MAX / 2)
+        return fail(ErrorKind::Format, "code object: section headers lie outside the file");
+    return {};
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// The kernel's name: the string at offset 1, given what follows the ELF header.
+Result<std::string> first_name(std::string_view strings) {
+    if (strings.empty() || strings[0] != '\0')
+        return fail(ErrorKind::Format, "code object: .strtab does not start with an empty name");
+    const size_t end = strings.find('\0', 1);
+    if (end == std::string_view::npos || end == 1 || end - 1 > kMaxNameBytes)
+        return fail(ErrorKind::Format, "code object: the kernel has no name of 1 to {} bytes", kMaxNameBytes);
+    return std::string(strings.substr(1, end - 1));
+}
+
+Result<Isa> isa_of_comment(std::string_view comment) {
+    for (Isa isa : all_isas())
+        if (comment == comment_text(isa) + '\0') return isa;
+    return fail(ErrorKind::Format, "code object: .comment names none of {}", isa_names());
+}
+
+// The symbols must be those we would write: then nothing in them is left to trust.
+Result<void> check_symbols(std::span<const std::byte> table, std::string_view kernel, const MachineCode& code) {
+    const auto expected = symbols(kernel, code);
+    if (table.size() != sizeof expected || std::memcmp(table.data(), expected.data(), sizeof expected) != 0)
+        return fail(ErrorKind::Format, "code object: the symbols do not describe {}", kernel);
+    return {};
+}
+
+}  // namespace
+
+CodeObject write_x86_object(std::string name, Isa isa, const MachineCode& code) {
+    check(!name.empty() && name.size() <= kMaxNameBytes, "a kernel's name has 1 to 255 bytes");
+    check(code.instruction_bytes > 0 && code.instruction_bytes <= code.bytes.size(),
+          "instructions lie within the code");
+    const std::string strings = symbol_names(name), sections = section_names(), comment = comment_text(isa) + '\0';
+    const auto symbol_table = symbols(name, code);
+
+    ObjectWriter writer;
+    writer.add(kStrings, SHT_STRTAB, 0, 1, strings.data(), strings.size());
+    writer.add(kSectionNames, SHT_STRTAB, 0, 1, sections.data(), sections.size());
+    writer.add(kComment, SHT_PROGBITS, SHF_MERGE | SHF_STRINGS, 1, comment.data(), comment.size());
+    writer.add(kSymbols, SHT_SYMTAB, 0, alignof(Elf64_Sym), symbol_table.data(), sizeof symbol_table);
+    writer.add(kText, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, kTextAlignment, code.bytes.data(), code.bytes.size());
+    writer.add(kStackNote, SHT_PROGBITS, 0, 1, nullptr, 0);  // its presence says: the stack is not executable
+    writer.header(kComment).sh_entsize = 1;
+    writer.header(kSymbols).sh_entsize = sizeof(Elf64_Sym);
+    writer.header(kSymbols).sh_link = kStrings;
+    writer.header(kSymbols).sh_info = kKernelSymbol;  // index of the first global symbol
+    std::vector<std::byte> elf = writer.finish();
+    return {std::move(name), isa, std::move(elf)};
+}
+
+Result<X86Object> read_x86_object(std::span<const std::byte> elf) {
+    const ObjectReader reader(elf);
+    RIFTJIT_TRY_VOID(check_file_header(reader));
+    RIFTJIT_TRY(strings, reader.section(kStrings, SHT_STRTAB));
+    RIFTJIT_TRY(comment, reader.section(kComment, SHT_PROGBITS));
+    RIFTJIT_TRY(symbol_table, reader.section(kSymbols, SHT_SYMTAB));
+    RIFTJIT_TRY(text, reader.section(kText, SHT_PROGBITS));
+    RIFTJIT_TRY(name, first_name(as_text(strings)));
+    RIFTJIT_TRY(isa, isa_of_comment(as_text(comment)));
+
+    if (symbol_table.size() != kSymbolCount * sizeof(Elf64_Sym))
+        return fail(ErrorKind::Format, "code object: {} bytes of symbols, not {}", symbol_table.size(),
+                    kSymbolCount * sizeof(Elf64_Sym));
+    const uint64_t instruction_bytes =
+        ObjectReader(symbol_table).at<Elf64_Sym>(kKernelSymbol * sizeof(Elf64_Sym))->st_size;
+    if (instruction_bytes == 0 || instruction_bytes > text.size())
+        return fail(ErrorKind::Format, "code object: {} of {} bytes are instructions", instruction_bytes, text.size());
+    X86Object object{name, isa, {{text.begin(), text.end()}, uint32_t(instruction_bytes)}};
+    RIFTJIT_TRY_VOID(check_symbols(symbol_table, object.name, object.code));
+    return object;
+}
+
+Result<MachineCode> read_x86_object(std::span<const std::byte> elf, std::string& name) {
+    RIFTJIT_TRY(object, read_x86_object(elf));
+    name = std::move(object.name);
+    return std::move(object.code);
+}
+
+Result<std::string> read_x86_object_name(std::span<const std::byte> elf_start) {
+    RIFTJIT_TRY_VOID(check_file_header(ObjectReader(elf_start)));
+    return first_name(as_text(elf_start.subspan(sizeof(Elf64_Ehdr))));
+}
+
+std::vector<std::byte> place_x86_object(std::span<const std::byte> elf, const std::byte* address) {
+    check(read_x86_object(elf).has_value(), "only our own objects are placed");
+    std::vector<std::byte> placed(elf.begin(), elf.end());
+    const uint64_t headers_offset = ObjectReader(elf).at<Elf64_Ehdr>(0)->e_shoff;
+    const auto value = reinterpret_cast<uint64_t>(address);
+    std::memcpy(placed.data() + headers_offset + kText * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr), &value,
+                sizeof value);
+    return placed;
+}
+
+}  // namespace riftjit
