@@ -1,0 +1,16 @@
+// llama.cpp's spelling of the command line, made digestible for CLI11: single-dash long names, underscores, and flags
+// that are known elsewhere but not here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "jit/result.h"
+
+namespace riftjit::tools {
+
+// Rewrites argv[1..]: "-ctk q8_0" to "--cache-type-k q8_0", "--top_k=5" to "--top-k=5". Fails on a flag that llama.cpp
+// has and riftjit does not (never accepted quietly), naming the replacement if there is one.
+Result<std::vector<std::string>> normalize_arguments(int argc, char** argv);
+
+}  // namespace riftjit::tools

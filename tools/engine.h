@@ -1,0 +1,54 @@
+// A model file opened for running: tokenizer, graph, kernels and session, from command-line options.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "jit/kernel_cache.h"
+#include "models/model.h"
+#include "models/tokenizer.h"
+#include "runtime/session.h"
+#include "tools/reporter.h"
+
+namespace riftjit::tools {
+
+struct EngineOptions {
+    std::filesystem::path model;           // empty: the model that ships with the project
+    std::optional<std::string> pre;        // --pre
+    std::optional<Isa> max_isa;
+    std::optional<uint32_t> threads;       // absent: physical cores
+    uint32_t context = 0;                  // 0: the model's
+    uint32_t batch = 512;
+    DType key_type = DType::F16, value_type = DType::F16;
+    std::string cache_directory;           // empty: resolved
+    CacheMode cache_mode = CacheMode::rw;
+    std::string passes = "all";
+    models::Logits logits = models::Logits::last;
+};
+
+struct Engine {
+    models::Model model;
+    models::Tokenizer tokenizer;
+    Isa isa;
+    uint32_t threads, context;
+    std::unique_ptr<KernelCache> kernels;
+    std::unique_ptr<runtime::Session> session;
+    double load_ms = 0;                    // opening, tokenizer, packing; without the kernels
+    double kernels_ms = 0;                 // generating or loading kernels
+};
+
+Result<Engine> open_engine(const EngineOptions& options, Reporter& reporter);
+
+// The storyteller: beside the binary's prefix when installed, else in the source tree.
+Result<std::filesystem::path> shipped_model();
+
+// The level to use under --max-isa and RIFTJIT_ISA; both only lower it.
+Result<Isa> select_isa(std::optional<Isa> max_isa);
+// RIFTJIT_ISA, checked; nullopt when unset.
+Result<std::optional<Isa>> isa_from_environment();
+
+std::unique_ptr<KernelCache> open_kernel_cache(const std::string& directory, CacheMode mode, KernelCache::Use use, Reporter& reporter);
+
+}  // namespace riftjit::tools
