@@ -134,11 +134,10 @@ public:
         if (offset > elf_.size() || size > elf_.size() - offset) return std::nullopt;
         return elf_.subspan(offset, size);
     }
-    // The section's bytes, if its header is what we write for it.
+    // The section's bytes, if it is of the type we write. After check_file_header and check_size.
     Result<std::span<const std::byte>> section(SectionIndex index, uint32_t type) const {
         const auto file = at<Elf64_Ehdr>(0);
         const auto header = at<Elf64_Shdr>(file->e_shoff + index * sizeof(Elf64_Shdr));
-        if (!header) return fail(ErrorKind::Format, "code object: header of {} lies outside the file", kNames[index]);
         if (header->sh_type != type)
             return fail(ErrorKind::Format, "code object: {} has type {}, not {}", kNames[index], header->sh_type, type);
         const auto bytes = range(header->sh_offset, header->sh_size);
@@ -150,14 +149,21 @@ private:
     std::span<const std::byte> elf_;
 };
 
+// The section headers are the end of the file.
+Result<void> check_size(std::span<const std::byte> elf) {
+    const uint64_t headers_offset = ObjectReader(elf).at<Elf64_Ehdr>(0)->e_shoff;
+    constexpr uint64_t kHeadersBytes = kSectionCount * sizeof(Elf64_Shdr);
+    if (headers_offset > elf.size() || elf.size() - headers_offset != kHeadersBytes)
+        return fail(ErrorKind::Format, "code object: {} bytes do not end with the section headers", elf.size());
+    return {};
+}
+
 Result<void> check_file_header(const ObjectReader& reader) {
     const auto header = reader.at<Elf64_Ehdr>(0);
     if (!header) return fail(ErrorKind::Format, "code object: shorter than an ELF header");
     const Elf64_Ehdr expected = file_header(header->e_shoff);
     if (std::memcmp(&*header, &expected, sizeof expected) != 0)
         return fail(ErrorKind::Format, "code object: not an x86-64 ELF object of this program");
-    if (header->e_shoff > UINT64_MAX / 2)
-        return fail(ErrorKind::Format, "code object: section headers lie outside the file");
     return {};
 }
 
@@ -216,6 +222,7 @@ CodeObject write_x86_object(std::string name, Isa isa, const MachineCode& code) 
 Result<X86Object> read_x86_object(std::span<const std::byte> elf) {
     const ObjectReader reader(elf);
     RIFTJIT_TRY_VOID(check_file_header(reader));
+    RIFTJIT_TRY_VOID(check_size(elf));
     RIFTJIT_TRY(strings, reader.section(kStrings, SHT_STRTAB));
     RIFTJIT_TRY(comment, reader.section(kComment, SHT_PROGBITS));
     RIFTJIT_TRY(symbol_table, reader.section(kSymbols, SHT_SYMTAB));
