@@ -1,0 +1,307 @@
+#include "jit/kernel_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+
+#include "tests/jit/spec_table.h"
+
+namespace riftjit {
+namespace {
+
+using ::testing::MatchesRegex;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+
+TEST(KernelSpec, SerialisesEverySpecOfTheTableToItsOwnBytes) {
+    std::set<std::string> seen;
+    for (const KernelSpec& spec : distinct_specs()) {
+        const std::vector<std::byte> bytes = serialize(spec);
+        const std::string text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+        EXPECT_TRUE(seen.insert(text).second) << describe(spec);
+    }
+}
+
+TEST(KernelSpec, SerialisesFieldsLittleEndianAfterTheVariantIndex) {
+    const std::vector<std::byte> expected = {std::byte{2}, std::byte{0x34}, std::byte{0x12},
+                                             std::byte{0}, std::byte{0},    std::byte{1}};
+    EXPECT_EQ(serialize(QuantizeSpec{0x1234, RowFormat::i16}), expected);
+}
+
+TEST(KernelSpec, SerialisesFloatsByTheirBits) {
+    const auto scaled = [](float scale) { return serialize(EmbedSpec{DType::F32, 1, 1, scale}); };
+    EXPECT_NE(scaled(0.0f), scaled(-0.0f));
+    EXPECT_EQ(scaled(kNaN), scaled(kNaN));
+}
+
+TEST(KernelSpec, SeparatesListsOfDifferentLengths) {
+    const ElementwiseStep step{ElementwiseOp::add, 0, 0, 0.0f};
+    EXPECT_NE(serialize(ElementwiseSpec{16, 16, {{0}, {0}}, {step}}),
+              serialize(ElementwiseSpec{16, 16, {{0}}, {step, step}}));
+}
+
+TEST(KernelSpec, NamesEverySpecOfTheTableDifferently) {
+    std::set<std::string> seen;
+    for (const KernelSpec& spec : distinct_specs()) {
+        const std::string kernel = kernel_name(spec);
+        EXPECT_TRUE(seen.insert(kernel).second) << kernel;
+        EXPECT_THAT(kernel, MatchesRegex("rj_[a-z0-9_]+"));
+        EXPECT_LT(kernel.size(), 100u) << kernel;
+    }
+}
+
+TEST(KernelSpec, NamesSayWhatTheKernelDoes) {
+    EXPECT_EQ(kernel_name(kMatmul), "rj_matmul_vector_q4_k_n4096_k4096");
+    EXPECT_EQ(
+        kernel_name(MatmulSpec{DType::BF16, 100, 64, 128, MatmulForm::tile, Epilogue::accumulate, Presence::present}),
+        "rj_matmul_tile_bf16_n100_k64_s128_accumulate_bias");
+    EXPECT_EQ(kernel_name(kEmbed), "rj_embed_q4_k_n32000_w1024");
+    EXPECT_EQ(kernel_name(kReduce), "rj_reduce_argmax_w151936");
+}
+
+TEST(KernelSpec, DescribesEveryOpInOneLine) {
+    EXPECT_EQ(describe(kMatmul), "matmul q4_k 4096x4096, vector form");
+    EXPECT_EQ(describe(kRope), "rope 16 heads of 128, 128 rotary dims in half pairs, to the f16 key cache");
+    EXPECT_EQ(describe(kElementwise), "elementwise 1024, 2 inputs: add(v0, v1), scale(v2, 2)");
+    for (const KernelSpec& spec : distinct_specs()) {
+        EXPECT_FALSE(describe(spec).empty());
+        EXPECT_EQ(describe(spec).find('\n'), std::string::npos);
+    }
+}
+
+TEST(KernelSpec, ReadsActivationsInTheFormatOfTheWeight) {
+    for (Isa isa : all_isas()) {
+        EXPECT_EQ(activation_format(DType::F32, isa), RowFormat::f32);
+        EXPECT_EQ(activation_format(DType::F16, isa), RowFormat::f32);
+        EXPECT_EQ(activation_format(DType::Q4_K, isa), RowFormat::i16);
+        EXPECT_EQ(activation_format(DType::TQ1_0, isa), RowFormat::i16);
+        EXPECT_EQ(activation_format(DType::BF16, isa), has_bf16(isa) ? RowFormat::bf16 : RowFormat::f32);
+    }
+}
+
+TEST(KernelSpec, SizesTheKeyAndValueCache) {
+    EXPECT_EQ(key_panel_bytes(DType::F16, 8, 128), 16u * 8 * 128 * 2);
+    EXPECT_EQ(key_panel_bytes(DType::F32, 8, 128), 16u * 8 * 128 * 4);
+    EXPECT_EQ(key_panel_bytes(DType::Q8_0, 8, 128), 16u * 8 * 128 + 8 * (128 / 32) * 16 * 2);  // codes, then f16 scales
+    EXPECT_EQ(value_row_bytes(DType::F16, 8, 128), 8u * 128 * 2);
+    EXPECT_EQ(value_row_bytes(DType::Q8_0, 8, 128), 8u * 128 + 8 * (128 / 32) * 2);
+}
+
+TEST(KernelSpec, CountsUnitsOfWork) {
+    EXPECT_EQ(unit_count(kEmbed, 7), 7u);
+    EXPECT_EQ(unit_count(kRmsNorm, 7), 7u);
+    EXPECT_EQ(unit_count(with(kRmsNorm, [](auto& s) { s.rows = RowRange::last; }), 7), 1u);
+    EXPECT_EQ(unit_count(kMatmul, 7), 256u);
+    EXPECT_EQ(unit_count(with(kMatmul, [](auto& s) { s.rows = 33; }), 1), 3u);
+    EXPECT_EQ(unit_count(kRope, 7), 7u * 16);
+    EXPECT_EQ(unit_count(kValueStore, 7), 7u);
+    EXPECT_EQ(unit_count(kAttention, 7), 7u * 8);
+    AttentionSpec tiled = kAttention;
+    tiled.form = MatmulForm::tile;
+    const uint32_t tile = attention_tile_tokens(tiled);
+    EXPECT_EQ(unit_count(tiled, tile), 8u);
+    EXPECT_EQ(unit_count(tiled, tile + 1), 16u);
+    EXPECT_EQ(unit_count(kReduce, 1), 1u);
+}
+
+TEST(KernelSpec, CountsMatmulWorkAndTheWeightsOfTheFile) {
+    const KernelCost plain = cost(kMatmul);
+    EXPECT_EQ(plain.flops, 2u * 4096 * 4096);
+    EXPECT_EQ(plain.weight_bytes, 4096u * 4096 / 256 * 144);  // a q4_k block is 144 bytes
+    const KernelCost biased = cost(with(kMatmul, [](auto& s) { s.bias = Presence::present; }));
+    EXPECT_EQ(biased.flops - plain.flops, 4096u);
+    EXPECT_EQ(biased.weight_bytes - plain.weight_bytes, 4096u * 4);
+    EXPECT_EQ(cost(kValueStore).flops, 0u);
+}
+
+TEST(KernelSpec, AcceptsTheTableOfValidSpecs) {
+    for (const KernelSpec& spec : valid_specs()) {
+        const auto valid = validate(spec);
+        EXPECT_TRUE(valid) << valid.error().message;
+    }
+}
+
+TEST(KernelSpec, AcceptsEveryWeightTypeAtItsBlock) {
+    for (const DTypeTraits& type : all_dtypes()) {
+        if (!type.is_weight) continue;
+        const uint32_t width = type.block_elements;
+        EXPECT_TRUE(
+            validate(MatmulSpec{type.type, 1, width, 16, MatmulForm::vector, Epilogue::store, Presence::absent}))
+            << type.name;
+        EXPECT_TRUE(validate(EmbedSpec{type.type, 1, width, 1.0f})) << type.name;
+    }
+}
+
+struct Refusal {
+    KernelSpec spec;
+    std::string message;
+};
+
+template <class Spec, class Change>
+Refusal refusal(const Spec& base, Change change, std::string message) {
+    return {with(base, change), std::move(message)};
+}
+
+TEST(KernelSpec, RefusesWithTheOpTheFieldAndTheValue) {
+    const std::vector<Refusal> refusals = {
+        refusal(
+            kEmbed, [](auto& s) { s.rows = 0; }, "embed: rows 0"),
+        refusal(
+            kEmbed, [](auto& s) { s.rows = 1u << 31; }, "embed: rows 2147483648 is above 2147483647"),
+        refusal(
+            kEmbed, [](auto& s) { s.width = 0; }, "embed: width 0"),
+        refusal(
+            kEmbed, [](auto& s) { s.width = 1000; }, "embed: width 1000 is not a multiple of 256, the block of q4_k"),
+        refusal(
+            kEmbed, [](auto& s) { s.weight = DType::I32; }, "embed: weight type i32 has no kernels"),
+        refusal(
+            kEmbed, [](auto& s) { s.scale = kNaN; }, "embed: scale is nan, not a finite number"),
+
+        refusal(
+            kRmsNorm, [](auto& s) { s.width = 0; }, "rms_norm: width 0"),
+        refusal(
+            kRmsNorm, [](auto& s) { s.width = UINT32_MAX; }, "rms_norm: width 4294967295 is above 268435456"),
+        refusal(
+            kRmsNorm, [](auto& s) { s.epsilon = kInfinity; }, "rms_norm: epsilon is inf, not a finite number"),
+        refusal(
+            kRmsNorm, [](auto& s) { s.epsilon = -1.0f; }, "rms_norm: epsilon -1 is negative"),
+
+        refusal(
+            kQuantize, [](auto& s) { s.width = 0; }, "quantize: width 0"),
+        refusal(
+            kQuantize, [](auto& s) { s.output = RowFormat::f32; }, "quantize: output f32 is what the input already is"),
+
+        refusal(
+            kMatmul, [](auto& s) { s.rows = 0; }, "matmul: rows 0"),
+        refusal(
+            kMatmul, [](auto& s) { s.width = 0; }, "matmul: width 0"),
+        refusal(
+            kMatmul, [](auto& s) { s.weight = DType::Q8_K; }, "matmul: weight type q8_k has no kernels"),
+        refusal(
+            kMatmul, [](auto& s) { s.width = 4128; }, "matmul: width 4128 is not a multiple of 256, the block of q4_k"),
+        refusal(
+            kMatmul, [](auto& s) { s.out_stride = 4095; },
+            "matmul: out_stride 4095 is below rows rounded up to 16, which is 4096"),
+        refusal(
+            kMatmul, [](auto& s) { s.out_stride = UINT32_MAX; }, "matmul: out_stride 4294967295 is above 268435456"),
+
+        refusal(
+            kRope, [](auto& s) { s.heads = 0; }, "rope: heads 0"),
+        refusal(
+            kRope, [](auto& s) { s.heads = 65537; }, "rope: heads 65537 is above 65536"),
+        refusal(
+            kRope, [](auto& s) { s.heads = 65536, s.head_dim = 65536; },
+            "rope: heads 65536 times head_dim 65536 is above 268435456"),
+        refusal(
+            kRope, [](auto& s) { s.head_dim = 0; }, "rope: head_dim 0"),
+        refusal(
+            kRope, [](auto& s) { s.head_dim = 127; }, "rope: head_dim 127 is not a multiple of 2, a rotary pair"),
+        refusal(
+            kRope, [](auto& s) { s.rotary_dims = 63; }, "rope: rotary_dims 63 is not a multiple of 2, a rotary pair"),
+        refusal(
+            kRope, [](auto& s) { s.rotary_dims = 130; }, "rope: rotary_dims 130 is above head_dim 128"),
+        refusal(
+            kRope, [](auto& s) { s.row_stride = 2047; },
+            "rope: row_stride 2047 is below heads times head_dim, which is 2048"),
+        refusal(
+            kRope, [](auto& s) { s.epsilon = kNaN; }, "rope: epsilon is nan, not a finite number"),
+        refusal(
+            kRope, [](auto& s) { s.cache_type = DType::Q4_0; }, "rope: cache_type q4_0 is none of f16, f32, q8_0"),
+        refusal(
+            kRope, [](auto& s) { s.cache_type = DType::Q8_0, s.head_dim = s.rotary_dims = 80; },
+            "rope: head_dim 80 is not a multiple of 32, the block of q8_0"),
+
+        refusal(
+            kValueStore, [](auto& s) { s.kv_heads = 0; }, "value_store: kv_heads 0"),
+        refusal(
+            kValueStore, [](auto& s) { s.head_dim = 0; }, "value_store: head_dim 0"),
+        refusal(
+            kValueStore, [](auto& s) { s.row_stride = 8; },
+            "value_store: row_stride 8 is below kv_heads times head_dim, which is 1024"),
+        refusal(
+            kValueStore, [](auto& s) { s.cache_type = DType::I8; },
+            "value_store: cache_type i8 is none of f16, f32, q8_0"),
+
+        refusal(
+            kAttention, [](auto& s) { s.heads = 0; }, "attention: heads 0"),
+        refusal(
+            kAttention, [](auto& s) { s.kv_heads = 0; }, "attention: kv_heads 0"),
+        refusal(
+            kAttention, [](auto& s) { s.kv_heads = 3; },
+            "attention: heads 16 is not a multiple of 3, the number of kv_heads"),
+        refusal(
+            kAttention, [](auto& s) { s.head_dim = 65; },
+            "attention: head_dim 65 is not a multiple of 2, a rotary pair"),
+        refusal(
+            kAttention, [](auto& s) { s.q_stride = 1; },
+            "attention: q_stride 1 is below heads times head_dim, which is 2048"),
+        refusal(
+            kAttention, [](auto& s) { s.out_stride = 1; },
+            "attention: out_stride 1 is below heads times head_dim rounded up to 16, which is 2048"),
+        refusal(
+            kAttention, [](auto& s) { s.key_type = DType::BF16; },
+            "attention: key_type bf16 is none of f16, f32, q8_0"),
+        refusal(
+            kAttention, [](auto& s) { s.value_type = DType::Q4_0; },
+            "attention: value_type q4_0 is none of f16, f32, q8_0"),
+        refusal(
+            kAttention, [](auto& s) { s.scale = kInfinity; }, "attention: scale is inf, not a finite number"),
+
+        refusal(
+            kSwiglu, [](auto& s) { s.width = 0; }, "swiglu: width 0"),
+        refusal(
+            kSwiglu, [](auto& s) { s.in_stride = 3071; }, "swiglu: in_stride 3071 is below width, which is 3072"),
+
+        refusal(
+            kElementwise, [](auto& s) { s.width = 0; }, "elementwise: width 0"),
+        refusal(
+            kElementwise, [](auto& s) { s.out_stride = 1023; },
+            "elementwise: out_stride 1023 is below width rounded up to 16, which is 1024"),
+        refusal(
+            kElementwise, [](auto& s) { s.inputs.clear(); }, "elementwise: 0 inputs, not 1 to 6"),
+        refusal(
+            kElementwise, [](auto& s) { s.inputs.assign(7, {0}); }, "elementwise: 7 inputs, not 1 to 6"),
+        refusal(
+            kElementwise, [](auto& s) { s.steps.clear(); }, "elementwise: 0 steps, not 1 to 32"),
+        refusal(
+            kElementwise, [](auto& s) { s.steps.assign(33, s.steps[0]); }, "elementwise: 33 steps, not 1 to 32"),
+        refusal(
+            kElementwise, [](auto& s) { s.inputs[0].row_stride = 1023; },
+            "elementwise: row_stride of input 0 1023 is below width, which is 1024"),
+        refusal(
+            kElementwise, [](auto& s) { s.steps[0].left = 2; },
+            "elementwise: step 0 reads value 2 as left, of 2 so far"),
+        refusal(
+            kElementwise, [](auto& s) { s.steps[0].right = 9; },
+            "elementwise: step 0 reads value 9 as right, of 2 so far"),
+        refusal(
+            kElementwise, [](auto& s) { s.steps[1].left = 3; },
+            "elementwise: step 1 reads value 3 as left, of 3 so far"),
+        refusal(
+            kElementwise, [](auto& s) { s.steps[1].constant = kNaN; },
+            "elementwise: constant of step 1 is nan, not a finite number"),
+        refusal(
+            kElementwise, [](auto& s) { s.steps[1].op = ElementwiseOp::softcap, s.steps[1].constant = 0; },
+            "elementwise: softcap constant 0 of step 1 is not positive"),
+
+        refusal(
+            kReduce, [](auto& s) { s.width = 0; }, "reduce: width 0"),
+    };
+    for (const auto& [spec, message] : refusals) {
+        const auto valid = validate(spec);
+        ASSERT_FALSE(valid) << message;
+        EXPECT_EQ(valid.error().message, message);
+        EXPECT_EQ(valid.error().kind, ErrorKind::Unsupported);
+    }
+}
+
+TEST(KernelSpec, IgnoresTheRightOperandOfUnaryStepsAndTheCacheTypeOfRows) {
+    EXPECT_TRUE(validate(with(kElementwise, [](auto& s) { s.steps[1].right = 200; })));
+    EXPECT_TRUE(validate(with(kRope, [](auto& s) { s.output = RopeOutput::rows, s.cache_type = DType::Q4_0; })));
+}
+
+}  // namespace
+}  // namespace riftjit
