@@ -109,7 +109,8 @@ struct MatmulSpec {
 };
 struct MatmulArgs { const std::byte* weights; const float* bias; const std::byte* x; float* out; const BatchState* batch; };
 
-// Per head: optional RMS norm over head_dim (with gain), then rotary embedding of the first rotary_dims elements.
+// Per head: optional RMS norm over head_dim (with gain), then rotary embedding of the first rotary_dims elements
+// (0: none, only the norm or the store; the table is not read).
 // cos/sin come from a table of f32 pairs {cos, sin}[tokens][rotary_dims/2] made by the runtime in double.
 // Output: rows (f32, in place of x) or the key cache (see below). Unit: token * heads + head.
 enum class RopePairing : uint8_t { adjacent, half };  // (2i, 2i+1) "NORM", or (i, i + rotary_dims/2) "NEOX"

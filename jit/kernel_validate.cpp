@@ -105,7 +105,6 @@ Result<void> validate_op(const RopeSpec& spec) {
     Claims claims("rope");
     claims.head_dim(spec.head_dim)
         .heads("heads", spec.heads, spec.head_dim)
-        .positive("rotary_dims", spec.rotary_dims)
         .multiple("rotary_dims", spec.rotary_dims, 2, "a rotary pair")
         .at_least("row_stride", spec.row_stride, "heads times head_dim", uint64_t(spec.heads) * spec.head_dim)
         .epsilon(spec.epsilon);

@@ -35,7 +35,8 @@ uint32_t choose_threads(std::optional<uint32_t> wanted, Reporter& reporter) {
 Result<uint32_t> choose_context(uint32_t wanted, const models::Hyperparameters& hyper, Reporter& reporter) {
     if (wanted == 0) return hyper.context_length;
     if (wanted > hyper.context_length)
-        reporter.warn(fmt::format("-c {}: the model was trained for {} positions; beyond them it gets worse", wanted, hyper.context_length));
+        reporter.warn(fmt::format("-c {}: the model was trained for {} positions; beyond them it gets worse", wanted,
+                                  hyper.context_length));
     return wanted;
 }
 
@@ -71,7 +72,8 @@ Result<Isa> select_isa(std::optional<Isa> max_isa) {
     return x86::choose_isa(x86::detect(), limit);
 }
 
-std::unique_ptr<KernelCache> open_kernel_cache(const std::string& directory, CacheMode mode, KernelCache::Use use, Reporter& reporter) {
+std::unique_ptr<KernelCache> open_kernel_cache(const std::string& directory, CacheMode mode, KernelCache::Use use,
+                                               Reporter& reporter) {
     auto disk = DiskCache::open(directory, mode, [&reporter](const std::string& message) { reporter.warn(message); });
     return std::make_unique<KernelCache>(x86::compile, std::move(disk), use);
 }
@@ -93,8 +95,10 @@ Result<Engine> open_engine(const EngineOptions& options, Reporter& reporter) {
     RIFTJIT_TRY(context, choose_context(options.context, model.hyperparameters, reporter));
     RIFTJIT_TRY(graph, model.build(options.logits));
 
-    Engine engine{std::move(model), std::move(tokenizer), isa, choose_threads(options.threads, reporter), context, {}, {}};
-    engine.kernels = open_kernel_cache(options.cache_directory, options.cache_mode, KernelCache::Use::execute, reporter);
+    Engine engine{
+        std::move(model), std::move(tokenizer), isa, choose_threads(options.threads, reporter), context, {}, {}};
+    engine.kernels =
+        open_kernel_cache(options.cache_directory, options.cache_mode, KernelCache::Use::execute, reporter);
     const runtime::SessionOptions session_options{
         .isa = isa,
         .threads = engine.threads,
@@ -106,8 +110,9 @@ Result<Engine> open_engine(const EngineOptions& options, Reporter& reporter) {
         .all_logits = options.logits == models::Logits::all,
     };
     const models::Gguf& file = engine.model.file;
-    RIFTJIT_TRY(session, runtime::Session::create(graph, session_options, *engine.kernels,
-                                                  [&file](std::span<const std::byte> range) { file.drop_pages(range); }));
+    RIFTJIT_TRY(session,
+                runtime::Session::create(graph, session_options, *engine.kernels,
+                                         [&file](std::span<const std::byte> range) { file.drop_pages(range); }));
     engine.session = std::make_unique<runtime::Session>(std::move(session));
     const CacheStatistics& statistics = engine.kernels->statistics();
     engine.kernels_ms = statistics.compile_ms + statistics.load_ms;

@@ -15,14 +15,14 @@
 namespace riftjit::tools {
 
 struct EngineOptions {
-    std::filesystem::path model;           // empty: the model that ships with the project
-    std::optional<std::string> pre;        // --pre
+    std::filesystem::path model;     // empty: the model that ships with the project
+    std::optional<std::string> pre;  // --pre
     std::optional<Isa> max_isa;
-    std::optional<uint32_t> threads;       // absent: physical cores
-    uint32_t context = 0;                  // 0: the model's
+    std::optional<uint32_t> threads;  // absent: physical cores
+    uint32_t context = 0;             // 0: the model's
     uint32_t batch = 512;
     DType key_type = DType::F16, value_type = DType::F16;
-    std::string cache_directory;           // empty: resolved
+    std::string cache_directory;  // empty: resolved
     CacheMode cache_mode = CacheMode::rw;
     std::string passes = "all";
     models::Logits logits = models::Logits::last;
@@ -35,8 +35,8 @@ struct Engine {
     uint32_t threads, context;
     std::unique_ptr<KernelCache> kernels;
     std::unique_ptr<runtime::Session> session;
-    double load_ms = 0;                    // opening, tokenizer, packing; without the kernels
-    double kernels_ms = 0;                 // generating or loading kernels
+    double load_ms = 0;     // opening, tokenizer, packing; without the kernels
+    double kernels_ms = 0;  // generating or loading kernels
 };
 
 Result<Engine> open_engine(const EngineOptions& options, Reporter& reporter);
@@ -49,6 +49,7 @@ Result<Isa> select_isa(std::optional<Isa> max_isa);
 // RIFTJIT_ISA, checked; nullopt when unset.
 Result<std::optional<Isa>> isa_from_environment();
 
-std::unique_ptr<KernelCache> open_kernel_cache(const std::string& directory, CacheMode mode, KernelCache::Use use, Reporter& reporter);
+std::unique_ptr<KernelCache> open_kernel_cache(const std::string& directory, CacheMode mode, KernelCache::Use use,
+                                               Reporter& reporter);
 
 }  // namespace riftjit::tools

@@ -11,7 +11,8 @@ namespace riftjit::tools {
 namespace {
 
 [[noreturn]] void refuse(const std::string& flag, const std::string& why) {
-    throw CLI::ValidationError(fmt::format("error while handling argument \"{}\": {}", flag, why), CLI::ExitCodes::ValidationError);
+    throw CLI::ValidationError(fmt::format("error while handling argument \"{}\": {}", flag, why),
+                               CLI::ExitCodes::ValidationError);
 }
 
 std::string last_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }
@@ -21,47 +22,60 @@ std::string last_name(const std::string& names) { return names.substr(names.rfin
 int64_t parse_integer(const std::string& flag, const std::string& text, int64_t low, int64_t high) {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc::result_out_of_range || (error == std::errc{} && end == text.data() + text.size() && (value < low || value > high)))
+    if (error == std::errc::result_out_of_range ||
+        (error == std::errc{} && end == text.data() + text.size() && (value < low || value > high)))
         refuse(flag, fmt::format("{} is out of range, expected an integer from {} to {}", text, low, high));
-    if (error != std::errc{} || end != text.data() + text.size()) refuse(flag, fmt::format("expected an integer, got \"{}\"", text));
+    if (error != std::errc{} || end != text.data() + text.size())
+        refuse(flag, fmt::format("expected an integer, got \"{}\"", text));
     return value;
 }
 
 double parse_number(const std::string& flag, const std::string& text, double low, double high) {
     double value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc::invalid_argument || end != text.data() + text.size()) refuse(flag, fmt::format("expected a number, got \"{}\"", text));
+    if (error == std::errc::invalid_argument || end != text.data() + text.size())
+        refuse(flag, fmt::format("expected a number, got \"{}\"", text));
     if (error != std::errc{} || !std::isfinite(value) || value < low || value > high)
         refuse(flag, fmt::format("{} is out of range, expected a number from {} to {}", text, low, high));
     return value;
 }
 
-CLI::Option* add_integer(CLI::App& app, const std::string& names, int64_t& target, int64_t low, int64_t high, const std::string& help) {
+CLI::Option* add_integer(CLI::App& app, const std::string& names, int64_t& target, int64_t low, int64_t high,
+                         const std::string& help) {
     const std::string flag = last_name(names);
-    return app.add_option_function<std::string>(
-                  names, [&target, flag, low, high](const std::string& text) { target = parse_integer(flag, text, low, high); }, help)
+    return app
+        .add_option_function<std::string>(
+            names,
+            [&target, flag, low, high](const std::string& text) { target = parse_integer(flag, text, low, high); },
+            help)
         ->type_name("N")
         ->default_str(std::to_string(target));
 }
 
-CLI::Option* add_number(CLI::App& app, const std::string& names, double& target, double low, double high, const std::string& help) {
+CLI::Option* add_number(CLI::App& app, const std::string& names, double& target, double low, double high,
+                        const std::string& help) {
     const std::string flag = last_name(names);
-    return app.add_option_function<std::string>(
-                  names, [&target, flag, low, high](const std::string& text) { target = parse_number(flag, text, low, high); }, help)
+    return app
+        .add_option_function<std::string>(
+            names,
+            [&target, flag, low, high](const std::string& text) { target = parse_number(flag, text, low, high); }, help)
         ->type_name("X")
         ->default_str(fmt::format("{}", target));
 }
 
-CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& target, std::vector<std::string> allowed, const std::string& help) {
+CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& target, std::vector<std::string> allowed,
+                        const std::string& help) {
     const std::string flag = last_name(names);
-    return app.add_option_function<std::string>(
-                  names,
-                  [&target, flag, allowed](const std::string& text) {
-                      if (std::find(allowed.begin(), allowed.end(), text) == allowed.end())
-                          refuse(flag, fmt::format("\"{}\" is not known, expected one of {}", text, fmt::join(allowed, ", ")));
-                      target = text;
-                  },
-                  help)
+    return app
+        .add_option_function<std::string>(
+            names,
+            [&target, flag, allowed](const std::string& text) {
+                if (std::find(allowed.begin(), allowed.end(), text) == allowed.end())
+                    refuse(flag,
+                           fmt::format("\"{}\" is not known, expected one of {}", text, fmt::join(allowed, ", ")));
+                target = text;
+            },
+            help)
         ->type_name(fmt::format("{}", fmt::join(allowed, "|")))
         ->default_str(target);
 }

@@ -13,9 +13,12 @@ int report(const Error& error) {
     std::fflush(stdout);
     fmt::print(stderr, "error: {}\n", error.message);
     switch (error.kind) {
-        case ErrorKind::Cache: return kExitCache;
-        case ErrorKind::Interrupted: return kExitInterrupted;
-        default: return kExitError;
+        case ErrorKind::Cache:
+            return kExitCache;
+        case ErrorKind::Interrupted:
+            return kExitInterrupted;
+        default:
+            return kExitError;
     }
 }
 

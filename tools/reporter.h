@@ -8,14 +8,14 @@
 namespace riftjit::tools {
 
 inline constexpr int kExitDone = 0;
-inline constexpr int kExitError = 1;         // usage, load or run-time error with a message
-inline constexpr int kExitInternal = 2;      // a broken invariant (check())
-inline constexpr int kExitCache = 4;         // --cache-mode=require and a kernel was not usable
+inline constexpr int kExitError = 1;     // usage, load or run-time error with a message
+inline constexpr int kExitInternal = 2;  // a broken invariant (check())
+inline constexpr int kExitCache = 4;     // --cache-mode=require and a kernel was not usable
 inline constexpr int kExitInterrupted = 130;
 
 class Reporter {
 public:
-    void warn(const std::string& message);   // "warn: ..."
+    void warn(const std::string& message);  // "warn: ..."
     int warnings() const { return warnings_; }
 
 private:
