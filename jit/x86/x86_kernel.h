@@ -1,15 +1,16 @@
-// What every xbyak kernel shares: vector(i) by level, loops over a row, lane folds, constants, prologue and epilogue.
+// What every xbyak kernel shares: vector(i) by level, loops, lane folds, constants, prologue and epilogue.
 //
 // A kernel is one class: a register map (one meaning per register), then generate() as a table of contents. The
-// function is void(const Args* args, uint32_t begin, uint32_t end): rdi, esi, edx.
+// function is void(const Args* args, uint32_t begin, uint32_t end): rdi, esi, edx. It relies on the default MXCSR:
+// round to nearest even, subnormals kept, exceptions masked.
 #pragma once
+
+#include <xbyak/xbyak.h>
 
 #include <bit>
 #include <cstring>
 #include <functional>
 #include <vector>
-
-#include <xbyak/xbyak.h>
 
 #include "jit/code_object.h"
 #include "jit/isa.h"
@@ -18,7 +19,9 @@ namespace riftjit::x86 {
 
 class X86Emitter : public Xbyak::CodeGenerator {
 public:
-    explicit X86Emitter(Isa isa) : Xbyak::CodeGenerator(kInitialBytes, Xbyak::AutoGrow), isa_(isa) {}
+    explicit X86Emitter(Isa isa) : Xbyak::CodeGenerator(kInitialBytes, Xbyak::AutoGrow), isa_(isa) {
+        setDefaultJmpNEAR(true);  // a jump forward does not know yet how far it goes
+    }
     virtual ~X86Emitter() = default;
 
     // Emits, resolves labels and appends the constants. Call once.
@@ -40,7 +43,7 @@ protected:
 
     // The widest vector of the level: ymm (8 lanes) or zmm (16 lanes).
     Xmm vector(int index) const { return has_avx512(isa_) ? static_cast<Xmm>(Zmm(index)) : static_cast<Xmm>(Ymm(index)); }
-    int lanes() const { return has_avx512(isa_) ? 16 : 8; }          // f32 lanes of vector()
+    int lanes() const { return has_avx512(isa_) ? 16 : 8; }  // f32 lanes of vector()
     int vector_bytes() const { return lanes() * 4; }
     int vector_registers() const { return has_avx512(isa_) ? 32 : 16; }
     // Vectors that make 16 lanes: 1 at the AVX-512 levels, 2 below (low half first).
@@ -50,7 +53,10 @@ protected:
     Address constant(float value) { return constant_u32(std::bit_cast<uint32_t>(value)); }
     Address constant_u32(uint32_t value) { return constant_bytes(&value, 4, 4); }
     Address constant_bytes(const void* bytes, size_t size, size_t alignment = 64);
-    // The pool's label plus offset for address arithmetic: lea(reg, constant_bytes(...)).
+    // The same 4 bytes in every lane, as the memory operand of arithmetic (not of a load): an embedded broadcast at the
+    // AVX-512 levels, 32 equal bytes in the pool below.
+    Address splat_u32(uint32_t value);
+    Address splat(float value) { return splat_u32(std::bit_cast<uint32_t>(value)); }
 
     // Saves and restores the callee-saved registers named; stack_bytes of 64-byte aligned scratch at [rsp].
     void prologue(std::initializer_list<Reg64> saved, uint32_t stack_bytes = 0);
@@ -58,16 +64,21 @@ protected:
 
     // Loop of `count` iterations (known now) with `counter` running 0, step, 2*step ...; unrolled when count is 1.
     void for_count(const Reg64& counter, uint64_t count, uint64_t step, const std::function<void()>& body);
+    // Runs `body` while unit < end (32-bit unsigned), adding one to `unit` each time; `unit` holds the first on entry.
+    void for_units(const Reg32& unit, const Reg32& end, const std::function<void()>& body);
 
     // Folds 16 lanes held in halves() vectors starting at `value` into lane 0 of `out` with tree 8, 4, 2, 1, the same
-    // at every level. Clobbers scratch. `op` emits op(dst, a, b) on same-sized vectors.
+    // at every level. Clobbers scratch. `op` emits op(dst, a, b) on same-sized vectors. Registers below 16 only.
     using Combine = std::function<void(const Xmm&, const Xmm&, const Xmm&)>;
     void fold_lanes(const Xmm& out, const Xmm& value_low, const Xmm& value_high, const Xmm& scratch, const Combine& op);
 
     const Isa isa_;
 
 private:
-    struct Pooled { std::vector<std::byte> bytes; size_t alignment, offset; };
+    struct Pooled {
+        std::vector<std::byte> bytes;
+        size_t alignment, offset;
+    };
     std::vector<std::byte> pool_;
     std::vector<Pooled> pooled_;
     Label pool_label_;
@@ -76,10 +87,11 @@ private:
     bool has_frame_ = false;
 };
 
-template <class Spec>
-class X86Kernel : public X86Emitter {
+// Emitter: X86Emitter, or WideEmitter for kernels written in groups of 16 lanes.
+template <class Spec, class Emitter = X86Emitter>
+class X86Kernel : public Emitter {
 public:
-    X86Kernel(const Spec& spec, Isa isa) : X86Emitter(isa), spec_(spec) {}
+    X86Kernel(const Spec& spec, Isa isa) : Emitter(isa), spec_(spec) {}
 
 protected:
     const Spec spec_;
