@@ -1,5 +1,8 @@
 // Reads GGUF v2 and v3 files, single or split, memory-mapped. Trusts no number in the file.
 // Source: the GGUF specification (ggml/docs/gguf.md).
+//
+// Messages read "FILE: THING (at byte N): what was found, what is allowed". If a mapped file is truncated while in use,
+// the program prints which file and ends with code 1: opening a file installs a SIGBUS handler (gguf_mapping.cpp).
 #pragma once
 
 #include <cstdint>
@@ -35,7 +38,8 @@ struct GgufTensor {
     std::vector<uint64_t> ne;         // ne[0] contiguous; 0 to 4 entries
     uint64_t size_bytes;
     std::span<const std::byte> data;  // in the mapping of its part
-    uint64_t info_offset_bytes;       // of its index entry, for messages
+    uint64_t info_offset_bytes;       // in its part: of the index entry, for messages
+    uint64_t data_offset_bytes;       // in its part: of the data
     uint64_t width() const { return ne.empty() ? 1 : ne[0]; }
     uint64_t rows() const;            // product of ne[1..]
 };
@@ -52,6 +56,7 @@ public:
     std::span<const GgufTensor> tensors() const;              // in file order, parts in order
     const GgufTensor* find_tensor(std::string_view name) const;
     const GgufEntry* find(std::string_view key) const;
+    std::span<const std::string> warnings() const;            // oddities that were accepted, one line each
 
     // Typed access. Any integer type serves an integer. A wrong type, or a value outside [low, high], is an error that
     // names key, value and range; an absent key is an error only in the require_ forms.
@@ -60,9 +65,15 @@ public:
     Result<std::optional<double>> number(std::string_view key) const;
     Result<std::optional<bool>> boolean(std::string_view key) const;
     Result<std::optional<std::string_view>> string(std::string_view key) const;
+    Result<std::string_view> require_string(std::string_view key) const;
     Result<std::optional<std::vector<std::string_view>>> strings(std::string_view key) const;
     Result<std::optional<std::vector<double>>> numbers(std::string_view key) const;   // any numeric array
     Result<std::optional<std::vector<int64_t>>> integers(std::string_view key) const; // any integer array
+
+    // "model.gguf: tensor 'blk.0.attn_q.weight' (info at byte 81234)", "model.gguf: key 'x' (at byte 40)": how messages
+    // about this file begin.
+    std::string place_of(const GgufTensor& tensor) const;
+    std::string place_of(const GgufEntry& entry) const;
 
     // Tells the kernel that the pages of `range` are no longer needed here (after packing).
     void drop_pages(std::span<const std::byte> range) const;
@@ -71,6 +82,9 @@ private:
     struct Impl;
     std::shared_ptr<const Impl> impl_;
 };
+
+std::string_view type_name(GgufType type);
+GgufValue element(const GgufArray& array, uint64_t index);  // of an array of scalars, not of strings
 
 // Unprintable bytes as \xNN, cut at 64 characters: for names from files in messages.
 std::string printable(std::string_view text);
