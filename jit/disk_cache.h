@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,13 +20,16 @@ std::optional<CacheMode> cache_mode_from_name(std::string_view name);
 
 struct CacheKey { std::string hex; };  // XXH3-128 of spec, level, format version and the running image's build id
 CacheKey cache_key(const KernelSpec& spec, Isa isa);
+CacheKey cache_key(const KernelSpec& spec, Isa isa, std::span<const std::byte> build_id);
 
 // Where entries live: `flag` (--cache-dir), RIFTJIT_CACHE_DIR, $XDG_CACHE_HOME/riftjit, $HOME/.cache/riftjit; then a
 // versioned sub-directory. nullopt: none of them is usable, and why is in `reason`.
 std::optional<std::filesystem::path> resolve_cache_directory(std::string_view flag, std::string& reason);
 
+// Safe for concurrent use by threads and processes; there are no locks between processes.
 class DiskCache {
 public:
+    // May be called on whichever thread met the fault. The text is one line without a prefix.
     using Warn = std::function<void(const std::string&)>;
     // Never fails: what is wrong is said once through warn and the cache behaves as off. Only mode require fails,
     // at the first lookup that is not answered, with ErrorKind::Cache (exit code 4) and missing|stale|corrupt|io.
@@ -33,15 +38,16 @@ public:
 
     Result<std::optional<CodeObject>> load(const KernelSpec& spec, Isa isa);  // nullopt: miss
     void store(const KernelSpec& spec, const CodeObject& object);             // best effort
+    // Once after a run's stores: removes abandoned temporary files, and the least recently used entries above the cap.
+    void collect();
 
-    CacheMode mode() const { return mode_; }
-    const std::filesystem::path& directory() const { return directory_; }
+    CacheMode mode() const;  // off when the directory cannot be used, unless it is required
+    const std::filesystem::path& directory() const;
 
 private:
-    CacheMode mode_ = CacheMode::off;
-    std::filesystem::path directory_;
-    Warn warn_;
-    bool warned_ = false;
+    struct State;
+    explicit DiskCache(std::shared_ptr<State> state) : state_(std::move(state)) {}
+    std::shared_ptr<State> state_;
 };
 
 }  // namespace riftjit

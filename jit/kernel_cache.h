@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "jit/code_object.h"
 #include "jit/disk_cache.h"
 #include "jit/kernel_spec.h"
+#include "jit/profile.h"
 
 namespace riftjit {
 
@@ -18,7 +18,7 @@ struct Kernel {
     KernelSpec spec;
     Isa isa;
     std::string name;
-    KernelFunction function;      // null when the cache only warms (other ISA)
+    KernelFunction function;      // null when the cache only warms (other ISA); may be called after seal()
     CodeObject object;
     uint32_t instruction_bytes;
     bool from_disk;
@@ -38,10 +38,14 @@ public:
     KernelCache(Compile compile, DiskCache disk, Use use = Use::execute);
     ~KernelCache();                    // waits for entries still being published
 
-    // The kernel lives as long as the cache. Not for use between tokens.
+    // Which profilers seal() tells of new kernels; none by default. Call before the first get().
+    void set_profile(Profile sinks);
+
+    // The kernel lives as long as the cache. Thread safe; threads that ask for the same kernel wait for one of them,
+    // others do not. Not for use between tokens.
     Result<const Kernel*> get(const KernelSpec& spec, Isa isa);
 
-    const CacheStatistics& statistics() const;
+    const CacheStatistics& statistics() const;   // of the calls of get() that returned
     std::vector<const Kernel*> kernels() const;  // in order of first use
     // Makes everything asked for so far executable (pages are written first, then protected) and starts publishing.
     Result<void> seal();
