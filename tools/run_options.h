@@ -1,0 +1,46 @@
+// The options of `riftjit run`, with llama.cpp's names and defaults.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/sampler_parameters.h"
+#include "tools/engine.h"
+
+namespace riftjit::tools {
+
+enum class Toggle { automatic, on, off };
+
+struct RunOptions {
+    std::string model, pre;
+    std::string prompt, prompt_file, binary_file, system_prompt, system_prompt_file, prompt_ids;
+    bool has_prompt = false;                 // -p, -f, -bf or --prompt-ids was given
+    bool process_escapes = true;
+    int64_t predict = -1, context = 0, batch = 2048, ubatch = 512, threads = 0, threads_batch = 0;
+    std::string cache_type_k = "f16", cache_type_v = "f16";
+    Toggle conversation = Toggle::automatic;
+    bool single_turn = false;
+    std::string chat_template, chat_template_file, chat_template_kwargs, reasoning = "auto";
+    std::vector<std::string> reverse_prompts;
+    bool show_special = false, display_prompt = true, show_perf = true, verbose_prompt = false, verbose = false;
+
+    runtime::SamplerParameters sampling;
+    std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
+    bool ignore_eos = false;
+
+    std::string max_isa, cache_dir, cache_mode = "rw", passes = "all";
+    bool print_plan = false, dump_isa = false, logits_hash = false, json = false, strict = false;
+    bool perf_map = false, gdb = false;
+    std::string dump_isa_kernel, dump_logits;
+};
+
+void add_run_options(CLI::App& app, RunOptions& options);
+void add_sampling_options(CLI::App& app, RunOptions& options);
+
+// What the command line alone can tell wrong; also turns names into values. Called before the model is opened.
+Result<EngineOptions> engine_options(const RunOptions& options);
+
+}  // namespace riftjit::tools
