@@ -83,6 +83,9 @@ private:
     std::shared_ptr<const Impl> impl_;
 };
 
+// "missing key K (key not found in model: K)"
+std::unexpected<Error> missing_key(const Gguf& file, std::string_view key);
+
 std::string_view type_name(GgufType type);
 GgufValue element(const GgufArray& array, uint64_t index);  // of an array of scalars, not of strings
 

@@ -24,11 +24,6 @@ std::unexpected<Error> wrong_array(const Gguf& file, const GgufEntry& entry, std
                 printable(entry.key), found, expected);
 }
 
-std::unexpected<Error> missing(const Gguf& file, std::string_view key) {
-    return fail(ErrorKind::Format, "{}: missing key {} (key not found in model: {})", printable_path(file.path()),
-                printable(key), printable(key));
-}
-
 bool is_integer(GgufType type) {
     using enum GgufType;
     return type == u8 || type == i8 || type == u16 || type == i16 || type == u32 || type == i32 || type == u64 ||
@@ -42,6 +37,11 @@ double to_double(const GgufValue& value) {
 }
 
 }  // namespace
+
+std::unexpected<Error> missing_key(const Gguf& file, std::string_view key) {
+    return fail(ErrorKind::Format, "{}: missing key {} (key not found in model: {})", printable_path(file.path()),
+                printable(key), printable(key));
+}
 
 GgufValue element(const GgufArray& array, uint64_t index) {
     check(index < array.count && scalar_bytes(array.element_type) != 0, "an element of an array of scalars");
@@ -64,7 +64,7 @@ Result<std::optional<uint64_t>> Gguf::integer(std::string_view key, uint64_t low
 
 Result<uint64_t> Gguf::require_integer(std::string_view key, uint64_t low, uint64_t high) const {
     RIFTJIT_TRY(value, integer(key, low, high));
-    if (!value) return missing(*this, key);
+    if (!value) return missing_key(*this, key);
     return *value;
 }
 
@@ -92,7 +92,7 @@ Result<std::optional<std::string_view>> Gguf::string(std::string_view key) const
 
 Result<std::string_view> Gguf::require_string(std::string_view key) const {
     RIFTJIT_TRY(value, string(key));
-    if (!value) return missing(*this, key);
+    if (!value) return missing_key(*this, key);
     return *value;
 }
 

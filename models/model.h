@@ -2,7 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/graph.h"
@@ -20,23 +24,33 @@ struct Hyperparameters {
 
 enum class Logits : uint8_t { last, all };  // which rows of a batch get logits
 
+// Norm gains and biases that the file stores as f16 or bf16, by tensor name: the graph wants them as f32.
+using ConvertedVectors = std::unordered_map<std::string_view, std::vector<float>>;
+
 struct Model {
     Gguf file;
     Hyperparameters hyperparameters;
     std::vector<std::string> ignored_tensors;
     std::vector<std::string> warnings;  // each one line, for the caller to print
+    std::shared_ptr<const ConvertedVectors> converted_vectors;
 
-    // Builds the graph; weights point into the file.
+    // Builds the graph; weights point into the file (and the converted vectors).
     Result<graph::Graph> build(Logits logits) const;
 };
 
+// Every key and every tensor's shape has been checked when this succeeds: build() succeeds too.
 Result<Model> load_model(const std::filesystem::path& path);
+
+struct BuiltGraph {
+    graph::Graph graph;
+    std::unordered_set<std::string_view> used_tensors;  // names
+};
 
 // An architecture: reads its keys and builds its graph. One small file each in models/architectures/.
 struct Architecture {
     std::string_view name;  // value of general.architecture
     Result<Hyperparameters> (*read)(const Gguf&);
-    Result<graph::Graph> (*build)(const Model&, Logits);
+    Result<BuiltGraph> (*build)(const Model&, Logits);
 };
 std::span<const Architecture> architectures();
 

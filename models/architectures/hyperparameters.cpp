@@ -1,0 +1,192 @@
+#include "models/architectures/hyperparameters.h"
+
+#include <cmath>
+#include <limits>
+
+#include "models/architectures/key_check.h"
+#include "models/gguf_text.h"
+
+namespace riftjit::models {
+
+namespace {
+
+constexpr uint64_t kMaxLayers = 4096;
+constexpr uint64_t kMaxHeads = 1u << 16;
+// Published models go up to 576, in multiples of 8.
+constexpr uint64_t kMaxHeadDim = 1024;
+constexpr uint64_t kHeadDimMultiple = 8;
+
+class HyperparameterReader {
+public:
+    HyperparameterReader(const Gguf& file, std::string_view architecture) : file_(file) {
+        result_.architecture = architecture;
+    }
+
+    Result<Hyperparameters> run(RopePairing pairing) {
+        result_.pairing = pairing;
+        RIFTJIT_TRY_VOID(read_sizes());
+        RIFTJIT_TRY_VOID(read_heads());
+        RIFTJIT_TRY_VOID(read_head_dim());
+        RIFTJIT_TRY(epsilon, positive_number("attention.layer_norm_rms_epsilon", std::nullopt, 1.0));
+        result_.norm_epsilon = epsilon;
+        RIFTJIT_TRY_VOID(read_rope());
+        RIFTJIT_TRY_VOID(read_vocabulary());
+        return result_;
+    }
+
+private:
+    std::string key(std::string_view suffix) const { return fmt::format("{}.{}", result_.architecture, suffix); }
+    std::string place(std::string_view suffix) const { return file_.place_of(*file_.find(key(suffix))); }
+
+    Result<void> read_sizes() {
+        RIFTJIT_TRY(name, file_.string("general.name"));
+        result_.name = name.value_or("");
+        RIFTJIT_TRY(context_length, file_.require_integer(key("context_length"), 1, INT32_MAX));
+        RIFTJIT_TRY(width, file_.require_integer(key("embedding_length"), 1, kMaxWidth));
+        RIFTJIT_TRY(blocks, file_.require_integer(key("block_count"), 1, kMaxLayers));
+        // Draft blocks for multi-token prediction stand at the end and do not belong to the trunk.
+        RIFTJIT_TRY(draft_blocks, file_.integer(key("nextn_predict_layers"), 0, blocks - 1));
+        blocks_ = static_cast<uint32_t>(blocks);
+        result_.context_length = static_cast<uint32_t>(context_length);
+        result_.width = static_cast<uint32_t>(width);
+        result_.layers = static_cast<uint32_t>(blocks - draft_blocks.value_or(0));
+        RIFTJIT_TRY(ffn_width, per_layer("feed_forward_length", kMaxWidth));
+        if (!ffn_width) return missing_key(file_, key("feed_forward_length"));
+        result_.ffn_width = *ffn_width;
+        return {};
+    }
+
+    // A scalar, or an array of one entry per block; entries that differ would need layers of different shapes.
+    Result<std::optional<uint32_t>> per_layer(std::string_view suffix, uint64_t high) const {
+        const GgufEntry* entry = file_.find(key(suffix));
+        if (entry == nullptr) return std::nullopt;
+        if (entry->type != GgufType::array) {
+            RIFTJIT_TRY(value, file_.require_integer(key(suffix), 1, high));
+            return static_cast<uint32_t>(value);
+        }
+        RIFTJIT_TRY(values, file_.integers(key(suffix)));
+        if (values->size() != blocks_)
+            return fail(ErrorKind::Format, "{}: key {} has wrong array length; expected {}, got {}", place(suffix),
+                        key(suffix), blocks_, values->size());
+        for (size_t i = 0; i < values->size(); ++i) {
+            const int64_t value = (*values)[i];
+            if (value < 1 || static_cast<uint64_t>(value) > high)
+                return fail(ErrorKind::Format, "{}: element {} is {}; allowed are 1 to {}", place(suffix), i, value,
+                            high);
+            if (value != values->front())
+                return fail(ErrorKind::Unsupported,
+                            "{}: element {} is {} but element 0 is {}: layers of different shapes are unsupported",
+                            place(suffix), i, value, values->front());
+        }
+        return static_cast<uint32_t>(values->front());
+    }
+
+    Result<void> read_heads() {
+        RIFTJIT_TRY(heads, per_layer("attention.head_count", kMaxHeads));
+        if (!heads) return missing_key(file_, key("attention.head_count"));
+        RIFTJIT_TRY(kv_heads, per_layer("attention.head_count_kv", kMaxHeads));
+        result_.heads = *heads;
+        result_.kv_heads = kv_heads.value_or(*heads);
+        if (result_.heads % result_.kv_heads != 0)
+            return fail(ErrorKind::Format, "{} is {}, which does not divide {} = {}", place("attention.head_count_kv"),
+                        result_.kv_heads, key("attention.head_count"), result_.heads);
+        return {};
+    }
+
+    Result<void> read_head_dim() {
+        RIFTJIT_TRY(key_length, file_.integer(key("attention.key_length"), 1, kMaxHeadDim));
+        if (!key_length && result_.width % result_.heads != 0)
+            return fail(ErrorKind::Format,
+                        "{} is {}, which does not divide {} = {}, and there is no {}", place("attention.head_count"),
+                        result_.heads, key("embedding_length"), result_.width, key("attention.key_length"));
+        result_.head_dim = static_cast<uint32_t>(key_length.value_or(result_.width / result_.heads));
+        if (result_.head_dim % kHeadDimMultiple != 0 || result_.head_dim > kMaxHeadDim)
+            return fail(ErrorKind::Unsupported,
+                        "{}: a head size of {} ({}) is unsupported: it must be a multiple of {} and at most {}",
+                        place(key_length ? "attention.key_length" : "attention.head_count"), result_.head_dim,
+                        key_length ? key("attention.key_length")
+                                   : fmt::format("{} / {}", key("embedding_length"), key("attention.head_count")),
+                        kHeadDimMultiple, kMaxHeadDim);
+        RIFTJIT_TRY(value_length, file_.integer(key("attention.value_length"), 1, kMaxHeadDim));
+        if (value_length.value_or(result_.head_dim) != result_.head_dim)
+            return fail(ErrorKind::Unsupported,
+                        "{} is {}, but keys have a head size of {}: different sizes are unsupported",
+                        place("attention.value_length"), *value_length, result_.head_dim);
+        return {};
+    }
+
+    // In (0, high], as a float.
+    Result<float> positive_number(std::string_view suffix, std::optional<double> fallback, double high) const {
+        RIFTJIT_TRY(number, file_.number(key(suffix)));
+        if (!number && fallback) return static_cast<float>(*fallback);
+        if (!number) return missing_key(file_, key(suffix));
+        const auto value = static_cast<float>(*number);
+        if (!(value > 0) || !std::isfinite(value) || value > high)
+            return fail(ErrorKind::Format, "{} is {}; allowed are numbers above 0, up to {}", place(suffix), *number,
+                        high);
+        return value;
+    }
+
+    Result<void> read_rope() {
+        RIFTJIT_TRY(rotary_dims, file_.integer(key("rope.dimension_count"), 0, UINT32_MAX));
+        if (rotary_dims.value_or(result_.head_dim) != result_.head_dim)
+            return fail(ErrorKind::Unsupported, "{}: invalid n_rot: {}, expected {} (the head size)",
+                        place("rope.dimension_count"), *rotary_dims, result_.head_dim);
+        result_.rotary_dims = result_.head_dim;
+        RIFTJIT_TRY(base, positive_number("rope.freq_base", 10000.0, std::numeric_limits<float>::max()));
+        result_.rope_base = base;
+        return read_rope_scaling();
+    }
+
+    Result<void> read_rope_scaling() {
+        RIFTJIT_TRY(type, file_.string(key("rope.scaling.type")));
+        if (type == "yarn" || type == "longrope")
+            return fail(ErrorKind::Unsupported, "{} is '{}': unsupported; supported are 'none' and 'linear'",
+                        place("rope.scaling.type"), *type);
+        if (type && *type != "none" && *type != "linear")
+            return fail(ErrorKind::Format, "{} is '{}'; allowed are 'none', 'linear', 'yarn' and 'longrope'",
+                        place("rope.scaling.type"), printable(*type));
+        const std::string_view suffix =
+            file_.find(key("rope.scaling.factor")) != nullptr ? "rope.scaling.factor" : "rope.scale_linear";
+        RIFTJIT_TRY(factor, positive_number(suffix, 1.0, std::numeric_limits<float>::max()));
+        result_.rope_scale = type == "none" ? 1.0f : 1.0f / factor;
+        return {};
+    }
+
+    Result<void> read_vocabulary() {
+        const GgufTensor* table = file_.find_tensor("token_embd.weight");
+        if (table == nullptr)
+            return fail(ErrorKind::Format, "{}: missing tensor 'token_embd.weight': architecture {} needs it",
+                        printable_path(file_.path()), result_.architecture);
+        if (table->rows() < 1 || table->rows() > INT32_MAX)
+            return fail(ErrorKind::Format, "{}: {} rows; allowed are 1 to {}", file_.place_of(*table), table->rows(),
+                        INT32_MAX);
+        result_.vocabulary = static_cast<uint32_t>(table->rows());
+        result_.tied_output = file_.find_tensor("output.weight") == nullptr;
+        RIFTJIT_TRY(vocabulary, file_.integer(key("vocab_size"), 1, UINT32_MAX));
+        if (vocabulary.value_or(0) > result_.vocabulary)
+            return fail(ErrorKind::Format, "{} is {}, but token_embd.weight has only {} rows", place("vocab_size"),
+                        *vocabulary, result_.vocabulary);
+        // Rows without a token are padding; a token without a row could not be embedded.
+        const GgufEntry* tokens = file_.find("tokenizer.ggml.tokens");
+        const GgufArray* array = tokens ? std::get_if<GgufArray>(&tokens->value) : nullptr;
+        if (array != nullptr && array->count > result_.vocabulary)
+            return fail(ErrorKind::Format, "{} has {} tokens, but token_embd.weight has only {} rows",
+                        file_.place_of(*tokens), array->count, result_.vocabulary);
+        return {};
+    }
+
+    const Gguf& file_;
+    uint32_t blocks_ = 0;  // with draft blocks
+    Hyperparameters result_ = {};
+};
+
+}  // namespace
+
+Result<Hyperparameters> read_hyperparameters(const Gguf& file, std::string_view architecture, RopePairing pairing) {
+    RIFTJIT_TRY(result, HyperparameterReader(file, architecture).run(pairing));
+    RIFTJIT_TRY_VOID(check_keys(file, result));
+    return result;
+}
+
+}  // namespace riftjit::models

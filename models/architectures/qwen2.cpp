@@ -1,0 +1,16 @@
+// qwen2 (also Qwen2.5): llama's blocks with biases on Q, K and V; rotary pairs are half a head apart.
+#include "models/architectures/architectures.h"
+#include "models/architectures/decoder.h"
+#include "models/architectures/hyperparameters.h"
+
+namespace riftjit::models {
+
+Result<Hyperparameters> read_qwen2(const Gguf& file) {
+    return read_hyperparameters(file, "qwen2", RopePairing::half);
+}
+
+Result<BuiltGraph> build_qwen2(const Model& model, Logits logits) {
+    return build_decoder(model, logits, {.head_norms = Presence::absent, .rope_factors = Presence::absent});
+}
+
+}  // namespace riftjit::models

@@ -1,0 +1,103 @@
+#include "models/architectures/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "models/gguf_text.h"
+
+namespace riftjit::models {
+
+using graph::TensorId;
+
+namespace {
+
+// Absent dimensions count as 1.
+bool has_shape(const GgufTensor& tensor, std::initializer_list<uint32_t> shape) {
+    const uint32_t* expected = shape.begin();
+    for (size_t i = 0; i < std::max(tensor.ne.size(), shape.size()); ++i) {
+        const uint64_t found = i < tensor.ne.size() ? tensor.ne[i] : 1;
+        if (found != (i < shape.size() ? expected[i] : 1)) return false;
+    }
+    return true;
+}
+
+std::string part_name(std::string_view name, std::string_view part) { return fmt::format("{}[{}]", name, part); }
+
+}  // namespace
+
+Result<const GgufTensor*> Weights::find(std::string_view name, std::initializer_list<uint32_t> shape) {
+    const GgufTensor* tensor = model_.file.find_tensor(name);
+    // The reader has found the file as long as its index says, so nothing was cut off: the tensor was never there.
+    if (tensor == nullptr)
+        return fail(ErrorKind::Format,
+                    "{}: missing tensor '{}': architecture {} needs it and the file's index does not have it (tensor "
+                    "'{}' not found)",
+                    printable_path(model_.file.path()), printable(name), model_.hyperparameters.architecture,
+                    printable(name));
+    if (!has_shape(*tensor, shape))
+        return fail(ErrorKind::Format, "{}: tensor '{}' has wrong shape; expected [{}], got [{}]",
+                    model_.file.place_of(*tensor), printable(name), fmt::join(shape, ", "),
+                    fmt::join(tensor->ne, ", "));
+    used_.insert(tensor->name);
+    return tensor;
+}
+
+Result<TensorId> Weights::matrix(std::string_view name, uint32_t rows, uint32_t width) {
+    RIFTJIT_TRY(tensor, find(name, {width, rows}));
+    if (!traits(tensor->type).is_weight)
+        return fail(ErrorKind::Unsupported, "{}: type {} is unsupported for a weight", model_.file.place_of(*tensor),
+                    traits(tensor->type).name);
+    return graph_.add_weight(std::string(name), tensor->type, rows, width, tensor->data.data());
+}
+
+Result<TensorId> Weights::matrix_rows(std::string_view name, uint32_t rows, uint32_t width, uint32_t first,
+                                      uint32_t count, std::string_view part) {
+    RIFTJIT_TRY(whole, matrix(name, rows, width));
+    graph::Tensor& tensor = graph_.tensors[whole];  // just added: becomes the part
+    tensor.name = part_name(name, part);
+    tensor.rows = count;
+    tensor.data += first * row_bytes(tensor.type, width);
+    return whole;
+}
+
+Result<const float*> Weights::floats(const GgufTensor& tensor) const {
+    if (tensor.type == DType::F32) return reinterpret_cast<const float*>(tensor.data.data());
+    const auto converted = model_.converted_vectors->find(tensor.name);
+    if (converted != model_.converted_vectors->end()) return converted->second.data();
+    return fail(ErrorKind::Unsupported, "{}: type {} is unsupported for a norm or a bias; supported are f32, f16, bf16",
+                model_.file.place_of(tensor), traits(tensor.type).name);
+}
+
+Result<TensorId> Weights::vector(std::string_view name, uint32_t width) {
+    RIFTJIT_TRY(tensor, find(name, {width}));
+    RIFTJIT_TRY(values, floats(*tensor));
+    return graph_.add_weight(std::string(name), DType::F32, 1, width, reinterpret_cast<const std::byte*>(values));
+}
+
+Result<TensorId> Weights::vector_part(std::string_view name, uint32_t width, uint32_t first, uint32_t count,
+                                      std::string_view part) {
+    RIFTJIT_TRY(whole, vector(name, width));
+    graph::Tensor& tensor = graph_.tensors[whole];  // just added: becomes the part
+    tensor.name = part_name(name, part);
+    tensor.width = count;
+    tensor.data += first * sizeof(float);
+    return whole;
+}
+
+Result<TensorId> Weights::optional_vector(std::string_view name, uint32_t width) {
+    if (!has(name)) return graph::kNoTensor;
+    return vector(name, width);
+}
+
+Result<std::optional<float>> Weights::optional_scalar(std::string_view name) {
+    if (!has(name)) return std::nullopt;
+    RIFTJIT_TRY(tensor, find(name, {1}));
+    RIFTJIT_TRY(value, floats(*tensor));
+    if (!std::isfinite(*value))
+        return fail(ErrorKind::Format, "{}: value {} is not a number that weights can be scaled by",
+                    model_.file.place_of(*tensor), *value);
+    return *value;
+}
+
+}  // namespace riftjit::models

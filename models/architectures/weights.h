@@ -1,0 +1,42 @@
+// Finds a model's tensors by name, checks their shapes and types, and adds them to its graph.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+
+#include "models/model.h"
+
+namespace riftjit::models {
+
+class Weights {
+public:
+    Weights(const Model& model, graph::Graph& graph) : model_(model), graph_(graph) {}
+
+    // A table of `rows` rows of `width` elements, of any weight type.
+    Result<graph::TensorId> matrix(std::string_view name, uint32_t rows, uint32_t width);
+    // Rows [first, first + count) of a table of `rows`, under the name "NAME[part]".
+    Result<graph::TensorId> matrix_rows(std::string_view name, uint32_t rows, uint32_t width, uint32_t first,
+                                        uint32_t count, std::string_view part);
+    // A gain or a bias, as f32.
+    Result<graph::TensorId> vector(std::string_view name, uint32_t width);
+    Result<graph::TensorId> vector_part(std::string_view name, uint32_t width, uint32_t first, uint32_t count,
+                                        std::string_view part);
+    Result<graph::TensorId> optional_vector(std::string_view name, uint32_t width);  // kNoTensor if absent
+    // The single f32 by which a matrix's products are multiplied (NVFP4's NAME.scale).
+    Result<std::optional<float>> optional_scalar(std::string_view name);
+
+    bool has(std::string_view name) const { return model_.file.find_tensor(name) != nullptr; }
+    const std::unordered_set<std::string_view>& used() const { return used_; }
+
+private:
+    Result<const GgufTensor*> find(std::string_view name, std::initializer_list<uint32_t> shape);
+    Result<const float*> floats(const GgufTensor& tensor) const;
+
+    const Model& model_;
+    graph::Graph& graph_;
+    std::unordered_set<std::string_view> used_;
+};
+
+}  // namespace riftjit::models

@@ -1,0 +1,86 @@
+#include "models/model.h"
+
+#include <algorithm>
+#include <array>
+
+#include "graph/dequantize.h"
+#include "models/architectures/architectures.h"
+#include "models/architectures/hyperparameters.h"
+#include "models/architectures/key_check.h"
+#include "models/architectures/tensor_check.h"
+#include "models/gguf_text.h"
+
+namespace riftjit::models {
+
+namespace {
+
+constexpr auto kArchitectures = std::to_array<Architecture>({
+    {"llama", read_llama, build_llama},
+    {"qwen2", read_qwen2, build_qwen2},
+    {"qwen3", read_qwen3, build_qwen3},
+});
+
+const Architecture* find_architecture(std::string_view name) {
+    const auto found = std::ranges::find(kArchitectures, name, &Architecture::name);
+    return found == kArchitectures.end() ? nullptr : &*found;
+}
+
+Result<const Architecture*> architecture_of(const Gguf& file) {
+    RIFTJIT_TRY(name, file.require_string("general.architecture"));
+    if (const Architecture* architecture = find_architecture(name)) return architecture;
+    std::string known;
+    for (const Architecture& architecture : kArchitectures)
+        known += (known.empty() ? "" : ", ") + std::string(architecture.name);
+    return fail(ErrorKind::Unsupported, "{}: unknown model architecture: '{}'; known are {}",
+                file.place_of(*file.find("general.architecture")), printable(name), known);
+}
+
+Result<void> require_model(const Gguf& file) {
+    RIFTJIT_TRY(type, file.string("general.type"));
+    if (!type || *type == "model") return {};
+    return fail(ErrorKind::Unsupported, "{} is '{}'; only files of type 'model' can be run",
+                file.place_of(*file.find("general.type")), printable(*type));
+}
+
+ConvertedVectors convert_vectors(const Gguf& file) {
+    ConvertedVectors vectors;
+    for (const GgufTensor& tensor : file.tensors()) {
+        const bool is_half = tensor.type == DType::F16 || tensor.type == DType::BF16;
+        if (!is_half || tensor.rows() != 1 || tensor.width() > kMaxWidth) continue;
+        std::vector<float>& values = vectors[tensor.name];
+        values.resize(tensor.width());
+        graph::dequantize_row(tensor.type, tensor.data.data(), static_cast<uint32_t>(tensor.width()), values.data());
+    }
+    return vectors;
+}
+
+}  // namespace
+
+std::span<const Architecture> architectures() { return kArchitectures; }
+
+Result<Model> load_model(const std::filesystem::path& path) {
+    RIFTJIT_TRY(file, Gguf::open(path));
+    RIFTJIT_TRY(architecture, architecture_of(file));
+    RIFTJIT_TRY_VOID(require_model(file));
+    if (file.tensors().empty())
+        return fail(ErrorKind::Unsupported, "{}: the file holds no tensors, only metadata and perhaps a vocabulary",
+                    printable_path(path));
+    RIFTJIT_TRY(hyperparameters, architecture->read(file));
+
+    Model model{file, hyperparameters, {}, {}, std::make_shared<ConvertedVectors>(convert_vectors(file))};
+    RIFTJIT_TRY(built, architecture->build(model, Logits::last));
+    RIFTJIT_TRY(ignored, unused_tensors(file, hyperparameters, built.used_tensors));
+    model.ignored_tensors = std::move(ignored);
+    model.warnings.assign(file.warnings().begin(), file.warnings().end());
+    std::ranges::move(key_warnings(file, architecture->name), std::back_inserter(model.warnings));
+    return model;
+}
+
+Result<graph::Graph> Model::build(Logits logits) const {
+    const Architecture* architecture = find_architecture(hyperparameters.architecture);
+    check(architecture != nullptr, "a loaded model has a known architecture");
+    RIFTJIT_TRY(built, architecture->build(*this, logits));
+    return std::move(built.graph);
+}
+
+}  // namespace riftjit::models
