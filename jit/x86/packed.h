@@ -1,10 +1,17 @@
 // The load-time layout of weights on x86: panels of 16 rows, so that one vector lane is one row at every ISA level.
 //
-// A panel holds, field by field ("planes"), what the file's blocks of its 16 rows hold: each dword of a field is
-// stored as 16 consecutive dwords, one per row, so that a 64-byte load gives every lane its own row's bits. Bits are
-// rearranged within a block so that masks and shifts give pairs of consecutive elements in i16 (for VPDPWSSD and
-// VPMADDWD). Rows beyond the last are zero. The packed size is that of the file, up to padding: planes start on 64
-// bytes and rows are rounded up to 16.
+// A panel holds, field by field, what the file's blocks of its 16 rows hold: each dword of a field is stored as 16
+// consecutive dwords, one per row, so that a 64-byte load gives every lane its own row's bits. Bits are rearranged
+// within a block so that masks and shifts give pairs of consecutive elements in i16 (for VPDPWSSD and VPMADDWD). Rows
+// beyond the last are zero. The packed size is that of the file, up to padding: a panel takes a multiple of 64 bytes
+// and rows are rounded up to 16.
+//
+// Quantised types: a panel is a sequence of steps of 256 elements (decoder.h), so that decoding is one sequential read:
+//   [header of step 0][body of step 0][header of step 1][body of step 1] ...
+// Where a step's header is not a multiple of 64 bytes (one 2-byte scale per 256 elements), all headers come first, so
+// that bodies stay aligned:
+//   [headers of all steps, padded][body of step 0][body of step 1] ...
+// Float types: f32 and f16 [k][16 rows]; bf16 [k / 2][16 rows][2], an odd last k padded with zero.
 #pragma once
 
 #include <cstddef>
@@ -27,5 +34,16 @@ inline uint64_t packed_bytes(DType type, uint32_t rows, uint32_t width) {
 // tensor, 64-byte aligned. Thread safe for disjoint ranges. Reads exactly the bytes of the rows.
 void pack_panels(DType type, uint32_t rows, uint32_t width, const std::byte* file_rows, std::byte* out,
                  uint32_t panel_begin, uint32_t panel_end);
+
+// Where the steps of a quantised panel lie, in bytes from its start. Steps [0, full_steps) hold 256 elements each; if
+// tail_blocks is not 0, one more step follows (at index full_steps) with that many blocks.
+struct PanelLayout {
+    uint32_t full_steps, tail_blocks, blocks_per_step;
+    uint64_t header_offset, header_stride;  // header of step i at header_offset + i * header_stride
+    uint64_t body_offset, body_stride;      // body of step i < full_steps at body_offset + i * body_stride
+    uint64_t tail_body_offset;
+    uint64_t panel_bytes;
+};
+PanelLayout panel_layout(DType type, uint32_t width);
 
 }  // namespace riftjit::x86

@@ -1,5 +1,7 @@
 #include "jit/x86/x86_kernel.h"
 
+#include <array>
+
 #include "jit/kernel_spec.h"
 #include "jit/result.h"
 
@@ -21,18 +23,29 @@ MachineCode X86Emitter::finish() {
     return code;
 }
 
-Xbyak::Address X86Emitter::constant_bytes(const void* bytes, size_t size, size_t alignment) {
+int X86Emitter::pool_offset(const void* bytes, size_t size, size_t alignment) {
     const auto* begin = static_cast<const std::byte*>(bytes);
     for (const Pooled& pooled : pooled_) {
         if (pooled.alignment >= alignment && pooled.bytes.size() == size &&
             std::memcmp(pooled.bytes.data(), bytes, size) == 0)
-            return ptr[rip + pool_label_ + static_cast<int>(pooled.offset)];
+            return static_cast<int>(pooled.offset);
     }
     const size_t offset = round_up(pool_.size(), alignment);
     pool_.resize(offset);
     pool_.insert(pool_.end(), begin, begin + size);
     pooled_.push_back({std::vector<std::byte>(begin, begin + size), alignment, offset});
-    return ptr[rip + pool_label_ + static_cast<int>(offset)];
+    return static_cast<int>(offset);
+}
+
+Xbyak::Address X86Emitter::constant_bytes(const void* bytes, size_t size, size_t alignment) {
+    return ptr[rip + pool_label_ + pool_offset(bytes, size, alignment)];
+}
+
+Xbyak::Address X86Emitter::splat_u32(uint32_t value) {
+    if (has_avx512(isa_)) return ptr_b[rip + pool_label_ + pool_offset(&value, 4, 4)];
+    std::array<uint32_t, 8> lanes;
+    lanes.fill(value);
+    return constant_bytes(lanes.data(), sizeof lanes, sizeof lanes);
 }
 
 void X86Emitter::prologue(std::initializer_list<Reg64> saved, uint32_t stack_bytes) {
@@ -61,6 +74,7 @@ void X86Emitter::epilogue() {
 
 void X86Emitter::for_count(const Reg64& counter, uint64_t count, uint64_t step, const std::function<void()>& body) {
     if (count == 0) return;
+    check(count * step <= INT32_MAX, "a loop's bound fits the immediate of cmp");
     xor_(counter.cvt32(), counter.cvt32());
     if (count == 1) return body();
     Label again;
@@ -68,7 +82,19 @@ void X86Emitter::for_count(const Reg64& counter, uint64_t count, uint64_t step, 
     body();
     add(counter, static_cast<uint32_t>(step));
     cmp(counter, static_cast<uint32_t>(count * step));
-    jb(again, T_NEAR);
+    jb(again);
+}
+
+void X86Emitter::for_units(const Reg32& unit, const Reg32& end, const std::function<void()>& body) {
+    Label again, done;
+    cmp(unit, end);
+    jae(done);
+    L(again);
+    body();
+    inc(unit);
+    cmp(unit, end);
+    jb(again);
+    L(done);
 }
 
 void X86Emitter::fold_lanes(const Xmm& out, const Xmm& value_low, const Xmm& value_high, const Xmm& scratch,

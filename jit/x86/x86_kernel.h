@@ -24,10 +24,6 @@ public:
     }
     virtual ~X86Emitter() = default;
 
-    // Emits, resolves labels and appends the constants. Call once.
-    MachineCode finish();
-
-protected:
     using Reg32 = Xbyak::Reg32;
     using Reg64 = Xbyak::Reg64;
     using Xmm = Xbyak::Xmm;
@@ -37,17 +33,19 @@ protected:
     using Label = Xbyak::Label;
     using Address = Xbyak::Address;
 
-    static constexpr size_t kInitialBytes = 64 * 1024;
-
-    virtual void generate() = 0;
-
+    Isa isa() const { return isa_; }
     // The widest vector of the level: ymm (8 lanes) or zmm (16 lanes).
-    Xmm vector(int index) const { return has_avx512(isa_) ? static_cast<Xmm>(Zmm(index)) : static_cast<Xmm>(Ymm(index)); }
+    Xmm vector(int index) const {
+        return has_avx512(isa_) ? static_cast<Xmm>(Zmm(index)) : static_cast<Xmm>(Ymm(index));
+    }
     int lanes() const { return has_avx512(isa_) ? 16 : 8; }  // f32 lanes of vector()
     int vector_bytes() const { return lanes() * 4; }
     int vector_registers() const { return has_avx512(isa_) ? 32 : 16; }
     // Vectors that make 16 lanes: 1 at the AVX-512 levels, 2 below (low half first).
     int halves() const { return 16 / lanes(); }
+
+    // Emits, resolves labels and appends the constants. Call once.
+    MachineCode finish();
 
     // Address of a constant, shared by equal bytes. f32/u32: 4 bytes (for broadcast); bytes: any size, 64-byte aligned.
     Address constant(float value) { return constant_u32(std::bit_cast<uint32_t>(value)); }
@@ -57,6 +55,11 @@ protected:
     // AVX-512 levels, 32 equal bytes in the pool below.
     Address splat_u32(uint32_t value);
     Address splat(float value) { return splat_u32(std::bit_cast<uint32_t>(value)); }
+
+protected:
+    static constexpr size_t kInitialBytes = 64 * 1024;
+
+    virtual void generate() = 0;
 
     // Saves and restores the callee-saved registers named; stack_bytes of 64-byte aligned scratch at [rsp].
     void prologue(std::initializer_list<Reg64> saved, uint32_t stack_bytes = 0);
@@ -79,6 +82,8 @@ private:
         std::vector<std::byte> bytes;
         size_t alignment, offset;
     };
+    int pool_offset(const void* bytes, size_t size, size_t alignment);
+
     std::vector<std::byte> pool_;
     std::vector<Pooled> pooled_;
     Label pool_label_;
