@@ -67,10 +67,14 @@ private:
 
 const char* name(StopReason reason) {
     switch (reason) {
-        case StopReason::end_of_generation: return "eos";
-        case StopReason::stop_word: return "word";
-        case StopReason::length: return "length";
-        case StopReason::interrupted: return "interrupted";
+        case StopReason::end_of_generation:
+            return "eos";
+        case StopReason::stop_word:
+            return "word";
+        case StopReason::length:
+            return "length";
+        case StopReason::interrupted:
+            return "interrupted";
     }
     return "?";
 }
@@ -135,21 +139,22 @@ Result<Generation> generate(Engine& engine, runtime::Sampler& sampler, runtime::
 
 std::string timing_block(const Timings& t, const CacheStatistics& cache) {
     const auto rate = [](double ms, uint32_t count, const char* what) {
-        return fmt::format("{:10.2f} ms / {:5} {:<6} ({:8.2f} ms per token, {:9.2f} tokens per second)", ms, count, what,
-                           count == 0 ? 0.0 : ms / count, ms == 0.0 ? 0.0 : 1000.0 * count / ms);
+        return fmt::format("{:10.2f} ms / {:5} {:<6} ({:8.2f} ms per token, {:9.2f} tokens per second)", ms, count,
+                           what, count == 0 ? 0.0 : ms / count, ms == 0.0 ? 0.0 : 1000.0 * count / ms);
     };
     std::string text;
     const auto line = [&](const char* what, const std::string& value) {
         text += fmt::format("common_perf_print: {:>18} = {}\n", what, value);
     };
     line("load time", fmt::format("{:10.2f} ms", t.load_ms));
-    line("jit compile time", fmt::format("{:10.2f} ms / {} cache hits, {} misses", t.kernels_ms, cache.hits, cache.misses));
+    line("jit compile time",
+         fmt::format("{:10.2f} ms / {} cache hits, {} misses", t.kernels_ms, cache.hits, cache.misses));
     line("sampling time", rate(t.sample_ms, t.sampled_tokens, "tokens"));
     line("prompt eval time", rate(t.prompt_ms, t.prompt_tokens, "tokens"));
     line("eval time", rate(t.generation_ms, t.generation_runs, "runs"));
     line("total time", fmt::format("{:10.2f} ms / {:5} tokens", t.total_ms, t.prompt_tokens + t.generation_runs));
-    line("unaccounted time",
-         fmt::format("{:10.2f} ms", t.total_ms - t.load_ms - t.kernels_ms - t.sample_ms - t.prompt_ms - t.generation_ms));
+    line("unaccounted time", fmt::format("{:10.2f} ms", t.total_ms - t.load_ms - t.kernels_ms - t.sample_ms -
+                                                            t.prompt_ms - t.generation_ms));
     return text;
 }
 

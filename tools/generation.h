@@ -18,10 +18,10 @@ enum class StopReason { end_of_generation, stop_word, length, interrupted };
 const char* name(StopReason reason);  // "eos", "word", "length", "interrupted"
 
 struct GenerationOptions {
-    int64_t max_tokens = -1;                  // -1, -2: until something else stops it
+    int64_t max_tokens = -1;  // -1, -2: until something else stops it
     std::vector<std::string> stop_words;
     models::Tokenizer::ShowControl show_control = models::Tokenizer::ShowControl::no;
-    uint32_t batch = 512;                     // prompt tokens between looks at Ctrl-C
+    uint32_t batch = 512;  // prompt tokens between looks at Ctrl-C
 };
 
 struct Timings {
@@ -30,7 +30,7 @@ struct Timings {
 };
 
 struct Generation {
-    std::vector<int32_t> ids;   // without the end token
+    std::vector<int32_t> ids;  // without the end token
     std::string text;
     StopReason reason = StopReason::length;
 };

@@ -1,7 +1,6 @@
 // The riftjit command: subcommands, global help, exit codes.
 
 #include <CLI/CLI.hpp>
-
 #include <csignal>
 #include <cstdio>
 
@@ -41,7 +40,8 @@ int main(int argc, char** argv) {
     app.footer(kExamples);
     app.set_version_flag("--version,-V", std::string("riftjit ") + RIFTJIT_VERSION);
     app.require_subcommand(1);
-    app.failure_message([](const CLI::App*, const CLI::Error& error) { return fmt::format("error: {}\n", error.what()); });
+    app.failure_message(
+        [](const CLI::App*, const CLI::Error& error) { return fmt::format("error: {}\n", error.what()); });
     int exit_code = 0;
     tools::add_run_command(app, exit_code);
 

@@ -9,54 +9,103 @@ namespace {
 
 void add_model_options(CLI::App& app, RunOptions& o) {
     constexpr const char* kGroup = "Model";
-    app.add_option("-m,--model", o.model, "GGUF file; of a split set, the first part (default: the shipped storyteller)")->type_name("FILE")->group(kGroup);
+    app.add_option("-m,--model", o.model,
+                   "GGUF file; of a split set, the first part (default: the shipped storyteller)")
+        ->type_name("FILE")
+        ->group(kGroup);
     app.add_option("--pre", o.pre, "pre-tokenizer, for files that do not name one")->type_name("NAME")->group(kGroup);
-    add_integer(app, "-c,--ctx-size", o.context, 0, INT32_MAX, "positions of the KV cache, 0: what the model was trained for")->group(kGroup);
+    add_integer(app, "-c,--ctx-size", o.context, 0, INT32_MAX,
+                "positions of the KV cache, 0: what the model was trained for")
+        ->group(kGroup);
     add_integer(app, "-b,--batch-size", o.batch, 1, INT32_MAX, "prompt tokens between looks at Ctrl-C")->group(kGroup);
-    add_integer(app, "-ub,--ubatch-size", o.ubatch, 1, 65536, "rows of one step while a prompt is read")->group(kGroup);
-    add_integer(app, "-t,--threads", o.threads, 1, 4096, "threads (default: physical cores)")->default_str("")->group(kGroup);
-    add_choice(app, "-ctk,--cache-type-k", o.cache_type_k, {"f16", "f32", "q8_0"}, "type of cached keys")->group(kGroup);
-    add_choice(app, "-ctv,--cache-type-v", o.cache_type_v, {"f16", "f32", "q8_0"}, "type of cached values")->group(kGroup);
+    add_integer(app, "--ubatch-size", o.ubatch, 1, 65536, "-ub: rows of one step while a prompt is read")
+        ->group(kGroup);
+    add_integer(app, "-t,--threads", o.threads, 1, 4096, "threads (default: physical cores)")
+        ->default_str("")
+        ->group(kGroup);
+    add_choice(app, "--cache-type-k", o.cache_type_k, {"f16", "f32", "q8_0"}, "-ctk: type of cached keys")
+        ->group(kGroup);
+    add_choice(app, "--cache-type-v", o.cache_type_v, {"f16", "f32", "q8_0"}, "-ctv: type of cached values")
+        ->group(kGroup);
 }
 
 void add_prompt_options(CLI::App& app, RunOptions& o) {
     constexpr const char* kGroup = "Prompt";
-    app.add_option("-p,--prompt", o.prompt, "what to say; a turn of a conversation if the model has a template")->type_name("TEXT")->group(kGroup);
-    app.add_option("-f,--file", o.prompt_file, "the prompt from a file, less one trailing newline")->type_name("FILE")->group(kGroup);
-    app.add_option("--binary-file", o.binary_file, "-bf: the prompt from a file, every byte")->type_name("FILE")->group(kGroup);
+    app.add_option("-p,--prompt", o.prompt, "what to say; a turn of a conversation if the model has a template")
+        ->type_name("TEXT")
+        ->group(kGroup);
+    app.add_option("-f,--file", o.prompt_file, "the prompt from a file, less one trailing newline")
+        ->type_name("FILE")
+        ->group(kGroup);
+    app.add_option("--binary-file", o.binary_file, "-bf: the prompt from a file, every byte")
+        ->type_name("FILE")
+        ->group(kGroup);
     app.add_option("--prompt-ids", o.prompt_ids, "the prompt as token ids: 1,2,3")->type_name("IDS")->group(kGroup);
-    app.add_flag("-e,--escape,!--no-escape", o.process_escapes, "turn \\n, \\t, \\\", \\\\ in -p into what they mean (default: on)")->group(kGroup);
+    app.add_flag("-e,--escape,!--no-escape", o.process_escapes,
+                 "turn \\n, \\t, \\\", \\\\ in -p into what they mean (default: on)")
+        ->group(kGroup);
     app.add_option("--system-prompt", o.system_prompt, "-sys: the system message")->type_name("TEXT")->group(kGroup);
-    app.add_option("--system-prompt-file", o.system_prompt_file, "-sysf: the system message from a file")->type_name("FILE")->group(kGroup);
-    app.add_flag_callback("--conversation", [&o] { o.conversation = Toggle::on; }, "-cnv: use the chat template (default: if the model has one)")->group(kGroup);
-    app.add_flag_callback("--no-conversation", [&o] { o.conversation = Toggle::off; }, "-no-cnv: continue the raw text")->group(kGroup);
+    app.add_option("--system-prompt-file", o.system_prompt_file, "-sysf: the system message from a file")
+        ->type_name("FILE")
+        ->group(kGroup);
+    app.add_flag_callback(
+           "--conversation", [&o] { o.conversation = Toggle::on; },
+           "-cnv: use the chat template (default: if the model has one)")
+        ->group(kGroup);
+    app.add_flag_callback(
+           "--no-conversation", [&o] { o.conversation = Toggle::off; }, "-no-cnv: continue the raw text")
+        ->group(kGroup);
     app.add_flag("--single-turn", o.single_turn, "-st: leave after one answer")->group(kGroup);
-    app.add_option("--chat-template", o.chat_template, "Jinja text in place of the model's")->type_name("TEXT")->group(kGroup);
-    app.add_option("--chat-template-file", o.chat_template_file, "the same from a file")->type_name("FILE")->group(kGroup);
-    app.add_option("--chat-template-kwargs", o.chat_template_kwargs, "variables for the template, a JSON object")->type_name("JSON")->group(kGroup);
-    add_choice(app, "--reasoning", o.reasoning, {"auto", "on", "off"}, "thinking, where the template knows enable_thinking")->group(kGroup);
+    app.add_option("--chat-template", o.chat_template, "Jinja text in place of the model's")
+        ->type_name("TEXT")
+        ->group(kGroup);
+    app.add_option("--chat-template-file", o.chat_template_file, "the same from a file")
+        ->type_name("FILE")
+        ->group(kGroup);
+    app.add_option("--chat-template-kwargs", o.chat_template_kwargs, "variables for the template, a JSON object")
+        ->type_name("JSON")
+        ->group(kGroup);
+    add_choice(app, "--reasoning", o.reasoning, {"auto", "on", "off"},
+               "thinking, where the template knows enable_thinking")
+        ->group(kGroup);
 }
 
 void add_output_options(CLI::App& app, RunOptions& o) {
     constexpr const char* kGroup = "Output";
-    add_integer(app, "-n,--predict,--n-predict", o.predict, -2, INT32_MAX, "tokens to generate; -1, -2: until the end or a full context; 0: read the prompt only")->group(kGroup);
-    app.add_option("-r,--reverse-prompt", o.reverse_prompts, "stop where this text appears")->type_name("TEXT")->group(kGroup);
+    add_integer(app, "-n,--predict,--n-predict", o.predict, -2, INT32_MAX,
+                "tokens to generate; -1, -2: until the end or a full context; 0: read the prompt only")
+        ->group(kGroup);
+    app.add_option("-r,--reverse-prompt", o.reverse_prompts, "stop where this text appears")
+        ->type_name("TEXT")
+        ->group(kGroup);
     app.add_flag("--special", o.show_special, "-sp: show control tokens")->group(kGroup);
     app.add_flag("!--no-display-prompt", o.display_prompt, "do not repeat a raw prompt")->group(kGroup);
     app.add_flag("--verbose-prompt", o.verbose_prompt, "token ids and pieces of the prompt, on stderr")->group(kGroup);
     app.add_flag("--perf,!--no-perf", o.show_perf, "timings at the end, on stderr (default: on)")->group(kGroup);
     app.add_flag("--json", o.json, "one JSON object on stdout in place of text")->group(kGroup);
-    app.add_flag("--logits-hash", o.logits_hash, "a hash of all logits, on stderr: equal bits, equal hash")->group(kGroup);
-    app.add_option("--dump-logits", o.dump_logits, "write the prompt's logits, f32 [positions, vocabulary]")->type_name("FILE.npy")->group(kGroup);
+    app.add_flag("--logits-hash", o.logits_hash, "a hash of all logits, on stderr: equal bits, equal hash")
+        ->group(kGroup);
+    app.add_option("--dump-logits", o.dump_logits, "write the prompt's logits, f32 [positions, vocabulary]")
+        ->type_name("FILE.npy")
+        ->group(kGroup);
     app.add_flag("-v,--verbose", o.verbose, "say more on stderr")->group(kGroup);
 }
 
 void add_kernel_options(CLI::App& app, RunOptions& o) {
     constexpr const char* kGroup = "Kernels";
-    app.add_option("--max-isa", o.max_isa, "lower the instruction set (RIFTJIT_ISA): " + isa_names())->type_name("LEVEL")->group(kGroup);
-    app.add_option("--cache-dir", o.cache_dir, "where kernels are kept (RIFTJIT_CACHE_DIR, default: ~/.cache/riftjit)")->type_name("DIR")->group(kGroup);
-    add_choice(app, "--cache-mode", o.cache_mode, {"rw", "ro", "off", "require"}, "require: exit 4 rather than generate a kernel")->group(kGroup);
-    app.add_option("--passes", o.passes, "graph passes: all, none, NAME,NAME or -NAME,-NAME")->type_name("LIST")->capture_default_str()->group(kGroup);
+    app.add_option("--max-isa", o.max_isa, "lower the instruction set (RIFTJIT_ISA): " + isa_names())
+        ->type_name("LEVEL")
+        ->group(kGroup);
+    app.add_option("--cache-dir", o.cache_dir, "where kernels are kept (RIFTJIT_CACHE_DIR, default: ~/.cache/riftjit)")
+        ->type_name("DIR")
+        ->group(kGroup);
+    add_choice(app, "--cache-mode", o.cache_mode, {"rw", "ro", "off", "require"},
+               "require: exit 4 rather than generate a kernel")
+        ->group(kGroup);
+    app.add_option("--passes", o.passes, "graph passes: all, none, NAME,NAME or -NAME,-NAME")
+        ->type_name("LIST")
+        ->capture_default_str()
+        ->group(kGroup);
     app.add_flag("--print-plan", o.print_plan, "print every launch and leave")->group(kGroup);
     app.add_option_function<std::string>(
            "--dump-isa",
@@ -90,7 +139,9 @@ Result<EngineOptions> engine_options(const RunOptions& o) {
     if (!o.max_isa.empty()) {
         engine.max_isa = isa_from_name(o.max_isa);
         if (!engine.max_isa)
-            return fail(ErrorKind::Usage, "error while handling argument \"--max-isa\": \"{}\" is not known, expected one of {}", o.max_isa, isa_names());
+            return fail(ErrorKind::Usage,
+                        "error while handling argument \"--max-isa\": \"{}\" is not known, expected one of {}",
+                        o.max_isa, isa_names());
     }
     if (o.threads != 0) engine.threads = static_cast<uint32_t>(o.threads);
     engine.context = static_cast<uint32_t>(o.context);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +16,7 @@ enum class Toggle { automatic, on, off };
 struct RunOptions {
     std::string model, pre;
     std::string prompt, prompt_file, binary_file, system_prompt, system_prompt_file, prompt_ids;
-    bool has_prompt = false;                 // -p, -f, -bf or --prompt-ids was given
+    bool has_prompt = false;  // -p, -f, -bf or --prompt-ids was given
     bool process_escapes = true;
     int64_t predict = -1, context = 0, batch = 2048, ubatch = 512, threads = 0, threads_batch = 0;
     std::string cache_type_k = "f16", cache_type_v = "f16";

@@ -1,0 +1,268 @@
+#include "tools/run_command.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "tools/generation.h"
+#include "tools/interrupt.h"
+#include "tools/npy.h"
+#include "tools/prompt.h"
+#include "tools/run_options.h"
+
+namespace riftjit::tools {
+
+namespace {
+
+using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+class Run {
+public:
+    Run(const RunOptions& options, Engine& engine, Reporter& reporter, Clock::time_point start)
+        : options_(options), engine_(engine), reporter_(reporter), start_(start) {}
+
+    Result<int> execute();
+
+private:
+    Result<void> prepare_sampler();
+    Result<int> one_shot(std::vector<int32_t> prompt);
+    Result<int> converse(Conversation& conversation, std::optional<std::string> first_message);
+    Result<int> dump_logits(const std::vector<int32_t>& prompt);
+    Result<Generation> answer(std::span<const int32_t> prompt, bool is_quiet);
+    void show_prompt(std::span<const int32_t> prompt) const;
+    Result<std::span<const int32_t>> reuse_prefix(const std::vector<int32_t>& ids);
+    int finish(const Generation& generation, std::span<const int32_t> prompt);
+
+    const RunOptions& options_;
+    Engine& engine_;
+    Reporter& reporter_;
+    Clock::time_point start_;
+    std::optional<runtime::Sampler> sampler_;
+    std::optional<runtime::LogitsHash> hash_;
+    std::vector<int32_t> context_;  // what the session holds
+    Timings timings_;
+};
+
+bool print_text(std::string_view text) {
+    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+}
+
+Result<void> Run::prepare_sampler() {
+    runtime::SamplerParameters parameters = options_.sampling;
+    const models::Tokenizer& tokenizer = engine_.tokenizer;
+    if (options_.ignore_eos) {
+        const auto end = tokenizer.end_of_generation();
+        parameters.suppressed.assign(end.begin(), end.end());
+    }
+    // Rows that pad the table beyond the vocabulary are no tokens.
+    const uint32_t rows = engine_.session->vocabulary();
+    for (uint32_t id = tokenizer.size(); id < rows; ++id) parameters.suppressed.push_back(static_cast<int32_t>(id));
+    RIFTJIT_TRY_VOID(runtime::validate(parameters, tokenizer.size()));
+    for (const std::string& unused : runtime::unused_settings(parameters)) reporter_.warn(unused);
+    RIFTJIT_TRY(sampler, runtime::Sampler::create(parameters, rows));
+    sampler_ = std::move(sampler);
+    if (!sampler_->is_greedy() && !options_.json) fmt::print(stderr, "sampler seed: {}\n", sampler_->seed());
+    if (options_.verbose) fmt::print(stderr, "sampler chain: {}\n", sampler_->describe());
+    return {};
+}
+
+void Run::show_prompt(std::span<const int32_t> prompt) const {
+    for (int32_t id : prompt) fmt::print(stderr, "{:6} -> '{}'\n", id, engine_.tokenizer.piece(id));
+}
+
+// Truncates the session to the longest common prefix with `ids` and returns the rest, at least one token.
+Result<std::span<const int32_t>> Run::reuse_prefix(const std::vector<int32_t>& ids) {
+    if (ids.empty()) return fail(ErrorKind::Usage, "the prompt is empty and the model has no BOS token to start from");
+    if (ids.size() > engine_.context)
+        return fail(ErrorKind::Usage, "the prompt has {} tokens, the context {} (-c); context_length_exceeded",
+                    ids.size(), engine_.context);
+    size_t same = 0;
+    while (same < context_.size() && same + 1 < ids.size() && context_[same] == ids[same]) ++same;
+    engine_.session->truncate(static_cast<uint32_t>(same));
+    context_.resize(same);
+    return std::span(ids).subspan(same);
+}
+
+Result<Generation> Run::answer(std::span<const int32_t> prompt, bool is_quiet) {
+    const GenerationOptions generation{
+        .max_tokens = options_.predict,
+        .stop_words = options_.reverse_prompts,
+        .show_control =
+            options_.show_special ? models::Tokenizer::ShowControl::yes : models::Tokenizer::ShowControl::no,
+        .batch = static_cast<uint32_t>(options_.batch),
+    };
+    const Print print = is_quiet ? Print([](std::string_view) { return true; }) : Print(print_text);
+    RIFTJIT_TRY(generated,
+                generate(engine_, *sampler_, hash_ ? &*hash_ : nullptr, prompt, generation, print, timings_));
+    context_.insert(context_.end(), prompt.begin(), prompt.end());
+    context_.insert(context_.end(), generated.ids.begin(), generated.ids.end());
+    context_.resize(std::min<size_t>(context_.size(), engine_.session->position()));  // the last token is not evaluated
+    return generated;
+}
+
+ordered_json timings_json(const Timings& t) {
+    const auto rate = [](uint32_t count, double ms) { return ms > 0 ? 1000.0 * count / ms : 0.0; };
+    return {{"load_ms", t.load_ms},
+            {"prompt_n", t.prompt_tokens},
+            {"prompt_ms", t.prompt_ms},
+            {"prompt_per_second", rate(t.prompt_tokens, t.prompt_ms)},
+            {"predicted_n", t.generation_runs},
+            {"predicted_ms", t.generation_ms},
+            {"predicted_per_second", rate(t.generation_runs, t.generation_ms)},
+            {"sample_ms", t.sample_ms},
+            {"total_ms", t.total_ms}};
+}
+
+int Run::finish(const Generation& generation, std::span<const int32_t> prompt) {
+    timings_.load_ms = engine_.load_ms;
+    timings_.kernels_ms = engine_.kernels_ms;
+    timings_.total_ms = std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
+    const CacheStatistics& cache = engine_.kernels->statistics();
+    if (options_.json) {
+        const ordered_json object = {
+            {"prompt_ids", prompt},
+            {"ids", generation.ids},
+            {"text", generation.text},
+            {"stop_reason", name(generation.reason)},
+            {"logits_hash", hash_->hex()},
+            {"isa", name(engine_.isa)},
+            {"threads", engine_.threads},
+            {"seed", sampler_->seed()},
+            {"timings", timings_json(timings_)},
+            {"cache", {{"hits", cache.hits}, {"misses", cache.misses}}},
+            {"jit_ms", engine_.kernels_ms},
+            {"kv_bytes", engine_.session->kv_bytes()},
+            {"peak_rss_bytes", peak_rss_bytes()},
+        };
+        fmt::print("{}\n", object.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+    } else {
+        if (!generation.text.empty() && !generation.text.ends_with('\n')) print_text("\n");
+        if (options_.show_perf) fmt::print(stderr, "\n{}", timing_block(timings_, cache));
+        if (hash_) fmt::print(stderr, "logits hash: {}\n", hash_->hex());
+    }
+    return generation.reason == StopReason::interrupted && pending_interrupt() != Interrupt::none ? kExitInterrupted
+                                                                                                  : kExitDone;
+}
+
+Result<int> Run::one_shot(std::vector<int32_t> prompt) {
+    RIFTJIT_TRY(rest, reuse_prefix(prompt));
+    if (options_.verbose_prompt) show_prompt(prompt);
+    RIFTJIT_TRY(generated, answer(rest, options_.json));
+    return finish(generated, prompt);
+}
+
+Result<int> Run::dump_logits(const std::vector<int32_t>& prompt) {
+    RIFTJIT_TRY(rest, reuse_prefix(prompt));
+    std::vector<float> rows;
+    for (size_t at = 0; at < rest.size(); at += static_cast<size_t>(options_.ubatch)) {
+        RIFTJIT_TRY(logits,
+                    engine_.session->evaluate(rest.subspan(at, std::min<size_t>(options_.ubatch, rest.size() - at))));
+        rows.insert(rows.end(), logits.begin(), logits.end());
+    }
+    RIFTJIT_TRY_VOID(write_npy(options_.dump_logits, rows, engine_.session->vocabulary()));
+    if (hash_) hash_->add(rows);
+    Generation nothing;
+    return finish(nothing, prompt);
+}
+
+// One line from a terminal, or everything from a pipe; nullopt at the end of input.
+std::optional<std::string> read_message(bool is_terminal) {
+    if (!is_terminal) {
+        std::string text(std::istreambuf_iterator<char>(std::cin), {});
+        while (text.ends_with('\n')) text.pop_back();
+        return text.empty() ? std::nullopt : std::optional(text);
+    }
+    fmt::print(stderr, "\n> ");
+    std::string line;
+    if (!std::getline(std::cin, line)) return std::nullopt;
+    return line;
+}
+
+Result<int> Run::converse(Conversation& conversation, std::optional<std::string> first_message) {
+    const bool is_terminal = isatty(STDIN_FILENO) != 0;
+    const bool ends_after_one =
+        options_.single_turn || !is_terminal || (first_message && options_.conversation != Toggle::on) || options_.json;
+    std::optional<std::string> message = std::move(first_message);
+    Generation generated;
+    std::vector<int32_t> ids;
+    while (message || (message = read_message(is_terminal))) {
+        if (message->empty()) {
+            message.reset();
+            continue;
+        }
+        conversation.add("user", *message);
+        RIFTJIT_TRY(rendered, conversation.render());
+        ids = std::move(rendered);
+        RIFTJIT_TRY(rest, reuse_prefix(ids));
+        if (options_.verbose_prompt) show_prompt(ids);
+        RIFTJIT_TRY(answered, answer(rest, options_.json));
+        generated = std::move(answered);
+        conversation.add("assistant", generated.text);
+        if (ends_after_one || pending_interrupt() == Interrupt::quit) break;
+        clear_interrupt();
+        message.reset();
+    }
+    return finish(generated, ids);
+}
+
+Result<int> Run::execute() {
+    RIFTJIT_TRY_VOID(prepare_sampler());
+    if (options_.logits_hash || options_.json) hash_.emplace();
+    if (!options_.prompt_ids.empty()) {
+        RIFTJIT_TRY(ids, parse_ids(options_.prompt_ids, engine_.session->vocabulary()));
+        return options_.dump_logits.empty() ? one_shot(std::move(ids)) : dump_logits(ids);
+    }
+    RIFTJIT_TRY(text, prompt_text(options_));
+    RIFTJIT_TRY(conversation, Conversation::open(options_, engine_.model.file, engine_.tokenizer));
+    if (!options_.dump_logits.empty() && conversation && text) {
+        conversation->add("user", *text);
+        RIFTJIT_TRY(ids, conversation->render());
+        return dump_logits(ids);
+    }
+    if (conversation) return converse(*conversation, std::move(text));
+    if (!text) text = read_message(isatty(STDIN_FILENO) != 0);
+    RIFTJIT_TRY(ids, engine_.tokenizer.encode(text.value_or(""), models::ParseSpecial::yes, models::AddBos::yes));
+    if (!options_.dump_logits.empty()) return dump_logits(ids);
+    if (text && options_.display_prompt && !options_.json) print_text(*text);
+    return one_shot(std::move(ids));
+}
+
+Result<int> run(const RunOptions& options, Reporter& reporter) {
+    const auto start = Clock::now();
+    RIFTJIT_TRY(engine_choice, engine_options(options));
+    RIFTJIT_TRY(engine, open_engine(engine_choice, reporter));
+    if (options.verbose)
+        fmt::print(stderr, "{}: {} threads, level {}, context {}, {} bytes of KV cache when full\n",
+                   engine.model.file.path().string(), engine.threads, name(engine.isa), engine.context,
+                   engine.session->kv_bytes());
+    if (options.print_plan) {
+        fmt::print("decode plan: {}\nprompt plan: {}", graph::to_text(engine.session->decode_plan()),
+                   graph::to_text(engine.session->prompt_plan()));
+        return kExitDone;
+    }
+    if (options.strict && reporter.warnings() != 0)
+        return fail(ErrorKind::Usage, "--strict: {} warning(s), see above", reporter.warnings());
+    watch_interrupts();
+    return Run(options, engine, reporter, start).execute();
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& app, int& exit_code) {
+    CLI::App* command = app.add_subcommand("run", "generate text");
+    auto options = std::make_shared<RunOptions>();
+    add_run_options(*command, *options);
+    command->callback([command, options, &exit_code] {
+        options->has_prompt = command->count("--prompt") != 0;
+        Reporter reporter;
+        const auto result = run(*options, reporter);
+        exit_code = result ? *result : report(result.error());
+    });
+}
+
+}  // namespace riftjit::tools
