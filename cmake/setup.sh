@@ -1,7 +1,7 @@
 # Shared by quickstart and run-tests: which Debian packages the build and the tests take, and how to build.
 
 BUILD_PACKAGES=(g++ cmake ninja-build pkgconf
-    libxbyak-dev libasmjit-dev libzydis-dev libspdlog-dev libcli11-dev nlohmann-json3-dev
+    libxbyak-dev libasmjit-dev libzydis-dev libfmt-dev libcli11-dev nlohmann-json3-dev
     libpcre2-dev libutf8proc-dev libxxhash-dev libhwloc-dev)
 # llvm-19 re-assembles listings; binutils and gdb read our objects; python3 and strace drive the program from outside.
 TEST_PACKAGES=(libgtest-dev llvm-19 binutils gdb strace python3 python3-venv python3-numpy xz-utils)
