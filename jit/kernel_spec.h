@@ -7,6 +7,8 @@
 //   round_up(w, 16) floats; a kernel may write the padding and must not depend on it, unless stated.
 // - Floating-point reductions behave as if vectors had 16 lanes, at every ISA level, so that levels agree bit for bit
 //   (except VDPBF16PS, which rounds differently): lane i sums elements i, i+16, ...; then lanes are folded 8, 4, 2, 1.
+//   Reductions over a whole row of activations or logits keep four such vectors, vector j summing the groups of 16
+//   number j, j+4, ..., added as (0 + 1) + (2 + 3) before the fold.
 // - Everything that may change the code is in the spec and nothing else is: no pointer, token count or position.
 #pragma once
 
@@ -37,7 +39,10 @@ enum class RowFormat : uint8_t {
 // scale = max|x| / kI16Max (f32; 0 for an all-zero block), code = rint(x * (kI16Max / max|x|)) in [-kI16Max, kI16Max].
 // 13 bits: 256 products with the largest 8-bit weight times a 6-bit block scale stay within int32, and the rounding
 // noise is about 24 times below that of 8-bit activations with one scale per 32.
+// A block whose values are all below kI16Smallest counts as zero: the inverse of its scale would overflow. A block with
+// infinity or NaN gets that as its scale.
 inline constexpr int kI16Max = 4095;
+inline constexpr float kI16Smallest = 0x1p-112f;
 inline constexpr uint32_t kI16Block = 256;
 struct I16Row {
     uint32_t width;

@@ -1,0 +1,70 @@
+// exp and silu as one sequence of operations, for every emitter and level: the results agree bit for bit.
+//
+// An emitter E provides the instructions named here on values V (16 lanes, or one vector), splat() for a constant
+// operand, compare(), keep() and select() on masks M. WideEmitter does, and the elementwise compiler does.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+
+#include "jit/x86/wide.h"
+
+namespace riftjit::x86 {
+
+// Which arguments exp must get right: softmax has none above zero.
+enum class ExpDomain : uint8_t { not_positive, any };
+
+template <class V, class M>
+struct ExpScratch {
+    V exponent, reduced;
+    M mask;  // its lanes may be those of `exponent`
+};
+
+inline constexpr float kLog2E = 0x1.715476p+0f;
+inline constexpr float kLn2High = 0x1.62e43p-1f, kLn2Low = -0x1.05c61p-29f;  // ln 2 to 48 bits
+inline constexpr float kExpMin = -0x1.5d589ep+6f;  // -87.3365: the smallest argument with a normal result
+inline constexpr float kExpMax = 0x1.62e42ep+6f;   // 88.7228: the largest with a finite one
+
+// exp(r) = 1 + r + c2 r^2 + ... + c6 r^6 on |r| <= ln 2 / 2, minimax with relative error below 2^-28.
+inline constexpr std::array<float, 7> kExpPolynomial = {1.0f,           1.0f,          0x1.fffffcp-2f, 0x1.555492p-3f,
+                                                        0x1.5558f2p-5f, 0x1.123a2p-7f, 0x1.6a23dp-10f};
+
+// out = exp(x). Below kExpMin the result is 0 (no subnormals), above kExpMax infinity; NaN gives NaN.
+//
+// x = n ln 2 + r; the result is the polynomial of r with n added to its exponent field, which is exact. Error in units
+// in the last place of a result whose mantissa lies in [0.7, 1), the worst place: 0.5 for the last rounding, 0.35 for
+// the one before (times |r|), 0.35 for the two roundings of r, 0.05 for the rest and 0.06 for the polynomial: < 1.4.
+template <class E, class V, class M>
+void emit_exp(E& e, const V& out, const V& x, const ExpScratch<V, M>& scratch, ExpDomain domain) {
+    const V &n = scratch.exponent, &r = scratch.reduced;
+    e.vmulps(n, x, e.splat(kLog2E));
+    e.vcvtps2dq(n, n);  // to nearest
+    e.vcvtdq2ps(out, n);
+    e.vmovaps(r, x);
+    e.vfnmadd231ps(r, out, e.splat(kLn2High));
+    e.vfnmadd231ps(r, out, e.splat(kLn2Low));
+    e.vbroadcastss(out, e.constant(kExpPolynomial.back()));
+    for (size_t power = kExpPolynomial.size() - 1; power-- > 0;) e.vfmadd213ps(out, r, e.splat(kExpPolynomial[power]));
+    e.vpslld(n, n, 23);
+    e.vpaddd(out, out, n);
+    e.compare(scratch.mask, x, e.splat(kExpMin), Compare::not_less);
+    e.keep(out, scratch.mask, out);
+    if (domain == ExpDomain::not_positive) return;
+    e.compare(scratch.mask, x, e.splat(kExpMax), Compare::greater);
+    e.vbroadcastss(r, e.constant(std::numeric_limits<float>::infinity()));
+    e.select(out, scratch.mask, r, out);
+}
+
+// out = x / (1 + exp(-x)). `negated` is scratch. Within 3 ulp: exp's error is halved or vanishes in 1 + exp(-x) where
+// that is dominated by 1 and passes undiminished where it is not (1.4), the sum and the quotient round once each
+// (0.5 and 0.5, up to 2 and 1 units of the result's last place); -0 for x below -kExpMax.
+template <class E, class V, class M>
+void emit_silu(E& e, const V& out, const V& x, const V& negated, const ExpScratch<V, M>& scratch) {
+    e.vxorps(negated, x, e.splat_u32(0x8000'0000));
+    emit_exp(e, out, negated, scratch, ExpDomain::any);
+    e.vaddps(out, out, e.splat(1.0f));
+    e.vdivps(out, x, out);
+}
+
+}  // namespace riftjit::x86
