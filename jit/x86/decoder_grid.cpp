@@ -26,12 +26,15 @@ namespace {
 
 using Xbyak::Xmm;
 
-// Fields of `bits` bits, `per_dword` of them, `stride` apart from `first_bit`, in each body dword from `first_dword`.
+// Fields of `bits` bits, 2^log2_per_dword of them in each body dword from `first_dword`, `stride` apart from
+// `first_bit`.
 struct FieldArray {
-    uint8_t first_dword, per_dword, first_bit, stride, bits;
+    uint8_t first_dword, log2_per_dword, first_bit, stride, bits;
 
-    constexpr uint32_t dword(uint32_t index) const { return first_dword + index / per_dword; }
-    constexpr int shift(uint32_t index) const { return first_bit + stride * static_cast<int>(index % per_dword); }
+    constexpr uint32_t dword(uint32_t index) const { return first_dword + (index >> log2_per_dword); }
+    constexpr int shift(uint32_t index) const {
+        return first_bit + stride * static_cast<int>(index & ((1u << log2_per_dword) - 1));
+    }
     constexpr uint32_t mask() const { return (1u << bits) - 1; }
     void put(PackedBlock& packed, uint32_t index, uint32_t value) const {
         packed.body[dword(index)] |= (value & mask()) << shift(index);
@@ -64,27 +67,32 @@ struct GridLayout {
 
     constexpr uint32_t row_elements() const { return grid == QuantGrid::iq3xxs || grid == QuantGrid::iq3s ? 4 : 8; }
     constexpr uint32_t rows() const { return kStepElements / row_elements(); }
-    constexpr int stride() const { return row_elements() == 8 ? 4 : 8; }
     constexpr int sign_bit() const { return row_elements() == 8 ? 2 : 3; }  // of a field
 };
 
+// Where a row's element has its field in the gathered dword.
+constexpr int field_shift(uint32_t row_elements, uint32_t element) {
+    const int stride = row_elements == 8 ? 4 : 8;
+    return stride * static_cast<int>(element / 2) + 16 * static_cast<int>(element % 2);
+}
+
 constexpr FieldArray kNone{};
 constexpr GridLayout kIq2Xxs = {
-    DType::IQ2_XXS, QuantGrid::iq2xxs, 32, 16, kNone, Signs::parity, 8, kNone, 0, {8, 1, 28, 0, 4}, 0.125f};
+    DType::IQ2_XXS, QuantGrid::iq2xxs, 32, 16, kNone, Signs::parity, 8, kNone, 0, {8, 0, 28, 0, 4}, 0.125f};
 constexpr GridLayout kIq2Xs = {
-    DType::IQ2_XS, QuantGrid::iq2xs, 16, 18, {8, 4, 28, 1, 1}, Signs::parity, 8, kNone, 0, {16, 8, 0, 4, 4}, 0.125f};
-constexpr GridLayout kIq2S = {DType::IQ2_S,     QuantGrid::iq2s, 16, 20, {16, 16, 0, 2, 2}, Signs::all, 8, kNone, 0,
-                              {18, 8, 0, 4, 4}, 0.125f};
+    DType::IQ2_XS, QuantGrid::iq2xs, 16, 18, {8, 2, 28, 1, 1}, Signs::parity, 8, kNone, 0, {16, 3, 0, 4, 4}, 0.125f};
+constexpr GridLayout kIq2S = {DType::IQ2_S,     QuantGrid::iq2s, 16, 20, {16, 4, 0, 2, 2}, Signs::all, 8, kNone, 0,
+                              {18, 3, 0, 4, 4}, 0.125f};
 constexpr GridLayout kIq3Xxs = {
-    DType::IQ3_XXS, QuantGrid::iq3xxs, 32, 24, kNone, Signs::parity, 16, kNone, 0, {16, 1, 28, 0, 4}, 0.25f};
+    DType::IQ3_XXS, QuantGrid::iq3xxs, 32, 24, kNone, Signs::parity, 16, kNone, 0, {16, 0, 28, 0, 4}, 0.25f};
 constexpr GridLayout kIq3S = {
-    DType::IQ3_S, QuantGrid::iq3s, 32, 27, {24, 32, 0, 1, 1}, Signs::all, 16, kNone, 0, {26, 8, 0, 4, 4}, 1.0f};
+    DType::IQ3_S, QuantGrid::iq3s, 32, 27, {24, 5, 0, 1, 1}, Signs::all, 16, kNone, 0, {26, 3, 0, 4, 4}, 1.0f};
 constexpr GridLayout kIq1S = {
-    DType::IQ1_S,     QuantGrid::iq1s, 32, 12, {8, 8, 0, 3, 3}, Signs::shift, 0, {8, 2, 30, 1, 1}, 4,
-    {8, 2, 24, 3, 3}, 0.125f};
+    DType::IQ1_S,     QuantGrid::iq1s, 32, 12, {8, 3, 0, 3, 3}, Signs::shift, 0, {8, 1, 30, 1, 1}, 4,
+    {8, 1, 24, 3, 3}, 0.125f};
 constexpr GridLayout kIq1M = {
-    DType::IQ1_M,      QuantGrid::iq1s, 16, 13, {8, 8, 0, 4, 3}, Signs::shift, 0, {8, 8, 3, 4, 1}, 1,
-    {12, 16, 0, 2, 2}, 0.125f};
+    DType::IQ1_M,     QuantGrid::iq1s, 16, 13, {8, 3, 0, 4, 3}, Signs::shift, 0, {8, 3, 3, 4, 1}, 1,
+    {12, 4, 0, 2, 2}, 0.125f};
 
 // The sub-scales of IQ1_M have a third bit, in the second half of the header: bit g for group g.
 constexpr bool has_header_bits(const GridLayout& layout) { return layout.type == DType::IQ1_M; }
@@ -121,10 +129,7 @@ private:
     static Xmm scratch(const DecodeSite& site) { return site.temporary(3); }
 
     bool has_high_bits() const { return layout_.high_bits.bits != 0; }
-    int field_shift(uint32_t element) const {
-        return layout_.stride() * static_cast<int>(element / 2) + 16 * static_cast<int>(element % 2);
-    }
-    uint32_t spread_signs(uint32_t eight_signs) const;
+    int field_shift(uint32_t element) const { return x86::field_shift(layout_.row_elements(), element); }
     std::vector<uint32_t> table() const;
 
     void load_signs(const DecodeSite& site, uint32_t first_row) const;
@@ -143,15 +148,16 @@ void bit_xor(X86Emitter& code, const Xmm& out, const Xmm& left, const Xmm& right
 
 // ---- packing --------------------------------------------------------------------------------------------------------
 
-// Eight signs, each at bit 0 of its column.
-uint32_t GridDecoder::spread_signs(uint32_t eight_signs) const {
-    uint32_t spread = 0;
-    for (uint32_t j = 0; j < 8; ++j) {
-        const uint32_t row = j / layout_.row_elements(), element = j % layout_.row_elements();
-        spread |= (eight_signs >> j & 1) << (field_shift(element) + 4 * static_cast<int>(row));
-    }
-    return spread;
-}
+// For every byte of eight signs: each sign at bit 0 of its column.
+template <uint32_t row_elements>
+constexpr std::array<uint32_t, 256> kSignColumns = [] {
+    std::array<uint32_t, 256> columns{};
+    for (uint32_t signs = 0; signs < 256; ++signs)
+        for (uint32_t j = 0; j < 8; ++j)
+            columns[signs] |= (signs >> j & 1)
+                              << (field_shift(row_elements, j % row_elements) + 4 * (j / row_elements));
+    return columns;
+}();
 
 void GridDecoder::pack_block(const std::byte* block, PackedBlock& packed) const {
     GridBlock fields;
@@ -166,8 +172,9 @@ void GridDecoder::pack_block(const std::byte* block, PackedBlock& packed) const 
     }
     if (layout_.signs != Signs::shift) {
         const uint32_t stored = layout_.signs == Signs::parity ? 127 : 255;
+        const auto& columns = layout_.row_elements() == 8 ? kSignColumns<8> : kSignColumns<4>;
         for (uint32_t i = 0; i < 32; ++i)
-            packed.body[layout_.sign_dword + i / 4] |= spread_signs(fields.signs[i] & stored) << i % 4;
+            packed.body[layout_.sign_dword + i / 4] |= columns[fields.signs[i] & stored] << i % 4;
     }
     for (uint32_t group = 0; group < kStepElements / layout_.group; ++group) {
         layout_.sub_scales.put(packed, group, fields.sub_scales[group]);
