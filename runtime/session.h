@@ -2,33 +2,32 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "graph/plan.h"
 #include "jit/kernel_cache.h"
 #include "jit/result.h"
-#include "runtime/thread_pool.h"
 
 namespace riftjit::runtime {
 
 struct SessionOptions {
     Isa isa;
     uint32_t threads;
-    uint32_t context;              // positions the KV cache may hold
-    uint32_t batch = 512;          // rows per step while a prompt is read (-ub)
+    uint32_t context;      // positions the KV cache may hold
+    uint32_t batch = 512;  // rows per step while a prompt is read (-ub)
     DType key_type = DType::F16, value_type = DType::F16;
     std::string passes = "all";
-    bool all_logits = false;       // graph keeps logits of every row
+    bool all_logits = false;  // graph keeps logits of every row
 };
 
 class Session {
 public:
     // release(range) is called after a weight was packed, so that file pages can be dropped.
     using Release = std::function<void(std::span<const std::byte>)>;
+    // The cache must outlive the session; the graph and what it points to are not needed afterwards.
     static Result<Session> create(const graph::Graph& graph, const SessionOptions& options, KernelCache& cache,
                                   const Release& release);
     Session(Session&&) noexcept;
@@ -36,13 +35,15 @@ public:
     ~Session();
 
     // Appends tokens at position(). Logits: of the last token, or of all of them with all_logits.
-    // `logits` stays valid until the next call. Fails when the context is full (both numbers named).
+    // `logits` stays valid until the next call. Fails when the context is full (both numbers named), and then changes
+    // nothing. Allocates nothing unless all_logits is set.
     Result<std::span<const float>> evaluate(std::span<const int32_t> ids);
 
     uint32_t position() const;
+    uint32_t context() const;
     void truncate(uint32_t position);  // forgets everything from there on
     uint32_t vocabulary() const;
-    uint64_t kv_bytes() const;         // reserved for the full context
+    uint64_t kv_bytes() const;  // reserved for the full context
     uint64_t packed_bytes() const;
     const graph::Plan& decode_plan() const;
     const graph::Plan& prompt_plan() const;

@@ -1,0 +1,105 @@
+#include "runtime/cpu_plan.h"
+
+#include <cstddef>
+
+namespace riftjit::runtime {
+namespace {
+
+// Binding relies on it: Args structs are plain pointers in the order of a step's places, then the batch.
+template <class Args>
+constexpr bool is_row_of_pointers(size_t places) {
+    return sizeof(Args) == (places + 1) * sizeof(void*) && offsetof(Args, batch) == places * sizeof(void*);
+}
+static_assert(is_row_of_pointers<EmbedArgs>(3) && is_row_of_pointers<RmsNormArgs>(4) &&
+              is_row_of_pointers<QuantizeArgs>(2) && is_row_of_pointers<MatmulArgs>(4) &&
+              is_row_of_pointers<RopeArgs>(4) && is_row_of_pointers<ValueStoreArgs>(2) &&
+              is_row_of_pointers<AttentionArgs>(4) && is_row_of_pointers<SwigluArgs>(3) &&
+              is_row_of_pointers<ElementwiseArgs>(kMaxElementwiseInputs + 1));
+
+Address resolve(const graph::Place& place, const Addresses& addresses) {
+    using Kind = graph::Place::Kind;
+    switch (place.kind) {
+        case Kind::none:
+            return nullptr;
+        case Kind::arena:
+            return addresses.arena + place.offset_bytes;
+        case Kind::weight:
+            return addresses.weights[place.index];
+        case Kind::keys:
+            return addresses.keys[place.index];
+        case Kind::values:
+            return addresses.values[place.index];
+        case Kind::rope_table:
+            return addresses.rope_tables[place.index];
+        case Kind::token_ids:
+            return addresses.token_ids;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CpuPlan>> CpuPlan::create(const graph::Plan& plan, const Addresses& addresses, Isa isa,
+                                                 ThreadPool& pool, KernelCache& cache) {
+    std::unique_ptr<CpuPlan> bound(new CpuPlan(plan, pool));
+    RIFTJIT_TRY_VOID(bound->find_kernels(isa, cache));
+    bound->bind_arguments(addresses);
+    return bound;
+}
+
+Result<void> CpuPlan::find_kernels(Isa isa, KernelCache& cache) {
+    launches_.reserve(plan_.steps.size());
+    for (const graph::Step& step : plan_.steps) {
+        RIFTJIT_TRY(kernel, cache.get(step.spec, isa));
+        launches_.push_back({kernel->function, nullptr, !step.parallel_with_next});
+    }
+    if (!launches_.empty()) launches_.back().barrier_after = false;  // the pool's join does it
+    return {};
+}
+
+void CpuPlan::bind_arguments(const Addresses& addresses) {
+    size_t count = 0;
+    for (const graph::Step& step : plan_.steps) count += step.places.size() + 1;
+    pointers_.reserve(count);  // launches keep pointers into it
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        const graph::Step& step = plan_.steps[i];
+        launches_[i].args = pointers_.data() + pointers_.size();
+        for (const graph::Place& place : step.places) {
+            pointers_.push_back(resolve(place, addresses));
+            check(place.kind == graph::Place::Kind::none || pointers_.back() != nullptr, "every place has an address");
+        }
+        pointers_.push_back(step.one_row ? &last_row_ : &batch_);
+    }
+}
+
+void CpuPlan::share_units(uint32_t tokens) {
+    if (tokens == shared_tokens_) return;
+    const uint32_t threads = pool_.size();
+    shares_.resize(size_t(threads) * launches_.size());
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        const graph::Step& step = plan_.steps[i];
+        const uint32_t units = unit_count(step.spec, step.one_row ? 1 : tokens);
+        for (uint32_t thread = 0; thread < threads; ++thread)
+            shares_[size_t(thread) * launches_.size() + i] = share_of(units, thread, threads);
+    }
+    shared_tokens_ = tokens;
+}
+
+void CpuPlan::walk(uint32_t thread) const {
+    const Share* share = shares_.data() + size_t(thread) * launches_.size();
+    for (const Launch& launch : launches_) {
+        if (share->begin != share->end) launch.function(launch.args, share->begin, share->end);
+        if (launch.barrier_after) pool_.barrier();
+        ++share;
+    }
+}
+
+void CpuPlan::run(uint32_t tokens, uint32_t position) {
+    check(tokens >= 1 && tokens <= plan_.max_tokens, "a batch fits its plan");
+    batch_ = {tokens, position};
+    last_row_ = {1, position + tokens - 1};
+    share_units(tokens);
+    pool_.run([](void* plan, uint32_t thread) { static_cast<const CpuPlan*>(plan)->walk(thread); }, this);
+}
+
+}  // namespace riftjit::runtime

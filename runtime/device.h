@@ -1,0 +1,77 @@
+// Where plans run: the memory, kernels and launches of one processor. A session knows no more of it than this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "graph/plan.h"
+#include "jit/dtype.h"
+#include "jit/isa.h"
+#include "jit/result.h"
+
+namespace riftjit::runtime {
+
+// A device address. On the CPU it is a pointer; elsewhere the host must not follow it.
+using Address = std::byte*;
+
+// What the places of a plan stand for.
+struct Addresses {
+    Address arena = nullptr;
+    std::vector<Address> weights;       // by tensor id; null for what no step reads
+    std::vector<Address> keys, values;  // by layer
+    std::vector<Address> rope_tables;   // by table
+    Address token_ids = nullptr;
+};
+
+// A plan whose kernels and addresses are known. Running it allocates nothing and takes no lock.
+class BoundPlan {
+public:
+    virtual ~BoundPlan() = default;
+    // Runs every step on rows [0, tokens) at absolute positions from `position` on, and waits for the result.
+    virtual void run(uint32_t tokens, uint32_t position) = 0;
+};
+
+// A weight as it lies in the file, row-major.
+struct FileTensor {
+    DType type;
+    uint32_t rows, width;
+    const std::byte* data;
+};
+
+enum class MemoryUse : uint8_t {
+    stream,  // weights: written once, then read from end to end for every token
+    random,  // activations, tables
+    sparse,  // KV cache: reserved whole, touched as far as the text goes
+};
+
+class Device {
+public:
+    // Tells that bytes of the file are no longer needed in memory.
+    using Release = std::function<void(std::span<const std::byte>)>;
+
+    virtual ~Device() = default;
+
+    virtual Isa isa() const = 0;
+
+    // Zeroed memory that lives as long as the device, aligned to 64 bytes or more.
+    virtual Result<Address> allocate(uint64_t bytes, MemoryUse use, std::string_view what) = 0;
+    virtual void write(Address to, std::span<const std::byte> bytes) = 0;
+    // `count` floats that the host may read until the next run.
+    virtual std::span<const float> view(Address from, size_t count) = 0;
+
+    // Weights of matmuls and embeddings are kept in the layout that the device's kernels read.
+    virtual uint64_t packed_bytes(const FileTensor& tensor) const = 0;
+    virtual void pack(const FileTensor& tensor, Address to, const Release& release) = 0;
+
+    // Compiles or finds the plan's kernels. The plan must outlive what is returned.
+    virtual Result<std::unique_ptr<BoundPlan>> bind(const graph::Plan& plan, const Addresses& addresses) = 0;
+    // After the last bind and before the first run.
+    virtual Result<void> make_ready() = 0;
+};
+
+}  // namespace riftjit::runtime

@@ -1,0 +1,33 @@
+// Anonymous memory from the system: zeroed, aligned, committed page by page as it is first touched.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "jit/result.h"
+
+namespace riftjit::runtime {
+
+class Pages {
+public:
+    enum class Size : uint8_t { normal, huge };  // huge: asks for 2 MiB pages, good for memory that is read as a stream
+
+    Pages() = default;
+    // Fails naming `what` and the bytes needed. At least 64-byte aligned; huge pages start on 2 MiB.
+    static Result<Pages> allocate(uint64_t bytes, Size size, std::string_view what);
+    Pages(Pages&& other) noexcept;
+    Pages& operator=(Pages&& other) noexcept;
+    ~Pages();
+
+    std::byte* data() const { return data_; }
+    uint64_t size_bytes() const { return size_bytes_; }
+
+private:
+    Pages(std::byte* data, uint64_t size_bytes) : data_(data), size_bytes_(size_bytes) {}
+
+    std::byte* data_ = nullptr;
+    uint64_t size_bytes_ = 0;
+};
+
+}  // namespace riftjit::runtime

@@ -1,0 +1,87 @@
+#include "runtime/weights.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "graph/dequantize.h"
+
+namespace riftjit::runtime {
+namespace {
+
+enum class Layout : uint8_t { unused, packed, vector };
+
+constexpr uint64_t kAlignment = 64;
+
+bool reads_packed(const KernelSpec& spec, size_t place) {
+    return place == 0 && (std::holds_alternative<MatmulSpec>(spec) || std::holds_alternative<EmbedSpec>(spec));
+}
+
+std::vector<Layout> find_layouts(const graph::Graph& graph, std::span<const graph::Plan* const> plans) {
+    std::vector<Layout> layouts(graph.tensors.size(), Layout::unused);
+    for (const graph::Plan* plan : plans) {
+        for (const graph::Step& step : plan->steps) {
+            for (size_t i = 0; i < step.places.size(); ++i) {
+                if (step.places[i].kind != graph::Place::Kind::weight) continue;
+                const Layout wanted = reads_packed(step.spec, i) ? Layout::packed : Layout::vector;
+                Layout& layout = layouts[step.places[i].index];
+                check(layout == Layout::unused || layout == wanted, "a weight is a matrix or a vector, not both");
+                layout = wanted;
+            }
+        }
+    }
+    return layouts;
+}
+
+FileTensor file_tensor(const graph::Tensor& tensor) { return {tensor.type, tensor.rows, tensor.width, tensor.data}; }
+
+uint64_t vector_bytes(const graph::Tensor& tensor) { return activation_row_bytes(RowFormat::f32, tensor.width); }
+
+// In file order, so that pages of the file are read, packed and released front to back.
+std::vector<graph::TensorId> file_order(const graph::Graph& graph, const std::vector<Layout>& layouts) {
+    std::vector<graph::TensorId> order;
+    for (graph::TensorId id = 0; id < layouts.size(); ++id)
+        if (layouts[id] != Layout::unused) order.push_back(id);
+    std::ranges::sort(order, {}, [&](graph::TensorId id) { return graph.tensor(id).data; });
+    return order;
+}
+
+}  // namespace
+
+std::vector<float> vector_weight(const graph::Tensor& tensor) {
+    check(tensor.rows == 1, "a vector weight has one row");
+    std::vector<float> values(round_up(tensor.width, 16), 0.0f);
+    graph::dequantize_row(tensor.type, tensor.data, tensor.width, values.data());
+    return values;
+}
+
+Result<LoadedWeights> load_weights(const graph::Graph& graph, std::span<const graph::Plan* const> plans, Device& device,
+                                   const Device::Release& release) {
+    const std::vector<Layout> layouts = find_layouts(graph, plans);
+    const auto bytes_of = [&](graph::TensorId id) {
+        const graph::Tensor& tensor = graph.tensor(id);
+        const uint64_t bytes =
+            layouts[id] == Layout::packed ? device.packed_bytes(file_tensor(tensor)) : vector_bytes(tensor);
+        return round_up(bytes, kAlignment);
+    };
+    const std::vector<graph::TensorId> order = file_order(graph, layouts);
+    LoadedWeights loaded;
+    for (const graph::TensorId id : order) loaded.bytes += bytes_of(id);
+    RIFTJIT_TRY(memory, device.allocate(loaded.bytes, MemoryUse::stream, "the model's weights"));
+
+    loaded.addresses.resize(graph.tensors.size(), nullptr);
+    Address next = memory;
+    for (const graph::TensorId id : order) {
+        const graph::Tensor& tensor = graph.tensor(id);
+        loaded.addresses[id] = next;
+        if (layouts[id] == Layout::packed) {
+            device.pack(file_tensor(tensor), next, release);
+        } else {
+            const std::vector<float> values = vector_weight(tensor);
+            device.write(next, std::as_bytes(std::span(values)));
+        }
+        next += bytes_of(id);
+    }
+    return loaded;
+}
+
+}  // namespace riftjit::runtime
