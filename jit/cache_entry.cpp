@@ -6,6 +6,8 @@
 #include <array>
 #include <cstring>
 
+#include "jit/little_endian.h"
+
 namespace riftjit {
 
 namespace {
@@ -43,18 +45,6 @@ uint64_t feature_bits(Isa isa) {
 }
 
 std::string target_text(Isa isa) { return std::string(kTargetPrefix).append(name(isa)); }
-
-template <class Integer>
-void put(std::span<std::byte> bytes, size_t offset, Integer value) {
-    for (size_t i = 0; i < sizeof(Integer); ++i) bytes[offset + i] = std::byte(static_cast<uint8_t>(value >> (8 * i)));
-}
-template <class Integer>
-Integer get(std::span<const std::byte> bytes, size_t offset) {
-    Integer value = 0;
-    for (size_t i = 0; i < sizeof(Integer); ++i)
-        value |= Integer(std::to_integer<uint8_t>(bytes[offset + i])) << (8 * i);
-    return value;
-}
 
 int digit_value(char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; }
 
@@ -96,19 +86,19 @@ CacheResult<void> check_format(std::span<const std::byte> entry) {
         return problem(CacheFault::corrupt, "not a cache entry (wrong magic)");
     if (entry.size() < kVersionOffset + sizeof(uint32_t))
         return problem(CacheFault::corrupt, "truncated to {} bytes", entry.size());
-    const auto version = get<uint32_t>(entry, kVersionOffset);
+    const auto version = get_little_endian<uint32_t>(entry, kVersionOffset);
     if (version != kCacheFormatVersion)
         return std::unexpected(CacheProblem{CacheFault::stale,
                                             fmt::format("format version {}, not {}", version, kCacheFormatVersion),
                                             version > kCacheFormatVersion});
     if (entry.size() < kEntryHeaderBytes) return problem(CacheFault::corrupt, "truncated to {} bytes", entry.size());
-    if (get<uint32_t>(entry, kByteOrderOffset) != kByteOrderMark)
+    if (get_little_endian<uint32_t>(entry, kByteOrderOffset) != kByteOrderMark)
         return problem(CacheFault::corrupt, "wrong byte order mark");
     return {};
 }
 
 CacheResult<void> check_contents(std::span<const std::byte> entry) {
-    const auto payload_bytes = get<uint64_t>(entry, kPayloadBytesOffset);
+    const auto payload_bytes = get_little_endian<uint64_t>(entry, kPayloadBytesOffset);
     const uint64_t present = entry.size() - kEntryHeaderBytes;
     if (payload_bytes > present)
         return problem(CacheFault::corrupt, "truncated: {} of {} payload bytes", present, payload_bytes);
@@ -123,7 +113,7 @@ CacheResult<Isa> check_target(std::span<const std::byte> entry) {
     const std::string target = target_in(entry);
     for (Isa isa : all_isas()) {
         if (target != target_text(isa)) continue;
-        const auto bits = get<uint64_t>(entry, kFeaturesOffset);
+        const auto bits = get_little_endian<uint64_t>(entry, kFeaturesOffset);
         if (bits != feature_bits(isa))
             return problem(CacheFault::stale, "feature bits {:#x}, not {:#x} as {} has", bits, feature_bits(isa),
                            target);
@@ -161,12 +151,12 @@ std::vector<std::byte> encode_entry(const CacheKey& key, const CodeObject& objec
     const std::string target = target_text(object.isa);
     const auto key_value = key_bytes(key);
     std::memcpy(entry.data(), kMagic.data(), kMagic.size());
-    put(entry, kVersionOffset, kCacheFormatVersion);
-    put(entry, kByteOrderOffset, kByteOrderMark);
+    put_little_endian<uint32_t>(entry, kVersionOffset, kCacheFormatVersion);
+    put_little_endian<uint32_t>(entry, kByteOrderOffset, kByteOrderMark);
     std::memcpy(entry.data() + kTargetOffset, target.data(), target.size());
-    put(entry, kFeaturesOffset, feature_bits(object.isa));
+    put_little_endian<uint64_t>(entry, kFeaturesOffset, feature_bits(object.isa));
     std::memcpy(entry.data() + kKeyOffset, key_value.data(), key_value.size());
-    put(entry, kPayloadBytesOffset, uint64_t(object.elf.size()));
+    put_little_endian<uint64_t>(entry, kPayloadBytesOffset, object.elf.size());
     entry.insert(entry.end(), object.elf.begin(), object.elf.end());
     const auto sum = checksum_of(std::span(entry).subspan(kCheckedOffset));
     std::memcpy(entry.data() + kChecksumOffset, sum.data(), sum.size());

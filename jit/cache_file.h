@@ -41,5 +41,7 @@ Removed remove_old_temporaries(int directory, std::chrono::seconds age);
 // Entries, least recently used first, until those left take at most max_bytes. Best effort: a file that another
 // process removed first counts as gone.
 Result<Removed> remove_least_recent(int directory, uint64_t max_bytes);
+// Every entry and temporary file, whatever lies under its name; nothing else.
+Result<Removed> remove_all(int directory);
 
 }  // namespace riftjit

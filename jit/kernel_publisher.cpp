@@ -3,11 +3,24 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace riftjit {
+
+namespace {
+
+// Signals are for the threads that know what to do with them.
+void block_signals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+}  // namespace
 
 struct KernelPublisher::Work {
     struct Entry {
@@ -37,13 +50,15 @@ KernelPublisher::~KernelPublisher() {
         return;
     }
     start();
-    if (!work_->thread.joinable()) return;
     {
         const std::lock_guard lock(work_->mutex);
         work_->is_last = true;
     }
     work_->changed.notify_one();
-    work_->thread.join();
+    if (work_->thread.joinable())
+        work_->thread.join();
+    else if (!work_->queue.empty())
+        work_->run();
 }
 
 void KernelPublisher::add(const KernelSpec& spec, const CodeObject& object) {
@@ -58,7 +73,14 @@ void KernelPublisher::add(const KernelSpec& spec, const CodeObject& object) {
 void KernelPublisher::start() {
     const std::lock_guard lock(work_->mutex);
     if (work_->thread.joinable() || work_->queue.empty()) return;
-    work_->thread = std::thread([work = work_.get()] { work->run(); });
+    try {
+        work_->thread = std::thread([work = work_.get()] {
+            block_signals();
+            work->run();
+        });
+    } catch (const std::system_error&) {
+        // No more threads for this user: the destructor publishes.
+    }
 }
 
 void KernelPublisher::Work::run() {

@@ -1,6 +1,5 @@
 #include "jit/code_memory.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <span>
 #include <string>
 #include <vector>
@@ -58,6 +59,17 @@ inline std::string output_of(const std::string& command) {
 
 inline bool has_command(const std::string& name) {
     return std::system(("command -v " + name + " >/dev/null 2>&1").c_str()) == 0;
+}
+
+inline ::testing::AssertionResult has_text(const std::string& text, const std::string& part) {
+    if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << '"' << part << "\" is not in \"" << text << '"';
+}
+
+// Any part of the text.
+inline ::testing::AssertionResult matches(const std::string& text, const std::string& expression) {
+    if (std::regex_search(text, std::regex(expression))) return ::testing::AssertionSuccess();
+    return ::testing::AssertionFailure() << '"' << expression << "\" matches nothing in \"" << text << '"';
 }
 
 }  // namespace riftjit
