@@ -32,6 +32,8 @@ public:
     }
     void operator()(const void* args, uint32_t begin, uint32_t end) const { function_(args, begin, end); }
 
+    KernelFunction function() const { return function_; }
+
     static MachineCode machine_code(const KernelSpec& spec, Isa isa) {
         const auto object = compile(spec, isa);
         if (!object) throw std::runtime_error(object.error().message);
