@@ -38,7 +38,9 @@ private:
 inline void write_file(const std::string& path, std::span<const std::byte> bytes) {
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     file.write(reinterpret_cast<const char*>(bytes.data()), std::streamsize(bytes.size()));
+    file.close();
     ASSERT_TRUE(file.good()) << path;
+    std::filesystem::permissions(path, std::filesystem::perms(0600));  // whatever the umask is
 }
 
 inline std::vector<std::byte> read_file(const std::string& path) {
