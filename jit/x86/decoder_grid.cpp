@@ -3,10 +3,10 @@
 //
 // A grid row becomes one dword of indices into a 16-byte codebook: the row's element j has its field at bit
 // stride * (j / 2) + 16 * (j % 2), where stride is 4, or 8 in IQ3. A field is the number of the magnitude and above it
-// the sign, which a table row leaves clear. So decoding a row is: gather its dword, merge the signs, and for each pair
-// of elements shift its two fields to bits 8 and 24, look all bytes up, and widen bytes 1 and 3 by an arithmetic shift
-// that discards what bytes 0 and 2 gave. Of an index byte VPSHUFB ignores bits 4 to 6, and bit 7 is clear in bytes 1
-// and 3: it is the topmost bit of a field, and fields use 3 of their 4 bits in IQ1 and IQ2 and 4 of their 8 in IQ3.
+// the sign, which a table row leaves clear. So decoding a row is: gather its dword, merge the signs, look all bytes up,
+// and widen bytes 0 and 2 to one pair of elements and bytes 1 and 3 to another; in IQ1 and IQ2, shift the fields by 4
+// and do it once more. Of an index byte VPSHUFB ignores bits 4 to 6, and bit 7 is clear: it is the topmost bit of a
+// field, and fields use 3 of their 4 bits in IQ1 and IQ2 and 4 of their 8 in IQ3.
 //
 // D and m: d * (s + 1/2) / 4 = d/8 * (2s + 1) in IQ2, d * (s + 1/2) / 2 = d/4 * (2s + 1) in IQ3_XXS, d * (2s + 1) in
 // IQ3_S; d * (2s + 1) * (g +- 1/8) = d/8 * (2s + 1) * (8g +- 1) in IQ1. Dividing an f16 value by 8 is exact in f32.
@@ -110,7 +110,7 @@ public:
 
     void pack_block(const std::byte* block, PackedBlock& packed) const override;
     std::vector<VectorConstant> constants(Isa isa) const override;
-    size_t temporaries(Isa) const override { return 4; }
+    size_t temporaries(Isa) const override { return 5; }
     void prepare(const DecodeSite& site) const override;
     void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override;
     void scale(const DecodeSite& site, uint32_t segment, const Xmm& out) const override;
@@ -120,13 +120,13 @@ private:
     // Register map. A row number is dead once its row is gathered, so the pairs take its register.
     static Xmm codebook(const DecodeSite& site) { return site.constant(0); }
     static Xmm sign_mask(const DecodeSite& site) { return site.constant(1); }
-    static Xmm low_mask(const DecodeSite& site) { return site.constant(2); }
-    static Xmm high_mask(const DecodeSite& site) { return site.constant(3); }  // only with high_bits
+    static Xmm low_bytes(const DecodeSite& site) { return site.constant(2); }  // 1 in the low byte of every i16
     static Xmm signs(const DecodeSite& site) { return site.temporary(0); }
     static Xmm row_number(const DecodeSite& site) { return site.temporary(1); }
     static Xmm pair(const DecodeSite& site) { return site.temporary(1); }
     static Xmm fields(const DecodeSite& site) { return site.temporary(2); }
     static Xmm scratch(const DecodeSite& site) { return site.temporary(3); }
+    static Xmm four_row_numbers(const DecodeSite& site) { return site.temporary(4); }
 
     bool has_high_bits() const { return layout_.high_bits.bits != 0; }
     int field_shift(uint32_t element) const { return x86::field_shift(layout_.row_elements(), element); }
@@ -134,7 +134,7 @@ private:
 
     void load_signs(const DecodeSite& site, uint32_t first_row) const;
     void complete_parity(const DecodeSite& site) const;
-    void load_row_number(const DecodeSite& site, uint32_t row) const;
+    void load_row_number(const DecodeSite& site, uint32_t row, uint32_t first_row) const;
     void gather_fields(const DecodeSite& site) const;
     void merge_signs(const DecodeSite& site, uint32_t row) const;
     void emit_pairs(const DecodeSite& site, uint32_t first_pair, const PairSink& sink) const;
@@ -199,9 +199,7 @@ std::vector<VectorConstant> GridDecoder::constants(Isa) const {
 
     uint32_t sign_mask = 0;
     for (uint32_t j = 0; j < layout_.row_elements(); ++j) sign_mask |= 1u << (field_shift(j) + layout_.sign_bit());
-    std::vector<VectorConstant> result = {codebook, broadcast(sign_mask), broadcast(255)};
-    if (has_high_bits()) result.push_back(broadcast(layout_.high_bits.mask() << 8));
-    return result;
+    return {codebook, broadcast(sign_mask), broadcast(0x00010001)};
 }
 
 std::vector<uint32_t> GridDecoder::table() const {
@@ -229,7 +227,7 @@ void GridDecoder::unpack(const DecodeSite& site, uint32_t group, const PairSink&
     for (uint32_t i = 0; i < rows; ++i) {
         const uint32_t row = group * rows + i;
         if (i == 0 || (layout_.signs == Signs::shift && row % layout_.shift_rows == 0)) load_signs(site, row);
-        load_row_number(site, row);
+        load_row_number(site, row, group * rows);
         gather_fields(site);
         merge_signs(site, row);
         emit_pairs(site, i * layout_.row_elements() / 2, sink);
@@ -265,13 +263,23 @@ void GridDecoder::complete_parity(const DecodeSite& site) const {
     bit_or(code, signs(site), signs(site), parity);
 }
 
-void GridDecoder::load_row_number(const DecodeSite& site, uint32_t row) const {
-    const Xmm number = row_number(site);
-    extract_field(site, number, 0, row / 4, 8 * static_cast<int>(row % 4), low_mask(site));
+// VPSHUFB control that moves byte `index` of every dword to its lowest and clears the others.
+VectorConstant byte_of_dwords(uint32_t index) {
+    VectorConstant control;
+    for (uint32_t lane = 0; lane < control.size(); ++lane) control[lane] = 0x80808000 | (lane % 4 * 4 + index);
+    return control;
+}
+
+void GridDecoder::load_row_number(const DecodeSite& site, uint32_t row, uint32_t first_row) const {
+    X86Emitter& code = site.code;
+    const VectorConstant byte = byte_of_dwords(row % 4);
+    if (row % 4 == 0 || row == first_row) load(code, four_row_numbers(site), site.body_dwords(0, row / 4));
+    code.vpshufb(row_number(site), four_row_numbers(site), code.constant_bytes(byte.data(), sizeof byte));
     if (!has_high_bits()) return;
-    load(site.code, scratch(site), site.body_dwords(0, layout_.high_bits.dword(row)));
-    shift_dwords(site.code, scratch(site), scratch(site), layout_.high_bits.shift(row) - 8);
-    merge_bits(site.code, number, scratch(site), high_mask(site));
+    load(code, scratch(site), site.body_dwords(0, layout_.high_bits.dword(row)));
+    shift_dwords(code, scratch(site), scratch(site), layout_.high_bits.shift(row) - 8);
+    bit_and(code, scratch(site), scratch(site), code.splat_u32(layout_.high_bits.mask() << 8));
+    bit_or(code, row_number(site), row_number(site), scratch(site));
 }
 
 void GridDecoder::gather_fields(const DecodeSite& site) const {
@@ -297,13 +305,14 @@ void GridDecoder::merge_signs(const DecodeSite& site, uint32_t row) const {
 
 void GridDecoder::emit_pairs(const DecodeSite& site, uint32_t first_pair, const PairSink& sink) const {
     X86Emitter& code = site.code;
-    for (uint32_t i = 0; i < layout_.row_elements() / 2; ++i) {
-        const int shift = 8 - field_shift(2 * i);
-        if (shift > 0) code.vpsllw(pair(site), fields(site), static_cast<uint8_t>(shift));
-        if (shift < 0) code.vpsrlw(pair(site), fields(site), static_cast<uint8_t>(-shift));
-        code.vpshufb(pair(site), codebook(site), shift == 0 ? fields(site) : pair(site));
-        code.vpsraw(pair(site), pair(site), 8);
-        sink(pair(site), first_pair + i);
+    const uint32_t pairs = layout_.row_elements() / 2, rounds = pairs / 2;
+    for (uint32_t round = 0; round < rounds; ++round) {
+        if (round > 0) code.vpsrlw(fields(site), fields(site), 4);
+        code.vpshufb(scratch(site), codebook(site), fields(site));
+        code.vpmaddubsw(pair(site), low_bytes(site), scratch(site));  // 1 * byte 0 + 0 * byte 1, widened
+        sink(pair(site), first_pair + round);
+        code.vpsraw(pair(site), scratch(site), 8);
+        sink(pair(site), first_pair + rounds + round);
     }
 }
 
