@@ -111,8 +111,9 @@ std::vector<DecodedStep> decode(DType type, Isa isa, uint32_t rows, uint32_t wid
 
 class GridDecoders : public testing::TestWithParam<DType> {};
 
-// Sixteen rows of 64 blocks draw each row of the largest grid 16 times on average. The products are exact: an f16 value (11 bits) times
-// 2s + 1 (5 bits) times a magnitude (6 bits) fits f32's 24 bits, so the file decoder rounds nothing either.
+// Sixteen rows of 64 blocks draw each row of the largest grid 16 times on average. The products are exact: an f16 value
+// (11 bits) times 2s + 1 (5 bits) times a magnitude (6 bits) fits f32's 24 bits, so the file decoder rounds nothing
+// either.
 TEST_P(GridDecoders, GiveExactlyTheFilesValuesAtEveryLevel) {
     const DType type = GetParam();
     const uint32_t rows = kPanelRows, width = 64 * kStepElements;
