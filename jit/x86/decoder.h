@@ -88,6 +88,7 @@ public:
     Xbyak::Xmm constant(size_t index) const { return code.vector(registers_.constants.at(index)); }
     Xbyak::Xmm temporary(size_t index) const { return code.vector(registers_.temporaries.at(index)); }
     const Xbyak::Reg64& table() const { return registers_.table; }
+    int half() const { return place_.half; }
 
     // Memory operands of lanes() values; body_dwords is as wide as a vector, header_halves half and header_bytes a
     // quarter of it. All are aligned to their size.
