@@ -140,7 +140,7 @@ private:
         }
         const auto report = [&](FindingLevel level, const Tally& tally) {
             if (tally.count == 0) return;
-            add(level, fmt::format("block {} (at byte {}): {} is {}; so are {} of {} blocks", tally.first_block,
+            add(level, fmt::format("block {} (at byte {}): {} is {}; {} of {} blocks are affected", tally.first_block,
                                    file_byte(tally.first_block * block_bytes_), tally.fault.what,
                                    text_of(tally.fault.kind), tally.count, blocks));
         };

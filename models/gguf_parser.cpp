@@ -201,8 +201,9 @@ private:
             const auto length = static_cast<uint64_t>(extent);
             // Divided before multiplying: a product that has wrapped may look harmless.
             if (extent < 0 || (length != 0 && elements > kMaxElements / length))
-                return fail(ErrorKind::Format, "{}: dimension {} is {}; with {} elements per step the allowed are 0 to {}",
-                            tensor_text(file_, tensor), i, extent, elements, kMaxElements / std::max(elements, 1ul));
+                return fail(ErrorKind::Format, "{}: dimension {} is {}; allowed are 0 to {}, as those before it make {} elements",
+                            tensor_text(file_, tensor), i, extent, kMaxElements / std::max<uint64_t>(elements, 1),
+                            elements);
             elements *= length;
             tensor.ne.push_back(length);
         }

@@ -103,12 +103,16 @@ Result<std::optional<std::vector<std::string_view>>> Gguf::strings(std::string_v
     if (array == nullptr || array->element_type != GgufType::string) return wrong_array(*this, *entry, "string");
     std::vector<std::string_view> texts;
     texts.reserve(array->count);
-    const std::byte* position = array->bytes.data();  // the parser has walked the same strings
+    std::span<const std::byte> rest = array->bytes;
     for (uint64_t i = 0; i < array->count; ++i) {
         uint64_t length = 0;
-        std::memcpy(&length, position, sizeof length);
-        texts.emplace_back(reinterpret_cast<const char*>(position + sizeof length), length);
-        position += sizeof length + length;
+        const bool has_length = rest.size() >= sizeof length;
+        if (has_length) std::memcpy(&length, rest.data(), sizeof length);
+        // The parser has walked the same strings, but the file is shared with whoever may write it.
+        if (!has_length || length > rest.size() - sizeof length)
+            return fail(ErrorKind::Io, "{}: string {} has changed while the file was in use", place_of(*entry), i);
+        texts.emplace_back(reinterpret_cast<const char*>(rest.data() + sizeof length), length);
+        rest = rest.subspan(sizeof length + length);
     }
     return texts;
 }
