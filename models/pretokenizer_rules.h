@@ -1,0 +1,73 @@
+// Which words a vocabulary's pre-tokenizer name (tokenizer.ggml.pre) stands for, and what else it implies.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace riftjit::models {
+
+// Names that cut text alike share a family; its name is that of a well-known member.
+enum class SplitFamily : uint8_t {
+    qwen2,
+    qwen35,
+    ufakzeka,
+    laguna,
+    seed_coder,
+    bailingmoe,
+    exaone_moe,
+    llama3,
+    minicpm5,
+    jais2,
+    gpt2,
+    starcoder,
+    falcon,
+    standard,
+    deepseek_v3,
+    spark2_5,
+    afmoe,
+    deepseek_coder,
+    deepseek_llm,
+    tekken,
+    gpt_4o,
+    tiny_aya,
+    youtu,
+    kimi_k2,
+    bloom,
+    viking,
+    chameleon,
+    superbpe,
+};
+
+enum class Normalization : uint8_t { none, nfc };
+enum class WholeWords : uint8_t { merge, take };    // take: a word that is a token skips the merges (ignore_merges)
+enum class BeginToken : uint8_t { absent, added };  // unless tokenizer.ggml.add_bos_token says otherwise
+
+struct PretokenizerRule {
+    std::string_view name;
+    SplitFamily family;
+    Normalization normalization = Normalization::none;
+    WholeWords whole_words = WholeWords::merge;
+    BeginToken begin_token = BeginToken::absent;
+};
+
+std::span<const PretokenizerRule> pretokenizer_rules();
+const PretokenizerRule* find_pretokenizer_rule(std::string_view name);
+bool is_raw_utf8_pretokenizer(std::string_view name);  // known, but not byte-level: not supported
+
+// One pass over the pieces that the pass before left: each match becomes a piece, and so does the text between two.
+// A match may be cut further, counting from its right end.
+enum class MatchCut : uint8_t {
+    whole,
+    threes,         // 1234567 -> 1 234 567
+    before_threes,  // the same cuts, but none in front of an incomplete group: with X before it, X1 234 567
+};
+struct SplitStage {
+    std::string expression;  // PCRE2 syntax, \s and \S meaning Unicode's White_Space
+    MatchCut cut = MatchCut::whole;
+};
+std::vector<SplitStage> split_stages(SplitFamily family);
+
+}  // namespace riftjit::models
