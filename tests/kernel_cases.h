@@ -40,4 +40,38 @@ inline std::vector<SwigluSpec> swiglu() {
     return specs;
 }
 
+// Model sizes, and those that leave every kind of rest: of 16, of 32 (not for Q8_0), of 64.
+inline const std::vector<uint32_t> kHeadDims = {2, 18, 40, 64, 80, 96, 112, 128, 192, 256};
+
+inline bool fits(DType cache_type, uint32_t head_dim) { return head_dim % traits(cache_type).block_elements == 0; }
+
+inline std::vector<ValueStoreSpec> value_store() {
+    std::vector<ValueStoreSpec> specs;
+    for (uint32_t head_dim : kHeadDims)
+        for (uint32_t kv_heads : {1u, 3u})
+            for (DType type : kCacheTypes)
+                if (fits(type, head_dim)) specs.push_back({kv_heads, head_dim, kv_heads * head_dim + 5, type});
+    return specs;
+}
+
+inline std::vector<RopeSpec> rope() {
+    std::vector<RopeSpec> specs;
+    const auto add = [&](uint32_t head_dim, uint32_t rotary_dims, RopePairing pairing, Presence norm) {
+        RopeSpec spec{3, head_dim, rotary_dims, 3 * head_dim + 8, pairing, norm, 1e-6f, RopeOutput::rows, DType::F16};
+        specs.push_back(spec);
+        spec.output = RopeOutput::key_cache;
+        for (DType type : kCacheTypes) {
+            spec.cache_type = type;
+            if (fits(type, head_dim)) specs.push_back(spec);
+        }
+    };
+    for (uint32_t head_dim : kHeadDims)
+        for (RopePairing pairing : {RopePairing::adjacent, RopePairing::half})
+            for (Presence norm : {Presence::absent, Presence::present}) {
+                add(head_dim, head_dim, pairing, norm);
+                add(head_dim, head_dim / 4 * 2, pairing, norm);  // partial; none for the smallest
+            }
+    return specs;
+}
+
 }  // namespace riftjit::kernel_cases

@@ -1,5 +1,6 @@
 // RMS norm of rows, with the addition of the residual before it and the quantisation after it.
 #include "jit/x86/backend.h"
+#include "jit/x86/norm.h"
 #include "jit/x86/row_writer.h"
 
 namespace riftjit::x86 {
@@ -13,9 +14,8 @@ class RmsNormKernel final : public X86Kernel<RmsNormSpec, RowWriter> {
     // Register map. x, addend and row_out point to the token's rows. offset counts bytes into them.
     const Reg64 args = rdi, x = rbx, addend = rcx, gain = r12, batch = r13, offset = rax, stride = r14;
     const Reg32 token = esi, end = edx;
-    const Wide sums[4] = {wide(0), wide(1), wide(2), wide(3)};
-    const Wide element = wide(4), sum = wide(0), scale = wide(3), value = wide(0);
-    const Xmm mean = xmm_of(wide(4)), inverse = xmm_of(wide(5));
+    const SquareSums sums = {wide(0), wide(1), wide(2), wide(3)};
+    const Wide element = wide(4), scale = wide(3), value = wide(0);
 
     uint32_t row_bytes() const { return activation_row_bytes(RowFormat::f32, spec_.width); }
 
@@ -25,7 +25,7 @@ class RmsNormKernel final : public X86Kernel<RmsNormSpec, RowWriter> {
         for_units(token, end, [&] {
             locate_rows();
             sum_squares();
-            invert_rms();
+            emit_inverse_rms(*this, scale, sums, spec_.width, spec_.epsilon, xmm_of(wide(4)), xmm_of(wide(5)));
             write_row(spec_.output, spec_.width,
                       [&](const Xbyak::RegExp& at, uint32_t count) { scale_group(at, count); });
         });
@@ -63,18 +63,6 @@ class RmsNormKernel final : public X86Kernel<RmsNormSpec, RowWriter> {
             clear_lanes_from(element, count);
             vfmadd231ps(sums[group], element, element);
         });
-        vaddps(sums[0], sums[0], sums[1]);
-        vaddps(sums[2], sums[2], sums[3]);
-        vaddps(sum, sums[0], sums[2]);
-    }
-    void invert_rms() {  // scale = 1 / sqrt(sum / width + epsilon) in every lane, each step rounded once
-        fold_sum(mean, sum, inverse);
-        vdivss(mean, mean, constant(float(spec_.width)));
-        vaddss(mean, mean, constant(spec_.epsilon));
-        vsqrtss(mean, mean, mean);
-        vmovss(inverse, constant(1.0f));
-        vdivss(inverse, inverse, mean);
-        vbroadcastss(scale, inverse);
     }
     void scale_group(const Xbyak::RegExp& at, uint32_t count) {
         vmulps(value, scale, lanes_at(x + at));

@@ -81,6 +81,10 @@ public:
     // The integer form of compare: mask = left > right, signed.
     void compare_greater_i32(const LaneMask& mask, const Wide& left, const Wide& right);
 
+    // Lane 0 of `out` = all 16 lanes of value combined in the order 8, 4, 2, 1. Clobbers scratch. Groups below 16.
+    void fold(const Xmm& out, const Wide& value, const Xmm& scratch, const Combine& op);
+    void fold_sum(const Xmm& out, const Wide& value, const Xmm& scratch);
+
 protected:
     // Group number `index` of 16 lanes: 0..31 at the AVX-512 levels, 0..7 below (registers 2*index and 2*index + 1).
     Wide wide(int index) const;
@@ -101,10 +105,6 @@ protected:
     // round, at byte offset + 64 * group, where `count` lanes are valid: 16, or fewer in the row's last group.
     using GroupBody = std::function<void(int group, uint32_t count)>;
     void for_each_group(const Reg64& offset, uint32_t width, int unroll, const GroupBody& body);
-
-    // Lane 0 of `out` = all 16 lanes of value combined in the order 8, 4, 2, 1. Clobbers value. Groups below 16.
-    void fold(const Xmm& out, const Wide& value, const Xmm& scratch, const Combine& op);
-    void fold_sum(const Xmm& out, const Wide& value, const Xmm& scratch);
 };
 
 }  // namespace riftjit::x86
