@@ -56,12 +56,7 @@ std::array<std::byte, kKeyBytes> key_bytes(const CacheKey& key) {
     return bytes;
 }
 
-CacheKey key_in(std::span<const std::byte> header) {
-    CacheKey key;
-    for (std::byte byte : header.subspan(kKeyOffset, kKeyBytes))
-        key.hex += fmt::format("{:02x}", std::to_integer<int>(byte));
-    return key;
-}
+CacheKey key_in(std::span<const std::byte> header) { return key_of(header.subspan(kKeyOffset).first<kKeyBytes>()); }
 
 // The target as text, made printable: it may come from a damaged file.
 std::string target_in(std::span<const std::byte> header) {
@@ -184,6 +179,17 @@ CacheResult<EntrySummary> summarize_entry(std::span<const std::byte> prefix) {
     const auto kernel = read_x86_object_name(prefix.subspan(kEntryHeaderBytes));
     if (!kernel) return problem(CacheFault::corrupt, "{}", kernel.error().message);
     return EntrySummary{*kernel, target_in(prefix), key_in(prefix)};
+}
+
+CacheKey key_of(std::span<const std::byte, 16> bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    CacheKey key;
+    key.hex.reserve(kKeyDigits);
+    for (std::byte byte : bytes) {
+        key.hex += kDigits[std::to_integer<size_t>(byte) >> 4];
+        key.hex += kDigits[std::to_integer<size_t>(byte) & 15];
+    }
+    return key;
 }
 
 std::string entry_file_name(const CacheKey& key) { return key.hex + std::string(kFileSuffix); }

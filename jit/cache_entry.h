@@ -59,6 +59,8 @@ inline constexpr size_t kEntryPrefixBytes = kEntryHeaderBytes + kX86NameBytes;
 struct EntrySummary { std::string name, target; CacheKey key; };
 CacheResult<EntrySummary> summarize_entry(std::span<const std::byte> prefix);
 
+CacheKey key_of(std::span<const std::byte, 16> bytes);
+
 // Entry files are named by their key: 32 hexadecimal digits and ".rjk".
 std::string entry_file_name(const CacheKey& key);
 bool is_entry_file_name(std::string_view file_name);

@@ -45,9 +45,7 @@ CacheKey cache_key(const KernelSpec& spec, Isa isa, std::span<const std::byte> b
     append_part(parts, name(isa).data(), name(isa).size());
     append_part(parts, &kCacheFormatVersion, sizeof kCacheFormatVersion);
     append_part(parts, build_id.data(), build_id.size());
-    CacheKey key;
-    for (std::byte byte : checksum_of(parts)) key.hex += fmt::format("{:02x}", std::to_integer<int>(byte));
-    return key;
+    return key_of(checksum_of(parts));
 }
 
 std::optional<std::filesystem::path> resolve_cache_directory(std::string_view flag, std::string& reason) {
