@@ -74,4 +74,23 @@ inline std::vector<RopeSpec> rope() {
     return specs;
 }
 
+inline std::vector<AttentionSpec> attention() {
+    std::vector<AttentionSpec> specs;
+    const auto add = [&](uint32_t group, uint32_t kv_heads, uint32_t head_dim, DType key_type, DType value_type) {
+        const uint32_t width = group * kv_heads * head_dim, stride = static_cast<uint32_t>(round_up(width, 16));
+        const float scale = 1.0f / 8;
+        for (MatmulForm form : {MatmulForm::vector, MatmulForm::tile})
+            specs.push_back(
+                {group * kv_heads, kv_heads, head_dim, width + 3, stride, key_type, value_type, scale, form});
+    };
+    for (uint32_t head_dim : kHeadDims)
+        for (DType type : kCacheTypes)
+            if (fits(type, head_dim)) add(2, 2, head_dim, type, type);
+    for (uint32_t group : {1u, 3u, 4u, 5u, 6u, 7u, 8u, 11u})  // every blocking of the rows
+        for (DType type : kCacheTypes) add(group, 1, 64, type, type);
+    add(2, 3, 64, DType::Q8_0, DType::F16);
+    add(2, 3, 64, DType::F16, DType::Q8_0);
+    return specs;
+}
+
 }  // namespace riftjit::kernel_cases

@@ -49,11 +49,6 @@ void WideEmitter::keep(const Wide& out, const LaneMask& mask, const Wide& value)
     vandps(out, value, mask.words);
 }
 
-void WideEmitter::compare_greater_i32(const LaneMask& mask, const Wide& left, const Wide& right) {
-    if (has_avx512(isa_)) return vpcmpgtd(mask.bits, left.low, right.low);
-    for (int half = 0; half < halves(); ++half) vpcmpgtd(part(mask.words, half), part(left, half), part(right, half));
-}
-
 void WideEmitter::load_lanes(const Wide& out, const Xbyak::RegExp& start, uint32_t count) {
     check(count >= 1 && count <= kLanes, "1 to 16 lanes");
     if (count == kLanes) return vmovups(out, lanes_at(start));

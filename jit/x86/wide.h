@@ -16,6 +16,11 @@ struct WideMemory {
     Xbyak::RegExp start;
 };
 
+// 64 bytes of the constant pool.
+struct WideConstant {
+    Xbyak::Address low, high;
+};
+
 // One bit (opmask) or one dword (vectors) per lane.
 struct LaneMask {
     Xbyak::Opmask bits;  // AVX-512 levels
@@ -36,6 +41,7 @@ public:
     // The parts of an operand that one instruction takes.
     Xmm part(const Wide& wide, int half) const { return half == 0 ? wide.low : wide.high; }
     Address part(const WideMemory& memory, int half) const { return ptr[memory.start + half * 32]; }
+    Address part(const WideConstant& constant, int half) const { return half == 0 ? constant.low : constant.high; }
     Address part(const Address& splat, int) const { return splat; }
 
 #define WIDE_OUT_SOURCE_SOURCE(name)                                                                            \
@@ -79,7 +85,12 @@ public:
     void select(const Wide& out, const LaneMask& mask, const Wide& yes, const Wide& no);
     void keep(const Wide& out, const LaneMask& mask, const Wide& value);
     // The integer form of compare: mask = left > right, signed.
-    void compare_greater_i32(const LaneMask& mask, const Wide& left, const Wide& right);
+    template <class Source>
+    void compare_greater_i32(const LaneMask& mask, const Wide& left, const Source& right) {
+        if (has_avx512(isa_)) return vpcmpgtd(mask.bits, left.low, part(right, 0));
+        for (int half = 0; half < halves(); ++half)
+            vpcmpgtd(part(mask.words, half), part(left, half), part(right, half));
+    }
 
     // Lane 0 of `out` = all 16 lanes of value combined in the order 8, 4, 2, 1. Clobbers scratch. Groups below 16.
     void fold(const Xmm& out, const Wide& value, const Xmm& scratch, const Combine& op);
@@ -92,6 +103,11 @@ protected:
     // The mask number `index`: opmask 1 + index, or the lanes of `words` below AVX-512.
     LaneMask lane_mask(int index, const Wide& words) const { return {Opmask(1 + index), words}; }
 
+    WideConstant wide_constant(const void* bytes) {
+        const auto* begin = static_cast<const std::byte*>(bytes);
+        if (has_avx512(isa_)) return {constant_bytes(begin, 64), Address(ptr[rip])};
+        return {constant_bytes(begin, 32, 32), constant_bytes(begin + 32, 32, 32)};
+    }
     static WideMemory lanes_at(const Xbyak::RegExp& start) { return {start}; }
 
     // The first `count` (1..16) lanes from or to memory; no byte beyond is touched, and loaded lanes beyond are zero.

@@ -85,7 +85,7 @@ void X86Emitter::for_count(const Reg64& counter, uint64_t count, uint64_t step, 
     jb(again);
 }
 
-void X86Emitter::for_units(const Reg32& unit, const Reg32& end, const std::function<void()>& body) {
+void X86Emitter::for_units(const Reg32& unit, const Xbyak::Operand& end, const std::function<void()>& body) {
     Label again, done;
     cmp(unit, end);
     jae(done);

@@ -68,7 +68,7 @@ protected:
     // Loop of `count` iterations (known now) with `counter` running 0, step, 2*step ...; unrolled when count is 1.
     void for_count(const Reg64& counter, uint64_t count, uint64_t step, const std::function<void()>& body);
     // Runs `body` while unit < end (32-bit unsigned), adding one to `unit` each time; `unit` holds the first on entry.
-    void for_units(const Reg32& unit, const Reg32& end, const std::function<void()>& body);
+    void for_units(const Reg32& unit, const Xbyak::Operand& end, const std::function<void()>& body);
 
     // Folds 16 lanes held in halves() vectors starting at `value` into lane 0 of `out` with tree 8, 4, 2, 1, the same
     // at every level. Clobbers scratch. `op` emits op(dst, a, b) on same-sized vectors. Registers below 16 only.
