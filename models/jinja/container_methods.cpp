@@ -196,7 +196,15 @@ Method find_container_method(const Value& object, std::string_view name) {
     if (object.is<Dict*>()) return look_up(kDict, name);
     if (object.is<Loop*>()) return look_up(kLoop, name);
     if (!object.is<List*>()) return nullptr;
-    return object.as<List*>()->kind == List::Kind::tuple ? look_up(kTuple, name) : look_up(kList, name);
+    switch (object.as<List*>()->kind) {
+        case List::Kind::list:
+            return look_up(kList, name);
+        case List::Kind::tuple:
+            return look_up(kTuple, name);
+        case List::Kind::generator:
+            return nullptr;
+    }
+    return nullptr;
 }
 
 }  // namespace riftjit::models::jinja

@@ -334,7 +334,7 @@ private:
         Value shown = value;
         if (type == 's') shown = to_text(runtime_.budget, value);
         if (type == 'r') shown = Text(to_repr(runtime_.budget, value), origin(runtime_.budget, value));
-        const bool truncates = type == 'd' && value.is<double>();
+        const bool truncates = (type == 'd' || type == 'i' || type == 'u') && value.is<double>();
         if (truncates) shown = static_cast<Integer>(value.as<double>());
         builder_.append(formatted(runtime_.budget, shown, SpecReader(spec).read()));
     }

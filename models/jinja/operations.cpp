@@ -15,6 +15,10 @@ Value missing(const Value& object, std::string_view name) {
     return Value::undefined(fmt::format("{} has no attribute '{}'", type_name(object), name));
 }
 
+bool is_sequence(const Value& value) {
+    return value.is<Text>() || (value.is<List*>() && value.as<List*>()->kind != List::Kind::generator);
+}
+
 Value bound_method(Runtime& runtime, const Value& object, std::string_view name, Method method) {
     return runtime.heap.callable(std::string(name), [&runtime, object, method](Arguments& arguments) {
         return method(runtime, object, arguments);
@@ -76,7 +80,7 @@ Value item(Runtime& runtime, const Value& object, const Value& index) {
         if (const Value* value = hashable ? (*dict)->find(runtime.budget, index) : nullptr) return *value;
     }
     if (const auto position = index.integer()) {
-        const bool indexable = object.is<List*>() || object.is<Text>();
+        const bool indexable = is_sequence(object);
         const Integer size = indexable ? static_cast<Integer>(length(runtime.budget, object)) : 0;
         const Integer at = *position < 0 ? *position + size : *position;
         if (!indexable || at < 0 || at >= size) {
@@ -131,7 +135,7 @@ Value slice(Runtime& runtime, const Value& object, const SliceBounds& bounds) {
     if (object.is<Undefined>()) refuse_undefined(object);
     if (const auto* text = object.get_if<Text>()) return slice_text(runtime, *text, bounds);
     const auto* list = object.get_if<List*>();
-    if (!list) return Value::undefined(fmt::format("{} cannot be sliced", type_name(object)));
+    if (!list || !is_sequence(object)) return Value::undefined(fmt::format("{} cannot be sliced", type_name(object)));
     std::vector<Value> items;
     runtime.budget.memory((*list)->items.size() * sizeof(size_t));
     for (const size_t position : slice_positions((*list)->items.size(), bounds)) {
@@ -265,8 +269,6 @@ std::optional<Value> add_sequences(Runtime& runtime, const Value& left, const Va
     items.insert(items.end(), more.begin(), more.end());
     return runtime.heap.list(std::move(items), left.as<List*>()->kind);
 }
-
-bool is_sequence(const Value& value) { return value.is<Text>() || value.is<List*>(); }
 
 }  // namespace
 

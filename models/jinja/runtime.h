@@ -19,6 +19,7 @@ struct Runtime {
 
     Value list(std::vector<Value> items) { return heap.list(std::move(items)); }
     Value list(const std::vector<Text>& texts) { return heap.list(std::vector<Value>(texts.begin(), texts.end())); }
+    Value generator(std::vector<Value> items) { return heap.list(std::move(items), List::Kind::generator); }
     Value tuple(std::vector<Value> items) { return heap.tuple(std::move(items)); }
 };
 

@@ -1,4 +1,4 @@
-// Filters over lists and dictionaries. Where jinja2 returns a generator, these return a list.
+// Filters over lists and dictionaries. Where jinja2 returns a generator, these have computed it.
 #include <algorithm>
 #include <charconv>
 
@@ -85,13 +85,13 @@ Value reverse_filter(Runtime& runtime, const Value& input, Arguments& arguments)
     if (input.is<Text>()) return slice(runtime, input, {std::nullopt, std::nullopt, Integer(-1)});
     auto items = iterate(runtime.budget, input);
     std::ranges::reverse(items);
-    return runtime.list(std::move(items));
+    return runtime.generator(std::move(items));
 }
 
 Value items_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
-    if (input.is<Undefined>()) return runtime.list(std::vector<Value>());
+    if (input.is<Undefined>()) return runtime.generator({});
     if (!input.is<Dict*>()) refuse("items: expected a dictionary, got {}", type_name(input));
-    return find_container_method(input, "items")(runtime, input, arguments);
+    return runtime.generator(iterate(runtime.budget, find_container_method(input, "items")(runtime, input, arguments)));
 }
 
 Value dictsort_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
@@ -162,7 +162,7 @@ Value unique_filter(Runtime& runtime, const Value& input, Arguments& arguments) 
         keys.push_back(std::move(key));
         values.push_back(value);
     }
-    return runtime.list(std::move(values));
+    return runtime.generator(std::move(values));
 }
 
 enum class Extreme : uint8_t { least, greatest };
@@ -206,12 +206,12 @@ Value batch_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
         if (!fill.is<None>()) batch.resize(static_cast<size_t>(size), fill);
         batches.push_back(runtime.list(std::move(batch)));
     }
-    return runtime.list(std::move(batches));
+    return runtime.generator(std::move(batches));
 }
 
 Value map_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
     std::vector<Value> results;
-    const auto items = iterate(runtime.budget, input);
+    const auto items = truthy(input) ? iterate(runtime.budget, input) : std::vector<Value>();  // none is accepted
     if (arguments.positional.empty()) {
         const Value path = arguments.require("map", "attribute");
         const Value otherwise = arguments.take("default", None{});
@@ -220,7 +220,7 @@ Value map_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
             Value result = follow(runtime, value, path);
             results.push_back(result.is<Undefined>() && !otherwise.is<None>() ? otherwise : result);
         }
-        return runtime.list(std::move(results));
+        return runtime.generator(std::move(results));
     }
     const Text name = arguments.require_text("map", "filter");
     const FilterFunction filter = find_filter(name.view());
@@ -232,7 +232,7 @@ Value map_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
         inner.named = arguments.named;
         results.push_back(filter(runtime, value, inner));
     }
-    return runtime.list(std::move(results));
+    return runtime.generator(std::move(results));
 }
 
 enum class Keep : uint8_t { passing, failing };
@@ -255,6 +255,7 @@ Value select_filter(Runtime& runtime, const Value& input, Arguments& arguments) 
         ++skipped;
     }
     std::vector<Value> kept;
+    if (!truthy(input)) return runtime.generator(std::move(kept));  // none is accepted, as in jinja2
     for (const Value& value : iterate(runtime.budget, input)) {
         runtime.budget.work(1);
         Arguments inner;
@@ -265,7 +266,7 @@ Value select_filter(Runtime& runtime, const Value& input, Arguments& arguments) 
         const bool passes = test ? test(runtime, tested, inner) : truthy(tested);
         if (passes == (keep == Keep::passing)) kept.push_back(value);
     }
-    return runtime.list(std::move(kept));
+    return runtime.generator(std::move(kept));
 }
 
 Value attr_filter(Runtime& runtime, const Value& input, Arguments& arguments) {

@@ -22,10 +22,11 @@ bool is_callable(Runtime&, const Value& value, Arguments&) { return value.is<Cal
 bool is_escaped(Runtime&, const Value&, Arguments&) { return false; }
 
 bool is_sequence(Runtime&, const Value& value, Arguments&) {
-    return value.is<Text>() || value.is<List*>() || value.is<Dict*>() || value.is<Undefined>();
+    if (value.is<List*>()) return value.as<List*>()->kind != List::Kind::generator;
+    return value.is<Text>() || value.is<Dict*>() || value.is<Undefined>();
 }
 bool is_iterable(Runtime& runtime, const Value& value, Arguments& arguments) {
-    return is_sequence(runtime, value, arguments) || value.is<Loop*>();
+    return is_sequence(runtime, value, arguments) || value.is<List*>() || value.is<Loop*>();
 }
 
 bool is_lower(Runtime& runtime, const Value& value, Arguments& arguments) {

@@ -116,7 +116,7 @@ bool is_line_end(uint32_t c) {
 }
 
 size_t previous_character(std::string_view text, size_t end) {
-    for (size_t back = 1; back <= std::min<size_t>(4, end); ++back) {
+    for (size_t back = std::min<size_t>(4, end); back > 1; --back) {
         if (code_point(text, end - back).size == back) return end - back;
     }
     return end - 1;
@@ -227,7 +227,7 @@ std::vector<Text> split_at_spaces(Budget& budget, const Text& text, int64_t max_
     for (skip(true); offset < view.size(); skip(true)) {
         const size_t begin = offset;
         if (max_splits >= 0 && static_cast<int64_t>(parts.size()) == max_splits) {
-            parts.push_back(strip(budget, slice(budget, text, begin, view.size()), Side::right, std::nullopt));
+            parts.push_back(slice(budget, text, begin, view.size()));
             break;
         }
         skip(false);

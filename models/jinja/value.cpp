@@ -84,6 +84,7 @@ Callable* Heap::callable(std::string name, std::function<Value(Arguments&)> call
 }
 
 std::string_view type_name(const Value& value) {
+    static constexpr std::string_view kNames[] = {"list", "tuple", "generator"};
     struct Names {
         std::string_view operator()(const Undefined&) { return "undefined"; }
         std::string_view operator()(const None&) { return "none"; }
@@ -91,7 +92,7 @@ std::string_view type_name(const Value& value) {
         std::string_view operator()(const Integer&) { return "integer"; }
         std::string_view operator()(double) { return "number"; }
         std::string_view operator()(const Text&) { return "string"; }
-        std::string_view operator()(List* list) { return list->kind == List::Kind::tuple ? "tuple" : "list"; }
+        std::string_view operator()(List* list) { return kNames[static_cast<size_t>(list->kind)]; }
         std::string_view operator()(Dict*) { return "dictionary"; }
         std::string_view operator()(Namespace*) { return "namespace"; }
         std::string_view operator()(Callable*) { return "function"; }
@@ -108,7 +109,7 @@ bool truthy(const Value& value) {
         bool operator()(const Integer& integer) { return integer != 0; }
         bool operator()(double real) { return real != 0; }
         bool operator()(const Text& text) { return !text.empty(); }
-        bool operator()(List* list) { return !list->items.empty(); }
+        bool operator()(List* list) { return list->kind == List::Kind::generator || !list->items.empty(); }
         bool operator()(Dict* dict) { return !dict->entries.empty(); }
         bool operator()(const void*) { return true; }
     };

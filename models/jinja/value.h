@@ -25,7 +25,9 @@ struct None {};
 using Integer = __int128;  // JSON's 64-bit integers of both signs, with room to detect overflow
 
 struct List {
-    enum class Kind : uint8_t { list, tuple };
+    // generator: what filters such as select return. It is true even when empty, has no elements to index, and
+    // otherwise serves as a list where jinja2 would raise an error.
+    enum class Kind : uint8_t { list, tuple, generator };
     std::vector<Value> items;
     Kind kind = Kind::list;
 };
