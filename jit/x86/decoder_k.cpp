@@ -16,7 +16,7 @@ const uint8_t* bytes_at(const std::byte* block, uint32_t offset) {
     return reinterpret_cast<const uint8_t*>(block + offset);
 }
 
-// Q4_K and Q5_K. body: six-bit scales and minima [3], fifth bits [8] (Q5_K), nibbles [32]
+// Q4_K and Q5_K. body: six-bit scales and minima [3], then for each group fifth bits [1] (Q5_K) and nibbles [4]
 class MinimumKDecoder final : public Decoder {
 public:
     enum class FifthBit : uint8_t { absent, present };
@@ -42,7 +42,7 @@ public:
             for (int j = 0; j < 32; ++j) codes[32 * k + j] = nibbles[16 * k + j] & 15;
             for (int j = 0; j < 32; ++j) codes[32 * k + 32 + j] = nibbles[16 * k + j] >> 4;
         }
-        for (uint32_t i = 0; i < 32; ++i) packed.body[first_nibbles() + i] = pack_fields<4>(codes + 8 * i);
+        for (uint32_t i = 0; i < 32; ++i) packed.body[nibbles_of(i / 4) + i % 4] = pack_fields<4>(codes + 8 * i);
         if (has_fifth_bit_) pack_fifth_bits(bytes_at(block, 16), packed);
     }
     std::vector<VectorConstant> constants(Isa) const override {
@@ -53,9 +53,9 @@ public:
 
     void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
         const Xmm nibbles = site.temporary(0), pair = site.temporary(1);
-        if (has_fifth_bit_) load(site.code, site.temporary(2), site.body_dwords(0, kFifthBits + group));
+        if (has_fifth_bit_) load(site.code, site.temporary(2), site.body_dwords(0, group_start(group)));
         for (uint32_t index = 0; index < 16; ++index) {
-            if (index % 4 == 0) load(site.code, nibbles, site.body_dwords(0, first_nibbles() + 4 * group + index / 4));
+            if (index % 4 == 0) load(site.code, nibbles, site.body_dwords(0, nibbles_of(group) + index / 4));
             extract_pair(site.code, pair, nibbles, 4, index % 4, site.constant(0));
             if (has_fifth_bit_) {
                 shift_dwords(site.code, site.temporary(3), site.temporary(2), static_cast<int>(index) - 4);
@@ -74,8 +74,8 @@ public:
     void minimum_scale(const DecodeSite& site, const Xmm& out) const override { load_half_scale(site, out, 0, 1); }
 
 private:
-    static constexpr uint32_t kFifthBits = 3;
-    uint32_t first_nibbles() const { return has_fifth_bit_ ? 11 : 3; }
+    uint32_t group_start(uint32_t group) const { return 3 + group * (has_fifth_bit_ ? 5 : 4); }
+    uint32_t nibbles_of(uint32_t group) const { return group_start(group) + (has_fifth_bit_ ? 1 : 0); }
 
     // Scales 0 to 7, then minima 0 to 7.
     static std::array<uint8_t, 16> unpack_file_scales(const uint8_t* s) {
@@ -88,18 +88,18 @@ private:
         }
         return values;
     }
-    static void pack_fifth_bits(const uint8_t* high, PackedBlock& packed) {
+    void pack_fifth_bits(const uint8_t* high, PackedBlock& packed) const {
         for (uint32_t k = 0; k < 8; ++k) {
             uint8_t bits[32];
             for (int j = 0; j < 32; ++j) bits[j] = high[j] >> k & 1;
-            packed.body[kFifthBits + k] = pack_fields<1>(bits);
+            packed.body[group_start(k)] = pack_fields<1>(bits);
         }
     }
 
     bool has_fifth_bit_;
 };
 
-// body: scales i8 [4], two high bits [16], four low bits [32]
+// body: scales i8 [4], then for each group two high bits [1] and four low bits [2]
 class Q6KDecoder final : public Decoder {
 public:
     constexpr Q6KDecoder()
@@ -123,8 +123,8 @@ public:
             for (int g = 0; g < 4; ++g)
                 for (int l = 0; l < 32; ++l) high[128 * h + 32 * g + l] = qh[l] >> 2 * g & 3;
         }
-        for (uint32_t i = 0; i < 16; ++i) packed.body[kHigh + i] = pack_fields<2>(high + 16 * i);
-        for (uint32_t i = 0; i < 32; ++i) packed.body[kLow + i] = pack_fields<4>(low + 8 * i);
+        for (uint32_t i = 0; i < 16; ++i) packed.body[group_start(i)] = pack_fields<2>(high + 16 * i);
+        for (uint32_t i = 0; i < 32; ++i) packed.body[group_start(i / 2) + 1 + i % 2] = pack_fields<4>(low + 8 * i);
     }
     std::vector<VectorConstant> constants(Isa) const override {
         return {broadcast(pair_mask(0xf)), broadcast(pair_mask(0x30))};
@@ -133,9 +133,9 @@ public:
 
     void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
         const Xmm low = site.temporary(0), high = site.temporary(1), pair = site.temporary(2), top = site.temporary(3);
-        load(site.code, high, site.body_dwords(0, kHigh + group));
+        load(site.code, high, site.body_dwords(0, group_start(group)));
         for (uint32_t index = 0; index < 8; ++index) {
-            if (index % 4 == 0) load(site.code, low, site.body_dwords(0, kLow + 2 * group + index / 4));
+            if (index % 4 == 0) load(site.code, low, site.body_dwords(0, group_start(group) + 1 + index / 4));
             extract_pair(site.code, pair, low, 4, index % 4, site.constant(0));
             shift_dwords(site.code, top, high, 2 * static_cast<int>(index) - 4);
             merge_bits(site.code, pair, top, site.constant(1));
@@ -150,10 +150,10 @@ public:
     }
 
 private:
-    static constexpr uint32_t kHigh = 4, kLow = 20;
+    static uint32_t group_start(uint32_t group) { return 4 + 3 * group; }
 };
 
-// body: six-bit scales [3], high bits [8], two low bits [16]
+// body: six-bit scales [3], then for each two groups high bits [1] and two low bits [1] each
 class Q3KDecoder final : public Decoder {
 public:
     constexpr Q3KDecoder()
@@ -177,8 +177,8 @@ public:
             for (int l = 0; l < 32; ++l) low[32 * k + l] = bytes[l] >> 2 * (k % 4) & 3;
             for (int l = 0; l < 32; ++l) high[32 * k + l] = mask[l] >> k & 1;
         }
-        for (uint32_t i = 0; i < 8; ++i) packed.body[kHigh + i] = pack_fields<1>(high + 32 * i);
-        for (uint32_t i = 0; i < 16; ++i) packed.body[kLow + i] = pack_fields<2>(low + 16 * i);
+        for (uint32_t i = 0; i < 8; ++i) packed.body[high_of(2 * i)] = pack_fields<1>(high + 32 * i);
+        for (uint32_t i = 0; i < 16; ++i) packed.body[low_of(i)] = pack_fields<2>(low + 16 * i);
     }
     std::vector<VectorConstant> constants(Isa) const override {
         return {broadcast(pair_mask(3)), broadcast(pair_mask(4)), broadcast(63), broadcast(static_cast<uint32_t>(-32))};
@@ -187,8 +187,8 @@ public:
 
     void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
         const Xmm low = site.temporary(0), high = site.temporary(1), pair = site.temporary(2), top = site.temporary(3);
-        load(site.code, low, site.body_dwords(0, kLow + group));
-        load(site.code, high, site.body_dwords(0, kHigh + group / 2));
+        load(site.code, low, site.body_dwords(0, low_of(group)));
+        load(site.code, high, site.body_dwords(0, high_of(group)));
         for (uint32_t index = 0; index < 8; ++index) {
             extract_pair(site.code, pair, low, 2, index, site.constant(0));
             shift_dwords(site.code, top, high, static_cast<int>(8 * (group % 2) + index) - 2);
@@ -203,7 +203,8 @@ public:
     }
 
 private:
-    static constexpr uint32_t kHigh = 3, kLow = 11;
+    static uint32_t high_of(uint32_t group) { return 3 + group / 2 * 3; }
+    static uint32_t low_of(uint32_t group) { return high_of(group) + 1 + group % 2; }
 
     static std::array<uint8_t, 16> unpack_file_scales(const uint8_t* s) {
         std::array<uint8_t, 16> values;

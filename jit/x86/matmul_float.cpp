@@ -132,7 +132,7 @@ private:
             const int offset = static_cast<int>(line) * line_bytes();
             if (is_vector() && offset % 64 == 0)
                 for (int c = 0; c < columns; c += halves())
-                    prefetcht0(ptr[weights + column_offset(c) + offset + kPrefetchBytes]);
+                    prefetcht1(ptr[weights + column_offset(c) + offset + kPrefetchBytes]);
             multiply_line(columns, tokens, static_cast<int>(line));
         }
         add(weights, static_cast<int>(count) * line_bytes());

@@ -149,7 +149,7 @@ private:
     void prefetch_share(uint32_t group, uint32_t groups, uint32_t blocks) {
         const uint32_t lines = static_cast<uint32_t>(layout_.body_stride) / 64 * blocks / layout_.blocks_per_step;
         for (uint32_t line = group * lines / groups; line < (group + 1) * lines / groups; ++line)
-            prefetcht0(ptr[body + static_cast<int>(line) * 64 + kPrefetchBytes]);
+            prefetcht1(ptr[body + static_cast<int>(line) * 64 + kPrefetchBytes]);
     }
 
     void sum_group(uint32_t group) {
