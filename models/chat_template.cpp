@@ -64,11 +64,17 @@ bool is_plain_word(std::string_view text) {
     });
 }
 
+// Of the text in it; what nests too deep is refused later.
+size_t text_bytes(const nlohmann::ordered_json& json, uint32_t depth = 0) {
+    if (json.is_string()) return json.get_ref<const std::string&>().size();
+    if (!json.is_structured() || depth > jinja::kMaxDataNesting) return 0;
+    size_t bytes = json.size() * sizeof(jinja::Value);
+    for (const auto& element : json) bytes += text_bytes(element, depth + 1);
+    return bytes;
+}
+
 size_t size_of(const ChatTemplate::Inputs& inputs) {
-    const auto dump = [](const nlohmann::ordered_json& json) {
-        return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::ignore).size();
-    };
-    return dump(inputs.messages) + dump(inputs.tools) + dump(inputs.extra);
+    return text_bytes(inputs.messages) + text_bytes(inputs.tools) + text_bytes(inputs.extra);
 }
 
 jinja::Value messages_value(jinja::Runtime& runtime, const nlohmann::ordered_json& messages) {

@@ -249,7 +249,7 @@ Value repeat(Runtime& runtime, const Value& sequence, Integer count) {
         refuse("{} repeated {} times is too long", type_name(sequence), count);
     if (const auto* text = sequence.get_if<Text>()) {
         TextBuilder builder(runtime.budget);
-        for (Integer i = 0; i < count && size > 0; ++i) builder.append(*text);
+        builder.append_repeated(*text, static_cast<size_t>(count));
         return builder.build();
     }
     const List& list = *sequence.as<List*>();

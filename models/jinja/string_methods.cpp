@@ -175,9 +175,9 @@ Value justify_method(Runtime& runtime, const Value& self, Arguments& arguments) 
                          : align == Align::right ? padding
                                                  : padding / 2 + (padding & width & 1);
     TextBuilder builder(runtime.budget);
-    for (Integer i = 0; i < left; ++i) builder.append(fill.as<Text>());
+    builder.append_repeated(fill.as<Text>(), static_cast<size_t>(left));
     builder.append(text);
-    for (Integer i = left; i < padding; ++i) builder.append(fill.as<Text>());
+    builder.append_repeated(fill.as<Text>(), static_cast<size_t>(padding - left));
     return builder.build();
 }
 
@@ -189,7 +189,8 @@ Value zfill_method(Runtime& runtime, const Value& self, Arguments& arguments) {
     const size_t sign = text.view().starts_with('-') || text.view().starts_with('+') ? 1 : 0;
     TextBuilder builder(runtime.budget);
     builder.append(text, 0, sign);
-    for (Integer i = static_cast<Integer>(length(text.view())); i < width; ++i) builder.append("0", Origin::literal);
+    const Integer zeros = std::max<Integer>(0, width - static_cast<Integer>(length(text.view())));
+    builder.append_repeated(Text("0", Origin::literal), static_cast<size_t>(zeros));
     builder.append(text, sign, text.size());
     return builder.build();
 }

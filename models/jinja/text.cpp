@@ -46,6 +46,18 @@ void TextBuilder::append(const Text& text, size_t begin, size_t end) {
     }
 }
 
+void TextBuilder::append_repeated(const Text& text, size_t count) {
+    budget_->memory(text.size() * count);  // before any of it is made
+    if (text.runs().size() == 1) {
+        std::string bytes;
+        bytes.reserve(text.size() * count);
+        for (size_t i = 0; i < count; ++i) bytes += text.view();
+        append(bytes, text.origin());
+    } else {
+        for (size_t i = 0; i < count; ++i) append(text);
+    }
+}
+
 Text TextBuilder::build() {
     Text text;
     if (!body_.bytes.empty()) text.body_ = std::make_shared<const Text::Body>(std::move(body_));

@@ -52,6 +52,7 @@ public:
     void append(std::string_view bytes, Origin origin);
     void append(const Text& text) { append(text, 0, text.size()); }
     void append(const Text& text, size_t begin, size_t end);
+    void append_repeated(const Text& text, size_t count);
     size_t size() const { return body_.bytes.size(); }
     Text build();  // leaves the builder empty
 
