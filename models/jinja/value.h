@@ -61,7 +61,7 @@ public:
 
     Value() : variant_(None{}) {}
     template <class T>
-    requires std::constructible_from<Variant, std::in_place_type_t<T>, T> Value(T value)
+    requires(!std::same_as<T, Value>) && std::constructible_from<Variant, std::in_place_type_t<T>, T> Value(T value)
         : variant_(std::in_place_type<T>, std::move(value)) {}
 
     static Value undefined(std::string why) { return Undefined{std::make_shared<const std::string>(std::move(why))}; }
