@@ -23,16 +23,14 @@ public:
 
 private:
     template <class Integer>
-        requires std::is_integral_v<Integer>
+    requires std::is_integral_v<Integer>
     void put(Integer value) {
         for (size_t byte = 0; byte < sizeof(Integer); ++byte)
             bytes_.push_back(std::byte(static_cast<uint8_t>(static_cast<uint64_t>(value) >> (8 * byte))));
     }
     template <class Enum>
-        requires std::is_enum_v<Enum>
-    void put(Enum value) {
-        put(static_cast<std::underlying_type_t<Enum>>(value));
-    }
+    requires std::is_enum_v<Enum>
+    void put(Enum value) { put(static_cast<std::underlying_type_t<Enum>>(value)); }
     void put(float value) { put(std::bit_cast<uint32_t>(value)); }
     void put(const ElementwiseInput& input) { put(input.row_stride); }
     void put(const ElementwiseStep& step) { put_all(step.op, step.left, step.right, step.constant); }
@@ -91,8 +89,6 @@ const auto kWriteFields = [](FieldWriter& writer) {
     };
 };
 
-uint64_t cache_bytes(DType cache_type, uint64_t elements) { return row_bytes(cache_type, elements); }
-
 // Operations per element; a transcendental function counts as four, a division as one.
 uint64_t step_flops(ElementwiseOp op) {
     switch (op) {
@@ -150,12 +146,16 @@ RowFormat activation_format(DType weight, Isa isa) {
 }
 
 // Q8_0 in the cache is split in codes and scales, yet takes the bytes of its blocks: 34 for 32 elements.
-uint64_t key_panel_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim) {
-    return cache_bytes(cache_type, uint64_t(16) * kv_heads * head_dim);
+uint64_t key_panel_bytes(DType cache_type, uint32_t head_dim) { return row_bytes(cache_type, uint64_t(16) * head_dim); }
+
+uint64_t value_row_bytes(DType cache_type, uint32_t head_dim) { return row_bytes(cache_type, head_dim); }
+
+uint64_t key_cache_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim, uint32_t positions) {
+    return round_up(positions, kKvSegment) / 16 * kv_heads * key_panel_bytes(cache_type, head_dim);
 }
 
-uint64_t value_row_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim) {
-    return cache_bytes(cache_type, uint64_t(kv_heads) * head_dim);
+uint64_t value_cache_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim, uint32_t positions) {
+    return round_up(positions, kKvSegment) * kv_heads * value_row_bytes(cache_type, head_dim);
 }
 
 // Eight tokens share each read of a key and value panel.
@@ -204,14 +204,18 @@ KernelCost cost(const KernelSpec& spec) {
             },
             [](const MatmulSpec& matmul) { return matmul_cost(matmul); },
             [](const RopeSpec& rope) { return rope_cost(rope); },
-            [](const ValueStoreSpec&) { return KernelCost{0, 0}; },
+            [](const ValueStoreSpec&) {
+                return KernelCost{0, 0};
+            },
             [](const AttentionSpec& attention) {
                 return KernelCost{4 * uint64_t(attention.heads) * attention.head_dim, 0};
             },
             [](const SwigluSpec& swiglu) {
                 return KernelCost{(step_flops(ElementwiseOp::silu) + 1) * uint64_t(swiglu.width), 0};
             },
-            [](const ElementwiseSpec& chain) { return KernelCost{chain_flops(chain), 0}; },
+            [](const ElementwiseSpec& chain) {
+                return KernelCost{chain_flops(chain), 0};
+            },
             [](const ReduceSpec& reduce) {
                 return KernelCost{reduce.kind == ReduceKind::sum_exp ? 7 * uint64_t(reduce.width) : reduce.width, 0};
             },

@@ -127,14 +127,18 @@ struct RopeSpec {
 };
 struct RopeArgs { float* x; const float* gain; const float* table; std::byte* cache; const BatchState* batch; };
 
-// KV cache of one layer. Types F16 (default), F32, Q8_0.
-//   keys    [position/16][kv_head][head_dim][16 positions]     panels: lanes are positions
-//   values  [position][kv_head][head_dim]
-// Q8_0 keys: int8 codes as above, then f16 scales [kv_head][head_dim/32][16] at the end of each panel of 16 positions;
-// Q8_0 values: per position int8 codes [kv_head][head_dim], then f16 scales [kv_head][head_dim/32].
-// The layouts do not depend on the capacity, so the context length is not part of any spec.
-uint64_t key_panel_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim);  // 16 positions
-uint64_t value_row_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim);  // 1 position
+// KV cache of one layer. Types F16 (default), F32, Q8_0. It consists of whole segments of kKvSegment positions, and what
+// one head owns of a segment lies together: a head that walks over the positions reads memory in order, which is twice
+// as fast from DRAM as rows in which the heads alternate.
+//   keys    [position / 256][kv_head][panel: position / 16 % 16][head_dim][16 positions]     lanes are positions
+//   values  [position / 256][kv_head][row: position % 256][head_dim]
+// Q8_0: int8 codes as above, then f16 scales at the end of each panel, [head_dim / 32][16], and of each row,
+// [head_dim / 32]. The layouts do not depend on the capacity, so the context length is not part of any spec.
+inline constexpr uint32_t kKvSegment = 256;
+uint64_t key_panel_bytes(DType cache_type, uint32_t head_dim);  // one head's 16 positions
+uint64_t value_row_bytes(DType cache_type, uint32_t head_dim);  // one head's position
+uint64_t key_cache_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim, uint32_t positions);
+uint64_t value_cache_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim, uint32_t positions);
 
 // Stores f32 value rows in the value cache. Unit: token.
 struct ValueStoreSpec {

@@ -5,19 +5,14 @@
 namespace riftjit::runtime {
 namespace {
 
-constexpr uint32_t kPanelPositions = 16;  // of keys
 constexpr uint64_t kAlignment = 64;
 
-uint64_t panels(const KvShape& shape) { return round_up(shape.positions, kPanelPositions) / kPanelPositions; }
-
 uint64_t layer_key_bytes(const KvShape& shape) {
-    return round_up(panels(shape) * key_panel_bytes(shape.key_type, shape.kv_heads, shape.head_dim), kAlignment);
+    return round_up(key_cache_bytes(shape.key_type, shape.kv_heads, shape.head_dim, shape.positions), kAlignment);
 }
 
-// Kernels read values in the same groups of positions as keys.
 uint64_t layer_value_bytes(const KvShape& shape) {
-    const uint64_t positions = panels(shape) * kPanelPositions;
-    return round_up(positions * value_row_bytes(shape.value_type, shape.kv_heads, shape.head_dim), kAlignment);
+    return round_up(value_cache_bytes(shape.value_type, shape.kv_heads, shape.head_dim, shape.positions), kAlignment);
 }
 
 }  // namespace

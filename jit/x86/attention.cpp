@@ -26,16 +26,19 @@ class AttentionKernel final : public AttentionProducts {
     using AttentionProducts::AttentionProducts;
 
     // Register map. Of the unit: first_position is that of the tile's first token.
-    const Reg64 args = rdi, keys = rbx;
-    const Reg32 unit = esi, first_position = r12d, block_start = r13d;
-    const Reg64 queries = r15;
+    const Reg64 args = rdi, queries = r15;
+    const Reg32 unit = esi, first_position = r12d;
+    // Of the block: its first position, its keys and its values.
+    const Reg32 block_start = r13d;
+    const Reg64 keys = rbx, values = r14;
     // Within a phase.
-    const KeyRegisters key_registers = {rcx, rdx, rax, r14, {r8, r9, r10, r11}};
-    const ValueRegisters value_registers = {rcx, rdx, r9, r8, rax, r14};
+    const KeyRegisters key_registers = {rcx, rdx, r8, rax, r9};
+    const ValueRegisters value_registers = {rcx, rdx, r9, r8, rax};
 
     const int group = int(spec_.heads / spec_.kv_heads);
     const int tile_tokens = int(attention_tile_tokens(spec_));
     const int rows = group * tile_tokens;
+    static constexpr int segment_panels = kKvSegment / kPanel;
 
     // The frame at rsp: rows of floats, then what has no register.
     int frame_bytes_ = 0;
@@ -54,12 +57,11 @@ class AttentionKernel final : public AttentionProducts {
     const int maxima_at = reserve(padded_rows * sizeof(float));
     const int corrections_at = reserve(padded_rows * sizeof(float));
     const int queries_at = reserve(tile_tokens == 1 ? 0 : uint64_t(rows) * query_row_bytes() + 64);
-    const int slots_at = reserve(10 * sizeof(uint64_t));
+    const int slots_at = reserve(6 * sizeof(uint64_t));
     Address slot(int index) { return qword[rsp + slots_at + 8 * index]; }
     Address slot32(int index) { return dword[rsp + slots_at + 8 * index]; }
-    const Address end = slot32(0), tokens = slot32(1), values = slot(2), out = slot(3), last_panel = slot(4);
-    const Address key_scales = slot(5), value_scales = slot(6), row_blocks = slot32(7), first_value = slot(8);
-    const Address positions = slot32(9);
+    const Address end = slot32(0), tokens = slot32(1), row_blocks = slot32(2), positions = slot32(3);
+    const Address out = slot(4), first_value = slot(5);
 
     void generate() override {
         prologue({rbx, r12, r13, r14, r15}, uint32_t(frame_bytes_));
@@ -84,7 +86,7 @@ class AttentionKernel final : public AttentionProducts {
 
     // ---- a unit: a KV head and a tile of tokens
     void locate_unit() {
-        const Reg64 kv_head = rdx, token = rcx, batch = r9, count = r10, scratch = rax;
+        const Reg64 kv_head = rdx, token = rcx, batch = r9, count = r10;
         mov(eax, unit);
         xor_(edx, edx);
         mov(ecx, spec_.kv_heads);
@@ -99,9 +101,6 @@ class AttentionKernel final : public AttentionProducts {
         mov(tokens, count.cvt32());
         mov(first_position, ptr[batch + offsetof(BatchState, position)]);
         add(first_position, token.cvt32());
-        lea(scratch, ptr[r12 + count - 1]);
-        shr(scratch, 4);
-        mov(last_panel, scratch);
         locate_rows(kv_head, token);
         locate_cache(kv_head);
     }
@@ -116,20 +115,12 @@ class AttentionKernel final : public AttentionProducts {
         add(row, ptr[args + offsetof(AttentionArgs, out)]);
         mov(out, row);
     }
+    // Of block 0; for_each_block moves them on.
     void locate_cache(const Reg64& kv_head) {
-        const uint32_t head_elements = spec_.head_dim, row_elements = spec_.kv_heads * spec_.head_dim;
-        imul(keys, kv_head, head_elements * kPanel * code_bytes(spec_.key_type));
+        imul(keys, kv_head, segment_panels * panel_bytes());
         add(keys, ptr[args + offsetof(AttentionArgs, keys)]);
-        imul(rax, kv_head, head_elements * code_bytes(spec_.value_type));
-        add(rax, ptr[args + offsetof(AttentionArgs, values)]);
-        mov(values, rax);
-        // Q8_0: the scales follow all codes of the panel or row, 2 bytes for every 32.
-        imul(rax, kv_head, -int(head_elements * kPanel - head_elements / 32 * kPanel * 2));
-        add(rax, row_elements * kPanel);
-        mov(key_scales, rax);
-        imul(rax, kv_head, -int(head_elements - head_elements / 32 * 2));
-        add(rax, row_elements);
-        mov(value_scales, rax);
+        imul(values, kv_head, int(kKvSegment) * value_bytes());
+        add(values, ptr[args + offsetof(AttentionArgs, values)]);
     }
     // The tile's query rows, one after the other; zeros for tokens that the batch does not have.
     void copy_queries() {
@@ -170,7 +161,7 @@ class AttentionKernel final : public AttentionProducts {
         for_count(rax, bytes / 64, 64, [&] { vmovups(lanes_at(rsp + rax + begin), value); });
     }
     void for_each_block(const std::function<void()>& body) {
-        Label next;
+        Label next, done;
         xor_(block_start, block_start);
         L(next);
         body();
@@ -178,46 +169,43 @@ class AttentionKernel final : public AttentionProducts {
         mov(eax, first_position);
         add(eax, tokens);
         cmp(block_start, eax);
-        jb(next);
+        jae(done);
+        add(keys, int(kBlock / kPanel) * panel_bytes());
+        add(values, int(kBlock) * value_bytes());
+        test(block_start, kKvSegment - 1);
+        jnz(next);
+        // Over the other heads' parts of the segment.
+        mov(rax, uint64_t(spec_.kv_heads - 1) * segment_panels * uint64_t(panel_bytes()));
+        add(keys, rax);
+        mov(rax, uint64_t(spec_.kv_heads - 1) * kKvSegment * uint64_t(value_bytes()));
+        add(values, rax);
+        jmp(next);
+        L(done);
     }
 
     // ---- scores
-    // Panels beyond the last are never read: the last one stands in for them, and the mask hides the result.
+    // Panels behind the last token's hold anything, or nothing yet: they are left out where that is cheap, else masked.
     void multiply_all_keys() {
         const Blocking blocking = score_blocking(rows);
         const int panels = blocking.vectors / halves();
         Label done;
         for (int first = 0; first < int(kBlock / kPanel); first += panels) {
-            mov(eax, block_start);
-            shr(eax, 4);
             if (first != 0) {
-                add(eax, first);
-                cmp(rax, last_panel);
-                ja(done);
+                lea(eax, ptr[r13 + first * int(kPanel)]);
+                sub(eax, first_position);
+                cmp(eax, tokens);
+                jge(done);
             }
-            for (int i = 0; i < panels; ++i) {
-                const Reg64& panel = key_registers.panels[i];
-                lea(panel, ptr[rax + i]);
-                cmp(panel, last_panel);
-                cmova(panel, last_panel);
-                multiply_by(panel, key_panel_bytes(spec_.key_type, spec_.kv_heads, spec_.head_dim));
-                add(panel, keys);
-            }
+            lea(key_registers.panels, ptr[keys + first * panel_bytes()]);
             mov(key_registers.query, queries);
             lea(key_registers.scores, ptr[rsp + scores_at + first * int(kPanel * sizeof(float))]);
             for_row_blocks(rows, blocking, [&](const Blocking& block) {
-                mov(key_registers.key_scales, key_scales);
                 multiply_keys(block, key_registers);
                 add(key_registers.query, block.rows * query_row_bytes());
                 add(key_registers.scores, block.rows * score_row_bytes());
             });
         }
         L(done);
-    }
-    void multiply_by(const Reg64& value, uint64_t factor) {  // clobbers key_scales' register
-        if (factor <= INT32_MAX) return imul(value, value, int(factor));
-        mov(r14, factor);
-        imul(value, r14);
     }
     // Runs `body` for blocks of blocking.rows rows and then for the rows that are left.
     void for_row_blocks(int row_count, const Blocking& blocking, const std::function<void(const Blocking&)>& body) {
@@ -333,8 +321,7 @@ class AttentionKernel final : public AttentionProducts {
         cmp(eax, ecx);
         cmova(eax, ecx);
         mov(positions, eax);
-        mov(ecx, block_start);
-        find_first_value(rcx);
+        mov(first_value, values);
         lea(rcx, ptr[rsp + scores_at]);
         lea(rdx, ptr[rsp + outputs_at]);
         lea(r9, ptr[rsp + corrections_at]);
@@ -360,11 +347,12 @@ class AttentionKernel final : public AttentionProducts {
         sub(eax, begin);
         jbe(next);
         mov(positions, eax);
-        mov(ecx, begin);
-        find_first_value(rcx);
-        imul(ecx, token, group * score_row_bytes());
         mov(eax, begin);
         sub(eax, block_start);
+        imul(rcx, rax, value_bytes());
+        add(rcx, values);
+        mov(first_value, rcx);
+        imul(ecx, token, group * score_row_bytes());
         lea(rcx, ptr[rcx + rax * 4]);
         lea(rcx, ptr[rsp + rcx + scores_at]);
         imul(edx, token, group * output_row_bytes());
@@ -373,16 +361,10 @@ class AttentionKernel final : public AttentionProducts {
         jmp(next);
         L(done);
     }
-    void find_first_value(const Reg64& position) {
-        imul(position, position, int(value_row_bytes(spec_.value_type, spec_.kv_heads, spec_.head_dim)));
-        add(position, values);
-        mov(first_value, position);
-    }
     // The rows from score row rcx and output row rdx (corrections r9) on, at `positions` positions from first_value.
     void multiply_values_of(int row_count, Rescale rescale) {
         const ValueRegisters& r = value_registers;
         const Blocking blocking = output_blocking(row_count);
-        mov(r.value_scales, value_scales);
         for (int first = 0; first < output_vectors(); first += blocking.vectors) {
             const int vectors = std::min(blocking.vectors, output_vectors() - first);
             for_row_blocks(row_count, {blocking.rows, vectors}, [&](const Blocking& block) {

@@ -59,18 +59,18 @@ void AttentionProducts::accumulate(const Blocking& blocking, const std::function
 void AttentionProducts::load_key(const Blocking& blocking, const KeyRegisters& r, const Xmm& out, int vector_index,
                                  int d) {
     const int bytes = static_cast<int>(code_bytes(spec_.key_type));
-    const Reg64& panel = r.panels[vector_index / halves()];
-    const int offset = bytes * (d * int(kPanel) + vector_index % halves() * lanes());
+    const int offset =
+        vector_index / halves() * panel_bytes() + bytes * (d * int(kPanel) + vector_index % halves() * lanes());
     switch (spec_.key_type) {
         case DType::F32:
-            return vmovups(out, ptr[panel + offset]);
+            return vmovups(out, ptr[r.panels + offset]);
         case DType::F16:
-            return vcvtph2ps(out, ptr[panel + offset]);
+            return vcvtph2ps(out, ptr[r.panels + offset]);
         default:
             break;
     }
     const auto [rows, vectors] = blocking;
-    vpmovsxbd(out, ptr[panel + offset]);
+    vpmovsxbd(out, ptr[r.panels + offset]);
     vcvtdq2ps(out, out);
     vmulps(out, out, vector(rows * vectors + operand_registers(rows, vectors) + vector_index));
 }
@@ -79,17 +79,17 @@ void AttentionProducts::multiply_keys(const Blocking& blocking, const KeyRegiste
     const auto [rows, vectors] = blocking;
     const bool is_scaled = spec_.key_type == DType::Q8_0;
     const int d_step = spec_.head_dim % 4 == 0 ? 4 : 2;
-    const int panels = vectors / halves();
     const uint32_t d_bytes = kPanel * code_bytes(spec_.key_type);
     for (int i = 0; i < rows * vectors; ++i) vxorps(vector(i), vector(i), vector(i));
     xor_(r.counter.cvt32(), r.counter.cvt32());
+    if (is_scaled) mov(r.scales.cvt32(), spec_.head_dim * kPanel);  // from the codes that `panels` points to
     Label next_scales, next_d;
     L(next_scales);
     if (is_scaled) {
         for (int v = 0; v < vectors; ++v)
             vcvtph2ps(vector(rows * vectors + operand_registers(rows, vectors) + v),
-                      ptr[r.panels[v / halves()] + r.key_scales + v % halves() * lanes() * 2]);
-        sub(r.key_scales, kScaleBlock * d_bytes - kPanel * 2);  // codes advance faster than scales
+                      ptr[r.panels + r.scales + v / halves() * panel_bytes() + v % halves() * lanes() * 2]);
+        sub(r.scales, kScaleBlock * d_bytes - kPanel * 2);  // codes advance faster than scales
     }
     L(next_d);
     for (int d = 0; d < d_step; ++d)
@@ -97,7 +97,7 @@ void AttentionProducts::multiply_keys(const Blocking& blocking, const KeyRegiste
             blocking, [&](const Xmm& out, int v) { load_key(blocking, r, out, v, d); },
             [&](int row) { return ptr[r.query + row * int(query_row_bytes()) + d * int(sizeof(float))]; });
     add(r.query, d_step * sizeof(float));
-    for (int panel = 0; panel < panels; ++panel) add(r.panels[panel], d_step * d_bytes);
+    add(r.panels, d_step * d_bytes);
     add(r.counter.cvt32(), d_step);
     if (is_scaled) {
         test(r.counter.cvt32(), kScaleBlock - 1);
@@ -106,7 +106,7 @@ void AttentionProducts::multiply_keys(const Blocking& blocking, const KeyRegiste
     cmp(r.counter.cvt32(), spec_.head_dim);
     jb(next_scales);
     sub(r.query, query_row_bytes());
-    for (int panel = 0; panel < panels; ++panel) sub(r.panels[panel], spec_.head_dim * d_bytes);
+    sub(r.panels, spec_.head_dim * d_bytes);
     for (int row = 0; row < rows; ++row)
         for (int v = 0; v < vectors; ++v)
             vmovups(ptr[r.scores + row * int(score_row_bytes()) + v * vector_bytes()], accumulator(blocking, row, v));
@@ -148,7 +148,7 @@ void AttentionProducts::load_value(const ValueRegisters& r, const Xmm& out, cons
     if (spec_.value_type == DType::Q8_0) {
         const Xmm halves = has_avx512(isa_) ? Xmm(Ymm(scale.getIdx())) : Xmm(scale.getIdx());
         if (is_new_block || first_d % kScaleBlock == 0) {
-            vpbroadcastw(halves, ptr[r.values + r.value_scales + first_d / int(kScaleBlock) * 2]);
+            vpbroadcastw(halves, ptr[r.values + int(spec_.head_dim) + first_d / int(kScaleBlock) * 2]);
             vcvtph2ps(scale, halves);
         }
         vpmovsxbd(out, ptr[start]);
@@ -183,7 +183,7 @@ void AttentionProducts::multiply_values(const Blocking& blocking, int first, Res
     accumulate(
         blocking, [&](const Xmm& out, int v) { load_value(r, out, scale, first + v, v == 0); },
         [&](int row) { return ptr[r.scores + row * int(score_row_bytes())]; });
-    add(r.values, static_cast<uint32_t>(value_row_bytes(spec_.value_type, spec_.kv_heads, spec_.head_dim)));
+    add(r.values, value_bytes());
     add(r.scores, sizeof(float));
     dec(r.positions.cvt32());
     jnz(next_position);

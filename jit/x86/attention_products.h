@@ -30,22 +30,23 @@ protected:
     uint32_t output_row_bytes() const { return uint32_t(round_up(spec_.head_dim, kPanel) * sizeof(float)); }
     static constexpr uint32_t score_row_bytes() { return kBlock * sizeof(float); }
     static uint32_t code_bytes(DType type) { return type == DType::F32 ? 4 : type == DType::F16 ? 2 : 1; }
+    int panel_bytes() const { return int(key_panel_bytes(spec_.key_type, spec_.head_dim)); }
+    int value_bytes() const { return int(value_row_bytes(spec_.value_type, spec_.head_dim)); }
 
     // scores[row][position] = sum over d of query[row][d] * key[d][position], for the positions of blocking.vectors
-    // vectors: whole panels, of which panels[i] is the head's part. Leaves the pointers as they were. Clobbers counter,
-    // key_scales (Q8_0: the distance from a panel's codes to its scales) and all vectors.
+    // vectors: whole panels, one after the other from `panels` on. Leaves the pointers as they were. Clobbers counter,
+    // scales and all vectors.
     struct KeyRegisters {
-        Reg64 query, scores, counter, key_scales;
-        std::array<Reg64, 4> panels;
+        Reg64 query, scores, panels, counter, scales;
     };
     void multiply_keys(const Blocking& blocking, const KeyRegisters& r);
 
     // output[row][d] = output[row][d] (* correction[row]) + sum over positions of score[row][position] *
     // value[position][d], for the d of `vectors` vectors from number `first`. `positions` may be 0. Advances scores and
-    // values, clobbers positions and all vectors. value_scales: as key_scales.
+    // values, clobbers positions and all vectors.
     enum class Rescale : uint8_t { no, yes };
     struct ValueRegisters {
-        Reg64 scores, output, corrections, values, positions, value_scales;
+        Reg64 scores, output, corrections, values, positions;
     };
     void multiply_values(const Blocking& blocking, int first, Rescale rescale, const ValueRegisters& r);
     void set_partial_mask();  // k6, before the first multiply_values

@@ -158,7 +158,7 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
         });
     }
 
-    // Element d of the head goes to [panel][head][d][lane], where the position is 16 * panel + lane.
+    // Element d of the head goes to [segment][head][panel][d][lane].
     void store_keys() {
         const uint32_t code_bytes = spec_.cache_type == DType::F32 ? 4 : spec_.cache_type == DType::F16 ? 2 : 1;
         locate_keys(code_bytes);
@@ -170,26 +170,24 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
         });
     }
     void locate_keys(uint32_t code_bytes) {
-        const uint64_t panel_bytes = key_panel_bytes(spec_.cache_type, spec_.heads, spec_.head_dim);
-        const uint64_t panel_codes = 16 * uint64_t(spec_.heads) * spec_.head_dim;
         const Reg64 position = token, panel = cache;
         mov(scratch, ptr[args + offsetof(RopeArgs, batch)]);
         add(position.cvt32(), ptr[scratch + offsetof(BatchState, position)]);
         mov(panel.cvt32(), position.cvt32());
-        shr(panel.cvt32(), 4);
-        mov(scratch, panel_bytes);
-        imul(panel, scratch);
+        shr(panel.cvt32(), std::countr_zero(kKvSegment));
+        imul(panel, panel, int(spec_.heads));
+        add(panel, head);
+        imul(panel, panel, kKvSegment / 16);
+        mov(scratch.cvt32(), position.cvt32());
+        shr(scratch.cvt32(), 4);
+        and_(scratch.cvt32(), kKvSegment / 16 - 1);
+        add(panel, scratch);
+        imul(panel, panel, int(key_panel_bytes(spec_.cache_type, spec_.head_dim)));
         add(panel, ptr[args + offsetof(RopeArgs, cache)]);
         and_(position.cvt32(), 15);
-        mov(scratch, panel_codes);
-        lea(scales, ptr[panel + scratch]);
-        lea(scales, ptr[scales + position * 2]);
-        imul(scratch, head, spec_.head_dim);  // 32 bytes of scales for every 32 elements
-        add(scales, scratch);
-        shl(scratch, 4);
-        add(scratch, position);
-        imul(scratch, scratch, code_bytes);
-        add(cache, scratch);
+        lea(scales, ptr[panel + position * 2 + 16 * spec_.head_dim]);
+        imul(position, position, int(code_bytes));
+        add(cache, position);
     }
     void scatter_halves(uint32_t count) {
         const Xmm eight(halves().getIdx());

@@ -81,11 +81,15 @@ TEST(KernelSpec, ReadsActivationsInTheFormatOfTheWeight) {
 }
 
 TEST(KernelSpec, SizesTheKeyAndValueCache) {
-    EXPECT_EQ(key_panel_bytes(DType::F16, 8, 128), 16u * 8 * 128 * 2);
-    EXPECT_EQ(key_panel_bytes(DType::F32, 8, 128), 16u * 8 * 128 * 4);
-    EXPECT_EQ(key_panel_bytes(DType::Q8_0, 8, 128), 16u * 8 * 128 + 8 * (128 / 32) * 16 * 2);  // codes, then f16 scales
-    EXPECT_EQ(value_row_bytes(DType::F16, 8, 128), 8u * 128 * 2);
-    EXPECT_EQ(value_row_bytes(DType::Q8_0, 8, 128), 8u * 128 + 8 * (128 / 32) * 2);
+    EXPECT_EQ(key_panel_bytes(DType::F16, 128), 16u * 128 * 2);
+    EXPECT_EQ(key_panel_bytes(DType::F32, 128), 16u * 128 * 4);
+    EXPECT_EQ(key_panel_bytes(DType::Q8_0, 128), 16u * 128 + (128 / 32) * 16 * 2);  // codes, then f16 scales
+    EXPECT_EQ(value_row_bytes(DType::F16, 128), 128u * 2);
+    EXPECT_EQ(value_row_bytes(DType::Q8_0, 128), 128u + (128 / 32) * 2);
+    // Whole segments of 256 positions.
+    EXPECT_EQ(key_cache_bytes(DType::F16, 8, 128, 4096), 4096u * 8 * 128 * 2);
+    EXPECT_EQ(key_cache_bytes(DType::F16, 8, 128, 4097), (4096u + 256) * 8 * 128 * 2);
+    EXPECT_EQ(value_cache_bytes(DType::Q8_0, 3, 64, 1), 256u * 3 * (64 + 4));
 }
 
 TEST(KernelSpec, CountsUnitsOfWork) {

@@ -16,22 +16,28 @@ struct CacheLayout {
     uint32_t kv_heads, head_dim;
 
     size_t element_bytes() const { return type == DType::F32 ? 4 : type == DType::F16 ? 2 : 1; }
-    size_t panel_bytes() const { return key_panel_bytes(type, kv_heads, head_dim); }
-    size_t row_bytes() const { return value_row_bytes(type, kv_heads, head_dim); }
+    size_t key_bytes(uint32_t positions) const { return key_cache_bytes(type, kv_heads, head_dim, positions); }
+    size_t value_bytes(uint32_t positions) const { return value_cache_bytes(type, kv_heads, head_dim, positions); }
 
+    size_t panel_offset(uint32_t position, uint32_t head) const {
+        const size_t panel = (size_t(position / 256) * kv_heads + head) * 16 + position / 16 % 16;
+        return panel * (16 * head_dim * element_bytes() + (type == DType::Q8_0 ? head_dim / 32 * 16 * 2 : 0));
+    }
+    size_t row_offset(uint32_t position, uint32_t head) const {
+        const size_t row = (size_t(position / 256) * kv_heads + head) * 256 + position % 256;
+        return row * (head_dim * element_bytes() + (type == DType::Q8_0 ? head_dim / 32 * 2 : 0));
+    }
     size_t key_offset(uint32_t position, uint32_t head, uint32_t d) const {
-        const size_t element = (size_t(head) * head_dim + d) * 16 + position % 16;
-        return position / 16 * panel_bytes() + element * element_bytes();
+        return panel_offset(position, head) + (d * 16 + position % 16) * element_bytes();
     }
     size_t key_scale_offset(uint32_t position, uint32_t head, uint32_t block) const {
-        const size_t scale = (size_t(head) * (head_dim / 32) + block) * 16 + position % 16;
-        return position / 16 * panel_bytes() + size_t(16) * kv_heads * head_dim + scale * 2;
+        return panel_offset(position, head) + 16 * head_dim + (block * 16 + position % 16) * 2;
     }
     size_t value_offset(uint32_t position, uint32_t head, uint32_t d) const {
-        return position * row_bytes() + (size_t(head) * head_dim + d) * element_bytes();
+        return row_offset(position, head) + d * element_bytes();
     }
     size_t value_scale_offset(uint32_t position, uint32_t head, uint32_t block) const {
-        return position * row_bytes() + size_t(kv_heads) * head_dim + (size_t(head) * (head_dim / 32) + block) * 2;
+        return row_offset(position, head) + head_dim + block * 2;
     }
 };
 

@@ -7,7 +7,8 @@
 namespace riftjit::x86 {
 namespace {
 
-constexpr uint32_t kTokens = 5, kPosition = 13, kPositions = kPosition + kTokens;
+constexpr uint32_t kTokens = 5, kPosition = 253,  // over the end of a segment
+    kPositions = kPosition + kTokens;
 
 void expect_defined_bytes(const ValueStoreSpec& spec, double size) {
     Random random(spec.head_dim);
@@ -15,14 +16,14 @@ void expect_defined_bytes(const ValueStoreSpec& spec, double size) {
     GuardedBuffer<float> v((kTokens - 1) * spec.row_stride + width);
     for (size_t i = 0; i < v.size(); ++i) v[i] = random.normal(size);
     const CacheLayout layout{spec.cache_type, spec.kv_heads, spec.head_dim};
-    GuardedBuffer<std::byte> expected(kPositions * layout.row_bytes());
+    GuardedBuffer<std::byte> expected(layout.value_bytes(kPositions));
     for (uint32_t token = 0; token < kTokens; ++token)
         for (uint32_t head = 0; head < spec.kv_heads; ++head) {
             const std::span values(v.data() + token * spec.row_stride + head * spec.head_dim, spec.head_dim);
             store_value(layout, expected.data(), kPosition + token, head, values);
         }
     for (Isa isa : machine_isas()) {
-        GuardedBuffer<std::byte> cache(kPositions * layout.row_bytes());
+        GuardedBuffer<std::byte> cache(layout.value_bytes(kPositions));
         const BatchState batch{kTokens, kPosition};
         const ValueStoreArgs args{v.data(), cache.data(), &batch};
         const RunnableKernel kernel(spec, isa);
