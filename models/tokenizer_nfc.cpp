@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "jit/result.h"
@@ -20,14 +21,44 @@ bool is_hangul_vowel_or_tail(char32_t value) {
     return (value >= 0x1161 && value <= 0x1175) || (value >= 0x11A8 && value <= 0x11C2);
 }
 
+// Canonical decomposition, into four code points at most; the code point itself where there is none.
+using Decomposition = std::array<utf8proc_int32_t, 8>;
+size_t decompose(char32_t value, Decomposition& parts) {
+    int last_boundary_class = 0;
+    const utf8proc_ssize_t count = utf8proc_decompose_char(
+        static_cast<utf8proc_int32_t>(value), parts.data(), parts.size(),
+        static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE), &last_boundary_class);
+    check(count > 0 && count <= static_cast<utf8proc_ssize_t>(parts.size()), "a code point decomposes");
+    return static_cast<size_t>(count);
+}
+
+// Joins ordered, decomposed code points in place; the number that remains.
+size_t compose(std::span<utf8proc_int32_t> code_points) {
+    const utf8proc_ssize_t count =
+        utf8proc_normalize_utf32(code_points.data(), static_cast<utf8proc_ssize_t>(code_points.size()),
+                                 static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
+    check(count >= 0, "composing decomposed text cannot fail");
+    return static_cast<size_t>(count);
+}
+
+// Whether form C keeps a composed character. It replaces second names (U+212B is the letter U+00C5) and what is
+// excluded from composition.
+bool recomposes(char32_t value, const utf8proc_property_t& property) {
+    const bool has_parts = property.decomp_seqindex != UINT16_MAX && property.decomp_type == 0;
+    if (!has_parts) return true;
+    Decomposition parts;
+    const size_t count = compose(std::span(parts).first(decompose(value, parts)));
+    return count == 1 && parts[0] == static_cast<utf8proc_int32_t>(value);
+}
+
 // Stable: form C keeps this code point, and it never composes with what stands before it. So text made of stable
 // code points is normalised, and text may be cut in front of each (UAX #15, section 9).
 bool is_stable(char32_t value) {
     if (value < kFirstUnstable || value == kInvalidByte) return true;
     if (is_hangul_vowel_or_tail(value)) return false;
-    const utf8proc_property_t* property = utf8proc_get_property(static_cast<utf8proc_int32_t>(value));
-    const bool composes_backwards = property->comb_index != UINT16_MAX && property->comb_index >= 0x8000;
-    return property->combining_class == 0 && !property->comp_exclusion && !composes_backwards;
+    const utf8proc_property_t& property = *utf8proc_get_property(static_cast<utf8proc_int32_t>(value));
+    const bool composes_backwards = property.comb_index != UINT16_MAX && property.comb_index >= 0x8000;
+    return property.combining_class == 0 && !composes_backwards && recomposes(value, property);
 }
 
 // utf8proc orders combining marks by insertion, which is quadratic in their number; its three steps are therefore
@@ -37,11 +68,8 @@ public:
     void append_normalized(std::string_view text, std::string& result) {
         decompose(text);
         order_marks();
-        const utf8proc_ssize_t length =
-            utf8proc_normalize_utf32(code_points_.data(), static_cast<utf8proc_ssize_t>(code_points_.size()),
-                                     static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-        check(length >= 0, "composing decomposed text cannot fail");
-        for (utf8proc_ssize_t i = 0; i < length; ++i) append_utf8(result, static_cast<char32_t>(code_points_[i]));
+        const size_t length = compose(code_points_);
+        for (size_t i = 0; i < length; ++i) append_utf8(result, static_cast<char32_t>(code_points_[i]));
     }
 
 private:
@@ -51,12 +79,8 @@ private:
         for (const char* position = text.data(); position < end;) {
             const CodePoint code_point = decode_code_point(position, end);
             position += code_point.length_bytes;
-            std::array<utf8proc_int32_t, 8> parts;  // the longest canonical decomposition has four
-            int last_boundary_class = 0;
-            const utf8proc_ssize_t count = utf8proc_decompose_char(
-                static_cast<utf8proc_int32_t>(code_point.value), parts.data(), parts.size(),
-                static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE), &last_boundary_class);
-            check(count > 0 && count <= static_cast<utf8proc_ssize_t>(parts.size()), "a code point decomposes");
+            Decomposition parts;
+            const size_t count = models::decompose(code_point.value, parts);
             code_points_.insert(code_points_.end(), parts.begin(), parts.begin() + count);
         }
     }
