@@ -25,14 +25,14 @@ protected:
     // out = i32 at `from` in every lane, as f32.
     void broadcast_as_float(const Xmm& out, const Xbyak::RegExp& from);
 
+    // out = the bias of lanes() rows of `panel`. Clobbers bias, k1.
+    void load_bias(const Xmm& out, int half, const Reg32& panel, const Reg64& args, const Reg64& bias);
     // value (+ bias) (+ what is at `out`) to `out`, for lanes() rows: half `half` of `panel`, at half * 32 bytes from
-    // `out`. Clobbers scratch, bias, k1.
+    // `out`. Clobbers value, scratch, bias, k1.
     void store_row(const Xbyak::RegExp& out, const Xmm& value, int half, const Reg32& panel, const Reg64& args,
                    const Reg64& bias, const Xmm& scratch);
 
 private:
-    void load_bias(const Xmm& out, int half, const Reg32& panel, const Reg64& args, const Reg64& bias);
-
     uint32_t last_panel() const { return (spec_.rows - 1) / kPanelRows; }
 };
 

@@ -26,7 +26,7 @@ public:
 
 private:
     // Activations of a token block stay in the second-level cache while the panels pass by.
-    static constexpr uint32_t kTokenBlockBytes = 384 * 1024;
+    static constexpr uint32_t kTokenBlockBytes = 512 * 1024;
     static constexpr uint32_t kMinTokenBlock = 48, kMaxTokenBlock = 192;
     static constexpr uint32_t kChunkElements = 32;  // of the inner loop's body
 
@@ -46,12 +46,12 @@ private:
         return blocks * riftjit::traits(spec_.weight).block_elements / traits_.segment;
     }
 
-    // ---- stack frame: lines of [panel][16 rows] dwords
-    // ---------------------------------------------------------------
+    // ---- stack frame: lines of [panel][16 rows] dwords ----
 
     int line_bytes() const { return max_panels() * 64; }
     const DecodedStep decoded_step_ = DecodedStep::at(0, line_bytes(), traits_);
-    int totals_offset() const { return decoded_step_.end(); }  // one line per token of the block
+    int bias_offset() const { return decoded_step_.end(); }             // one line
+    int totals_offset() const { return bias_offset() + line_bytes(); }  // one line per token of the block
     int variables_offset() const { return totals_offset() + static_cast<int>(token_block()) * line_bytes(); }
     uint32_t frame_bytes() const { return static_cast<uint32_t>(variables_offset()) + 128; }
 
@@ -67,13 +67,13 @@ private:
         body,
         segments,  // panel group: its first panel, current step
         scales,
-        sums,  // tile
+        sums,
+        out,  // tile
     };
     Address variable(Variable which) { return qword[rsp + variables_offset() + 8 * static_cast<int>(which)]; }
     Address variable32(Variable which) { return dword[rsp + variables_offset() + 8 * static_cast<int>(which)]; }
 
-    // ---- register map
-    // ------------------------------------------------------------------------------------------------
+    // ---- register map ----
 
     const Reg64 args = rdi;
     const Reg32 panel = esi, end = edx, group_panels = r9d, step = r10d;  // group_panels: in this group, 1 or 2
@@ -81,10 +81,10 @@ private:
     const Reg64 header = rax, body = rbx, table = r11, decoded = r12, next_body = r13;
     const Reg32 panels_left = ecx;
     // While multiplying.
-    const Reg64 codes = r8, totals = r11, weights = r12, tile_codes = r13, scale = r14, sums = r15, row_scales = rbx;
+    const Reg64 codes = r8, totals = r11, weights = r12, tile_codes = r13, scale = r14, sums = r15;
     const Reg32 tokens_left = ecx, segments_left = eax, chunks_left = ebx;
-    // While storing.
-    const Reg64 out_row = r8, bias = rbx;
+    // At a tile's end.
+    const Reg64 row_scales = rbx, out_rows = r13;
 
     // Columns are panels, or halves of a panel: lanes() rows each.
     static constexpr int kMaxColumns = 2;
@@ -104,15 +104,13 @@ private:
         L(next_group);
         start_group();
         multiply_group();
-        store_group();
         cmp(panel, end);
         jb(next_group);
         leave_block(next_block);
         epilogue();
     }
 
-    // ---- loops over token blocks and panel groups
-    // --------------------------------------------------------------------
+    // ---- loops over token blocks and panel groups ----
 
     void start_token_blocks() {
         Label has_panels;
@@ -172,7 +170,28 @@ private:
         mov(variable(Variable::header), rbx);
         lea(rbx, ptr[rax + static_cast<int>(body_offset)]);
         mov(variable(Variable::body), rbx);
+        mov(eax, panel);
+        shl(rax, 6);
+        add(rax, variable(Variable::out_block));
+        mov(variable(Variable::out), rax);
+        if (spec_.bias == Presence::present) keep_bias();
         clear_totals();
+    }
+    void keep_bias() {
+        Label done;
+        for (int p = 0; p < max_panels(); ++p) {
+            if (p > 0) {
+                cmp(group_panels, p);
+                je(done);
+                inc(panel);
+            }
+            for (int half = 0; half < halves(); ++half) {
+                load_bias(scratch(), half, panel, args, rax);
+                store(*this, ptr[rsp + bias_offset() + p * 64 + half * 32], scratch());
+            }
+        }
+        if (max_panels() > 1) sub(panel, max_panels() - 1);
+        L(done);
     }
     void clear_totals() {
         Label again;
@@ -198,10 +217,10 @@ private:
         inc(step);
         cmp(step, step_count());
         jb(again);
+        add(panel, group_panels);
     }
 
-    // ---- decoding
-    // ----------------------------------------------------------------------------------------------------
+    // ---- decoding ----
 
     void decode_step() {
         Label is_tail, done;
@@ -259,8 +278,7 @@ private:
         mov(variable32(Variable::segments), segments(blocks));
     }
 
-    // ---- multiplying
-    // -------------------------------------------------------------------------------------------------
+    // ---- multiplying ----
 
     void multiply_tiles() {
         mov(codes, variable(Variable::x_block));
@@ -344,7 +362,10 @@ private:
         const bool is_loop = traits_.segment > kChunkElements;
         if (is_loop) mov(chunks_left, traits_.segment / kChunkElements);
         L(again);
-        for (int pair = 0; pair < static_cast<int>(elements) / 2; ++pair) multiply_pair(columns, tokens, pair);
+        for (int pair = 0; pair < static_cast<int>(elements) / 2; ++pair) {
+            if (pair < tokens) prefetcht0(ptr[tile_codes + row_offset(max_tokens() + pair)]);  // of the next tile
+            multiply_pair(columns, tokens, pair);
+        }
         add(weights, elements / 2 * static_cast<uint32_t>(line_bytes()));
         add(tile_codes, elements * 2);
         if (is_loop) {
@@ -398,45 +419,42 @@ private:
             vfnmadd231ps(block_sum(c, t), sum(c, t), ptr[rsp + decoded_step_.minimum_scale + column_offset(c)]);
         });
     }
-    void add_to_totals(int columns, int tokens) {  // total += block_sum * activation scale
+    // total += block_sum * activation scale; after the last step the total goes out, so that stores, which miss the
+    // cache, spread over the multiplications of the next tile.
+    void add_to_totals(int columns, int tokens) {
+        Label is_last, done;
         mov(row_scales, variable(Variable::scales));
+        add(variable(Variable::scales), tokens * static_cast<int>(row_.bytes()));
+        if (step_count() > 1) {
+            cmp(step, step_count() - 1);
+            je(is_last);
+            for_each_total(columns, tokens,
+                           [&](int c, int t, const Address& total) { vmovaps(total, block_sum(c, t)); });
+            jmp(done);
+        }
+        L(is_last);
+        mov(out_rows, variable(Variable::out));
+        add(variable(Variable::out), static_cast<uint32_t>(tokens) * spec_.out_stride * 4);
+        for_each_total(columns, tokens, [&](int c, int t, const Address&) { store_sum(c, t); });
+        L(done);
+    }
+    template <class Body>
+    void for_each_total(int columns, int tokens, const Body& emit_body) {
         for (int t = 0; t < tokens; ++t) {
             vbroadcastss(activation(), ptr[row_scales + row_offset(t)]);
             for (int c = 0; c < columns; ++c) {
                 const Address total = ptr[totals + t * line_bytes() + column_offset(c)];
                 vfmadd213ps(block_sum(c, t), activation(), total);
-                vmovaps(total, block_sum(c, t));
+                emit_body(c, t, total);
             }
         }
-        add(variable(Variable::scales), tokens * static_cast<int>(row_.bytes()));
     }
-
-    // ---- storing
-    // -----------------------------------------------------------------------------------------------------
-
-    // Leaves `panel` at the next group's first.
-    void store_group() {
-        Label next_panel, next_token;
-        lea(totals, ptr[rsp + totals_offset()]);
-        L(next_panel);
-        mov(out_row.cvt32(), panel);
-        shl(out_row, 6);
-        add(out_row, variable(Variable::out_block));
-        mov(tokens_left, variable32(Variable::block_tokens));
-        mov(weights, totals);
-        L(next_token);
-        for (int half = 0; half < halves(); ++half) {
-            load(*this, activation(), ptr[weights + half * 32]);
-            store_row(out_row, activation(), half, panel, args, bias, scratch());
-        }
-        add(weights, line_bytes());
-        add(out_row, spec_.out_stride * 4);
-        dec(tokens_left);
-        jnz(next_token);
-        add(totals, 64);
-        inc(panel);
-        dec(group_panels);
-        jnz(next_panel);
+    void store_sum(int column, int token) {
+        const Address out = ptr[out_rows + token * static_cast<int>(spec_.out_stride) * 4 + column_offset(column)];
+        const Xmm value = block_sum(column, token);
+        if (spec_.bias == Presence::present) vaddps(value, value, ptr[rsp + bias_offset() + column_offset(column)]);
+        if (spec_.epilogue == Epilogue::accumulate) vaddps(value, value, out);
+        vmovups(out, value);
     }
 };
 
