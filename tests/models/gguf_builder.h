@@ -220,8 +220,10 @@ private:
 
 inline std::vector<std::string> tiny_vocabulary() {
     std::vector<std::string> tokens;
-    for (char letter = '!'; letter < '!' + 58; ++letter) tokens.emplace_back(1, letter);
-    for (const char* text : {"ab", "abc", "\xc4\xa0"/* Ġ, a space */, "<|im_start|>", "<|im_end|>", "<|endoftext|>"}) tokens.emplace_back(text);
+    for (char letter = 'A'; letter <= 'z'; ++letter) tokens.emplace_back(1, letter);
+    constexpr const char* kSpace = "\xc4\xa0";  // as byte-level vocabularies write it: Ġ
+    for (const char* text : {"ab", "abc", kSpace, "<|im_start|>", "<|im_end|>", "<|endoftext|>"})
+        tokens.emplace_back(text);
     check(tokens.size() == kTinyTokens, "the tiny vocabulary has 64 tokens");
     return tokens;
 }
