@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "jit/isa.h"
 #include "jit/result.h"
@@ -26,6 +27,9 @@ struct Peaks {
 };
 
 std::string_view name(x86::Peak peak);  // "read_gb_per_s", "f32_fma_gflops", ...: keys in JSON
+
+// Bytes per second at which `threads` threads together read `data`, again and again from front to back.
+Result<double> measure_read_rate(Isa isa, uint32_t threads, std::span<const std::byte> data);
 
 // The best of several short runs each, some 1.5 seconds in all. Memory is read from a buffer of 512 MiB.
 Result<Peaks> measure_peaks(Isa isa, uint32_t threads);

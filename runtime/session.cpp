@@ -185,6 +185,7 @@ void Session::truncate(uint32_t position) { impl_->position = std::min(position,
 uint32_t Session::vocabulary() const { return impl_->vocabulary; }
 uint64_t Session::kv_bytes() const { return impl_->kv.bytes; }
 uint64_t Session::packed_bytes() const { return impl_->weights.bytes; }
+std::span<const std::byte> Session::packed_weights() const { return {impl_->weights.memory, impl_->weights.bytes}; }
 const graph::Plan& Session::decode_plan() const { return impl_->decode.plan; }
 const graph::Plan& Session::prompt_plan() const { return impl_->prompt.plan; }
 

@@ -45,6 +45,7 @@ public:
     uint32_t vocabulary() const;
     uint64_t kv_bytes() const;  // reserved for the full context
     uint64_t packed_bytes() const;
+    std::span<const std::byte> packed_weights() const;  // what every token reads
     const graph::Plan& decode_plan() const;
     const graph::Plan& prompt_plan() const;
 

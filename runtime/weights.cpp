@@ -69,6 +69,7 @@ Result<LoadedWeights> load_weights(const graph::Graph& graph, std::span<const gr
     RIFTJIT_TRY(memory, device.allocate(loaded.bytes, MemoryUse::stream, "the model's weights"));
 
     loaded.addresses.resize(graph.tensors.size(), nullptr);
+    loaded.memory = memory;
     Address next = memory;
     for (const graph::TensorId id : order) {
         const graph::Tensor& tensor = graph.tensor(id);

@@ -12,6 +12,7 @@ namespace riftjit::runtime {
 
 struct LoadedWeights {
     std::vector<Address> addresses;  // by tensor id; null for what no step of the plans reads
+    Address memory = nullptr;        // all of them lie in it
     uint64_t bytes = 0;
 };
 

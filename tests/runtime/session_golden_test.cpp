@@ -1,0 +1,97 @@
+// Every golden at every level that this machine has: how exact logits are, which tokens win, and that threads and
+// levels do not change a bit.
+#include <fstream>
+
+#include "tests/runtime/golden_run.h"
+
+namespace riftjit::runtime {
+namespace {
+
+// Bounds are in standard deviations of the logits, with keys and values cached as f32.
+//
+// Float weights multiply f32 activations: what is left is f32 rounding, 2^-24 per operation over a few hundred
+// operations in a row.
+constexpr double kFloatBound = 5e-5;
+// VDPBF16PS rounds activations to 8 bits, 2^-9 relative in each of the dozen matmuls that a logit depends on; the
+// largest of 2048 logits' errors is four times the usual one.
+constexpr double kBf16Bound = 0.0239;
+// Quantised weights multiply 13-bit activations (jit/kernel_spec.h, I16Row): with a block's largest value at three
+// deviations, rounding adds 3 / 4095 / sqrt(12) = 2.1e-4 of the activations' deviation. Over the 15 (nano) to 57
+// (storyteller) matmuls on a logit's way independent errors grow with the square root, to 0.0008 to 0.0016; the largest
+// of thousands is four to five times that.
+constexpr double kQuantisedBound = 0.008;
+// f16 keys and values are off by up to 2^-12; scores and outputs by as much, in each layer.
+constexpr double kF16CacheBound = 0.006;
+
+double bound_for(const std::string& golden, Isa isa) {
+    if (golden == "nano-bf16" && has_bf16(isa)) return kBf16Bound;
+    const bool is_float =
+        golden.starts_with("family-") || golden == "nano-f32" || golden == "nano-f16" || golden == "nano-bf16";
+    return is_float ? kFloatBound : kQuantisedBound;
+}
+
+// What llama.cpp reaches on the same file, rounded to four decimals.
+double llama_cpp_error(const std::string& golden) {
+    std::ifstream file(source_path("tests/data/goldens/llama-cpp-errors.json"));
+    return nlohmann::json::parse(file).at("files").at(golden).at("max_error_sd");
+}
+
+// A token may differ only where the two best logits are closer than both can be wrong together.
+void expect_outcome(const Outcome& outcome, double bound, const std::string& what) {
+    EXPECT_LE(outcome.max_error, bound) << what;
+    for (const double gap : outcome.unequal_gaps) EXPECT_LE(gap, 2 * bound) << what << ": another token won";
+}
+
+class SessionGolden : public testing::TestWithParam<GoldenCase> {
+protected:
+    const Golden golden_{GetParam().name};
+    const std::vector<Isa> levels_ = x86::detect().levels;
+};
+
+TEST_P(SessionGolden, BoundIsNoLargerThanWhatLlamaCppReaches) {
+    constexpr double kRounding = 5e-5;  // of the recorded figure
+    for (const Isa isa : levels_)
+        EXPECT_LE(bound_for(GetParam().name, isa), llama_cpp_error(GetParam().name) + kRounding);
+}
+
+TEST_P(SessionGolden, LogitsAndTokensAreThoseOfTheGoldenAtEveryLevel) {
+    for (const Isa isa : levels_) {
+        TestModel model(GetParam().model, isa);
+        const Outcome outcome = run_golden(model.session(2), golden_);
+        expect_outcome(outcome, bound_for(GetParam().name, isa), std::string(name(isa)));
+        RecordProperty("error_sd_" + std::string(name(isa)), std::to_string(outcome.max_error));
+    }
+}
+
+TEST_P(SessionGolden, ThreadsAndLevelsDoNotChangeABit) {
+    std::string expected;
+    for (const Isa isa : levels_) {
+        TestModel model(GetParam().model, isa);
+        // Only VDPBF16PS computes another way.
+        if (GetParam().name == "nano-bf16" && has_bf16(isa)) expected.clear();
+        for (const uint32_t threads : {1u, 2u, 3u, 7u}) {
+            const std::string hash = run_golden(model.session(threads, DType::F16), golden_).hash;
+            if (expected.empty()) expected = hash;
+            EXPECT_EQ(hash, expected) << name(isa) << ", " << threads << " threads";
+        }
+    }
+}
+
+TEST_P(SessionGolden, TheDefaultCacheTypeCostsLittle) {
+    const Isa isa = levels_.back();
+    TestModel model(GetParam().model, isa);
+    const Outcome outcome = run_golden(model.session(2, DType::F16), golden_);
+    expect_outcome(outcome, bound_for(GetParam().name, isa) + kF16CacheBound, "f16 cache");
+    RecordProperty("error_sd_f16_cache", std::to_string(outcome.max_error));
+}
+
+std::string test_name(const testing::TestParamInfo<GoldenCase>& info) {
+    std::string name = info.param.name;
+    std::ranges::replace_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+    return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, SessionGolden, testing::ValuesIn(golden_cases()), test_name);
+
+}  // namespace
+}  // namespace riftjit::runtime
