@@ -31,14 +31,21 @@ class AttentionKernel final : public AttentionProducts {
     // Of the block: its first position, its keys and its values.
     const Reg32 block_start = r13d;
     const Reg64 keys = rbx, values = r14;
-    // Within a phase.
-    const KeyRegisters key_registers = {rcx, rdx, r8, rax, r9};
-    const ValueRegisters value_registers = {rcx, rdx, r9, r8, rax};
-
     const int group = int(spec_.heads / spec_.kv_heads);
     const int tile_tokens = int(attention_tile_tokens(spec_));
     const int rows = group * tile_tokens;
     static constexpr int segment_panels = kKvSegment / kPanel;
+
+    // Within a phase.
+    const KeyRegisters key_registers = {rcx, rdx, r8, rax, r9};
+    const ValueRegisters value_registers = {rcx, rdx, r9, r8, rax};
+    const Ahead values_ahead = {r10, lines_a_step(kBlock* value_bytes(), score_steps(rows))};
+    const Ahead keys_ahead = {r10, lines_a_step(kBlock / kPanel * panel_bytes(), output_steps(rows))};
+
+    // While one product computes, the memory that the other reads next comes nearer.
+    static int lines_a_step(uint32_t block_bytes, int steps) {
+        return (int(block_bytes / kLineBytes) + steps - 1) / steps;
+    }
 
     // The frame at rsp: rows of floats, then what has no register.
     int frame_bytes_ = 0;
@@ -189,6 +196,7 @@ class AttentionKernel final : public AttentionProducts {
         const Blocking blocking = score_blocking(rows);
         const int panels = blocking.vectors / halves();
         Label done;
+        mov(values_ahead.next, values);
         for (int first = 0; first < int(kBlock / kPanel); first += panels) {
             if (first != 0) {
                 lea(eax, ptr[r13 + first * int(kPanel)]);
@@ -200,7 +208,7 @@ class AttentionKernel final : public AttentionProducts {
             mov(key_registers.query, queries);
             lea(key_registers.scores, ptr[rsp + scores_at + first * int(kPanel * sizeof(float))]);
             for_row_blocks(rows, blocking, [&](const Blocking& block) {
-                multiply_keys(block, key_registers);
+                multiply_keys(block, key_registers, values_ahead);
                 add(key_registers.query, block.rows * query_row_bytes());
                 add(key_registers.scores, block.rows * score_row_bytes());
             });
@@ -325,6 +333,7 @@ class AttentionKernel final : public AttentionProducts {
         lea(rcx, ptr[rsp + scores_at]);
         lea(rdx, ptr[rsp + outputs_at]);
         lea(r9, ptr[rsp + corrections_at]);
+        lea(keys_ahead.next, ptr[keys + int(kBlock / kPanel) * panel_bytes()]);
         multiply_values_of(rows, Rescale::yes);
     }
     // Then, token by token, the positions behind the first token's that it sees.
@@ -370,7 +379,7 @@ class AttentionKernel final : public AttentionProducts {
             for_row_blocks(row_count, {blocking.rows, vectors}, [&](const Blocking& block) {
                 mov(r.positions.cvt32(), positions);
                 mov(r.values, first_value);
-                multiply_values(block, first, rescale, r);
+                multiply_values(block, first, rescale, r, rescale == Rescale::yes ? keys_ahead : Ahead{r10, 0});
                 mov(eax, positions);
                 shl(rax, 2);
                 sub(r.scores, rax);

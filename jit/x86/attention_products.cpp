@@ -31,6 +31,18 @@ AttentionProducts::Blocking AttentionProducts::output_blocking(int rows) const {
     return largest_blocking(rows, 8, 0, /*registers_beside=*/spec_.value_type == DType::Q8_0);
 }
 
+int AttentionProducts::score_steps(int rows) const {
+    const Blocking blocking = score_blocking(rows);
+    const int row_blocks = (rows + blocking.rows - 1) / blocking.rows;
+    return row_blocks * int(kBlock) / (blocking.vectors * lanes()) * int(spec_.head_dim) / d_step();
+}
+
+int AttentionProducts::output_steps(int rows) const {
+    const Blocking blocking = output_blocking(rows);
+    const int row_blocks = (rows + blocking.rows - 1) / blocking.rows;
+    return row_blocks * ((output_vectors() + blocking.vectors - 1) / blocking.vectors) * int(kBlock);
+}
+
 // accumulator(row, v) += vector v * factor of row. The smaller side of the block waits in registers.
 void AttentionProducts::accumulate(const Blocking& blocking, const std::function<void(const Xmm&, int)>& load_vector,
                                    const std::function<Address(int)>& row_factor) {
@@ -51,6 +63,12 @@ void AttentionProducts::accumulate(const Blocking& blocking, const std::function
         vbroadcastss(passing, row_factor(row));
         for (int v = 0; v < vectors; ++v) vfmadd231ps(accumulator(blocking, row, v), waiting(v), passing);
     }
+}
+
+void AttentionProducts::prefetch(const Ahead& ahead) {
+    if (ahead.lines == 0) return;
+    for (int line = 0; line < ahead.lines; ++line) prefetcht1(ptr[ahead.next + line * kLineBytes]);
+    add(ahead.next, ahead.lines * kLineBytes);
 }
 
 // ---- keys -----------------------------------------------------------------------------------------------------------
@@ -75,10 +93,10 @@ void AttentionProducts::load_key(const Blocking& blocking, const KeyRegisters& r
     vmulps(out, out, vector(rows * vectors + operand_registers(rows, vectors) + vector_index));
 }
 
-void AttentionProducts::multiply_keys(const Blocking& blocking, const KeyRegisters& r) {
+void AttentionProducts::multiply_keys(const Blocking& blocking, const KeyRegisters& r, const Ahead& ahead) {
     const auto [rows, vectors] = blocking;
     const bool is_scaled = spec_.key_type == DType::Q8_0;
-    const int d_step = spec_.head_dim % 4 == 0 ? 4 : 2;
+    const int step = d_step();
     const uint32_t d_bytes = kPanel * code_bytes(spec_.key_type);
     for (int i = 0; i < rows * vectors; ++i) vxorps(vector(i), vector(i), vector(i));
     xor_(r.counter.cvt32(), r.counter.cvt32());
@@ -92,13 +110,14 @@ void AttentionProducts::multiply_keys(const Blocking& blocking, const KeyRegiste
         sub(r.scales, kScaleBlock * d_bytes - kPanel * 2);  // codes advance faster than scales
     }
     L(next_d);
-    for (int d = 0; d < d_step; ++d)
+    for (int d = 0; d < step; ++d)
         accumulate(
             blocking, [&](const Xmm& out, int v) { load_key(blocking, r, out, v, d); },
             [&](int row) { return ptr[r.query + row * int(query_row_bytes()) + d * int(sizeof(float))]; });
-    add(r.query, d_step * sizeof(float));
-    add(r.panels, d_step * d_bytes);
-    add(r.counter.cvt32(), d_step);
+    prefetch(ahead);
+    add(r.query, step * sizeof(float));
+    add(r.panels, step * d_bytes);
+    add(r.counter.cvt32(), step);
     if (is_scaled) {
         test(r.counter.cvt32(), kScaleBlock - 1);
         jnz(next_d);
@@ -163,7 +182,8 @@ void AttentionProducts::load_value(const ValueRegisters& r, const Xmm& out, cons
     spec_.value_type == DType::F32 ? load_partial_floats(out, start, count) : load_partial_halves(out, start, count);
 }
 
-void AttentionProducts::multiply_values(const Blocking& blocking, int first, Rescale rescale, const ValueRegisters& r) {
+void AttentionProducts::multiply_values(const Blocking& blocking, int first, Rescale rescale, const ValueRegisters& r,
+                                        const Ahead& ahead) {
     const auto [rows, vectors] = blocking;
     const Xmm passing = vector(rows * vectors), scale = vector(rows * vectors + operand_registers(rows, vectors));
     const auto output_at = [&](int row, int v) {
@@ -183,6 +203,7 @@ void AttentionProducts::multiply_values(const Blocking& blocking, int first, Res
     accumulate(
         blocking, [&](const Xmm& out, int v) { load_value(r, out, scale, first + v, v == 0); },
         [&](int row) { return ptr[r.scores + row * int(score_row_bytes())]; });
+    prefetch(ahead);
     add(r.values, value_bytes());
     add(r.scores, sizeof(float));
     dec(r.positions.cvt32());
