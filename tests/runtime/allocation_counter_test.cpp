@@ -9,7 +9,7 @@
 namespace {
 thread_local uint64_t allocations = 0;
 
-void* counted(std::size_t size, std::size_t alignment) {
+[[gnu::noinline]] void* counted(std::size_t size, std::size_t alignment) {
     ++allocations;
     void* const memory = alignment <= alignof(std::max_align_t)
                              ? std::malloc(size)
@@ -20,10 +20,10 @@ void* counted(std::size_t size, std::size_t alignment) {
 }  // namespace
 
 // Not inlined, or the compiler sees malloc behind one and free behind the other and warns.
-void* operator new(std::size_t size) { return counted(size, 1); }
-void* operator new[](std::size_t size) { return counted(size, 1); }
-void* operator new(std::size_t size, std::align_val_t alignment) { return counted(size, std::size_t(alignment)); }
-void* operator new[](std::size_t size, std::align_val_t alignment) { return counted(size, std::size_t(alignment)); }
+[[gnu::noinline]] void* operator new(std::size_t size) { return counted(size, 1); }
+[[gnu::noinline]] void* operator new[](std::size_t size) { return counted(size, 1); }
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) { return counted(size, std::size_t(alignment)); }
+[[gnu::noinline]] void* operator new[](std::size_t size, std::align_val_t alignment) { return counted(size, std::size_t(alignment)); }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
