@@ -81,8 +81,8 @@ Result<std::vector<LoadedPart>> load_other_parts(const LoadedPart& first, const 
     for (uint64_t index = 1; index < *count; ++index) {
         auto part = load_part(prefix + split_suffix(index + 1, *count));
         if (!part)
-            return fail(part.error().kind, "{} (part {} of {} of the model {})", part.error().message, index + 1, *count,
-                        first.name);
+            return fail(part.error().kind, "{} (part {} of {} of the model {})", part.error().message, index + 1,
+                        *count, first.name);
         RIFTJIT_TRY_VOID(check_split_position(*part, index, *count));
         parts.push_back(std::move(*part));
     }
@@ -96,9 +96,10 @@ Result<void> Gguf::Impl::add_part(LoadedPart part) {
         const auto [found, is_new] = tensor_indexes.emplace(tensor.name, tensors.size());
         if (!is_new) {
             const GgufTensor& earlier = tensors[found->second];
-            return fail(ErrorKind::Format, "{}: invalid model: tensor '{}' is duplicated; {} also holds it, info at byte {}",
-                        tensor_text(part.name, tensor), printable(tensor.name),
-                        parts[tensor_parts[found->second]].name, earlier.info_offset_bytes);
+            return fail(ErrorKind::Format,
+                        "{}: invalid model: tensor '{}' is duplicated; {} also holds it, info at byte {}",
+                        tensor_text(part.name, tensor), printable(tensor.name), parts[tensor_parts[found->second]].name,
+                        earlier.info_offset_bytes);
         }
         tensors.push_back(std::move(tensor));
         tensor_parts.push_back(parts.size());

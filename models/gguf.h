@@ -30,18 +30,23 @@ struct GgufArray {
     uint64_t count;
     std::span<const std::byte> bytes;  // elements as in the file
 };
-struct GgufEntry { std::string_view key; GgufType type; GgufValue value; uint64_t offset_bytes; };
+struct GgufEntry {
+    std::string_view key;
+    GgufType type;
+    GgufValue value;
+    uint64_t offset_bytes;
+};
 
 struct GgufTensor {
     std::string_view name;
     DType type;
-    std::vector<uint64_t> ne;         // ne[0] contiguous; 0 to 4 entries
+    std::vector<uint64_t> ne;  // ne[0] contiguous; 0 to 4 entries
     uint64_t size_bytes;
     std::span<const std::byte> data;  // in the mapping of its part
     uint64_t info_offset_bytes;       // in its part: of the index entry, for messages
     uint64_t data_offset_bytes;       // in its part: of the data
     uint64_t width() const { return ne.empty() ? 1 : ne[0]; }
-    uint64_t rows() const;            // product of ne[1..]
+    uint64_t rows() const;  // product of ne[1..]
 };
 
 class Gguf {
@@ -51,12 +56,12 @@ public:
 
     const std::filesystem::path& path() const;
     uint32_t version() const;
-    uint64_t file_bytes() const;                              // all parts
-    std::span<const GgufEntry> entries() const;               // in file order
-    std::span<const GgufTensor> tensors() const;              // in file order, parts in order
+    uint64_t file_bytes() const;                  // all parts
+    std::span<const GgufEntry> entries() const;   // in file order
+    std::span<const GgufTensor> tensors() const;  // in file order, parts in order
     const GgufTensor* find_tensor(std::string_view name) const;
     const GgufEntry* find(std::string_view key) const;
-    std::span<const std::string> warnings() const;            // oddities that were accepted, one line each
+    std::span<const std::string> warnings() const;  // oddities that were accepted, one line each
 
     // Typed access. Any integer type serves an integer. A wrong type, or a value outside [low, high], is an error that
     // names key, value and range; an absent key is an error only in the require_ forms.
@@ -67,8 +72,8 @@ public:
     Result<std::optional<std::string_view>> string(std::string_view key) const;
     Result<std::string_view> require_string(std::string_view key) const;
     Result<std::optional<std::vector<std::string_view>>> strings(std::string_view key) const;
-    Result<std::optional<std::vector<double>>> numbers(std::string_view key) const;   // any numeric array
-    Result<std::optional<std::vector<int64_t>>> integers(std::string_view key) const; // any integer array
+    Result<std::optional<std::vector<double>>> numbers(std::string_view key) const;    // any numeric array
+    Result<std::optional<std::vector<int64_t>>> integers(std::string_view key) const;  // any integer array
 
     // "model.gguf: tensor 'blk.0.attn_q.weight' (info at byte 81234)", "model.gguf: key 'x' (at byte 40)": how messages
     // about this file begin.

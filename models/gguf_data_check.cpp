@@ -43,12 +43,12 @@ struct ScalePlaces {
 };
 using enum DType;
 constexpr auto kF16Scales = std::to_array<ScalePlaces>({
-    {Q4_0, {0, kAbsent}},    {Q4_1, {0, 2}},           {Q5_0, {0, kAbsent}},     {Q5_1, {0, 2}},
-    {Q8_0, {0, kAbsent}},    {Q8_1, {0, 2}},           {IQ4_NL, {0, kAbsent}},   {Q1_0, {0, kAbsent}},
-    {Q2_0, {0, kAbsent}},    {Q2_K, {80, 82}},         {Q3_K, {108, kAbsent}},   {Q4_K, {0, 2}},
-    {Q5_K, {0, 2}},          {Q6_K, {208, kAbsent}},   {IQ4_XS, {0, kAbsent}},   {TQ1_0, {52, kAbsent}},
-    {TQ2_0, {64, kAbsent}},  {IQ2_XXS, {0, kAbsent}},  {IQ2_XS, {0, kAbsent}},   {IQ2_S, {0, kAbsent}},
-    {IQ3_XXS, {0, kAbsent}}, {IQ3_S, {0, kAbsent}},    {IQ1_S, {0, kAbsent}},
+    {Q4_0, {0, kAbsent}},    {Q4_1, {0, 2}},          {Q5_0, {0, kAbsent}},   {Q5_1, {0, 2}},
+    {Q8_0, {0, kAbsent}},    {Q8_1, {0, 2}},          {IQ4_NL, {0, kAbsent}}, {Q1_0, {0, kAbsent}},
+    {Q2_0, {0, kAbsent}},    {Q2_K, {80, 82}},        {Q3_K, {108, kAbsent}}, {Q4_K, {0, 2}},
+    {Q5_K, {0, 2}},          {Q6_K, {208, kAbsent}},  {IQ4_XS, {0, kAbsent}}, {TQ1_0, {52, kAbsent}},
+    {TQ2_0, {64, kAbsent}},  {IQ2_XXS, {0, kAbsent}}, {IQ2_XS, {0, kAbsent}}, {IQ2_S, {0, kAbsent}},
+    {IQ3_XXS, {0, kAbsent}}, {IQ3_S, {0, kAbsent}},   {IQ1_S, {0, kAbsent}},
 });
 
 // IQ1_M spreads its scale over the top nibbles of four u16 at byte 48, lowest first.
@@ -85,14 +85,22 @@ const ScalePlaces* f16_scales(DType type) {
 
 std::optional<Fault> inspect_block(DType type, const ScalePlaces* places, const std::byte* block) {
     switch (type) {
-        case F32: return plain_fault(classify(load<uint32_t>(block), 8, 23));
-        case F16: return plain_fault(classify_f16(load<uint16_t>(block)));
-        case BF16: return plain_fault(classify(load<uint16_t>(block), 8, 7));
-        case F64: return plain_fault(classify(load<uint64_t>(block), 11, 52));
-        case Q8_K: return fault_of("scale", classify(load<uint32_t>(block), 8, 23));
-        case MXFP4: return load<uint8_t>(block) == 255 ? fault_of("exponent 255", FloatClass::nan) : std::nullopt;
-        case IQ1_M: return fault_of("scale", classify_f16(iq1_m_scale(block)));
-        default: break;
+        case F32:
+            return plain_fault(classify(load<uint32_t>(block), 8, 23));
+        case F16:
+            return plain_fault(classify_f16(load<uint16_t>(block)));
+        case BF16:
+            return plain_fault(classify(load<uint16_t>(block), 8, 7));
+        case F64:
+            return plain_fault(classify(load<uint64_t>(block), 11, 52));
+        case Q8_K:
+            return fault_of("scale", classify(load<uint32_t>(block), 8, 23));
+        case MXFP4:
+            return load<uint8_t>(block) == 255 ? fault_of("exponent 255", FloatClass::nan) : std::nullopt;
+        case IQ1_M:
+            return fault_of("scale", classify_f16(iq1_m_scale(block)));
+        default:
+            break;
     }
     if (places == nullptr) return std::nullopt;  // integers; NVFP4, whose every scale byte is a number
     auto fault = fault_of("scale", classify_f16(load<uint16_t>(block + places->offsets[0])));
@@ -103,11 +111,16 @@ std::optional<Fault> inspect_block(DType type, const ScalePlaces* places, const 
 
 std::string_view text_of(FloatClass kind) {
     switch (kind) {
-        case FloatClass::nan: return "NaN";
-        case FloatClass::infinite: return "infinite";
-        case FloatClass::subnormal: return "subnormal";
-        case FloatClass::negative_zero: return "negative zero";
-        case FloatClass::ordinary: break;
+        case FloatClass::nan:
+            return "NaN";
+        case FloatClass::infinite:
+            return "infinite";
+        case FloatClass::subnormal:
+            return "subnormal";
+        case FloatClass::negative_zero:
+            return "negative zero";
+        case FloatClass::ordinary:
+            break;
     }
     return "ordinary";
 }

@@ -21,11 +21,9 @@ constexpr auto kSignatures = std::to_array<Signature>({
     {"PK\x05\x06"sv, "this is an empty ZIP archive"},
     {"\x80\x02"sv, "this is a Python pickle (a PyTorch checkpoint)"},
     {"\x1f\x8b"sv, "this is gzip data; decompress it first"},
-    {"\xfd"
-     "7zXZ"sv, "this is xz data; decompress it first"},
+    {"\3757zXZ"sv, "this is xz data; decompress it first"},
     {"\x28\xb5\x2f\xfd"sv, "this is zstd data; decompress it first"},
-    {"\x7f"
-     "ELF"sv, "this is an ELF program or library"},
+    {"\177ELF"sv, "this is an ELF program or library"},
     {"%PDF"sv, "this is a PDF document"},
     {"FUGG"sv, "this is GGUF with the magic in reversed byte order"},
     {"tjgg"sv, "this is GGJT, a predecessor of GGUF; convert it"},

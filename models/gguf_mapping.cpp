@@ -159,8 +159,8 @@ Result<RegularFile> RegularFile::open(const std::filesystem::path& path) {
     const std::string name = printable_path(path);
     if (path.native().find('\0') != std::string::npos)
         return fail(ErrorKind::Usage, "{}: the path contains a NUL byte", name);
-    // Looked at before it is opened, because opening some devices has effects; and again afterwards, because it may have
-    // been replaced in between.
+    // Looked at before it is opened, because opening some devices has effects; and again afterwards, because it may
+    // have been replaced in between.
     struct stat status = {};
     if (stat(path.c_str(), &status) != 0) return fail(ErrorKind::Io, "{}: cannot open: {}", name, std::strerror(errno));
     RIFTJIT_TRY_VOID(require_regular(status, name));
@@ -174,7 +174,9 @@ Result<RegularFile> RegularFile::open(const std::filesystem::path& path) {
 }
 
 RegularFile::RegularFile(RegularFile&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)), size_bytes_(other.size_bytes_), name_(std::move(other.name_)) {}
+    : descriptor_(std::exchange(other.descriptor_, -1)),
+      size_bytes_(other.size_bytes_),
+      name_(std::move(other.name_)) {}
 
 RegularFile::~RegularFile() {
     if (descriptor_ >= 0) close(descriptor_);

@@ -30,8 +30,8 @@ public:
 
 private:
     friend class RegularFile;
-    std::span<const std::byte> bytes_;     // as asked for
-    std::span<std::byte> pages_;           // as mapped
+    std::span<const std::byte> bytes_;  // as asked for
+    std::span<std::byte> pages_;        // as mapped
     GuardedRange* guard_ = nullptr;
 };
 

@@ -134,11 +134,12 @@ private:
         const uint64_t min_bytes = is_strings ? sizeof(uint64_t) : scalar_bytes(element_type);
         const uint64_t max_count = std::min(cursor_.remaining_bytes() / min_bytes, kMaxArrayElements);
         if (count > max_count)
-            return fail(ErrorKind::Format,
-                        "{}: array length {} for key '{}' (at byte {}) exceeds max {}: each {} takes at least {} of the "
-                        "{} bytes remaining; file ends at byte {} inside it",
-                        file_, count, printable(key), start + sizeof(uint32_t), max_count, type_name(element_type),
-                        min_bytes, cursor_.remaining_bytes(), cursor_.file_bytes());
+            return fail(
+                ErrorKind::Format,
+                "{}: array length {} for key '{}' (at byte {}) exceeds max {}: each {} takes at least {} of the "
+                "{} bytes remaining; file ends at byte {} inside it",
+                file_, count, printable(key), start + sizeof(uint32_t), max_count, type_name(element_type), min_bytes,
+                cursor_.remaining_bytes(), cursor_.file_bytes());
         RIFTJIT_TRY(bytes, is_strings ? cursor_.take_strings(count, key)
                                       : cursor_.take(count * min_bytes, {"array of key", key}));
         if (element_type == GgufType::boolean) warn_of_odd_booleans(key, bytes);
@@ -170,8 +171,13 @@ private:
     // ---- tensor index ----
 
     Result<void> read_tensor_info() {
-        GgufTensor tensor = {.name = {}, .type = DType::F32, .ne = {}, .size_bytes = 0, .data = {},
-                             .info_offset_bytes = cursor_.position(), .data_offset_bytes = 0};
+        GgufTensor tensor = {.name = {},
+                             .type = DType::F32,
+                             .ne = {},
+                             .size_bytes = 0,
+                             .data = {},
+                             .info_offset_bytes = cursor_.position(),
+                             .data_offset_bytes = 0};
         RIFTJIT_TRY(name, cursor_.read_string({"name of tensor", fmt::to_string(part_.tensors.size())}));
         tensor.name = name;
         if (name.size() > kMaxTensorNameBytes)
@@ -201,7 +207,8 @@ private:
             const auto length = static_cast<uint64_t>(extent);
             // Divided before multiplying: a product that has wrapped may look harmless.
             if (extent < 0 || (length != 0 && elements > kMaxElements / length))
-                return fail(ErrorKind::Format, "{}: dimension {} is {}; allowed are 0 to {}, as those before it make {} elements",
+                return fail(ErrorKind::Format,
+                            "{}: dimension {} is {}; allowed are 0 to {}, as those before it make {} elements",
                             tensor_text(file_, tensor), i, extent, kMaxElements / std::max<uint64_t>(elements, 1),
                             elements);
             elements *= length;

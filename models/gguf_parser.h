@@ -22,7 +22,7 @@ struct GgufPart {
     std::vector<uint64_t> tensor_offsets_bytes;  // from the start of the data section
     uint64_t header_bytes = 0;                   // up to the end of the index
     uint64_t data_offset_bytes = 0;
-    uint64_t data_bytes = 0;                     // up to the end of the last tensor
+    uint64_t data_bytes = 0;  // up to the end of the last tensor
     std::vector<std::string> warnings;
 };
 

@@ -28,19 +28,31 @@ uint64_t scalar_bytes(GgufType type) {
 
 GgufValue scalar_value(GgufType type, const std::byte* bytes) {
     switch (type) {
-        case GgufType::u8: return uint64_t{load<uint8_t>(bytes)};
-        case GgufType::i8: return int64_t{load<int8_t>(bytes)};
-        case GgufType::u16: return uint64_t{load<uint16_t>(bytes)};
-        case GgufType::i16: return int64_t{load<int16_t>(bytes)};
-        case GgufType::u32: return uint64_t{load<uint32_t>(bytes)};
-        case GgufType::i32: return int64_t{load<int32_t>(bytes)};
-        case GgufType::u64: return load<uint64_t>(bytes);
-        case GgufType::i64: return load<int64_t>(bytes);
-        case GgufType::f32: return double{load<float>(bytes)};
-        case GgufType::f64: return load<double>(bytes);
-        case GgufType::boolean: return bytes[0] != std::byte{0};
+        case GgufType::u8:
+            return uint64_t{load<uint8_t>(bytes)};
+        case GgufType::i8:
+            return int64_t{load<int8_t>(bytes)};
+        case GgufType::u16:
+            return uint64_t{load<uint16_t>(bytes)};
+        case GgufType::i16:
+            return int64_t{load<int16_t>(bytes)};
+        case GgufType::u32:
+            return uint64_t{load<uint32_t>(bytes)};
+        case GgufType::i32:
+            return int64_t{load<int32_t>(bytes)};
+        case GgufType::u64:
+            return load<uint64_t>(bytes);
+        case GgufType::i64:
+            return load<int64_t>(bytes);
+        case GgufType::f32:
+            return double{load<float>(bytes)};
+        case GgufType::f64:
+            return load<double>(bytes);
+        case GgufType::boolean:
+            return bytes[0] != std::byte{0};
         case GgufType::string:
-        case GgufType::array: break;
+        case GgufType::array:
+            break;
     }
     check_failed("a string or an array is no scalar", std::source_location::current());
 }

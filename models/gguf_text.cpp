@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <utf8proc.h>
 
+#include <algorithm>
+#include <array>
+
 #include "models/gguf.h"
 
 namespace riftjit::models {
@@ -16,11 +19,11 @@ size_t printable_length(std::string_view text) {
     const auto* bytes = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
     const utf8proc_ssize_t length = utf8proc_iterate(bytes, static_cast<utf8proc_ssize_t>(text.size()), &code_point);
     if (length <= 0) return 0;
-    switch (utf8proc_category(code_point)) {
-        case UTF8PROC_CATEGORY_CC: case UTF8PROC_CATEGORY_CF: case UTF8PROC_CATEGORY_CS: case UTF8PROC_CATEGORY_CO:
-        case UTF8PROC_CATEGORY_CN: case UTF8PROC_CATEGORY_ZL: case UTF8PROC_CATEGORY_ZP: return 0;
-        default: return static_cast<size_t>(length);
-    }
+    static constexpr auto kUnprintable = std::to_array<utf8proc_category_t>(
+        {UTF8PROC_CATEGORY_CC, UTF8PROC_CATEGORY_CF, UTF8PROC_CATEGORY_CS, UTF8PROC_CATEGORY_CO, UTF8PROC_CATEGORY_CN,
+         UTF8PROC_CATEGORY_ZL, UTF8PROC_CATEGORY_ZP});
+    const bool is_printable = std::ranges::find(kUnprintable, utf8proc_category(code_point)) == kUnprintable.end();
+    return is_printable ? static_cast<size_t>(length) : 0;
 }
 
 std::string escaped_up_to(std::string_view text, size_t max_characters) {

@@ -7,7 +7,7 @@
 
 namespace riftjit::models {
 
-std::string escaped(std::string_view text);                             // unprintable bytes as \xNN, never cut
+std::string escaped(std::string_view text);  // unprintable bytes as \xNN, never cut
 std::string printable_path(const std::filesystem::path& path);
 
 }  // namespace riftjit::models

@@ -55,8 +55,7 @@ Result<std::optional<uint64_t>> Gguf::integer(std::string_view key, uint64_t low
     const auto* negative = std::get_if<int64_t>(&entry->value);
     if (negative != nullptr && *negative < 0)
         return fail(ErrorKind::Format, "{} is {}; allowed are {} to {}", place_of(*entry), *negative, low, high);
-    const uint64_t value =
-        negative != nullptr ? static_cast<uint64_t>(*negative) : std::get<uint64_t>(entry->value);
+    const uint64_t value = negative != nullptr ? static_cast<uint64_t>(*negative) : std::get<uint64_t>(entry->value);
     if (value < low || value > high)
         return fail(ErrorKind::Format, "{} is {}; allowed are {} to {}", place_of(*entry), value, low, high);
     return value;

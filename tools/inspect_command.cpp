@@ -77,8 +77,7 @@ void add_inspect_command(CLI::App& app, int& exit_code) {
     const auto options = std::make_shared<InspectOptions>();
     command->footer(kExamples);
     command->add_option("FILE,-m,--model", options->model, "GGUF file (default: the model that ships with riftjit)");
-    command->add_flag_callback(
-        "--json", [options] { options->output = InspectOutput::json; }, "Print one JSON object");
+    command->add_flag_callback("--json", [options] { options->output = InspectOutput::json; }, "Print one JSON object");
     command->add_flag_callback(
         "--check-tensors", [options] { options->tensor_data = TensorData::checked; },
         "Read every tensor and report NaN, infinity and holes of zeros; exit 1 when a value is no number");

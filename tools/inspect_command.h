@@ -7,7 +7,7 @@
 namespace riftjit::tools {
 
 enum class InspectOutput : uint8_t { text, json };
-enum class InspectDepth : uint8_t { file, model };      // file: as stored, whatever the architecture
+enum class InspectDepth : uint8_t { file, model };       // file: as stored, whatever the architecture
 enum class TensorData : uint8_t { untouched, checked };  // checked: every byte is read (--check-tensors)
 
 struct InspectOptions {

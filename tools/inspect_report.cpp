@@ -60,7 +60,8 @@ nlohmann::ordered_json scalar_json(GgufType type, const GgufValue& value) {
     return type == GgufType::f32 ? shortest(static_cast<float>(number)) : number;
 }
 
-nlohmann::ordered_json first_elements(const models::Gguf& file, const models::GgufEntry& entry, const GgufArray& array) {
+nlohmann::ordered_json first_elements(const models::Gguf& file, const models::GgufEntry& entry,
+                                      const GgufArray& array) {
     nlohmann::ordered_json first = nlohmann::ordered_json::array();
     if (array.element_type == GgufType::string) {
         const auto strings = file.strings(entry.key);
@@ -116,9 +117,12 @@ nlohmann::ordered_json hyperparameters_json(const models::Hyperparameters& hyper
 
 std::string_view level_name(FindingLevel level) {
     switch (level) {
-        case FindingLevel::note: return "note";
-        case FindingLevel::warning: return "warning";
-        case FindingLevel::error: return "error";
+        case FindingLevel::note:
+            return "note";
+        case FindingLevel::warning:
+            return "warning";
+        case FindingLevel::error:
+            return "error";
     }
     return "";
 }
@@ -133,8 +137,8 @@ std::string findings_text(const std::vector<Finding>& findings) {
             ++notes;
     }
     if (notes > 0)
-        text += fmt::format("  note: {} tensors have subnormal or negative-zero scales, which are legal (--json names them)\n",
-                            notes);
+        text += fmt::format(
+            "  note: {} tensors have subnormal or negative-zero scales, which are legal (--json names them)\n", notes);
     if (notes == findings.size()) text += "  every value and every scale is a number; no holes of zeros\n";
     return text;
 }

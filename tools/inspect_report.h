@@ -14,7 +14,7 @@ namespace riftjit::tools {
 
 struct Inspection {
     models::Gguf file;
-    std::optional<models::Model> model;                   // absent: only the file was looked at
+    std::optional<models::Model> model;                    // absent: only the file was looked at
     std::optional<std::vector<models::Finding>> findings;  // absent: tensor data was not read
 };
 

@@ -96,9 +96,9 @@ private:
     Result<void> read_head_dim() {
         RIFTJIT_TRY(key_length, file_.integer(key("attention.key_length"), 1, kMaxHeadDim));
         if (!key_length && result_.width % result_.heads != 0)
-            return fail(ErrorKind::Format,
-                        "{} is {}, which does not divide {} = {}, and there is no {}", place("attention.head_count"),
-                        result_.heads, key("embedding_length"), result_.width, key("attention.key_length"));
+            return fail(ErrorKind::Format, "{} is {}, which does not divide {} = {}, and there is no {}",
+                        place("attention.head_count"), result_.heads, key("embedding_length"), result_.width,
+                        key("attention.key_length"));
         result_.head_dim = static_cast<uint32_t>(key_length.value_or(result_.width / result_.heads));
         if (result_.head_dim % kHeadDimMultiple != 0 || result_.head_dim > kMaxHeadDim)
             return fail(ErrorKind::Unsupported,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "models/architectures/word_list.h"
 
 namespace riftjit::models {
 
@@ -40,13 +41,12 @@ constexpr auto kNeutralKeys = std::to_array<NeutralKey>({
 });
 
 // Read elsewhere, or without effect on the computation of these architectures.
-constexpr auto kInertKeys = std::to_array<std::string_view>({
-    "context_length", "embedding_length", "block_count", "nextn_predict_layers", "feed_forward_length", "vocab_size",
-    "attention.head_count", "attention.head_count_kv", "attention.key_length", "attention.value_length",
-    "attention.layer_norm_rms_epsilon", "attention.layer_norm_epsilon", "attention.sliding_window", "pooling_type",
-    "rope.dimension_count", "rope.freq_base", "rope.scale_linear", "rope.scaling.type", "rope.scaling.factor",
-    "rope.scaling.original_context_length", "rope.scaling.finetuned", "tensor_data_layout",
-});
+constexpr std::string_view kInertKeys =
+    "context_length embedding_length block_count nextn_predict_layers feed_forward_length vocab_size "
+    "attention.head_count attention.head_count_kv attention.key_length attention.value_length "
+    "attention.layer_norm_rms_epsilon attention.layer_norm_epsilon attention.sliding_window pooling_type "
+    "rope.dimension_count rope.freq_base rope.scale_linear rope.scaling.type rope.scaling.factor "
+    "rope.scaling.original_context_length rope.scaling.finetuned tensor_data_layout";
 
 std::string full_key(std::string_view architecture, std::string_view suffix) {
     return fmt::format("{}.{}", architecture, suffix);
@@ -131,7 +131,7 @@ std::vector<std::string> key_warnings(const Gguf& file, std::string_view archite
         if (!entry.key.starts_with(prefix)) continue;
         const std::string_view suffix = entry.key.substr(prefix.size());
         const bool is_known = suffix.starts_with("rope.scaling.yarn_") ||  // refused with the type that reads them
-                              std::ranges::find(kInertKeys, suffix) != kInertKeys.end() ||
+                              lists(kInertKeys, suffix) ||
                               std::ranges::find(kNeutralKeys, suffix, &NeutralKey::suffix) != kNeutralKeys.end();
         if (!is_known) warnings.push_back(file.place_of(entry) + " is unknown to this build and ignored");
         if (suffix == "pooling_type" && as_number(entry.value).value_or(0) != 0)

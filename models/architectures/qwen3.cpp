@@ -6,9 +6,7 @@
 
 namespace riftjit::models {
 
-Result<Hyperparameters> read_qwen3(const Gguf& file) {
-    return read_hyperparameters(file, "qwen3", RopePairing::half);
-}
+Result<Hyperparameters> read_qwen3(const Gguf& file) { return read_hyperparameters(file, "qwen3", RopePairing::half); }
 
 Result<BuiltGraph> build_qwen3(const Model& model, Logits logits) {
     return build_decoder(model, logits, {.head_norms = Presence::present, .rope_factors = Presence::absent});

@@ -1,4 +1,4 @@
-// What to do with tensors that a graph does not use: list them, or refuse them when leaving them out changes the output.
+// Tensors that a graph does not use: listed, or refused when leaving them out would change the output.
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
-// Any bytes as a model file: opened, checked, its tokenizer and graph built, and tokens generated if all of that succeeds.
+// Any bytes as a model file: opened, checked, its tokenizer and graph built, and tokens generated if all of that
+// succeeds.
 #include <array>
 
 #include "graph/reference.h"

@@ -19,9 +19,9 @@ TEST(BadInputData, B10RefusesOffsetsOutsideTheDataSection) {
         tensor.offset = offset;
         Bytes bytes = builder.bytes();
         bytes.resize(valid.bytes.size());
-        EXPECT_TRUE(says(open_message(bytes),
-                         {"tensor 'output_norm.weight' (info at byte", "offset " + std::to_string(offset) + " + 128 bytes",
-                          "outside the data section of " + std::to_string(section) + " bytes"}));
+        EXPECT_TRUE(says(open_message(bytes), {"tensor 'output_norm.weight' (info at byte",
+                                               "offset " + std::to_string(offset) + " + 128 bytes",
+                                               "outside the data section of " + std::to_string(section) + " bytes"}));
     }
 }
 
@@ -88,8 +88,8 @@ TEST(BadInputData, B12ReportsTheBlockAndTheByteOfANan) {
     EXPECT_EQ(findings[0].level, FindingLevel::error);
     EXPECT_EQ(findings[0].tensor, "norm");
     // 24 header + 8 + 4 name + 4 dimensions + 8 extent + 4 type + 8 offset = 60, padded to 64.
-    EXPECT_TRUE(says(findings[0].message,
-                     {"tensor 'norm' (info at byte 24)", "block 17 (at byte 132): value is NaN; 2 of 40 blocks are affected"}));
+    EXPECT_TRUE(says(findings[0].message, {"tensor 'norm' (info at byte 24)",
+                                           "block 17 (at byte 132): value is NaN; 2 of 40 blocks are affected"}));
 }
 
 TEST(BadInputData, B12TakesSubnormalAndNegativeZeroValuesForGranted) {

@@ -1,5 +1,5 @@
-// Files that are no GGUF files, not whole, or not files at all (rows B23 to B25, B27 and B28 of the project's list of bad
-// input): refused at once, saying what they are.
+// Files that are no GGUF files, not whole, or not files at all (rows B23 to B25, B27 and B28 of the project's list of
+// bad input): refused at once, saying what they are.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -32,8 +32,8 @@ TEST(BadInputFile, B23TellsTheSizeFoundFromTheSizeNeeded) {
     MemoryFile file(image.bytes);
     file.resize(kTerabyte);
     const auto start = std::chrono::steady_clock::now();
-    EXPECT_TRUE(says(message_of(file.path()),
-                     {"has 1099511627776 bytes", "need only " + std::to_string(image.bytes.size())}));
+    EXPECT_TRUE(
+        says(message_of(file.path()), {"has 1099511627776 bytes", "need only " + std::to_string(image.bytes.size())}));
     EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2));
 }
 
@@ -161,7 +161,8 @@ TEST(BadInputFile, B25OpensAWholeSplitSet) {
         ASSERT_NE(found, nullptr) << tensor.name;
         EXPECT_EQ(std::memcmp(found->data.data(), tensor.data.data(), tensor.data.size()), 0) << tensor.name;
     }
-    EXPECT_EQ(gguf->file_bytes(), model.parts[0].bytes().size() + model.parts[1].bytes().size() + model.parts[2].bytes().size());
+    EXPECT_EQ(gguf->file_bytes(),
+              model.parts[0].bytes().size() + model.parts[1].bytes().size() + model.parts[2].bytes().size());
     EXPECT_TRUE(load_model(files.path()));
 }
 
@@ -182,13 +183,14 @@ TEST(BadInputFile, B25RefusesSwappedParts) {
     const SplitModel model = split_model();
     const SplitFiles files(model);
     files.write(2, model.parts[2]);
-    EXPECT_TRUE(says(files.message(), {part_name(2), "invalid split file idx: split.no is 2, expected 1 (part 2 of 3)"}));
+    EXPECT_TRUE(
+        says(files.message(), {part_name(2), "invalid split file idx: split.no is 2, expected 1 (part 2 of 3)"}));
 }
 
 TEST(BadInputFile, B25RefusesALaterPartGivenFirst) {
     const SplitFiles files(split_model());
-    EXPECT_TRUE(says(message_of(files.path(2)), {"illegal split file idx: 1", "model must be loaded with the first split",
-                                                 "-00001-of-00003.gguf"}));
+    EXPECT_TRUE(says(message_of(files.path(2)), {"illegal split file idx: 1",
+                                                 "model must be loaded with the first split", "-00001-of-00003.gguf"}));
 }
 
 TEST(BadInputFile, B25RefusesTwoSetsMixed) {
@@ -219,7 +221,8 @@ TEST(BadInputFile, B25RefusesPartsWithoutTheirNumber) {
     for (const char* key : {"split.no", "split.count"}) {
         SplitModel model = split_model();
         model.parts[1].erase(key);
-        EXPECT_TRUE(says(SplitFiles(model).message(), {std::string("missing key ") + key + " in GGUF split", part_name(2)}));
+        EXPECT_TRUE(
+            says(SplitFiles(model).message(), {std::string("missing key ") + key + " in GGUF split", part_name(2)}));
     }
     SplitModel model = split_model();
     model.parts[0].erase("split.tensors.count");
@@ -233,7 +236,8 @@ TEST(BadInputFile, B25RefusesPartsWithoutTheirNumber) {
 TEST(BadInputFile, B25RefusesNamesThatDoNotFitThePattern) {
     const TemporaryDirectory directory;
     for (const char* name : {"tiny.gguf", "tiny-1-of-3.gguf", "tiny-00001-of-00003.bin", "tiny-00002-of-00003.gguf"})
-        EXPECT_TRUE(says(message_of(directory.write(name, split_model().parts[0].bytes())), {"invalid split file name", name}));
+        EXPECT_TRUE(
+            says(message_of(directory.write(name, split_model().parts[0].bytes())), {"invalid split file name", name}));
 }
 
 TEST(BadInputFile, B25TreatsACountOfOneAsASingleFile) {
@@ -309,7 +313,8 @@ TEST(BadInputFile, B28RefusesWhatIsNoRegularFile) {
 
 TEST(BadInputFile, B28GivesTheSystemsReason) {
     const TemporaryDirectory directory;
-    EXPECT_TRUE(says(message_of(directory.path() / "absent.gguf"), {"absent.gguf: cannot open: No such file or directory"}));
+    EXPECT_TRUE(
+        says(message_of(directory.path() / "absent.gguf"), {"absent.gguf: cannot open: No such file or directory"}));
     fs::create_symlink("b.gguf", directory.path() / "a.gguf");
     fs::create_symlink("a.gguf", directory.path() / "b.gguf");
     EXPECT_TRUE(says(message_of(directory.path() / "a.gguf"), {"Too many levels of symbolic links"}));

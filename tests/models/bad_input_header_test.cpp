@@ -39,15 +39,14 @@ TEST(BadInputHeader, B2RefusesStringLengthsBeyondTheFile) {
     struct Case {
         const char *field, *named;
     };
-    for (const Case& c : {Case{"length of general.name", "value of key 'general.name'"},
-                          Case{"key length", "key"},
+    for (const Case& c : {Case{"length of general.name", "value of key 'general.name'"}, Case{"key length", "key"},
                           Case{"name length of blk.1.ffn_up.weight", "name of tensor"}}) {
         const uint64_t start = field(image, c.field).offset;
         const uint64_t remaining = image.bytes.size() - start - 8;
         for (const uint64_t length : {UINT64_MAX, uint64_t{1} << 63, (uint64_t{1} << 30) + 1, remaining + 1})
-            EXPECT_TRUE(says(open_message(with(image, c.field, length)),
-                             {c.named, at_byte(start), "string length " + std::to_string(length),
-                              std::to_string(remaining)}));
+            EXPECT_TRUE(
+                says(open_message(with(image, c.field, length)),
+                     {c.named, at_byte(start), "string length " + std::to_string(length), std::to_string(remaining)}));
     }
 }
 
@@ -114,8 +113,8 @@ TEST(BadInputHeader, B6RefusesAlignments) {
     for (const uint32_t alignment : {0u, 1u, 3u, 4u, 24u, 0xffffffffu}) {
         GgufBuilder builder = tiny_model();
         builder.set("general.alignment", u32(alignment));
-        EXPECT_TRUE(says(open_message(builder),
-                         {"key general.alignment (at byte", "is " + std::to_string(alignment), "a power of two, at least 8"}));
+        EXPECT_TRUE(says(open_message(builder), {"key general.alignment (at byte", "is " + std::to_string(alignment),
+                                                 "a power of two, at least 8"}));
     }
     GgufBuilder builder = tiny_model();
     builder.set("general.alignment", u32(1u << 31));
@@ -127,8 +126,8 @@ TEST(BadInputHeader, B6RefusesAlignments) {
     };
     for (const Case& c : {Case{string("32"), "string"}, Case{u64(32), "u64"}, Case{i32_array({32}), "array"}}) {
         builder.set("general.alignment", c.value);
-        EXPECT_TRUE(says(open_message(builder), {"key general.alignment", std::string("has wrong type ") + c.type,
-                                                 "expected type u32"}));
+        EXPECT_TRUE(says(open_message(builder),
+                         {"key general.alignment", std::string("has wrong type ") + c.type, "expected type u32"}));
     }
 }
 
@@ -137,9 +136,9 @@ TEST(BadInputHeader, B7RefusesDuplicateKeys) {
         GgufBuilder builder = tiny_model();
         builder.append("general.name", string(name));
         const Bytes bytes = builder.bytes();
-        EXPECT_TRUE(says(open_message(bytes),
-                         {"key 'general.name'", "is duplicated", at_byte(bytes.find("general.name") - 8),
-                          at_byte(bytes.rfind("general.name") - 8)}));
+        EXPECT_TRUE(
+            says(open_message(bytes), {"key 'general.name'", "is duplicated", at_byte(bytes.find("general.name") - 8),
+                                       at_byte(bytes.rfind("general.name") - 8)}));
     }
 }
 
@@ -147,9 +146,9 @@ TEST(BadInputHeader, B7RefusesDuplicateTensors) {
     GgufBuilder builder = tiny_model();
     builder.add_f32("output_norm.weight", {32}, std::vector<float>(32, 1.0f));
     const Bytes bytes = builder.bytes();
-    EXPECT_TRUE(says(open_message(bytes), {"tensor 'output_norm.weight' is duplicated",
-                                           at_byte(bytes.find("output_norm.weight") - 8),
-                                           at_byte(bytes.rfind("output_norm.weight") - 8)}));
+    EXPECT_TRUE(says(open_message(bytes),
+                     {"tensor 'output_norm.weight' is duplicated", at_byte(bytes.find("output_norm.weight") - 8),
+                      at_byte(bytes.rfind("output_norm.weight") - 8)}));
 }
 
 TEST(BadInputHeader, B8RefusesSizesThatOverflow) {
@@ -162,13 +161,13 @@ TEST(BadInputHeader, B8RefusesSizesThatOverflow) {
     const uint64_t big = uint64_t{1} << 31;
     for (const Case& c : {
              Case{{32, uint64_t{1} << 62}, 8, "dimension 1 is 4611686018427387904"},
-             Case{{big, big, 4}, 0, "dimension 2 is 4"},                    // 2^64 elements: wraps to zero
-             Case{{big, big, 2}, 0, "dimension 2 is 2"},                    // 2^63 elements: wraps to negative
-             Case{{big + 1, big, 4, 2}, 0, "dimension 2 is 4"},             // wraps to a small positive number
+             Case{{big, big, 4}, 0, "dimension 2 is 4"},         // 2^64 elements: wraps to zero
+             Case{{big, big, 2}, 0, "dimension 2 is 2"},         // 2^63 elements: wraps to negative
+             Case{{big + 1, big, 4, 2}, 0, "dimension 2 is 4"},  // wraps to a small positive number
              Case{{uint64_t{1} << 63}, 0, "dimension 0 is -9223372036854775808"},
-             Case{{uint64_t{1} << 62}, 0, "does not fit 64 bits"},          // elements fit, 2^64 bytes do not
-             Case{{uint64_t{1} << 61}, 28, "does not fit 64 bits"},         // f64
-             Case{{uint64_t{1} << 61}, 0, "is outside the data section"},   // 2^63 bytes
+             Case{{uint64_t{1} << 62}, 0, "does not fit 64 bits"},         // elements fit, 2^64 bytes do not
+             Case{{uint64_t{1} << 61}, 28, "does not fit 64 bits"},        // f64
+             Case{{uint64_t{1} << 61}, 0, "is outside the data section"},  // 2^63 bytes
          }) {
         GgufBuilder builder = tiny_model();
         builder.tensors.push_back({"big", c.ne, c.type, ""});
@@ -188,14 +187,16 @@ TEST(BadInputHeader, B9NamesTheVersionsItReads) {
     GgufBuilder builder = tiny_model();
     for (const uint32_t version : {0u, 4u, 0xffffffffu}) {
         builder.version = version;
-        EXPECT_TRUE(says(open_message(builder), {"version (at byte 4) is " + std::to_string(version), "reads 2 and 3"}));
+        EXPECT_TRUE(
+            says(open_message(builder), {"version (at byte 4) is " + std::to_string(version), "reads 2 and 3"}));
     }
     builder.version = 1;
     EXPECT_TRUE(says(open_message(builder), {"GGUFv1 is no longer supported", "reads 2 and 3"}));
     for (const uint32_t version : {0x02000000u, 0x03000000u}) {
         builder.version = version;
-        EXPECT_TRUE(says(open_message(builder),
-                         {"big-endian", "is extremely large, is there a mismatch between the host and model endianness?"}));
+        EXPECT_TRUE(
+            says(open_message(builder),
+                 {"big-endian", "is extremely large, is there a mismatch between the host and model endianness?"}));
     }
 }
 
@@ -217,8 +218,9 @@ TEST(BadInputHeader, CallsUnknownTensorTypesUnsupported) {
     GgufBuilder builder = tiny_model();
     for (const uint32_t type : {4u, 5u, 31u, 33u, 36u, 38u, 43u, 255u, 0xffffffffu}) {
         builder.tensor("blk.0.ffn_up.weight").type = type;
-        EXPECT_TRUE(says(open_message(builder), {"unsupported type", "tensor 'blk.0.ffn_up.weight' has invalid ggml type " +
-                                                                         std::to_string(type)}));
+        EXPECT_TRUE(
+            says(open_message(builder),
+                 {"unsupported type", "tensor 'blk.0.ffn_up.weight' has invalid ggml type " + std::to_string(type)}));
     }
 }
 
@@ -227,8 +229,8 @@ TEST(BadInputHeader, RefusesRowsThatAreNoMultipleOfTheBlock) {
     for (const DTypeTraits& type : all_dtypes()) {
         if (type.block_elements == 1) continue;
         builder.tensors = {{"t", {type.block_elements / 2u, 2}, static_cast<uint32_t>(type.type), ""}};
-        EXPECT_TRUE(says(open_message(builder), {"tensor 't'", "not a multiple of block size (" +
-                                                                   std::to_string(type.block_elements) + ")"}));
+        EXPECT_TRUE(says(open_message(builder),
+                         {"tensor 't'", "not a multiple of block size (" + std::to_string(type.block_elements) + ")"}));
     }
 }
 
@@ -269,9 +271,9 @@ TEST(BadInputHeader, B4SurvivesEveryIntegerSetToItsNeighboursAndExtremes) {
     for (const Field& field : image.fields) {
         uint64_t original = 0;
         std::memcpy(&original, image.bytes.data() + field.offset, field.bytes);
-        for (const uint64_t value : {uint64_t{0}, uint64_t{1}, original - 1, original + 1, uint64_t{INT32_MAX},
-                                     uint64_t{1} << 31, uint64_t{UINT32_MAX}, uint64_t{INT64_MAX}, uint64_t{1} << 63,
-                                     UINT64_MAX}) {
+        for (const uint64_t value :
+             {uint64_t{0}, uint64_t{1}, original - 1, original + 1, uint64_t{INT32_MAX}, uint64_t{1} << 31,
+              uint64_t{UINT32_MAX}, uint64_t{INT64_MAX}, uint64_t{1} << 63, UINT64_MAX}) {
             file.write(field.offset, std::string_view(reinterpret_cast<const char*>(&value), field.bytes));
             const auto model = load_model(file.path());
             if (model) {

@@ -28,14 +28,17 @@ TEST(BadInputModel, TheModelThatTheCasesStartFromLoads) {
 TEST(BadInputModel, B14RefusesCountsOfZero) {
     for (const char* suffix : {"attention.head_count", "attention.head_count_kv", "block_count", "embedding_length",
                                "feed_forward_length", "context_length"})
-        EXPECT_TRUE(says(with(suffix, u32(0)), {std::string("key 'llama.") + suffix + "' (at byte", "is 0; allowed are 1 to"}));
+        EXPECT_TRUE(
+            says(with(suffix, u32(0)), {std::string("key 'llama.") + suffix + "' (at byte", "is 0; allowed are 1 to"}));
 }
 
 TEST(BadInputModel, B14RefusesHeadsThatDoNotDivide) {
-    EXPECT_TRUE(says(with("attention.head_count_kv", u32(3)),
-                     {"key 'llama.attention.head_count_kv'", "is 3, which does not divide llama.attention.head_count = 2"}));
-    EXPECT_TRUE(says(with("attention.head_count", u32(3)), {"does not divide llama.attention.head_count = 3"}) ||
-                says(with("attention.head_count", u32(3)), {"is 3, which does not divide llama.embedding_length = 32"}));
+    EXPECT_TRUE(
+        says(with("attention.head_count_kv", u32(3)),
+             {"key 'llama.attention.head_count_kv'", "is 3, which does not divide llama.attention.head_count = 2"}));
+    EXPECT_TRUE(
+        says(with("attention.head_count", u32(3)), {"does not divide llama.attention.head_count = 3"}) ||
+        says(with("attention.head_count", u32(3)), {"is 3, which does not divide llama.embedding_length = 32"}));
 }
 
 TEST(BadInputModel, B14RefusesPerLayerArraysOfTheWrongLength) {
@@ -46,7 +49,8 @@ TEST(BadInputModel, B14RefusesPerLayerArraysOfTheWrongLength) {
                               std::to_string(values.size())}));
     }
     EXPECT_EQ(with("attention.head_count", i32_array({2, 2})), "");
-    EXPECT_TRUE(says(with("attention.head_count_kv", i32_array({1, 2})), {"element 1 is 2 but element 0 is 1", "unsupported"}));
+    EXPECT_TRUE(
+        says(with("attention.head_count_kv", i32_array({1, 2})), {"element 1 is 2 but element 0 is 1", "unsupported"}));
     EXPECT_TRUE(says(with("attention.head_count", i32_array({2, -1})), {"element 1 is -1; allowed are 1 to"}));
 }
 
@@ -58,9 +62,10 @@ TEST(BadInputModel, B14RefusesHugeCounts) {
 
 TEST(BadInputModel, B15RefusesNumbersThatNoRotationOrNormCanUse) {
     for (const float value : {0.0f, -1.0f, kNan, kInfinity, -kInfinity}) {
-        for (const char* suffix : {"rope.freq_base", "attention.layer_norm_rms_epsilon", "rope.scaling.factor", "rope.scale_linear"})
-            EXPECT_TRUE(says(with(suffix, f32(value)),
-                             {std::string("key 'llama.") + suffix + "'", "is " + fmt::to_string(value), "allowed are numbers above 0"}));
+        for (const char* suffix :
+             {"rope.freq_base", "attention.layer_norm_rms_epsilon", "rope.scaling.factor", "rope.scale_linear"})
+            EXPECT_TRUE(says(with(suffix, f32(value)), {std::string("key 'llama.") + suffix + "'",
+                                                        "is " + fmt::to_string(value), "allowed are numbers above 0"}));
     }
     EXPECT_TRUE(says(with("rope.freq_base", f64(1e300)), {"is 1e+300", "allowed are numbers above 0"}));  // no float
     EXPECT_TRUE(says(with("attention.layer_norm_rms_epsilon", f32(2.0f)), {"is 2", "up to 1"}));
@@ -68,12 +73,15 @@ TEST(BadInputModel, B15RefusesNumbersThatNoRotationOrNormCanUse) {
 
 TEST(BadInputModel, B16RefusesHeadSizesAndRotations) {
     for (const uint32_t size : {1u, 7u, 9u, 12u, 20u})
-        EXPECT_TRUE(says(with("attention.key_length", u32(size)),
-                         {"key 'llama.attention.key_length'", "head size of " + std::to_string(size), "a multiple of 8"}));
+        EXPECT_TRUE(
+            says(with("attention.key_length", u32(size)),
+                 {"key 'llama.attention.key_length'", "head size of " + std::to_string(size), "a multiple of 8"}));
     for (const uint32_t dims : {17u, 32u, 15u, 8u, 0u})
-        EXPECT_TRUE(says(with("rope.dimension_count", u32(dims)),
-                         {"key 'llama.rope.dimension_count'", "invalid n_rot: " + std::to_string(dims) + ", expected 16"}));
-    EXPECT_TRUE(says(with("attention.value_length", u32(24)), {"key 'llama.attention.value_length'", "is 24", "head size of 16"}));
+        EXPECT_TRUE(
+            says(with("rope.dimension_count", u32(dims)),
+                 {"key 'llama.rope.dimension_count'", "invalid n_rot: " + std::to_string(dims) + ", expected 16"}));
+    EXPECT_TRUE(says(with("attention.value_length", u32(24)),
+                     {"key 'llama.attention.value_length'", "is 24", "head size of 16"}));
     // 32 / 16 heads = 2
     EXPECT_TRUE(says(with("attention.head_count", u32(16)),
                      {"head size of 2 (llama.embedding_length / llama.attention.head_count)", "a multiple of 8"}));
@@ -92,7 +100,8 @@ TEST(BadInputModel, B17RefusesHugeHeadSizes) {
 TEST(BadInputModel, B18RefusesExpertCountsThatContradictEachOther) {
     GgufBuilder builder = tiny_model();
     builder.set("llama.expert_count", u32(8)).set("llama.expert_used_count", u32(9));
-    EXPECT_TRUE(says(load_message(builder), {"key 'llama.expert_count'", "is 8 but llama.expert_used_count is 9", "1 to 8"}));
+    EXPECT_TRUE(
+        says(load_message(builder), {"key 'llama.expert_count'", "is 8 but llama.expert_used_count is 9", "1 to 8"}));
     builder.set("llama.expert_used_count", u32(0));
     EXPECT_TRUE(says(load_message(builder), {"is 8 but llama.expert_used_count is 0"}));
     builder.erase("llama.expert_used_count");
@@ -121,9 +130,9 @@ TEST(BadInputModel, B26NamesTheArchitecturesItKnows) {
     GgufBuilder builder = tiny_model();
     for (const char* name : {"qwen99", "Llama", "LLAMA", "", "llama "}) {
         builder.set("general.architecture", string(name));
-        EXPECT_TRUE(says(load_message(builder), {"key 'general.architecture' (at byte 24)",
-                                                 std::string("unknown model architecture: '") + name + "'",
-                                                 "known are llama, qwen2, qwen3"}));
+        EXPECT_TRUE(says(load_message(builder),
+                         {"key 'general.architecture' (at byte 24)",
+                          std::string("unknown model architecture: '") + name + "'", "known are llama, qwen2, qwen3"}));
     }
     builder.set("general.architecture", u32(3));
     EXPECT_TRUE(says(load_message(builder), {"key general.architecture has wrong type u32 but expected type string"}));
@@ -141,7 +150,8 @@ TEST(BadInputModel, NamesEveryMissingKey) {
 }
 
 TEST(BadInputModel, NamesWrongTypes) {
-    EXPECT_TRUE(says(with("block_count", string("2")), {"key llama.block_count has wrong type string but expected type integer"}));
+    EXPECT_TRUE(says(with("block_count", string("2")),
+                     {"key llama.block_count has wrong type string but expected type integer"}));
     EXPECT_TRUE(says(with("rope.freq_base", string("1e4")), {"key llama.rope.freq_base has wrong type string"}));
     EXPECT_TRUE(says(with("embedding_length", i32_array({32, 32})),
                      {"expected scalar, found array for key: llama.embedding_length"}));
@@ -205,7 +215,8 @@ TEST(BadInputModel, U29TellsAMissingTensorFromAShortFile) {
     for (const TestTensor& tensor : tiny_model("qwen3").tensors) {
         GgufBuilder builder = tiny_model("qwen3");
         builder.erase_tensor(tensor.name);
-        EXPECT_TRUE(says(load_message(builder), {"missing tensor '" + tensor.name + "'", "architecture qwen3 needs it"}));
+        EXPECT_TRUE(
+            says(load_message(builder), {"missing tensor '" + tensor.name + "'", "architecture qwen3 needs it"}));
     }
     Bytes bytes = tiny_model("qwen3").bytes();
     bytes.pop_back();
@@ -221,9 +232,9 @@ TEST(BadInputModel, NamesExpectedAndFoundShapes) {
         tensor.ne.back() += 1;
         tensor.type = 0;
         tensor.data.assign(4 * tensor.ne[0] * (tensor.ne.size() > 1 ? tensor.ne[1] : 1), '\0');
-        EXPECT_TRUE(says(load_message(builder),
-                         {"tensor '" + original.name + "' has wrong shape; expected [" + expected + "], got [" +
-                          fmt::format("{}", fmt::join(tensor.ne, ", ")) + "]"}));
+        EXPECT_TRUE(
+            says(load_message(builder), {"tensor '" + original.name + "' has wrong shape; expected [" + expected +
+                                         "], got [" + fmt::format("{}", fmt::join(tensor.ne, ", ")) + "]"}));
     }
 }
 
@@ -233,7 +244,8 @@ TEST(BadInputModel, RefusesATableOfTheWrongWidthOrWithoutRows) {
     table.ne = {64, 32};
     EXPECT_TRUE(says(load_message(builder), {"has 64 tokens, but token_embd.weight has only 32 rows"}));
     builder.erase("tokenizer.ggml.tokens");
-    EXPECT_TRUE(says(load_message(builder), {"tensor 'token_embd.weight' has wrong shape; expected [32, 32], got [64, 32]"}));
+    EXPECT_TRUE(
+        says(load_message(builder), {"tensor 'token_embd.weight' has wrong shape; expected [32, 32], got [64, 32]"}));
     table.ne = {32, 0};
     table.data.clear();
     EXPECT_TRUE(says(load_message(builder), {"tensor 'token_embd.weight'", "0 rows"}));
@@ -249,12 +261,14 @@ TEST(BadInputModel, RefusesTypesThatHaveNoKernels) {
     TestTensor& gain = builder.tensor("blk.0.attn_norm.weight");
     gain.type = 8;  // q8_0
     gain.data.assign(34, '\1');
-    EXPECT_TRUE(says(load_message(builder), {"tensor 'blk.0.attn_norm.weight'", "type q8_0 is unsupported for a norm or a bias"}));
+    EXPECT_TRUE(says(load_message(builder),
+                     {"tensor 'blk.0.attn_norm.weight'", "type q8_0 is unsupported for a norm or a bias"}));
 }
 
 TEST(BadInputModel, RefusesTensorsWhoseAbsenceWouldChangeTheOutput) {
-    for (const char* name : {"blk.1.attn_sinks.weight", "blk.0.attn_norm.bias", "output_norm.bias", "position_embd.weight",
-                             "blk.0.ffn_gate_inp.weight", "blk.0.attn_q_norm.weight", "rope_factors_long.weight"}) {
+    for (const char* name :
+         {"blk.1.attn_sinks.weight", "blk.0.attn_norm.bias", "output_norm.bias", "position_embd.weight",
+          "blk.0.ffn_gate_inp.weight", "blk.0.attn_q_norm.weight", "rope_factors_long.weight"}) {
         GgufBuilder builder = tiny_model();
         builder.add_f32(name, {16}, std::vector<float>(16, 1.0f));
         EXPECT_TRUE(says(load_message(builder), {std::string("tensor '") + name + "' (info at byte",
@@ -268,7 +282,8 @@ TEST(BadInputModel, RefusesRopeFactorsThatCannotDivide) {
         std::vector<float> factors(8, 1.0f);
         factors[5] = factor;
         builder.add_f32("rope_freqs.weight", {8}, factors);
-        EXPECT_TRUE(says(load_message(builder), {"tensor 'rope_freqs.weight'", "element 5 is " + fmt::to_string(factor)}));
+        EXPECT_TRUE(
+            says(load_message(builder), {"tensor 'rope_freqs.weight'", "element 5 is " + fmt::to_string(factor)}));
     }
     GgufBuilder builder = tiny_model();
     builder.add_f32("rope_freqs.weight", {16}, std::vector<float>(16, 1.0f));

@@ -36,8 +36,8 @@ public:
         std::array<uint64_t, 2> offsets = {};
         for (uint32_t i = 0; i < changes; ++i) {
             offsets[i] = random_() % (random_() % 10 == 0 ? image_.bytes.size() : image_.header_bytes);
-            const char value = static_cast<char>(random_() % 4 == 0 ? image_.bytes[offsets[i]] ^ (1 << random_() % 8)
-                                                                   : random_());
+            const char value =
+                static_cast<char>(random_() % 4 == 0 ? image_.bytes[offsets[i]] ^ (1 << random_() % 8) : random_());
             file_.write(offsets[i], std::string_view(&value, 1));
         }
         load();

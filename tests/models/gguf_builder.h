@@ -63,8 +63,8 @@ struct TestTensor {
     std::vector<uint64_t> ne;
     uint32_t type;
     Bytes data;
-    std::optional<uint64_t> offset = {};       // instead of behind the tensor before; data goes there
-    std::optional<uint32_t> dimensions = {};   // instead of ne.size()
+    std::optional<uint64_t> offset = {};      // instead of behind the tensor before; data goes there
+    std::optional<uint32_t> dimensions = {};  // instead of ne.size()
 };
 
 // An integer of the header or the index: lengths, counts, types, extents, offsets.
@@ -84,7 +84,7 @@ class GgufBuilder {
 public:
     std::string magic = "GGUF";
     uint32_t version = 3;
-    uint64_t alignment = 32;  // of the layout; set the key too if it differs
+    uint64_t alignment = 32;                           // of the layout; set the key too if it differs
     std::optional<int64_t> tensor_count, entry_count;  // instead of the true ones
     std::vector<std::pair<std::string, Value>> entries;
     std::vector<TestTensor> tensors;
@@ -169,8 +169,7 @@ private:
         void add_tensor(const TestTensor& tensor, Bytes& data) {
             add_field("name length of " + tensor.name, uint64_t{tensor.name.size()});
             image_.bytes += tensor.name;
-            add_field("n_dims of " + tensor.name,
-                      tensor.dimensions.value_or(static_cast<uint32_t>(tensor.ne.size())));
+            add_field("n_dims of " + tensor.name, tensor.dimensions.value_or(static_cast<uint32_t>(tensor.ne.size())));
             for (const uint64_t extent : tensor.ne) add_field("extent of " + tensor.name, extent);
             add_field("type of " + tensor.name, tensor.type);
             pad(data);
@@ -297,7 +296,9 @@ public:
         const ssize_t written = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
         check(written == static_cast<ssize_t>(bytes.size()), "a memory file takes all bytes");
     }
-    void resize(uint64_t size) { check(ftruncate(descriptor_, static_cast<off_t>(size)) == 0, "a memory file resizes"); }
+    void resize(uint64_t size) {
+        check(ftruncate(descriptor_, static_cast<off_t>(size)) == 0, "a memory file resizes");
+    }
 
 private:
     int descriptor_;

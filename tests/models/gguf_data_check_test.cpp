@@ -59,7 +59,8 @@ TEST(CheckTensors, FindsNothingWrongWithTheTestModels) {
     for (const auto& entry : std::filesystem::directory_iterator(RIFTJIT_SOURCE_DIR "/tests/data/nano")) {
         const auto gguf = Gguf::open(entry.path());
         ASSERT_TRUE(gguf) << gguf.error().message;
-        for (const Finding& finding : check_tensors(*gguf)) EXPECT_EQ(finding.level, FindingLevel::note) << finding.message;
+        for (const Finding& finding : check_tensors(*gguf))
+            EXPECT_EQ(finding.level, FindingLevel::note) << finding.message;
     }
 }
 

@@ -52,13 +52,16 @@ TEST(Gguf, RecordsWhereThingsStandInTheFile) {
         EXPECT_EQ(image.bytes.substr(entry.offset_bytes + 8, entry.key.size()), entry.key);
     for (const GgufTensor& tensor : gguf.tensors()) {
         EXPECT_EQ(image.bytes.substr(tensor.info_offset_bytes + 8, tensor.name.size()), tensor.name);
-        EXPECT_EQ(std::memcmp(image.bytes.data() + tensor.data_offset_bytes, tensor.data.data(), tensor.data.size()), 0);
+        EXPECT_EQ(std::memcmp(image.bytes.data() + tensor.data_offset_bytes, tensor.data.data(), tensor.data.size()),
+                  0);
     }
 }
 
 TEST(Gguf, ReadsEveryValueType) {
     GgufBuilder builder;
-    builder.set("u8", u8(200)).set("i8", {GgufType::i8, raw(int8_t{-3})}).set("u16", {GgufType::u16, raw(uint16_t{60000})});
+    builder.set("u8", u8(200))
+        .set("i8", {GgufType::i8, raw(int8_t{-3})})
+        .set("u16", {GgufType::u16, raw(uint16_t{60000})});
     builder.set("i16", {GgufType::i16, raw(int16_t{-300})}).set("u32", u32(4000000000u)).set("i32", i32(-70000));
     builder.set("u64", u64(UINT64_MAX)).set("i64", i64(INT64_MIN)).set("f32", f32(0.5f)).set("f64", f64(-1e300));
     builder.set("yes", boolean(1)).set("no", boolean(0)).set("text", string("fox"));
@@ -102,7 +105,9 @@ TEST(Gguf, ReadsArraysOfEveryWidth) {
 TEST(Gguf, NamesKeyTypeAndRangeWhenAValueDoesNotServe) {
     GgufBuilder builder;
     builder.set("text", string("7")).set("minus", i32(-1)).set("seven", u32(7)).set("real", f32(1.5f));
-    builder.set("list", i32_array({1, 2})).set("texts", string_array({"a"})).set("huge", array_of(GgufType::u64, 1, raw(UINT64_MAX)));
+    builder.set("list", i32_array({1, 2}))
+        .set("texts", string_array({"a"}))
+        .set("huge", array_of(GgufType::u64, 1, raw(UINT64_MAX)));
     const MemoryFile file(builder.bytes());
     const Gguf gguf = open_or_die(file);
     EXPECT_TRUE(says(gguf.integer("text", 0, 9).error().message,
@@ -117,10 +122,13 @@ TEST(Gguf, NamesKeyTypeAndRangeWhenAValueDoesNotServe) {
     EXPECT_TRUE(says(gguf.string("seven").error().message, {"wrong type u32 but expected type string"}));
     EXPECT_TRUE(says(gguf.boolean("seven").error().message, {"wrong type u32 but expected type bool"}));
     EXPECT_TRUE(says(gguf.number("text").error().message, {"wrong type string but expected type f32"}));
-    EXPECT_TRUE(says(gguf.strings("list").error().message, {"wrong type array of i32 but expected type array of string"}));
+    EXPECT_TRUE(
+        says(gguf.strings("list").error().message, {"wrong type array of i32 but expected type array of string"}));
     EXPECT_TRUE(says(gguf.strings("text").error().message, {"wrong type string but expected type array of string"}));
-    EXPECT_TRUE(says(gguf.integers("texts").error().message, {"wrong type array of string but expected type array of i32"}));
-    EXPECT_TRUE(says(gguf.numbers("texts").error().message, {"wrong type array of string but expected type array of f32"}));
+    EXPECT_TRUE(
+        says(gguf.integers("texts").error().message, {"wrong type array of string but expected type array of i32"}));
+    EXPECT_TRUE(
+        says(gguf.numbers("texts").error().message, {"wrong type array of string but expected type array of f32"}));
     EXPECT_TRUE(says(gguf.integers("huge").error().message, {"element 0 is 18446744073709551615"}));
 }
 
@@ -257,9 +265,12 @@ TEST(Printable, KeepsTextAndEscapesTheRest) {
     EXPECT_EQ(printable("blk.0.attn_q.weight"), "blk.0.attn_q.weight");
     EXPECT_EQ(printable("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
     EXPECT_EQ(printable(std::string_view("a\n\0\x1b[31m\x7f", 9)), "a\\x0a\\x00\\x1b[31m\\x7f");
-    EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");                      // not UTF-8
-    EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");                      // a control (CSI)
-    EXPECT_EQ(printable("\xe2\x80\xae" "txt"), "\\xe2\\x80\\xae" "txt");  // reorders a line
+    EXPECT_EQ(printable("\xff\xc3"), "\\xff\\xc3");  // not UTF-8
+    EXPECT_EQ(printable("\xc2\x9b"), "\\xc2\\x9b");  // a control (CSI)
+    EXPECT_EQ(printable("\xe2\x80\xae"
+                        "txt"),
+              "\\xe2\\x80\\xae"
+              "txt");  // reorders a line
 }
 
 TEST(Printable, CutsAtSixtyFourCharacters) {

@@ -52,8 +52,8 @@ struct GoldenModel {
 class ModelGolden : public ::testing::TestWithParam<GoldenModel> {};
 
 // Same weights, both in double: what remains is the order of sums and the frequencies of the rotation, which
-// transformers rounds to f32 (2^-24). At position 64 that turns a pair by up to 64 * 2^-24 = 4e-6, and scores and logits
-// by about as much of their spread. A wrong pairing, bias, norm or factor is off by a large part of the spread.
+// transformers rounds to f32 (2^-24). At position 64 that turns a pair by up to 64 * 2^-24 = 4e-6, and scores and
+// logits by about as much of their spread. A wrong pairing, bias, norm or factor is off by a large part of the spread.
 TEST_P(ModelGolden, LogitsAgreeInDouble) {
     const std::string root = RIFTJIT_SOURCE_DIR;
     const Safetensors golden(root + "/tests/data/goldens/" + GetParam().golden + ".safetensors");
@@ -74,7 +74,8 @@ TEST_P(ModelGolden, LogitsAgreeInDouble) {
     double largest = 0;
     for (size_t i = 0; i < positions.size(); ++i)
         for (size_t token = 0; token < vocabulary; ++token)
-            largest = std::max(largest, std::abs(logits[positions[i] * vocabulary + token] - expected[i * vocabulary + token]));
+            largest = std::max(largest,
+                               std::abs(logits[positions[i] * vocabulary + token] - expected[i * vocabulary + token]));
     EXPECT_LT(largest / std::sqrt(square), 1e-5);
     RecordProperty("largest_difference_in_deviations", std::to_string(largest / std::sqrt(square)));
 }
@@ -175,8 +176,11 @@ TEST(Model, ScalesRotationsLinearlyByTheInverseFactor) {
 TEST(Model, TakesAnyIntegerTypeAndPerLayerArrays) {
     GgufBuilder builder = tiny_model();
     const std::vector<double> expected = tiny_logits(builder);
-    builder.set("llama.block_count", u64(2)).set("llama.embedding_length", i32(32)).set("llama.context_length", i64(128));
-    builder.set("llama.attention.head_count_kv", i32_array({1, 1})).set("llama.feed_forward_length", i32_array({64, 64}));
+    builder.set("llama.block_count", u64(2))
+        .set("llama.embedding_length", i32(32))
+        .set("llama.context_length", i64(128));
+    builder.set("llama.attention.head_count_kv", i32_array({1, 1}))
+        .set("llama.feed_forward_length", i32_array({64, 64}));
     builder.set("llama.rope.freq_base", f64(10000));
     EXPECT_EQ(tiny_logits(builder), expected);
 }
@@ -185,11 +189,13 @@ TEST(Model, LeavesDraftBlocksOut) {
     GgufBuilder builder = tiny_model();
     const std::vector<double> expected = tiny_logits(builder);
     builder.set("llama.block_count", u32(3)).set("llama.nextn_predict_layers", u32(1));
-    builder.add_f32("blk.2.attn_norm.weight", {32}, std::vector<float>(32, 1)).add_f32("blk.2.nextn.eh_proj.weight", {1}, {1});
+    builder.add_f32("blk.2.attn_norm.weight", {32}, std::vector<float>(32, 1))
+        .add_f32("blk.2.nextn.eh_proj.weight", {1}, {1});
     const MemoryFile file(builder.bytes());
     const Model model = load_or_die(file.path());
     EXPECT_EQ(model.hyperparameters.layers, 2u);
-    EXPECT_EQ(model.ignored_tensors, (std::vector<std::string>{"blk.2.attn_norm.weight", "blk.2.nextn.eh_proj.weight"}));
+    EXPECT_EQ(model.ignored_tensors,
+              (std::vector<std::string>{"blk.2.attn_norm.weight", "blk.2.nextn.eh_proj.weight"}));
     EXPECT_EQ(tiny_logits(builder), expected);
 }
 
@@ -281,7 +287,8 @@ TEST(Model, SplitsFusedQkv) {
     // Fused weights with separate biases.
     for (const std::string block : {"blk.0.", "blk.1."}) {
         fused.erase_tensor(block + "attn_qkv.bias");
-        for (const std::string part : {"attn_q", "attn_k", "attn_v"}) fused.tensors.push_back(builder.tensor(block + part + ".bias"));
+        for (const std::string part : {"attn_q", "attn_k", "attn_v"})
+            fused.tensors.push_back(builder.tensor(block + part + ".bias"));
     }
     EXPECT_EQ(tiny_logits(fused), separate);
 }
@@ -315,7 +322,8 @@ TEST(Model, MultipliesProductsByTheirScale) {
     builder.add_f32("blk.0.ffn_up.scale", {1}, {1.0f}).add_f32("blk.0.ffn_up.input_scale", {1}, {3.0f});
     EXPECT_LT(largest_difference(tiny_logits(builder), halves), 1e-12);
     builder.add_f32("blk.0.ffn_up.bias", {64}, std::vector<float>(64, 0.0f));
-    EXPECT_TRUE(says(load_message(builder), {"tensor 'blk.0.ffn_up.scale'", "a scale together with a bias is unsupported"}));
+    EXPECT_TRUE(
+        says(load_message(builder), {"tensor 'blk.0.ffn_up.scale'", "a scale together with a bias is unsupported"}));
 }
 
 // ---- odd, but accepted ----

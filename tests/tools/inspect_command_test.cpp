@@ -43,10 +43,10 @@ TEST(InspectCommand, ShowsHyperparametersMetadataTensorsAndTotals) {
     const Outcome outcome = inspect_command({kStoryteller});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
     EXPECT_EQ(outcome.errors, "");
-    for (const char* line :
-         {"90 tensors, 8919296 parameters", "\n  layers           8\n", "\n  head_dim         128\n",
-          "tokenizer.ggml.tokens                      array   4096 x string: \"!\" \"\"\" \"#\" ",
-          "token_embd.weight                    q6_k     [256, 4096]                860160 bytes\n", "norm_epsilon     1e-06\n"})
+    for (const char* line : {"90 tensors, 8919296 parameters", "\n  layers           8\n", "\n  head_dim         128\n",
+                             "tokenizer.ggml.tokens                      array   4096 x string: \"!\" \"\"\" \"#\" ",
+                             "token_embd.weight                    q6_k     [256, 4096]                860160 bytes\n",
+                             "norm_epsilon     1e-06\n"})
         EXPECT_TRUE(has(outcome.output, line)) << line << " is not in\n" << outcome.output.substr(0, 4000);
 }
 
@@ -131,7 +131,8 @@ TEST(InspectCommand, CheckTensorsWarnsOfHoles) {
     const MemoryFile file(builder.bytes());
     const Outcome outcome = inspect_command({"--check-tensors", file.path()});
     EXPECT_EQ(outcome.exit_code, 0);
-    EXPECT_TRUE(has(outcome.output, "warning: " + file.path().string() + ": tensor 'blk.0.attn_k.weight'")) << outcome.output;
+    EXPECT_TRUE(has(outcome.output, "warning: " + file.path().string() + ": tensor 'blk.0.attn_k.weight'"))
+        << outcome.output;
 }
 
 TEST(InspectCommand, WarnsOnStderr) {
