@@ -185,9 +185,9 @@ struct ElementwiseArgs { const float* inputs[kMaxElementwiseInputs]; float* out;
 
 // Reductions over one row of logits, for the sampler. Unit: the whole row (unit_count is 1).
 enum class ReduceKind : uint8_t {
-    argmax,         // index of the largest value, lowest index on ties; NaN never wins; count = NaNs seen
+    argmax,         // the largest value and its index, lowest on ties; NaN never wins (index 0 if all are); count = NaNs
     sum_exp,        // value = sum of exp((x - shift) * factor)
-    collect_above,  // indices of all x >= shift, ascending, to `indices` (capacity in count, found in count)
+    collect_above,  // indices of all x >= shift, ascending, to `indices` (count: capacity in, found out, which may be more)
 };
 struct ReduceSpec {
     ReduceKind kind; uint32_t width;

@@ -93,4 +93,12 @@ inline std::vector<AttentionSpec> attention() {
     return specs;
 }
 
+inline std::vector<ReduceSpec> reduce() {
+    std::vector<ReduceSpec> specs;
+    for (ReduceKind kind : {ReduceKind::argmax, ReduceKind::sum_exp, ReduceKind::collect_above})
+        for (uint32_t width : {1u, 2u, 15u, 16u, 17u, 63u, 64u, 65u, 100u, 1000u, 32003u})
+            specs.push_back({kind, width});
+    return specs;
+}
+
 }  // namespace riftjit::kernel_cases
