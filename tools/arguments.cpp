@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "tools/refused_flags.h"
+
 namespace riftjit::tools {
 
 namespace {
@@ -26,96 +28,46 @@ constexpr auto kSpellings = std::to_array<Spelling>({
     {"-ctk", "--cache-type-k"},
     {"-ctv", "--cache-type-v"},
     {"-lm", "--load-mode"},
+    {"-dio", "--direct-io"},
+    {"-lv", "--verbosity"},
+    {"-rea", "--reasoning"},
+    {"-ngl", "--gpu-layers"},
+    {"-sm", "--split-mode"},
+    {"-ts", "--tensor-split"},
+    {"-mg", "--main-gpu"},
+    {"-dev", "--device"},
+    {"-ot", "--override-tensor"},
+    {"-cmoe", "--cpu-moe"},
+    {"-ncmoe", "--n-cpu-moe"},
+    {"-ncffn", "--n-cpu-ffn"},
+    {"-kvo", "--kv-offload"},
+    {"-nkvo", "--no-kv-offload"},
+    {"-fit", "--fit"},
+    {"-fitt", "--fit-target"},
+    {"-fitc", "--fit-ctx"},
     {"-pg", "--prompt-generate"},
     {"-oe", "--output-err"},
 });
 
-struct Refusal {
-    std::string_view flag, why;
-};
+// What follows these is text, whatever it looks like.
+constexpr auto kTextOptions = std::to_array<std::string_view>(
+    {"-p", "--prompt", "--system-prompt", "-r", "--reverse-prompt", "--chat-template", "--dry-sequence-breaker"});
 
-constexpr std::string_view kCpuOnly = "runs on a GPU or splits a model over devices; this build runs on the CPU";
-constexpr std::string_view kNotYet = "is not implemented in this build";
-constexpr auto kRefusals = std::to_array<Refusal>({
-    {"-ngl", kCpuOnly},
-    {"--gpu-layers", kCpuOnly},
-    {"--n-gpu-layers", kCpuOnly},
-    {"-sm", kCpuOnly},
-    {"--split-mode", kCpuOnly},
-    {"-ts", kCpuOnly},
-    {"--tensor-split", kCpuOnly},
-    {"-mg", kCpuOnly},
-    {"--main-gpu", kCpuOnly},
-    {"-dev", kCpuOnly},
-    {"--device", kCpuOnly},
-    {"-ot", kCpuOnly},
-    {"--override-tensor", kCpuOnly},
-    {"-cmoe", kCpuOnly},
-    {"--cpu-moe", kCpuOnly},
-    {"-ncmoe", kCpuOnly},
-    {"--n-cpu-moe", kCpuOnly},
-    {"-nkvo", kCpuOnly},
-    {"--no-kv-offload", kCpuOnly},
-    {"--require-gpu", "there is no GPU back end in this build; without this flag the CPU is used"},
-    {"-md", kNotYet},
-    {"--model-draft", kNotYet},
-    {"--spec-type", kNotYet},
-    {"--spec-draft-n-max", kNotYet},
-    {"--draft-max",
-     "the argument has been removed; llama.cpp's name is --spec-draft-n-max, which is not implemented in this build"},
-    {"--grammar", kNotYet},
-    {"--grammar-file", kNotYet},
-    {"-j", kNotYet},
-    {"--json-schema", kNotYet},
-    {"-jf", kNotYet},
-    {"--json-schema-file", kNotYet},
-    {"--lora", kNotYet},
-    {"--lora-scaled", kNotYet},
-    {"--control-vector", kNotYet},
-    {"--override-kv", kNotYet},
-    {"--context-shift", kNotYet},
-    {"--keep", kNotYet},
-    {"--prompt-cache", kNotYet},
-    {"--rope-scaling", kNotYet},
-    {"--rope-scale", kNotYet},
-    {"--rope-freq-base", kNotYet},
-    {"--rope-freq-scale", kNotYet},
-    {"--yarn-ext-factor", kNotYet},
-    {"--numa", kNotYet},
-    {"-C", kNotYet},
-    {"--cpu-mask", kNotYet},
-    {"-Cr", kNotYet},
-    {"--cpu-range", kNotYet},
-    {"--prio", kNotYet},
-    {"--poll", kNotYet},
-    {"--cpu-strict", kNotYet},
-    {"-i", kNotYet},
-    {"--interactive", kNotYet},
-    {"-if", kNotYet},
-    {"--interactive-first", kNotYet},
-    {"--in-prefix", kNotYet},
-    {"--in-suffix", kNotYet},
-    {"-mli", kNotYet},
-    {"--multiline-input", kNotYet},
-    {"--image", kNotYet},
-    {"--mmproj", kNotYet},
-    {"-nr", "weights are always repacked at load"},
-    {"--no-repack", "weights are always repacked at load"},
-    {"--swa-full", kNotYet},
-    {"-fit", kCpuOnly},
-    {"--fit", kCpuOnly},
-    {"--embedding", kNotYet},
-    {"--mlock", kNotYet},
-    {"--no-mmap",
-     "weights are packed into memory of their own and the mapping is released; there is nothing to switch off"},
-    {"-dio", kNotYet},
-    {"--direct-io", kNotYet},
-    {"-gan", kNotYet},
-    {"-hf", "models are files; download first, then use -m"},
-    {"--hf-repo", "models are files; download first, then use -m"},
-});
+std::string_view long_spelling(std::string_view flag) {
+    const auto found = std::find_if(kSpellings.begin(), kSpellings.end(),
+                                    [flag](const Spelling& spelling) { return spelling.dash == flag; });
+    return found == kSpellings.end() ? flag : found->name;
+}
 
 }  // namespace
+
+std::vector<std::string_view> dash_spellings(std::string_view long_name) {
+    std::vector<std::string_view> spellings;
+    for (const Spelling& spelling : kSpellings) {
+        if (spelling.name == long_name) spellings.push_back(spelling.dash);
+    }
+    return spellings;
+}
 
 Result<std::vector<std::string>> normalize_arguments(int argc, char** argv) {
     std::vector<std::string> arguments;
@@ -129,11 +81,11 @@ Result<std::vector<std::string>> normalize_arguments(int argc, char** argv) {
         const size_t end = std::min(argument.find('='), argument.size());
         std::string flag = argument.substr(0, end);
         if (flag.starts_with("--")) std::replace(flag.begin() + 2, flag.end(), '_', '-');
-        for (const Refusal& refusal : kRefusals)
-            if (refusal.flag == flag) return fail(ErrorKind::Usage, "{}: {}", flag, refusal.why);
-        for (const Spelling& spelling : kSpellings)
-            if (spelling.dash == flag) flag = spelling.name;
+        if (const auto why = refusal_of(flag)) return fail(ErrorKind::Usage, "{} {}", flag, *why);
+        flag = long_spelling(flag);
         arguments.push_back(flag + argument.substr(end));
+        const bool takes_next = std::find(kTextOptions.begin(), kTextOptions.end(), flag) != kTextOptions.end();
+        if (takes_next && end == argument.size() && i + 1 < argc) arguments.emplace_back(argv[++i]);
     }
     return arguments;
 }

@@ -40,7 +40,19 @@ Result<uint32_t> choose_context(uint32_t wanted, const models::Hyperparameters& 
     return wanted;
 }
 
+// Before the session is made: it seals the cache.
+Result<runtime::LogitKernels> get_logit_kernels(KernelCache& kernels, Isa isa, uint32_t vocabulary) {
+    const auto [argmax_spec, collect_spec] = logit_kernel_specs(vocabulary);
+    RIFTJIT_TRY(argmax, kernels.get(argmax_spec, isa));
+    RIFTJIT_TRY(collect, kernels.get(collect_spec, isa));
+    return runtime::LogitKernels{argmax->function, collect->function};
+}
+
 }  // namespace
+
+std::array<ReduceSpec, 2> logit_kernel_specs(uint32_t vocabulary) {
+    return {ReduceSpec{ReduceKind::argmax, vocabulary}, ReduceSpec{ReduceKind::collect_above, vocabulary}};
+}
 
 Result<std::filesystem::path> shipped_model() {
     constexpr std::string_view kName = "storyteller-9m-q8_0.gguf";
@@ -96,9 +108,12 @@ Result<Engine> open_engine(const EngineOptions& options, Reporter& reporter) {
     RIFTJIT_TRY(graph, model.build(options.logits));
 
     Engine engine{
-        std::move(model), std::move(tokenizer), isa, choose_threads(options.threads, reporter), context, {}, {}};
+        std::move(model), std::move(tokenizer), isa, choose_threads(options.threads, reporter), context, {}, {}, {}};
     engine.kernels =
         open_kernel_cache(options.cache_directory, options.cache_mode, KernelCache::Use::execute, reporter);
+    engine.kernels->set_profile(options.profile);
+    RIFTJIT_TRY(logit_kernels, get_logit_kernels(*engine.kernels, isa, graph.tensor(graph.logits).width));
+    engine.logit_kernels = logit_kernels;
     const runtime::SessionOptions session_options{
         .isa = isa,
         .threads = engine.threads,

@@ -1,6 +1,7 @@
 // A model file opened for running: tokenizer, graph, kernels and session, from command-line options.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "jit/kernel_cache.h"
 #include "models/model.h"
 #include "models/tokenizer.h"
+#include "runtime/sampler.h"
 #include "runtime/session.h"
 #include "tools/reporter.h"
 
@@ -26,6 +28,7 @@ struct EngineOptions {
     CacheMode cache_mode = CacheMode::rw;
     std::string passes = "all";
     models::Logits logits = models::Logits::last;
+    Profile profile = Profile::none;  // --perf-map, --gdb
 };
 
 struct Engine {
@@ -35,9 +38,13 @@ struct Engine {
     uint32_t threads, context;
     std::unique_ptr<KernelCache> kernels;
     std::unique_ptr<runtime::Session> session;
+    runtime::LogitKernels logit_kernels;
     double load_ms = 0;     // opening, tokenizer, packing; without the kernels
     double kernels_ms = 0;  // generating or loading kernels
 };
+
+// What the sampler runs over the logits, beside the plans' kernels: argmax, then collect_above.
+std::array<ReduceSpec, 2> logit_kernel_specs(uint32_t vocabulary);
 
 Result<Engine> open_engine(const EngineOptions& options, Reporter& reporter);
 

@@ -5,8 +5,14 @@
 #include <cstdio>
 
 #include "tools/arguments.h"
+#include "tools/bench_command.h"
+#include "tools/cache_command.h"
+#include "tools/inspect_command.h"
 #include "tools/reporter.h"
 #include "tools/run_command.h"
+#include "tools/self_description.h"
+#include "tools/tokenize_command.h"
+#include "tools/warm_command.h"
 
 namespace {
 
@@ -44,6 +50,12 @@ int main(int argc, char** argv) {
         [](const CLI::App*, const CLI::Error& error) { return fmt::format("error: {}\n", error.what()); });
     int exit_code = 0;
     tools::add_run_command(app, exit_code);
+    tools::add_bench_command(app, exit_code);
+    tools::add_inspect_command(app, exit_code);
+    tools::add_tokenize_command(app, exit_code);
+    tools::add_warm_command(app, exit_code);
+    tools::add_cache_command(app, exit_code);
+    tools::add_self_description_commands(app);
 
     auto arguments = tools::normalize_arguments(argc, argv);
     if (!arguments) return tools::report(arguments.error());

@@ -122,6 +122,7 @@ Result<std::optional<Conversation>> Conversation::open(const RunOptions& options
                         "error while handling argument \"--chat-template-kwargs\": expected a JSON object, got \"{}\"",
                         options.chat_template_kwargs);
     }
+    if (!options.reasoning_effort.empty()) inputs.extra["reasoning_effort"] = options.reasoning_effort;
     if (options.reasoning != "auto") inputs.extra["enable_thinking"] = options.reasoning == "on";
     if (const auto bos = tokenizer.bos()) inputs.bos_token = tokenizer.piece(*bos);
     if (const auto eos = tokenizer.eos()) inputs.eos_token = tokenizer.piece(*eos);

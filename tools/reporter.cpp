@@ -6,7 +6,15 @@ namespace riftjit::tools {
 
 void Reporter::warn(const std::string& message) {
     ++warnings_;
-    fmt::print(stderr, "warn: {}\n", message);
+    if (shows(Verbosity::warnings)) fmt::print(stderr, "warn: {}\n", message);
+}
+
+void Reporter::info(const std::string& line) const {
+    if (shows(Verbosity::info)) fmt::print(stderr, "{}\n", line);
+}
+
+void Reporter::detail(const std::string& line) const {
+    if (shows(Verbosity::details)) fmt::print(stderr, "{}\n", line);
 }
 
 int report(const Error& error) {

@@ -13,12 +13,20 @@ inline constexpr int kExitInternal = 2;  // a broken invariant (check())
 inline constexpr int kExitCache = 4;     // --cache-mode=require and a kernel was not usable
 inline constexpr int kExitInterrupted = 130;
 
+enum class Verbosity : uint8_t { errors, warnings, info, details };  // each with those before it
+
 class Reporter {
 public:
-    void warn(const std::string& message);  // "warn: ..."
+    explicit Reporter(Verbosity verbosity = Verbosity::info) : verbosity_(verbosity) {}
+
+    void warn(const std::string& message);  // "warn: ...", counted even when not shown
+    void info(const std::string& line) const;
+    void detail(const std::string& line) const;
     int warnings() const { return warnings_; }
+    bool shows(Verbosity level) const { return level <= verbosity_; }
 
 private:
+    Verbosity verbosity_;
     int warnings_ = 0;
 };
 

@@ -1,16 +1,24 @@
 #include "tools/run_command.h"
 
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "models/gguf_data_check.h"
+#include "runtime/cpus.h"
+#include "runtime/repetition.h"
+#include "tools/dump_isa.h"
 #include "tools/generation.h"
 #include "tools/interrupt.h"
 #include "tools/npy.h"
+#include "tools/progress.h"
 #include "tools/prompt.h"
 #include "tools/run_options.h"
 
@@ -29,6 +37,7 @@ public:
     Result<int> execute();
 
 private:
+    std::vector<std::vector<int32_t>> dry_breakers() const;
     Result<void> prepare_sampler();
     Result<int> one_shot(std::vector<int32_t> prompt);
     Result<int> converse(Conversation& conversation, std::optional<std::string> first_message);
@@ -52,6 +61,23 @@ bool print_text(std::string_view text) {
     return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
 }
 
+// "none" anywhere in the list: no breakers at all.
+std::vector<std::vector<int32_t>> Run::dry_breakers() const {
+    if (options_.sampling.dry_multiplier <= 0) return {};
+    std::vector<std::string> texts;
+    for (const std::string& text : options_.dry_breakers) {
+        if (text == "none") return {};
+        texts.push_back(options_.process_escapes ? process_escapes(text) : text);
+    }
+    const models::Tokenizer& tokenizer = engine_.tokenizer;
+    return runtime::dry_breaker_sequences(
+        texts, tokenizer.size(), [&tokenizer](int32_t id) { return std::string(tokenizer.piece(id)); },
+        [&tokenizer](std::string_view text) {
+            return tokenizer.encode(text, models::ParseSpecial::no, models::AddBos::no)
+                .value_or(std::vector<int32_t>{});
+        });
+}
+
 Result<void> Run::prepare_sampler() {
     runtime::SamplerParameters parameters = options_.sampling;
     const models::Tokenizer& tokenizer = engine_.tokenizer;
@@ -64,10 +90,10 @@ Result<void> Run::prepare_sampler() {
     for (uint32_t id = tokenizer.size(); id < rows; ++id) parameters.suppressed.push_back(static_cast<int32_t>(id));
     RIFTJIT_TRY_VOID(runtime::validate(parameters, tokenizer.size()));
     for (const std::string& unused : runtime::unused_settings(parameters)) reporter_.warn(unused);
-    RIFTJIT_TRY(sampler, runtime::Sampler::create(parameters, rows));
+    RIFTJIT_TRY(sampler, runtime::Sampler::create(parameters, rows, dry_breakers(), engine_.logit_kernels));
     sampler_ = std::move(sampler);
-    if (!sampler_->is_greedy() && !options_.json) fmt::print(stderr, "sampler seed: {}\n", sampler_->seed());
-    if (options_.verbose) fmt::print(stderr, "sampler chain: {}\n", sampler_->describe());
+    if (!sampler_->is_greedy() && !options_.json) reporter_.info(fmt::format("sampler seed: {}", sampler_->seed()));
+    reporter_.detail("sampler chain: " + sampler_->describe());
     return {};
 }
 
@@ -142,7 +168,9 @@ int Run::finish(const Generation& generation, std::span<const int32_t> prompt) {
         fmt::print("{}\n", object.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
     } else {
         if (!generation.text.empty() && !generation.text.ends_with('\n')) print_text("\n");
-        if (options_.show_perf) fmt::print(stderr, "\n{}", timing_block(timings_, cache));
+        if (options_.show_perf && reporter_.shows(Verbosity::info)) {
+            fmt::print(stderr, "\n{}", timing_block(timings_, cache));
+        }
         if (hash_) fmt::print(stderr, "logits hash: {}\n", hash_->hex());
     }
     return generation.reason == StopReason::interrupted && pending_interrupt() != Interrupt::none ? kExitInterrupted
@@ -232,14 +260,56 @@ Result<int> Run::execute() {
     return one_shot(std::move(ids));
 }
 
+// The weights stay in memory, or one warning says why not.
+void lock_weights(const runtime::Session& session, Reporter& reporter) {
+    const auto weights = session.packed_weights();
+    if (mlock(weights.data(), weights.size()) == 0) return;
+    rlimit limit{};
+    const int why = errno;
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    reporter.warn(fmt::format("mlock: {}; {} bytes of weights, limit {} (ulimit -l)", std::strerror(why),
+                              weights.size(),
+                              limit.rlim_cur == RLIM_INFINITY ? "none" : std::to_string(limit.rlim_cur)));
+}
+
+Result<void> check_weights(const models::Gguf& file, Reporter& reporter) {
+    const Progress progress("checking the weights");
+    std::string first_error;
+    for (const models::Finding& finding : models::check_tensors(file)) {
+        if (finding.level == models::FindingLevel::note) continue;
+        if (finding.level == models::FindingLevel::error && first_error.empty()) first_error = finding.message;
+        if (finding.level == models::FindingLevel::warning) reporter.warn(finding.message);
+    }
+    if (!first_error.empty()) return fail(ErrorKind::Format, "{}", first_error);
+    return {};
+}
+
+void list_devices() {
+    const auto isa = select_isa(std::nullopt);
+    fmt::print("Available devices:\n  CPU: {}, {} cores, {} hardware threads\n",
+               isa ? std::string(name(*isa)) : isa.error().message, runtime::physical_cores(), runtime::usable_cpus());
+}
+
 Result<int> run(const RunOptions& options, Reporter& reporter) {
     const auto start = Clock::now();
+    if (options.list_devices) {
+        list_devices();
+        return kExitDone;
+    }
     RIFTJIT_TRY(engine_choice, engine_options(options));
-    RIFTJIT_TRY(engine, open_engine(engine_choice, reporter));
-    if (options.verbose)
-        fmt::print(stderr, "{}: {} threads, level {}, context {}, {} bytes of KV cache when full\n",
-                   engine.model.file.path().string(), engine.threads, name(engine.isa), engine.context,
-                   engine.session->kv_bytes());
+    for (const std::string& warning : options.without_effect) reporter.warn(warning);
+    if (options.dump_isa) return dump_isa(engine_choice, options.dump_isa_kernel, reporter);
+    auto opened = [&] {
+        const Progress progress("loading the model");
+        return open_engine(engine_choice, reporter);
+    }();
+    if (!opened) return std::unexpected(opened.error());
+    Engine& engine = *opened;
+    if (options.check_tensors) RIFTJIT_TRY_VOID(check_weights(engine.model.file, reporter));
+    if (options.lock_memory) lock_weights(*engine.session, reporter);
+    reporter.detail(fmt::format("{}: {} threads, level {}, context {}, {} bytes of KV cache when full",
+                                engine.model.file.path().string(), engine.threads, name(engine.isa), engine.context,
+                                engine.session->kv_bytes()));
     if (options.print_plan) {
         fmt::print("decode plan: {}\nprompt plan: {}", graph::to_text(engine.session->decode_plan()),
                    graph::to_text(engine.session->prompt_plan()));
@@ -251,6 +321,12 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     return Run(options, engine, reporter, start).execute();
 }
 
+Verbosity verbosity_of(const RunOptions& options) {
+    if (options.log_disable || options.verbosity <= 1) return Verbosity::errors;
+    if (options.verbose || options.verbosity >= 4) return Verbosity::details;
+    return options.verbosity == 2 ? Verbosity::warnings : Verbosity::info;
+}
+
 }  // namespace
 
 void add_run_command(CLI::App& app, int& exit_code) {
@@ -259,7 +335,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
     add_run_options(*command, *options);
     command->callback([command, options, &exit_code] {
         options->has_prompt = command->count("--prompt") != 0;
-        Reporter reporter;
+        Reporter reporter(verbosity_of(*options));
         const auto result = run(*options, reporter);
         exit_code = result ? *result : report(result.error());
     });

@@ -23,6 +23,9 @@ void add_model_options(CLI::App& app, RunOptions& o) {
     add_integer(app, "-t,--threads", o.threads, 1, 4096, "threads (default: physical cores)")
         ->default_str("")
         ->group(kGroup);
+    add_integer(app, "--threads-batch", o.threads_batch, 1, 4096, "-tb: threads for the prompt; must equal -t here")
+        ->default_str("")
+        ->group(kGroup);
     add_choice(app, "--cache-type-k", o.cache_type_k, {"f16", "f32", "q8_0"}, "-ctk: type of cached keys")
         ->group(kGroup);
     add_choice(app, "--cache-type-v", o.cache_type_v, {"f16", "f32", "q8_0"}, "-ctv: type of cached values")
@@ -67,6 +70,9 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
         ->group(kGroup);
     add_choice(app, "--reasoning", o.reasoning, {"auto", "on", "off"},
                "thinking, where the template knows enable_thinking")
+        ->group(kGroup);
+    app.add_option("--reasoning-effort", o.reasoning_effort, "passed to the template as reasoning_effort")
+        ->type_name("LEVEL")
         ->group(kGroup);
 }
 
@@ -119,6 +125,8 @@ void add_kernel_options(CLI::App& app, RunOptions& o) {
         ->group(kGroup);
     app.add_flag("--perf-map", o.perf_map, "name generated code for perf")->group(kGroup);
     app.add_flag("--gdb", o.gdb, "register generated code with gdb")->group(kGroup);
+    app.add_flag("--check-tensors", o.check_tensors, "read every weight first; NaN and infinity are errors")
+        ->group(kGroup);
     app.add_flag("--strict", o.strict, "a warning is an error")->group(kGroup);
 }
 
@@ -130,6 +138,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
     add_output_options(app, options);
     add_sampling_options(app, options);
     add_kernel_options(app, options);
+    add_compatibility_options(app, options);
 }
 
 Result<EngineOptions> engine_options(const RunOptions& o) {
@@ -144,6 +153,10 @@ Result<EngineOptions> engine_options(const RunOptions& o) {
                         o.max_isa, isa_names());
     }
     if (o.threads != 0) engine.threads = static_cast<uint32_t>(o.threads);
+    if (o.threads_batch != 0 && o.threads_batch != o.threads) {
+        return fail(ErrorKind::Unsupported, "-tb {}: prompts are read with the threads of -t in this build",
+                    o.threads_batch);
+    }
     engine.context = static_cast<uint32_t>(o.context);
     engine.batch = static_cast<uint32_t>(o.ubatch);
     engine.key_type = *dtype_from_name(o.cache_type_k);
@@ -152,6 +165,7 @@ Result<EngineOptions> engine_options(const RunOptions& o) {
     engine.cache_mode = *cache_mode_from_name(o.cache_mode);
     RIFTJIT_TRY_VOID(graph::parse_passes(o.passes));
     engine.passes = o.passes;
+    engine.profile = (o.perf_map ? Profile::perf_map : Profile::none) | (o.gdb ? Profile::gdb : Profile::none);
     engine.logits = o.dump_logits.empty() ? models::Logits::last : models::Logits::all;
     return engine;
 }

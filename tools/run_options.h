@@ -22,7 +22,7 @@ struct RunOptions {
     std::string cache_type_k = "f16", cache_type_v = "f16";
     Toggle conversation = Toggle::automatic;
     bool single_turn = false;
-    std::string chat_template, chat_template_file, chat_template_kwargs, reasoning = "auto";
+    std::string chat_template, chat_template_file, chat_template_kwargs, reasoning = "auto", reasoning_effort;
     std::vector<std::string> reverse_prompts;
     bool show_special = false, display_prompt = true, show_perf = true, verbose_prompt = false, verbose = false;
 
@@ -32,12 +32,18 @@ struct RunOptions {
 
     std::string max_isa, cache_dir, cache_mode = "rw", passes = "all";
     bool print_plan = false, dump_isa = false, logits_hash = false, json = false, strict = false;
-    bool perf_map = false, gdb = false;
+    bool perf_map = false, gdb = false, check_tensors = false;
     std::string dump_isa_kernel, dump_logits;
+
+    // Flags of llama.cpp whose answer is the same whatever was asked, see compatibility_options.cpp.
+    bool list_devices = false, lock_memory = false, log_disable = false;
+    int64_t verbosity = 3;
+    std::vector<std::string> without_effect;  // one warning each
 };
 
 void add_run_options(CLI::App& app, RunOptions& options);
 void add_sampling_options(CLI::App& app, RunOptions& options);
+void add_compatibility_options(CLI::App& app, RunOptions& options);
 
 // What the command line alone can tell wrong; also turns names into values. Called before the model is opened.
 Result<EngineOptions> engine_options(const RunOptions& options);

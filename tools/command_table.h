@@ -1,0 +1,28 @@
+// What the command line offers, read from CLI11's tree, for shell completion and the man page.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace riftjit::tools {
+
+struct CommandEntry {
+    struct Flag {
+        std::vector<std::string> names;   // with their dashes, shortest first
+        std::string value;                // "N", "FILE"; empty: takes none
+        std::vector<std::string> values;  // the only ones allowed, if there is such a list
+        std::string help, initial, group;
+
+        bool takes_file() const { return value.starts_with("FILE") || value == "DIR"; }
+    };
+    std::string name;  // "cache stat"; empty: the program itself
+    std::string help, footer;
+    std::vector<Flag> flags;
+    std::vector<std::string> subcommands;
+};
+
+// The program first, then its commands in order, each before its own.
+std::vector<CommandEntry> command_table(const CLI::App& app);
+
+}  // namespace riftjit::tools

@@ -1,0 +1,140 @@
+#include "tools/completion.h"
+
+#include <fmt/format.h>
+
+namespace riftjit::tools {
+
+namespace {
+
+// Alternatives of a case pattern: "run -m"|"run --model".
+std::string patterns(const CommandEntry& command, const CommandEntry::Flag& flag) {
+    std::string text;
+    for (const std::string& name : flag.names) {
+        text += fmt::format("{}\"{} {}\"", text.empty() ? "" : "|", command.name, name);
+    }
+    return text;
+}
+
+std::string words(const CommandEntry& command) {
+    std::string text = fmt::format("{}", fmt::join(command.subcommands, " "));
+    for (const CommandEntry::Flag& flag : command.flags) {
+        text += (text.empty() ? "" : " ") + fmt::format("{}", fmt::join(flag.names, " "));
+    }
+    return text;
+}
+
+// Sets $command to the subcommands typed so far.
+std::string command_cases(std::span<const CommandEntry> table) {
+    std::string text;
+    for (const CommandEntry& command : table) {
+        if (command.name.empty()) continue;
+        const size_t space = command.name.rfind(' ');
+        const std::string parent = space == std::string::npos ? "" : command.name.substr(0, space);
+        const std::string last = space == std::string::npos ? command.name : command.name.substr(space + 1);
+        text += fmt::format("            \"{}:{}\") command=\"{}\" ;;\n", parent, last, command.name);
+    }
+    return text;
+}
+
+// What may follow a flag: one of a few words, a file (left to the shell), or nothing that could be guessed.
+std::string value_cases(std::span<const CommandEntry> table) {
+    std::string text;
+    for (const CommandEntry& command : table) {
+        for (const CommandEntry::Flag& flag : command.flags) {
+            if (flag.value.empty()) continue;
+            if (!flag.values.empty()) {
+                text += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n",
+                                    patterns(command, flag), fmt::join(flag.values, " "));
+            } else if (flag.takes_file()) {
+                text += fmt::format("        {}) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n",
+                                    patterns(command, flag));
+            } else {
+                text += fmt::format("        {}) return ;;\n", patterns(command, flag));
+            }
+        }
+    }
+    return text;
+}
+
+std::string word_cases(std::span<const CommandEntry> table) {
+    std::string text;
+    for (const CommandEntry& command : table) {
+        text += fmt::format("        \"{}\") words=\"{}\" ;;\n", command.name, words(command));
+    }
+    return text;
+}
+
+std::string function(std::span<const CommandEntry> table) {
+    return fmt::format(R"(_riftjit() {{
+    local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="" words="" word
+    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+        case "$command:$word" in
+{}        esac
+    done
+    case "$command $previous" in
+{}    esac
+    case "$command" in
+{}    esac
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+}}
+complete -o default -F _riftjit riftjit
+)",
+                       command_cases(table), value_cases(table), word_cases(table));
+}
+
+std::string quoted(const std::string& text) {
+    std::string result = "'";
+    for (const char c : text) {
+        if (c == '\'' || c == '\\') result += '\\';
+        result += c == '\n' ? ' ' : c;
+    }
+    return result + "'";
+}
+
+// When a command's flags apply: its last word was typed.
+std::string fish_condition(const CommandEntry& command) {
+    if (command.name.empty()) return "-n __fish_use_subcommand";
+    const size_t space = command.name.rfind(' ');
+    return fmt::format("-n '__fish_seen_subcommand_from {}'",
+                       command.name.substr(space == std::string::npos ? 0 : space + 1));
+}
+
+std::string fish_flag(const CommandEntry& command, const CommandEntry::Flag& flag) {
+    std::string text = "complete -c riftjit " + fish_condition(command);
+    for (const std::string& name : flag.names) {
+        if (name.starts_with("--")) {
+            text += " -l " + name.substr(2);
+        } else {
+            text += (name.size() == 2 ? " -s " : " -o ") + name.substr(1);
+        }
+    }
+    if (!flag.value.empty()) text += flag.takes_file() ? " -r -F" : " -x";
+    if (!flag.values.empty()) text += fmt::format(" -a '{}'", fmt::join(flag.values, " "));
+    return text + " -d " + quoted(flag.help) + "\n";
+}
+
+}  // namespace
+
+std::string bash_completion(std::span<const CommandEntry> table) {
+    return "# bash completion for riftjit: source it, or put it into bash-completion's folder\n" + function(table);
+}
+
+std::string zsh_completion(std::span<const CommandEntry> table) {
+    return "#compdef riftjit\nautoload -U +X bashcompinit && bashcompinit\n" + function(table);
+}
+
+std::string fish_completion(std::span<const CommandEntry> table) {
+    std::string text = "# fish completion for riftjit\ncomplete -c riftjit -n __fish_use_subcommand -f\n";
+    for (const CommandEntry& command : table) {
+        if (!command.name.empty()) {
+            const size_t space = command.name.rfind(' ');
+            const CommandEntry parent{space == std::string::npos ? "" : command.name.substr(0, space), "", "", {}, {}};
+            text += fmt::format("complete -c riftjit {} -f -a {} -d {}\n", fish_condition(parent),
+                                command.name.substr(space == std::string::npos ? 0 : space + 1), quoted(command.help));
+        }
+        for (const CommandEntry::Flag& flag : command.flags) text += fish_flag(command, flag);
+    }
+    return text;
+}
+
+}  // namespace riftjit::tools

@@ -1,0 +1,126 @@
+#include "tools/dump_isa.h"
+
+#include <algorithm>
+#include <map>
+
+#include "jit/x86/backend.h"
+#include "jit/x86/listing.h"
+#include "tools/bench_peaks.h"
+
+namespace riftjit::tools {
+
+namespace {
+
+// Where a kernel stands in the plans.
+struct Use {
+    KernelSpec spec;
+    uint32_t launches_one_row = 0, launches_many_rows = 0;  // in the decode plan, in the prompt plan
+};
+
+Result<void> collect(const graph::Graph& graph, const EngineOptions& options, Isa isa, std::vector<Use>& uses) {
+    RIFTJIT_TRY(passes, graph::parse_passes(options.passes));
+    const graph::Graph rewritten = graph::apply_passes(graph, passes);
+    std::map<std::string, size_t> by_name;
+    for (const bool is_prompt : {false, true}) {
+        const graph::PlanOptions plan_options{isa, is_prompt ? options.batch : 1, options.key_type, options.value_type,
+                                              passes};
+        RIFTJIT_TRY(plan, graph::make_plan(rewritten, plan_options));
+        for (const graph::Step& step : plan.steps) {
+            const auto [found, is_new] = by_name.try_emplace(kernel_name(step.spec), uses.size());
+            if (is_new) uses.push_back({step.spec});
+            Use& use = uses[found->second];
+            ++(is_prompt ? use.launches_many_rows : use.launches_one_row);
+        }
+    }
+    for (const ReduceSpec& spec : logit_kernel_specs(graph.tensor(graph.logits).width)) uses.push_back({spec});
+    return {};
+}
+
+// The peak that bounds a kernel's arithmetic: that of the dot product its weights take.
+x86::Peak arithmetic_peak(const KernelSpec& spec, Isa isa) {
+    const auto* matmul = std::get_if<MatmulSpec>(&spec);
+    if (!matmul) return x86::Peak::f32_fma;
+    switch (activation_format(matmul->weight, isa)) {
+        case RowFormat::f32:
+            return x86::Peak::f32_fma;
+        case RowFormat::i16:
+            return x86::Peak::i16_dot;
+        case RowFormat::bf16:
+            return x86::Peak::bf16_dot;
+    }
+    return x86::Peak::f32_fma;
+}
+
+// The shortest time that one row takes on this machine, by the peaks that `bench --peaks` measured here.
+std::string roofline(const KernelSpec& spec, Isa isa, const std::optional<nlohmann::ordered_json>& peaks) {
+    const KernelCost per_row = cost(spec);
+    if (!peaks) return "not measured here, see riftjit bench --peaks";
+    const auto value = [&](x86::Peak peak) -> std::optional<double> {
+        const auto found = peaks->find(std::string(runtime::name(peak)));
+        if (found == peaks->end() || !found->contains("all_threads")) return std::nullopt;
+        return (*found)["all_threads"].get<double>() * 1e9;
+    };
+    const auto read = value(x86::Peak::read), arithmetic = value(arithmetic_peak(spec, isa));
+    if (!read || !arithmetic) return "not measured at this level, see riftjit bench --peaks";
+    const double read_us = 1e6 * static_cast<double>(per_row.weight_bytes) / *read;
+    const double arithmetic_us = 1e6 * static_cast<double>(per_row.flops) / *arithmetic;
+    return fmt::format("{:.2f} us reading weights, {:.2f} us computing: bound by {}, which uses {:.1f} % of the other",
+                       read_us, arithmetic_us, read_us >= arithmetic_us ? "memory" : "arithmetic",
+                       100 * std::min(read_us, arithmetic_us) / std::max({read_us, arithmetic_us, 1e-9}));
+}
+
+Result<void> print_kernel(const Use& use, size_t number, Isa isa, const std::optional<nlohmann::ordered_json>& peaks) {
+    RIFTJIT_TRY(object, x86::compile(use.spec, isa));
+    RIFTJIT_TRY(read, read_x86_object(object.elf));
+    RIFTJIT_TRY(listing, x86::disassemble(read.code, fmt::format(".L{}_", number)));
+    const KernelCost per_row = cost(use.spec);
+    fmt::print("# kernel       {}\n", object.name);
+    fmt::print("# spec         {}\n", describe(use.spec));
+    fmt::print("# isa          {}\n", name(isa));
+    fmt::print("# launches     {} for one token, {} for a prompt's batch\n", use.launches_one_row,
+               use.launches_many_rows);
+    fmt::print("# code         {} bytes, {} instructions, and {} bytes of constants\n", read.code.instruction_bytes,
+               listing.instructions, read.code.bytes.size() - read.code.instruction_bytes);
+    fmt::print("# registers    {}\n", listing.registers);
+    fmt::print("# work         {} operations per token{}, {} bytes of weights per launch\n", per_row.flops,
+               std::holds_alternative<AttentionSpec>(use.spec) ? " and position" : "", per_row.weight_bytes);
+    fmt::print("# roofline     {}\n", roofline(use.spec, isa, peaks));
+    fmt::print("    .globl {0}\n{0}:\n{1}\n", object.name, listing.text);
+    return {};
+}
+
+}  // namespace
+
+Result<int> dump_isa(const EngineOptions& options, std::string_view part, Reporter& reporter) {
+    std::filesystem::path path = options.model;
+    if (path.empty()) {
+        RIFTJIT_TRY(shipped, shipped_model());
+        path = shipped;
+    }
+    Isa isa;
+    if (options.max_isa) {
+        isa = *options.max_isa;  // also one that this machine lacks: nothing is run
+    } else {
+        RIFTJIT_TRY(selected, select_isa(std::nullopt));
+        isa = selected;
+    }
+    RIFTJIT_TRY(model, models::load_model(path));
+    for (const std::string& warning : model.warnings) reporter.warn(warning);
+    RIFTJIT_TRY(graph, model.build(options.logits));
+    std::vector<Use> uses;
+    RIFTJIT_TRY_VOID(collect(graph, options, isa, uses));
+    const auto peaks = load_peaks(options.cache_directory);
+    fmt::print("    .intel_syntax noprefix\n    .text\n");
+    size_t printed = 0;
+    for (const Use& use : uses) {
+        if (!kernel_name(use.spec).contains(part)) continue;
+        RIFTJIT_TRY_VOID(print_kernel(use, printed, isa, peaks));
+        ++printed;
+    }
+    if (printed > 0) return kExitDone;
+    std::string names;
+    for (const Use& use : uses) names += (names.empty() ? "" : ", ") + kernel_name(use.spec);
+    return fail(ErrorKind::Usage, "--dump-isa: no kernel's name contains \"{}\"; there are {}", part, names);
+}
+
+}  // namespace riftjit::tools

@@ -1,0 +1,34 @@
+#include "tools/progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+
+namespace riftjit::tools {
+
+Progress::Progress(std::string what) : what_(std::move(what)) {
+    if (isatty(STDERR_FILENO) != 0) thread_ = std::thread([this] { show_seconds(); });
+}
+
+Progress::~Progress() {
+    if (!thread_.joinable()) return;
+    {
+        const std::lock_guard lock(mutex_);
+        done_ = true;
+    }
+    done_changed_.notify_one();
+    thread_.join();
+}
+
+void Progress::show_seconds() {
+    std::unique_lock lock(mutex_);
+    int seconds = 0;
+    while (!done_changed_.wait_for(lock, std::chrono::seconds(1), [this] { return done_; })) {
+        fmt::print(stderr, "\r{} … {} s", what_, ++seconds);
+        std::fflush(stderr);
+    }
+    if (seconds > 0) fmt::print(stderr, "\r\x1b[K");
+}
+
+}  // namespace riftjit::tools
