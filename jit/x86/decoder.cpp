@@ -9,17 +9,18 @@ namespace riftjit::x86 {
 using Xbyak::Xmm;
 
 Xbyak::Address DecodeSite::body_dwords(uint32_t block, uint32_t dword) const {
-    const uint32_t line = block * traits_.body_dwords + dword;
-    return code.ptr[place_.body + place_.body_offset + static_cast<int>(line) * 64 + place_.half * 32];
+    const uint32_t position = step_layout(traits_).body_position(block) + dword * 64;
+    return code.ptr[place_.body + place_.body_offset + static_cast<int>(position) + place_.half * 32];
 }
 
 Xbyak::Address DecodeSite::header_halves(uint32_t block, uint32_t field) const {
-    const uint32_t position = block * traits_.header_bytes + field * 2;
-    return code.ptr[place_.header + place_.header_offset + static_cast<int>(position * kPanelRows) + place_.half * 16];
+    const uint32_t position = step_layout(traits_).header_position(block) + field * 32;
+    return code.ptr[place_.header + place_.header_offset + static_cast<int>(position) + place_.half * 16];
 }
 
 Xbyak::Address DecodeSite::header_bytes(uint32_t block) const {
-    return code.ptr[place_.header + place_.header_offset + static_cast<int>(block * kPanelRows) + place_.half * 8];
+    const uint32_t position = step_layout(traits_).header_position(block);
+    return code.ptr[place_.header + place_.header_offset + static_cast<int>(position) + place_.half * 8];
 }
 
 void Decoder::prepare(const DecodeSite& site) const {

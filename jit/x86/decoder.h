@@ -19,8 +19,8 @@
 // |a| <= kI16Max and that m * (q - zero_point) fits i16 (the tile form folds m and zero_point into the weights).
 //
 // Per block of every row, the packed panel of 16 rows (packed.h) holds header_bytes (2-byte fields, or one byte) and
-// body_dwords dwords; each field is stored as 16 consecutive values, one per row. Within a step:
-//   header  [block][field][16 rows]  u16 or u8       body  [block][dword][16 rows]  u32
+// body_dwords dwords; each field is stored as 16 consecutive values, one per row:
+//   header of a block  [field][16 rows]  u16 or u8       body of a block  [dword][16 rows]  u32
 #pragma once
 
 #include <array>
@@ -75,7 +75,7 @@ public:
         Xbyak::Reg64 table;            // Decoder::prepare may point it at a table in the constant pool
     };
     struct Place {
-        Xbyak::Reg64 header, body;                   // registers near the step's header and body
+        Xbyak::Reg64 header, body;                   // registers near the step's headers and bodies
         int32_t header_offset = 0, body_offset = 0;  // from there to the first byte of this panel's
         int half = 0;                                // 1: rows 8 to 15 of the panel
     };

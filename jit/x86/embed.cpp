@@ -78,15 +78,10 @@ private:
     }
 
     void write_row() {
-        const uint64_t body_offset = layout_.full_steps > 0 ? layout_.body_offset : layout_.tail_body_offset;
         lea(header, ptr[panel + static_cast<int>(layout_.header_offset)]);
-        lea(body, ptr[panel + static_cast<int>(body_offset)]);
+        lea(body, ptr[panel + static_cast<int>(layout_.body_offset)]);
         if (layout_.full_steps > 0) write_full_steps();
-        if (layout_.tail_blocks > 0) {
-            const uint64_t next_body = layout_.body_offset + layout_.full_steps * layout_.body_stride;
-            if (layout_.full_steps > 0) sub(body, static_cast<uint32_t>(next_body - layout_.tail_body_offset));
-            write_step(layout_.tail_blocks);
-        }
+        if (layout_.tail_blocks > 0) write_step(layout_.tail_blocks);
     }
     void write_full_steps() {
         Label again;

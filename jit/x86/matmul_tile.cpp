@@ -165,10 +165,9 @@ private:
         imul(rax, rax, static_cast<int>(layout_.panel_bytes));
         add(rax, ptr[args + offsetof(MatmulArgs, weights)]);
         mov(variable(Variable::base), rax);
-        const uint64_t body_offset = layout_.full_steps > 0 ? layout_.body_offset : layout_.tail_body_offset;
         lea(rbx, ptr[rax + static_cast<int>(layout_.header_offset)]);
         mov(variable(Variable::header), rbx);
-        lea(rbx, ptr[rax + static_cast<int>(body_offset)]);
+        lea(rbx, ptr[rax + static_cast<int>(layout_.body_offset)]);
         mov(variable(Variable::body), rbx);
         mov(eax, panel);
         shl(rax, 6);
@@ -242,13 +241,11 @@ private:
         if (has_both) jmp(done);
         L(is_tail);
         if (layout_.tail_blocks > 0) {
-            if (has_both) sub(body, static_cast<uint32_t>(body_after_full_steps() - layout_.tail_body_offset));
             mov(next_body, body);
             decode_panels(step_decoder, layout_.tail_blocks);
         }
         L(done);
     }
-    uint64_t body_after_full_steps() const { return layout_.body_offset + layout_.full_steps * layout_.body_stride; }
 
     // The next step's body, or the next group's first: far enough ahead, as all tiles come between.
     void point_at_next_body() {

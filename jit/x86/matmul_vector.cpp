@@ -88,10 +88,7 @@ private:
         set_zero(*this, scratch);
         for (int half = 0; half < halves(); ++half) store(*this, total(half), scratch);
         if (layout_.full_steps > 0) multiply_full_steps();
-        if (layout_.tail_blocks > 0) {
-            if (layout_.full_steps > 0) move_to_tail();
-            multiply_step(layout_.tail_blocks);
-        }
+        if (layout_.tail_blocks > 0) multiply_step(layout_.tail_blocks);
         for (int half = 0; half < halves(); ++half) {
             load(*this, block_sum(half), total(half));
             store_row(out_row, block_sum(half), half, panel, args, codes, scratch);
@@ -100,9 +97,8 @@ private:
     Address total(int half) { return ptr[rsp + half * 32]; }
 
     void point_at_first_step() {
-        const uint64_t body_offset = layout_.full_steps > 0 ? layout_.body_offset : layout_.tail_body_offset;
         lea(header, ptr[base + static_cast<int>(layout_.header_offset)]);
-        lea(body, ptr[base + static_cast<int>(body_offset)]);
+        lea(body, ptr[base + static_cast<int>(layout_.body_offset)]);
         lea(codes, ptr[x_row + static_cast<int>(row_.codes_offset_bytes())]);
         lea(scales, ptr[x_row + static_cast<int>(row_.scales_offset_bytes())]);
         lea(sums, ptr[x_row + static_cast<int>(sums_offset_bytes())]);
@@ -124,12 +120,6 @@ private:
         dec(steps);
         jnz(again);
     }
-    void move_to_tail() {  // header already is where the next step's would be
-        const uint64_t next_body = layout_.body_offset + layout_.full_steps * layout_.body_stride;
-        if (next_body != layout_.tail_body_offset)
-            sub(body, static_cast<uint32_t>(next_body - layout_.tail_body_offset));
-    }
-
     void multiply_step(uint32_t blocks) {
         const uint32_t groups = blocks * riftjit::traits(spec_.weight).block_elements / traits_.group;
         const uint32_t groups_per_segment = traits_.segment / traits_.group;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 #include "jit/kernel_spec.h"
@@ -65,52 +66,74 @@ void scatter_block(const DecoderTraits& traits, const PackedBlock& block, uint32
 }
 
 void pack_step(const Decoder& decoder, const PanelRows& source, uint64_t first_block, uint32_t blocks,
-               std::byte* header, std::byte* body) {
-    const DecoderTraits& traits = decoder.traits();
-    const uint32_t block_bytes = riftjit::traits(traits.type).block_bytes;
+               std::byte* headers, std::byte* bodies) {
+    const StepLayout layout = step_layout(decoder.traits());
+    const uint32_t block_bytes = riftjit::traits(decoder.traits().type).block_bytes;
     PackedBlock packed;
     for (uint32_t block = 0; block < blocks; ++block) {
         for (uint32_t lane = 0; lane < kPanelRows; ++lane) {
             decoder.pack_block(source.rows[lane] + (first_block + block) * block_bytes, packed);
-            scatter_block(traits, packed, lane, header + block * traits.header_bytes * kPanelRows,
-                          body + block * traits.body_dwords * kPanelRows * sizeof(uint32_t));
+            scatter_block(decoder.traits(), packed, lane, headers + layout.header_position(block),
+                          bodies + layout.body_position(block));
         }
     }
 }
 
 void pack_decoded_panel(const Decoder& decoder, const PanelLayout& layout, const PanelRows& source, std::byte* out) {
-    for (uint32_t step = 0; step < layout.full_steps; ++step)
-        pack_step(decoder, source, uint64_t(step) * layout.blocks_per_step, layout.blocks_per_step,
+    for (uint32_t step = 0; step <= layout.full_steps; ++step)
+        pack_step(decoder, source, uint64_t(step) * layout.blocks_per_step,
+                  step < layout.full_steps ? layout.blocks_per_step : layout.tail_blocks,
                   out + layout.header_offset + step * layout.header_stride,
                   out + layout.body_offset + step * layout.body_stride);
-    pack_step(decoder, source, uint64_t(layout.full_steps) * layout.blocks_per_step, layout.tail_blocks,
-              out + layout.header_offset + layout.full_steps * layout.header_stride, out + layout.tail_body_offset);
 }
 
 }  // namespace
 
+uint32_t StepLayout::chunk_header_bytes() const {
+    return static_cast<uint32_t>(round_up(blocks_per_chunk * header_bytes, 64));
+}
+
+uint32_t StepLayout::header_position(uint32_t block) const {
+    return block / blocks_per_chunk * chunk_bytes() + block % blocks_per_chunk * header_bytes;
+}
+
+uint32_t StepLayout::body_position(uint32_t block) const {
+    const uint32_t first_body = has_separate_headers ? 0 : chunk_header_bytes();
+    return block / blocks_per_chunk * chunk_bytes() + first_body + block % blocks_per_chunk * body_bytes;
+}
+
+uint32_t StepLayout::bytes(
+    uint32_t blocks) const {  // the last chunk's headers are padded, absent bodies are not stored
+    return blocks == 0 ? 0 : body_position(blocks - 1) + body_bytes;
+}
+
+StepLayout step_layout(const DecoderTraits& traits) {
+    StepLayout layout{};
+    layout.blocks_per_step = kStepElements / riftjit::traits(traits.type).block_elements;
+    layout.header_bytes = traits.header_bytes * kPanelRows;
+    layout.body_bytes = traits.body_dwords * kPanelRows * static_cast<uint32_t>(sizeof(uint32_t));
+    const uint32_t filling = layout.header_bytes == 0 ? 1 : 64 / std::gcd(64u, layout.header_bytes);
+    layout.has_separate_headers = filling > layout.blocks_per_step;
+    layout.blocks_per_chunk = layout.has_separate_headers ? 1 : filling;
+    return layout;
+}
+
 PanelLayout panel_layout(DType type, uint32_t width) {
     const Decoder* decoder = find_decoder(type);
     check(decoder != nullptr, "panel_layout of a type that is not quantised");
-    const uint64_t header = decoder->traits().header_bytes * kPanelRows;  // per block
-    const uint64_t body = decoder->traits().body_dwords * kPanelRows * sizeof(uint32_t);
+    const StepLayout step = step_layout(decoder->traits());
     const uint32_t blocks = width / traits(type).block_elements;
     PanelLayout layout{};
-    layout.blocks_per_step = kStepElements / traits(type).block_elements;
-    layout.full_steps = blocks / layout.blocks_per_step;
-    layout.tail_blocks = blocks % layout.blocks_per_step;
-    const uint64_t step_header = layout.blocks_per_step * header, step_body = layout.blocks_per_step * body;
-    if (step_header % 64 == 0) {
-        layout.header_stride = layout.body_stride = step_header + step_body;
-        layout.body_offset = step_header;
-        layout.tail_body_offset = layout.full_steps * layout.body_stride + round_up(layout.tail_blocks * header, 64);
-    } else {
-        layout.header_stride = step_header;
-        layout.body_stride = step_body;
-        layout.body_offset = round_up(blocks * header, 64);
-        layout.tail_body_offset = layout.body_offset + layout.full_steps * layout.body_stride;
+    layout.blocks_per_step = step.blocks_per_step;
+    layout.full_steps = blocks / step.blocks_per_step;
+    layout.tail_blocks = blocks % step.blocks_per_step;
+    layout.body_stride = step.bytes(step.blocks_per_step);
+    layout.header_stride = layout.body_stride;
+    if (step.has_separate_headers) {
+        layout.header_stride = step.blocks_per_step * step.header_bytes;
+        layout.body_offset = round_up(uint64_t(blocks) * step.header_bytes, 64);
     }
-    layout.panel_bytes = layout.tail_body_offset + layout.tail_blocks * body;
+    layout.panel_bytes = layout.body_offset + layout.full_steps * layout.body_stride + step.bytes(layout.tail_blocks);
     return layout;
 }
 
