@@ -32,12 +32,17 @@ struct PanelRows {
     }
 };
 
+// Lines of `group` consecutive elements of each row; the last is filled up with zeros.
 template <class Word>
 void pack_float_panel(const PanelRows& source, uint32_t width, Word* out, uint32_t group) {
-    for (uint32_t k = 0; k < width; ++k) {
+    for (uint32_t k = 0; k < round_up(width, group); ++k) {
         Word* line = out + uint64_t(k / group) * group * kPanelRows + k % group;
-        for (uint32_t r = 0; r < kPanelRows; ++r)
-            std::memcpy(&line[r * group], source.rows[r] + uint64_t(k) * sizeof(Word), sizeof(Word));
+        for (uint32_t r = 0; r < kPanelRows; ++r) {
+            if (k < width)
+                std::memcpy(&line[r * group], source.rows[r] + uint64_t(k) * sizeof(Word), sizeof(Word));
+            else
+                line[r * group] = 0;
+        }
     }
 }
 
