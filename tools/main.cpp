@@ -2,12 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
-#include <cstdio>
+#include <system_error>
 
 #include "tools/arguments.h"
 #include "tools/bench_command.h"
 #include "tools/cache_command.h"
 #include "tools/inspect_command.h"
+#include "tools/output.h"
 #include "tools/reporter.h"
 #include "tools/run_command.h"
 #include "tools/self_description.h"
@@ -30,24 +31,38 @@ constexpr const char* kExamples =
     "  riftjit inspect qwen3.gguf                                       what the file holds\n"
     "Each command has its own --help.";
 
-// A broken pipe or a full disk shows when stdout is flushed, not before.
-int finish_output(int exit_code) {
-    if (std::fflush(stdout) == 0) return exit_code;
-    if (errno == EPIPE) return exit_code;  // the reader left: nothing to say to it
-    std::perror("error: standard output");
-    return exit_code == 0 ? tools::kExitError : exit_code;
+// "run, bench, ..."
+std::string command_names(const CLI::App& app) {
+    std::string names;
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); })) {
+        names += (names.empty() ? "" : ", ") + command->get_name();
+    }
+    return names;
+}
+
+// CLI11's texts, where they do not say what would be right.
+std::string failure_text(const CLI::App* app, const CLI::Error& error) {
+    if (dynamic_cast<const CLI::RequiredError*>(&error) && !app->get_subcommands({}).empty() &&
+        app->get_subcommands().empty()) {
+        return fmt::format("error: expected a command: {}; see riftjit --help\n", command_names(*app));
+    }
+    if (dynamic_cast<const CLI::ExtrasError*>(&error)) {
+        const std::string unknown = fmt::format("{}", fmt::join(app->remaining(true), " "));
+        return fmt::format("error: invalid argument: {}; see --help of the command\n", unknown);
+    }
+    return fmt::format("error: {}\n", error.what());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN);
+    tools::ensure_standard_descriptors();
     CLI::App app(kDescription, "riftjit");
     app.footer(kExamples);
     app.set_version_flag("--version,-V", std::string("riftjit ") + RIFTJIT_VERSION);
     app.require_subcommand(1);
-    app.failure_message(
-        [](const CLI::App*, const CLI::Error& error) { return fmt::format("error: {}\n", error.what()); });
+    app.failure_message(failure_text);
     int exit_code = 0;
     tools::add_run_command(app, exit_code);
     tools::add_bench_command(app, exit_code);
@@ -64,7 +79,9 @@ int main(int argc, char** argv) {
         app.parse(std::move(*arguments));
     } catch (const CLI::ParseError& error) {
         const int code = app.exit(error);
-        return finish_output(code == 0 ? 0 : tools::kExitError);
+        return tools::finish_output(code == 0 ? tools::kExitDone : tools::kExitError);
+    } catch (const std::system_error&) {  // fmt::print's, of a stream that cannot be written
+        return tools::finish_output(exit_code);
     }
-    return finish_output(exit_code);
+    return tools::finish_output(exit_code);
 }

@@ -18,6 +18,7 @@
 #include "tools/generation.h"
 #include "tools/interrupt.h"
 #include "tools/npy.h"
+#include "tools/output.h"
 #include "tools/progress.h"
 #include "tools/prompt.h"
 #include "tools/run_options.h"
@@ -56,10 +57,6 @@ private:
     std::vector<int32_t> context_;  // what the session holds
     Timings timings_;
 };
-
-bool print_text(std::string_view text) {
-    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-}
 
 // "none" anywhere in the list: no breakers at all.
 std::vector<std::vector<int32_t>> Run::dry_breakers() const {
@@ -122,7 +119,7 @@ Result<Generation> Run::answer(std::span<const int32_t> prompt, bool is_quiet) {
             options_.show_special ? models::Tokenizer::ShowControl::yes : models::Tokenizer::ShowControl::no,
         .batch = static_cast<uint32_t>(options_.batch),
     };
-    const Print print = is_quiet ? Print([](std::string_view) { return true; }) : Print(print_text);
+    const Print print = is_quiet ? Print([](std::string_view) { return true; }) : Print(write_output);
     RIFTJIT_TRY(generated,
                 generate(engine_, *sampler_, hash_ ? &*hash_ : nullptr, prompt, generation, print, timings_));
     context_.insert(context_.end(), prompt.begin(), prompt.end());
@@ -165,9 +162,9 @@ int Run::finish(const Generation& generation, std::span<const int32_t> prompt) {
             {"kv_bytes", engine_.session->kv_bytes()},
             {"peak_rss_bytes", peak_rss_bytes()},
         };
-        fmt::print("{}\n", object.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+        write_output(object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
     } else {
-        if (!generation.text.empty() && !generation.text.ends_with('\n')) print_text("\n");
+        if (!generation.text.empty() && !generation.text.ends_with('\n')) write_output("\n");
         if (options_.show_perf && reporter_.shows(Verbosity::info)) {
             fmt::print(stderr, "\n{}", timing_block(timings_, cache));
         }
@@ -256,7 +253,7 @@ Result<int> Run::execute() {
     if (!text) text = read_message(isatty(STDIN_FILENO) != 0);
     RIFTJIT_TRY(ids, engine_.tokenizer.encode(text.value_or(""), models::ParseSpecial::yes, models::AddBos::yes));
     if (!options_.dump_logits.empty()) return dump_logits(ids);
-    if (text && options_.display_prompt && !options_.json) print_text(*text);
+    if (text && options_.display_prompt && !options_.json) write_output(*text);
     return one_shot(std::move(ids));
 }
 

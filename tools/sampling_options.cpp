@@ -41,9 +41,12 @@ void integer(CLI::App& app, const std::string& names, int32_t& target, int64_t l
 
 template <class Value>
 Value or_refuse(const std::string& flag, Result<Value> value) {
-    if (!value)
-        throw CLI::ValidationError(fmt::format("error while handling argument \"{}\": {}", flag, value.error().message),
+    if (!value) {
+        std::string why = value.error().message;
+        if (why.starts_with(flag + ": ")) why.erase(0, flag.size() + 2);
+        throw CLI::ValidationError(fmt::format("error while handling argument \"{}\": {}", flag, why),
                                    CLI::ExitCodes::ValidationError);
+    }
     return std::move(*value);
 }
 
