@@ -101,4 +101,39 @@ inline std::vector<ReduceSpec> reduce() {
     return specs;
 }
 
+inline constexpr ElementwiseOp kElementwiseOps[] = {
+    ElementwiseOp::add,       ElementwiseOp::multiply, ElementwiseOp::scale,  ElementwiseOp::silu,
+    ElementwiseOp::gelu_tanh, ElementwiseOp::tanh,     ElementwiseOp::softcap};
+
+inline std::vector<ElementwiseSpec> elementwise() {
+    std::vector<ElementwiseSpec> specs;
+    for (uint32_t width : {1u, 7u, 8u, 9u, 16u, 17u, 40u, 100u})
+        for (ElementwiseOp op : kElementwiseOps)  // two inputs, of which a unary step reads the second
+            specs.push_back({width, uint32_t(round_up(width, 16)), {{width + 1}, {0}}, {{op, 1, 0, 1.7f}}});
+    // A chain that reads six inputs and several of its own values again.
+    using enum ElementwiseOp;
+    specs.push_back({50,
+                     64,
+                     {{50}, {51}, {0}, {52}, {53}, {54}},
+                     {{add, 0, 1, 0},
+                      {multiply, 6, 2, 0},
+                      {silu, 7, 0, 0},
+                      {add, 3, 4, 0},
+                      {gelu_tanh, 9, 0, 0},
+                      {multiply, 8, 10, 0},
+                      {scale, 6, 0, -0.5f},
+                      {add, 11, 12, 0},
+                      {tanh, 13, 0, 0},
+                      {add, 14, 5, 0},
+                      {add, 15, 7, 0},
+                      {softcap, 16, 0, 30.0f}}});
+    // 18 live values, more than AVX2 has registers: 12 products of 6 inputs, then the sum of all 18.
+    ElementwiseSpec wide_chain{40, 48, {{40}, {41}, {42}, {0}, {43}, {44}}, {}};
+    for (uint8_t i = 0; i < 12; ++i) wide_chain.steps.push_back({scale, uint8_t(i % 6), 0, 0.25f + float(i)});
+    for (uint8_t i = 0; i < 11; ++i) wide_chain.steps.push_back({add, uint8_t(17 + i), uint8_t(16 - i), 0});
+    for (uint8_t i = 0; i < 6; ++i) wide_chain.steps.push_back({add, uint8_t(28 + i), i, 0});
+    specs.push_back(wide_chain);
+    return specs;
+}
+
 }  // namespace riftjit::kernel_cases

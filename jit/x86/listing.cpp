@@ -107,11 +107,18 @@ Result<std::vector<Decoded>> decode(std::span<const std::byte> bytes) {
     return decoded;
 }
 
+// Also those that an instruction implies (DIV's rax and rdx), but neither the stack pointer of PUSH and RET nor k0, by
+// which EVEX says that nothing is masked.
+bool is_allocated(const ZydisDecodedOperand& operand) {
+    if (operand.type != ZYDIS_OPERAND_TYPE_REGISTER || operand.reg.value == ZYDIS_REGISTER_K0) return false;
+    return operand.visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN || operand.reg.value != ZYDIS_REGISTER_RSP;
+}
+
 void collect_registers(const Decoded& decoded, RegisterSet& registers) {
     for (size_t i = 0; i < decoded.instruction.operand_count; ++i) {
         const ZydisDecodedOperand& operand = decoded.operands[i];
-        if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER) registers.add(operand.reg.value);
-        if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
+        if (is_allocated(operand)) registers.add(operand.reg.value);
+        if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY && operand.visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN) {
             registers.add(operand.mem.base);
             registers.add(operand.mem.index);
         }

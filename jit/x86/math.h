@@ -1,16 +1,19 @@
 // exp and silu as one sequence of operations, for every emitter and level: the results agree bit for bit.
 //
 // An emitter E provides the instructions named here on values V (16 lanes, or one vector), splat() for a constant
-// operand, compare(), keep() and select() on masks M. WideEmitter does, and the elementwise compiler does.
+// operand of arithmetic, constant() for one to broadcast, and compare(), keep() and select() on masks M. WideEmitter
+// does (xbyak), and ChainCompiler does (asmjit).
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
-#include "jit/x86/wide.h"
-
 namespace riftjit::x86 {
+
+// The predicates of VCMPPS that kernels use (SDM volume 2, table 3-1): `not_less` and `unordered` hold for NaN.
+enum class Compare : uint8_t { equal = 0, less = 1, unordered = 3, not_less = 5, greater_equal = 13, greater = 14 };
 
 // Which arguments exp must get right: softmax has none above zero.
 enum class ExpDomain : uint8_t { not_positive, any };

@@ -4,6 +4,7 @@
 
 #include "jit/x86/backend.h"
 #include "jit/x86/math.h"
+#include "jit/x86/wide.h"
 
 namespace riftjit::x86 {
 

@@ -1,6 +1,7 @@
 // Kernels written in groups of 16 lanes, which give the same bits whether a group is one zmm or two ymm.
 #pragma once
 
+#include "jit/x86/math.h"
 #include "jit/x86/x86_kernel.h"
 
 namespace riftjit::x86 {
@@ -26,9 +27,6 @@ struct LaneMask {
     Xbyak::Opmask bits;  // AVX-512 levels
     Wide words;          // levels below
 };
-
-// The predicates of VCMPPS that kernels use (SDM volume 2, table 3-1): `not_less` and `unordered` hold for NaN.
-enum class Compare : uint8_t { equal = 0, less = 1, unordered = 3, not_less = 5, greater_equal = 13, greater = 14 };
 
 class WideEmitter : public X86Emitter {
 public:

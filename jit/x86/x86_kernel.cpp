@@ -10,10 +10,10 @@ namespace riftjit::x86 {
 MachineCode X86Emitter::finish() {
     generate();
     const auto instruction_bytes = static_cast<uint32_t>(getSize());
-    if (!pool_.empty()) {
+    if (!pool_.bytes().empty()) {
         align(64, /*useMultiByteNop=*/false);
         L(pool_label_);
-        for (std::byte value : pool_) db(static_cast<uint8_t>(value));
+        for (std::byte value : pool_.bytes()) db(static_cast<uint8_t>(value));
     }
     ready(Xbyak::CodeArray::PROTECT_RW);  // resolves labels; execution happens elsewhere
     MachineCode code;
@@ -23,29 +23,15 @@ MachineCode X86Emitter::finish() {
     return code;
 }
 
-int X86Emitter::pool_offset(const void* bytes, size_t size, size_t alignment) {
-    const auto* begin = static_cast<const std::byte*>(bytes);
-    for (const Pooled& pooled : pooled_) {
-        if (pooled.alignment >= alignment && pooled.bytes.size() == size &&
-            std::memcmp(pooled.bytes.data(), bytes, size) == 0)
-            return static_cast<int>(pooled.offset);
-    }
-    const size_t offset = round_up(pool_.size(), alignment);
-    pool_.resize(offset);
-    pool_.insert(pool_.end(), begin, begin + size);
-    pooled_.push_back({std::vector<std::byte>(begin, begin + size), alignment, offset});
-    return static_cast<int>(offset);
-}
-
 Xbyak::Address X86Emitter::constant_bytes(const void* bytes, size_t size, size_t alignment) {
-    return ptr[rip + pool_label_ + pool_offset(bytes, size, alignment)];
+    return ptr[rip + pool_label_ + pool_.offset_of({static_cast<const std::byte*>(bytes), size}, alignment)];
 }
 
 Xbyak::Address X86Emitter::splat_u32(uint32_t value) {
-    if (has_avx512(isa_)) return ptr_b[rip + pool_label_ + pool_offset(&value, 4, 4)];
     std::array<uint32_t, 8> lanes;
     lanes.fill(value);
-    return constant_bytes(lanes.data(), sizeof lanes, sizeof lanes);
+    if (!has_avx512(isa_)) return constant_bytes(lanes.data(), sizeof lanes, sizeof lanes);
+    return ptr_b[rip + pool_label_ + pool_.offset_of(std::as_bytes(std::span(lanes).first(1)), sizeof value)];
 }
 
 void X86Emitter::prologue(std::initializer_list<Reg64> saved, uint32_t stack_bytes) {

@@ -8,12 +8,12 @@
 #include <xbyak/xbyak.h>
 
 #include <bit>
-#include <cstring>
 #include <functional>
 #include <vector>
 
 #include "jit/code_object.h"
 #include "jit/isa.h"
+#include "jit/x86/constant_pool.h"
 
 namespace riftjit::x86 {
 
@@ -78,14 +78,7 @@ protected:
     const Isa isa_;
 
 private:
-    struct Pooled {
-        std::vector<std::byte> bytes;
-        size_t alignment, offset;
-    };
-    int pool_offset(const void* bytes, size_t size, size_t alignment);
-
-    std::vector<std::byte> pool_;
-    std::vector<Pooled> pooled_;
+    ConstantPool pool_;
     Label pool_label_;
     std::vector<Reg64> saved_;
     uint32_t stack_bytes_ = 0;

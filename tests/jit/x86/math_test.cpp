@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "jit/x86/wide.h"
 #include "tests/jit/x86/kernel_runner.h"
 
 namespace riftjit::x86 {
