@@ -1,5 +1,8 @@
 #include "runtime/cpu_plan.h"
 
+#include <x86intrin.h>
+
+#include <algorithm>
 #include <cstddef>
 
 namespace riftjit::runtime {
@@ -15,6 +18,16 @@ static_assert(is_row_of_pointers<EmbedArgs>(3) && is_row_of_pointers<RmsNormArgs
               is_row_of_pointers<RopeArgs>(4) && is_row_of_pointers<ValueStoreArgs>(2) &&
               is_row_of_pointers<AttentionArgs>(4) && is_row_of_pointers<SwigluArgs>(3) &&
               is_row_of_pointers<ElementwiseArgs>(kMaxElementwiseInputs + 1));
+
+// A launch of some ten microseconds and more is handed out in pieces, so that a thread on a slow or busy core takes
+// fewer. Shorter ones are cut into equal shares: a claim costs as much as a cache miss.
+constexpr uint32_t kClaimsPerThread = 6;
+
+bool is_long(const KernelSpec& spec, uint32_t tokens) {
+    constexpr uint64_t kManyBytes = 256 * 1024, kManyFlops = 1'000'000;
+    const KernelCost work = cost(spec);
+    return work.weight_bytes >= kManyBytes || work.flops * tokens >= kManyFlops;
+}
 
 Address resolve(const graph::Place& place, const Addresses& addresses) {
     using Kind = graph::Place::Kind;
@@ -51,9 +64,10 @@ Result<void> CpuPlan::find_kernels(Isa isa, KernelCache& cache) {
     launches_.reserve(plan_.steps.size());
     for (const graph::Step& step : plan_.steps) {
         RIFTJIT_TRY(kernel, cache.get(step.spec, isa));
-        launches_.push_back({kernel->function, nullptr, !step.parallel_with_next});
+        launches_.push_back({kernel->function, nullptr, 0, 0, !step.parallel_with_next});
     }
     if (!launches_.empty()) launches_.back().barrier_after = false;  // the pool's join does it
+    progress_ = std::vector<Progress>(launches_.size());
     return {};
 }
 
@@ -72,34 +86,65 @@ void CpuPlan::bind_arguments(const Addresses& addresses) {
     }
 }
 
-void CpuPlan::share_units(uint32_t tokens) {
-    if (tokens == shared_tokens_) return;
+void CpuPlan::count_units(uint32_t tokens) {
+    if (tokens == counted_tokens_) return;
     const uint32_t threads = pool_.size();
     shares_.resize(size_t(threads) * launches_.size());
     for (size_t i = 0; i < launches_.size(); ++i) {
         const graph::Step& step = plan_.steps[i];
-        const uint32_t units = unit_count(step.spec, step.one_row ? 1 : tokens);
+        Launch& launch = launches_[i];
+        const uint32_t rows = step.one_row ? 1 : tokens;
+        launch.units = unit_count(step.spec, rows);
+        launch.claim = is_long(step.spec, rows) ? std::max(1u, launch.units / (threads * kClaimsPerThread)) : 0;
         for (uint32_t thread = 0; thread < threads; ++thread)
-            shares_[size_t(thread) * launches_.size() + i] = share_of(units, thread, threads);
+            shares_[size_t(thread) * launches_.size() + i] = share_of(launch.units, thread, threads);
     }
-    shared_tokens_ = tokens;
+    counted_tokens_ = tokens;
 }
 
-void CpuPlan::walk(uint32_t thread) const {
-    const Share* share = shares_.data() + size_t(thread) * launches_.size();
-    for (const Launch& launch : launches_) {
-        if (share->begin != share->end) launch.function(launch.args, share->begin, share->end);
-        if (launch.barrier_after) pool_.barrier();
-        ++share;
+void CpuPlan::run_alone() const {
+    for (const Launch& launch : launches_) launch.function(launch.args, 0, launch.units);
+}
+
+uint64_t CpuPlan::walk(uint32_t thread) {
+    uint64_t waited = 0;
+    const Share* const shares = shares_.data() + size_t(thread) * launches_.size();
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        const Launch& launch = launches_[i];
+        if (launch.claim != 0) {
+            auto& next = progress_[i].next;
+            for (uint32_t begin; (begin = next.fetch_add(launch.claim, std::memory_order_relaxed)) < launch.units;)
+                launch.function(launch.args, begin, std::min(begin + launch.claim, launch.units));
+        } else if (shares[i].begin != shares[i].end) {
+            launch.function(launch.args, shares[i].begin, shares[i].end);
+        }
+        if (launch.barrier_after) waited += pool_.barrier();
     }
+    return waited;
+}
+
+void CpuPlan::run_together() {
+    for (Progress& progress : progress_) progress.next.store(0, std::memory_order_relaxed);
+    const uint64_t start = __rdtsc();
+    const uint64_t waited = pool_.run(
+        [](void* context, uint32_t thread) {
+            auto* plan = static_cast<CpuPlan*>(context);
+            const uint64_t ticks = plan->walk(thread);
+            if (thread == 0) plan->caller_waited_ = ticks;
+        },
+        this);
+    team_.record(caller_waited_ + waited, __rdtsc() - start);
 }
 
 void CpuPlan::run(uint32_t tokens, uint32_t position) {
     check(tokens >= 1 && tokens <= plan_.max_tokens, "a batch fits its plan");
     batch_ = {tokens, position};
     last_row_ = {1, position + tokens - 1};
-    share_units(tokens);
-    pool_.run([](void* plan, uint32_t thread) { static_cast<const CpuPlan*>(plan)->walk(thread); }, this);
+    count_units(tokens);
+    if (team_.together())
+        run_together();
+    else
+        run_alone();
 }
 
 }  // namespace riftjit::runtime

@@ -1,11 +1,13 @@
 // A plan bound to this processor: a flat list of calls that every thread walks.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
 #include "graph/plan.h"
 #include "jit/kernel_cache.h"
 #include "runtime/device.h"
+#include "runtime/team_choice.h"
 #include "runtime/thread_pool.h"
 
 namespace riftjit::runtime {
@@ -20,22 +22,33 @@ private:
     struct Launch {
         KernelFunction function;
         const void* args;
+        uint32_t units;  // for counted_tokens_
+        uint32_t claim;  // units that a thread takes at a time; 0: each has its share
         bool barrier_after;
     };
+    // The units of a launch that nobody has taken yet begin here. On a cache line of its own.
+    struct alignas(64) Progress {
+        std::atomic<uint32_t> next = 0;
+    };
 
-    CpuPlan(const graph::Plan& plan, ThreadPool& pool) : plan_(plan), pool_(pool) {}
+    CpuPlan(const graph::Plan& plan, ThreadPool& pool) : plan_(plan), pool_(pool), team_(pool.size()) {}
     Result<void> find_kernels(Isa isa, KernelCache& cache);
     void bind_arguments(const Addresses& addresses);
-    void share_units(uint32_t tokens);
-    void walk(uint32_t thread) const;
+    void count_units(uint32_t tokens);
+    void run_alone() const;
+    void run_together();
+    uint64_t walk(uint32_t thread);  // returns ticks waited
 
     const graph::Plan& plan_;
     ThreadPool& pool_;
     std::vector<Launch> launches_;
     std::vector<const void*> pointers_;  // every Args struct is a row of pointers, the last to a BatchState
-    std::vector<Share> shares_;          // [thread][launch], for shared_tokens_
-    uint32_t shared_tokens_ = 0;
+    uint32_t counted_tokens_ = 0;
+    std::vector<Share> shares_;        // [thread][launch]
+    std::vector<Progress> progress_;   // by launch
     BatchState batch_{}, last_row_{};  // the latter for steps that run on one row
+    TeamChoice team_;
+    uint64_t caller_waited_ = 0;
 };
 
 }  // namespace riftjit::runtime

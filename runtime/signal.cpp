@@ -26,18 +26,19 @@ constexpr int kPausesPerClockRead = 8;
 
 }  // namespace
 
-void Signal::wait_while(uint32_t old, uint64_t spin_cycles) {
+uint64_t Signal::wait_while(uint32_t old, uint64_t spin_ticks) {
     const uint64_t start = __rdtsc();
     do {
         for (int pause = 0; pause < kPausesPerClockRead; ++pause) {
-            if (value_.load(std::memory_order_acquire) != old) return;
+            if (value_.load(std::memory_order_acquire) != old) return __rdtsc() - start;
             _mm_pause();
         }
-    } while (__rdtsc() - start < spin_cycles);
+    } while (__rdtsc() - start < spin_ticks);
 
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     while (value_.load(std::memory_order_seq_cst) == old) futex_wait(value_, old);
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    return __rdtsc() - start;
 }
 
 void Signal::advance() {

@@ -11,8 +11,8 @@ class Signal {
 public:
     uint32_t value() const { return value_.load(std::memory_order_acquire); }
 
-    // Returns once value() differs from `old`. `spin_cycles` counts time stamp ticks before sleeping.
-    void wait_while(uint32_t old, uint64_t spin_cycles);
+    // Returns once value() differs from `old`, and how many time stamp ticks that took. Sleeps after `spin_ticks`.
+    uint64_t wait_while(uint32_t old, uint64_t spin_ticks);
 
     // Changes the value and wakes who sleeps. What was written before is visible to who saw the new value.
     void advance();

@@ -13,10 +13,10 @@ namespace {
 
 // Steps of one token follow each other within microseconds, so a barrier spins for about as long as putting a thread
 // to sleep and waking it would cost. Between tokens the caller samples and prints; workers stay awake a little longer.
-constexpr uint64_t kBarrierSpinCycles = 60'000;  // some 20 microseconds
-constexpr uint64_t kIdleSpinCycles = 600'000;
+constexpr uint64_t kBarrierSpinTicks = 60'000;  // some 20 microseconds
+constexpr uint64_t kIdleSpinTicks = 600'000;
 // With more threads than CPUs whoever is waited for may not be running: the CPU is given up at once.
-constexpr uint64_t kCrowdedSpinCycles = 500;
+constexpr uint64_t kCrowdedSpinTicks = 500;
 
 constexpr size_t kStackBytes = 256 * 1024;  // generated code uses a few KiB
 
@@ -24,8 +24,8 @@ constexpr size_t kStackBytes = 256 * 1024;  // generated code uses a few KiB
 
 struct ThreadPool::Impl {
     uint32_t threads;
-    uint64_t barrier_spin_cycles = kBarrierSpinCycles;
-    uint64_t idle_spin_cycles = kIdleSpinCycles;
+    uint64_t barrier_spin_ticks = kBarrierSpinTicks;
+    uint64_t idle_spin_ticks = kIdleSpinTicks;
 
     // Written by the caller of run before `submitted` advances.
     Body body = nullptr;
@@ -47,7 +47,7 @@ struct ThreadPool::Impl {
 
     explicit Impl(uint32_t count) : threads(count) {
         if (threads <= usable_cpus()) return;
-        barrier_spin_cycles = idle_spin_cycles = kCrowdedSpinCycles;
+        barrier_spin_ticks = idle_spin_ticks = kCrowdedSpinTicks;
     }
     ~Impl() { stop(); }
 
@@ -88,7 +88,7 @@ void* ThreadPool::Impl::enter(void* argument) {
 
 void ThreadPool::Impl::work(uint32_t thread) {
     for (uint32_t seen = 0;; ++seen) {
-        submitted.wait_while(seen, idle_spin_cycles);
+        submitted.wait_while(seen, idle_spin_ticks);
         if (body == nullptr) return;
         body(context, thread);
         if (unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) finished.advance();
@@ -109,28 +109,31 @@ ThreadPool::~ThreadPool() = default;
 
 uint32_t ThreadPool::size() const { return impl_->threads; }
 
-void ThreadPool::run(Body body, void* context) {
+uint64_t ThreadPool::run(Body body, void* context) {
     Impl& pool = *impl_;
-    if (pool.threads == 1) return body(context, 0);
+    if (pool.threads == 1) {
+        body(context, 0);
+        return 0;
+    }
     pool.body = body;
     pool.context = context;
     pool.unfinished.store(pool.threads - 1, std::memory_order_relaxed);
     const uint32_t finished_before = pool.finished.value();
     pool.submitted.advance();
     body(context, 0);
-    pool.finished.wait_while(finished_before, pool.barrier_spin_cycles);
+    return pool.finished.wait_while(finished_before, pool.barrier_spin_ticks);
 }
 
-void ThreadPool::barrier() {
+uint64_t ThreadPool::barrier() {
     Impl& pool = *impl_;
-    if (pool.threads == 1) return;
+    if (pool.threads == 1) return 0;
     const uint32_t released_before = pool.released.value();
     if (pool.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 == pool.threads) {
         pool.arrived.store(0, std::memory_order_relaxed);  // nobody arrives again before the release below
         pool.released.advance();
-    } else {
-        pool.released.wait_while(released_before, pool.barrier_spin_cycles);
+        return 0;
     }
+    return pool.released.wait_while(released_before, pool.barrier_spin_ticks);
 }
 
 }  // namespace riftjit::runtime

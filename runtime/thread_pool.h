@@ -19,11 +19,13 @@ public:
     uint32_t size() const;
 
     // Runs body(context, thread) on every thread, returns when all are done. body must not throw. One caller at a time.
+    // Returns the time stamp ticks that the caller waited for the others at the end.
     using Body = void (*)(void* context, uint32_t thread);
-    void run(Body body, void* context);
+    uint64_t run(Body body, void* context);
 
-    // Inside run: returns once every thread arrived. What any of them wrote before is visible to all.
-    void barrier();
+    // Inside run: returns once every thread arrived. What any of them wrote before is visible to all. Returns the ticks
+    // that this thread waited.
+    uint64_t barrier();
 
 private:
     struct Impl;

@@ -13,8 +13,8 @@ namespace riftjit::tools {
 
 namespace {
 
-// Below it other work took enough of the processor to spoil a comparison (facts of measuring: discard above 2 %).
-constexpr double kEnoughCpu = 0.98;
+// Above it other work took enough of the processor to spoil a comparison.
+constexpr double kMostQueued = 0.02;
 
 class Bench {
 public:
@@ -72,9 +72,9 @@ private:
     void show(const BenchResult& result) {
         for (const auto& printer : printers_) printer->print(result);
         std::fflush(stdout);
-        if (result.cpu_share < kEnoughCpu)
-            reporter_.warn(fmt::format("{}: the threads got {:.0f} % of the CPU time they wanted; other work ran",
-                                       test_name(result.test), 100 * result.cpu_share));
+        if (result.queued > kMostQueued)
+            reporter_.warn(fmt::format("{}: the threads waited {:.0f} % of the time for a CPU, because other work ran",
+                                       test_name(result.test), 100 * result.queued));
     }
 
     const BenchOptions& options_;

@@ -103,7 +103,7 @@ ordered_json to_json(const BenchResult& r) {
         {"logits_hash", r.logits_hash},
         {"peak_rss_bytes", r.peak_rss_bytes},
         {"ic_resident", fits_last_level_cache(r.weight_bytes)},
-        {"cpu_share", r.cpu_share},
+        {"queued_pct", 100 * r.queued},
         {"samples_ns", r.samples_ns},
         {"samples_ts", r.tokens_per_second()},
     });

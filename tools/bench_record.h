@@ -35,7 +35,7 @@ struct BenchResult {
     double bytes_per_token, flops_per_token;
     double peak_read_bytes_per_second;  // a plain read of the same weights by the same threads, in the same run
     uint64_t weight_bytes;              // read for one token
-    double cpu_share;                   // of the threads' time that the system gave them: 1 when nothing else ran
+    double queued;                      // share of the threads' time that they waited for a CPU, because other work ran
 
     std::vector<double> tokens_per_second() const;
 };

@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <random>
 #include <thread>
@@ -19,10 +21,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double cpu_seconds() {
-    timespec time{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-    return double(time.tv_sec) + double(time.tv_nsec) * 1e-9;
+// Seconds that this process's threads could have run but had to wait for a CPU, since they started: the second number
+// of each schedstat file. 0 where the kernel does not count it.
+double seconds_in_queue() {
+    double nanoseconds = 0;
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+        std::ifstream file(task.path() / "schedstat");
+        double running = 0, waiting = 0;
+        if (file >> running >> waiting) nanoseconds += waiting;
+    }
+    return nanoseconds * 1e-9;
 }
 
 std::string build_name() {
@@ -159,7 +168,7 @@ Result<BenchSession::Sample> BenchSession::time_once(const BenchTest& test) {
     RIFTJIT_TRY_VOID(fill(test.depth, test.setup.batch));
     runtime::LogitsHash hash;
     std::span<const float> logits;
-    const double cpu_before = cpu_seconds();
+    const double queued_before = seconds_in_queue();
     const auto start = Clock::now();
     for (uint32_t done = 0; done < test.prompt;) {
         const uint32_t count = std::min(test.setup.batch, test.prompt - done);
@@ -172,21 +181,21 @@ Result<BenchSession::Sample> BenchSession::time_once(const BenchTest& test) {
         logits = last;
     }
     const auto elapsed = Clock::now() - start;
-    const double cpu_share =
-        (cpu_seconds() - cpu_before) / (std::chrono::duration<double>(elapsed).count() * test.setup.threads);
+    const double seconds = std::chrono::duration<double>(elapsed).count();
+    const double queued = (seconds_in_queue() - queued_before) / (seconds * test.setup.threads);
     hash.add(logits);
-    return Sample{uint64_t(std::chrono::nanoseconds(elapsed).count()), cpu_share, hash.hex()};
+    return Sample{uint64_t(std::chrono::nanoseconds(elapsed).count()), queued, hash.hex()};
 }
 
-// Reads per batch: all weights once, and for every token the keys and values before it.
+// The least that must be read: for every step all weights, and all keys and values before it, once.
 void BenchSession::describe_work(const BenchTest& test, BenchResult& result) const {
     const double tokens = test.prompt + test.generate;
     const double mean_position = test.depth + tokens / 2;
-    const uint32_t step = std::min(test.setup.ubatch, test.setup.batch);
-    const double batches = double(round_up(test.prompt, step) / step) + test.generate;
+    const uint32_t rows = std::min(test.setup.ubatch, test.setup.batch);
+    const double steps = double(round_up(test.prompt, rows) / rows) + test.generate;
     result.weight_bytes = plan_weight_bytes(session_->decode_plan());
     result.bytes_per_token =
-        double(result.weight_bytes) * batches / tokens + double(kv_bytes_per_position_) * mean_position;
+        (double(result.weight_bytes) + double(kv_bytes_per_position_) * mean_position) * steps / tokens;
     const Arithmetic prompt = plan_arithmetic(session_->prompt_plan()),
                      decode = plan_arithmetic(session_->decode_plan());
     result.flops_per_token = (prompt.per_token * test.prompt + decode.per_token * test.generate) / tokens +
@@ -221,7 +230,7 @@ Result<BenchResult> BenchSession::measure(const BenchTest& test, const BenchOpti
                         test_name(test), repetition + 1, sample.logits_hash, result.logits_hash);
         result.logits_hash = sample.logits_hash;
         result.samples_ns.push_back(sample.nanoseconds);
-        result.cpu_share += sample.cpu_share / options.repetitions;
+        result.queued += sample.queued / options.repetitions;
     }
     result.peak_rss_bytes = peak_rss_bytes();
     describe_work(test, result);

@@ -26,7 +26,7 @@ public:
 private:
     struct Sample {
         uint64_t nanoseconds;
-        double cpu_share;
+        double queued;
         std::string logits_hash;
     };
 

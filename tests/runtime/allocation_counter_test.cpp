@@ -22,8 +22,12 @@ thread_local uint64_t allocations = 0;
 // Not inlined, or the compiler sees malloc behind one and free behind the other and warns.
 [[gnu::noinline]] void* operator new(std::size_t size) { return counted(size, 1); }
 [[gnu::noinline]] void* operator new[](std::size_t size) { return counted(size, 1); }
-[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) { return counted(size, std::size_t(alignment)); }
-[[gnu::noinline]] void* operator new[](std::size_t size, std::align_val_t alignment) { return counted(size, std::size_t(alignment)); }
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
+    return counted(size, std::size_t(alignment));
+}
+[[gnu::noinline]] void* operator new[](std::size_t size, std::align_val_t alignment) {
+    return counted(size, std::size_t(alignment));
+}
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete[](void* memory) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
