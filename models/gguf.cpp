@@ -167,6 +167,7 @@ std::string Gguf::place_of(const GgufEntry& entry) const {
 }
 
 void Gguf::drop_pages(std::span<const std::byte> range) const {
+    // Weights that were converted lie on the heap, and heap pages would come back as zeros.
     const bool is_mapped = std::ranges::any_of(impl_->parts, [&](const LoadedPart& part) {
         const std::span<const std::byte> data = part.data.bytes();
         return range.data() >= data.data() && range.data() + range.size() <= data.data() + data.size();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -243,6 +244,13 @@ TEST(Gguf, ReadsDroppedPagesAgainFromTheFile) {
     gguf.drop_pages({});
     for (const GgufTensor& tensor : gguf.tensors())
         EXPECT_EQ(std::memcmp(tensor.data.data(), values.data(), tensor.data.size()), 0);
+}
+
+TEST(Gguf, DropsNoPagesOfOtherMemory) {
+    const MemoryFile file(tiny_model().bytes());
+    const std::vector<std::byte> heap(1 << 20, std::byte{7});
+    open_or_die(file).drop_pages(heap);
+    EXPECT_EQ(std::ranges::count(heap, std::byte{7}), 1 << 20);
 }
 
 TEST(Gguf, OpensTheTestModelsOfEveryType) {
