@@ -86,15 +86,9 @@ void add_memory_options(CLI::App& app, RunOptions& o) {
         ->type_name("auto|none|mmap|mlock|mmap+mlock|dio")
         ->group(kGroup);
     app.add_flag("--mlock", o.lock_memory, "keep the weights in memory")->group(kGroup);
-    app.add_flag_callback(
-           "--no-mmap", [packed] { packed("--no-mmap"); }, "")
-        ->group("");
-    app.add_flag_callback(
-           "--direct-io", [packed] { packed("-dio"); }, "")
-        ->group("");
-    app.add_flag_callback(
-           "--repack,--no-warmup,--deterministic", [] {}, "how it always is")
-        ->group(kGroup);
+    app.add_flag_callback("--no-mmap", [packed] { packed("--no-mmap"); }, "")->group("");
+    app.add_flag_callback("--direct-io", [packed] { packed("-dio"); }, "")->group("");
+    app.add_flag_callback("--repack,--no-warmup,--deterministic", [] {}, "how it always is")->group(kGroup);
 }
 
 void add_model_form_options(CLI::App& app) {
@@ -111,9 +105,7 @@ void add_model_form_options(CLI::App& app) {
         ->type_name("on|off|auto")
         ->expected(0, 1)
         ->group(kGroup);
-    app.add_flag_callback(
-           "--jinja,--skip-chat-parsing", [] {}, "how it always is")
-        ->group(kGroup);
+    app.add_flag_callback("--jinja,--skip-chat-parsing", [] {}, "how it always is")->group(kGroup);
     app.add_option_function<std::string>(
            "--reasoning-format",
            [](const std::string& value) {
@@ -127,6 +119,7 @@ void add_model_form_options(CLI::App& app) {
 }
 
 void add_log_options(CLI::App& app, RunOptions& o) {
+    app.add_flag_callback("--no-log-jsonl,--no-log-prefix,--no-log-timestamps", [] {}, "")->group("");
     app.add_flag("--log-disable", o.log_disable, "nothing on stderr but errors")->group(kGroup);
     add_integer(app, "--verbosity,--log-verbosity", o.verbosity, 0, 5,
                 "-lv: 0, 1 errors, 2 warnings, 3 timings, 4 and 5 as -v")

@@ -12,6 +12,7 @@
 #include "tools/reporter.h"
 #include "tools/run_command.h"
 #include "tools/self_description.h"
+#include "tools/suggestion.h"
 #include "tools/tokenize_command.h"
 #include "tools/warm_command.h"
 
@@ -40,15 +41,30 @@ std::string command_names(const CLI::App& app) {
     return names;
 }
 
+// "; did you mean --top-k?", or where to look.
+std::string hint(const CLI::App& command, const std::string& word) {
+    std::vector<std::string> known;
+    for (const CLI::Option* option : command.get_options()) {
+        for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+    for (const CLI::App* inner : command.get_subcommands([](const CLI::App*) { return true; })) {
+        known.push_back(inner->get_name());
+    }
+    const std::string meant = tools::closest(word, known);
+    return meant.empty() ? "; see --help" : "; did you mean " + meant + "?";
+}
+
 // CLI11's texts, where they do not say what would be right.
 std::string failure_text(const CLI::App* app, const CLI::Error& error) {
-    if (dynamic_cast<const CLI::RequiredError*>(&error) && !app->get_subcommands({}).empty() &&
-        app->get_subcommands().empty()) {
-        return fmt::format("error: expected a command: {}; see riftjit --help\n", command_names(*app));
+    const CLI::App* command = app;
+    while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+    const std::vector<std::string> unknown = app->remaining(true);
+    const bool lacks_command = dynamic_cast<const CLI::RequiredError*>(&error) && !command->get_subcommands({}).empty();
+    if (lacks_command && unknown.empty()) {
+        return fmt::format("error: expected a command: {}; see --help\n", command_names(*command));
     }
-    if (dynamic_cast<const CLI::ExtrasError*>(&error)) {
-        const std::string unknown = fmt::format("{}", fmt::join(app->remaining(true), " "));
-        return fmt::format("error: invalid argument: {}; see --help of the command\n", unknown);
+    if (!unknown.empty()) {
+        return fmt::format("error: invalid argument: {}{}\n", unknown.front(), hint(*command, unknown.front()));
     }
     return fmt::format("error: {}\n", error.what());
 }

@@ -318,6 +318,16 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     return Run(options, engine, reporter, start).execute();
 }
 
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  riftjit run -p \"Tell me a short story about a fox and a lamp.\"    a turn with the shipped model\n"
+    "  riftjit run                                                       a conversation, until Ctrl-D\n"
+    "  riftjit run -m m.gguf -no-cnv -p \"Once upon a time\" -n 64         continue raw text\n"
+    "  riftjit run -m m.gguf -f question.txt --temp 0 --json             greedy, one JSON object\n"
+    "  riftjit run -m m.gguf --dump-isa matmul --max-isa avx2            generated code, also for other processors\n"
+    "Text goes to stdout, everything else to stderr. Flags have llama.cpp's names and defaults; those that this\n"
+    "build cannot honour are refused with the reason.";
+
 Verbosity verbosity_of(const RunOptions& options) {
     if (options.log_disable || options.verbosity <= 1) return Verbosity::errors;
     if (options.verbose || options.verbosity >= 4) return Verbosity::details;
@@ -327,7 +337,9 @@ Verbosity verbosity_of(const RunOptions& options) {
 }  // namespace
 
 void add_run_command(CLI::App& app, int& exit_code) {
-    CLI::App* command = app.add_subcommand("run", "generate text");
+    CLI::App* command = app.add_subcommand("run", "Generate text");
+    command->footer(kExamples);
+    command->set_help_flag("-h,--help,--usage", "Print this help and leave");
     auto options = std::make_shared<RunOptions>();
     add_run_options(*command, *options);
     command->callback([command, options, &exit_code] {

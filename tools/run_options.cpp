@@ -44,9 +44,11 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
         ->type_name("FILE")
         ->group(kGroup);
     app.add_option("--prompt-ids", o.prompt_ids, "the prompt as token ids: 1,2,3")->type_name("IDS")->group(kGroup);
-    app.add_flag("-e,--escape,!--no-escape", o.process_escapes,
-                 "turn \\n, \\t, \\\", \\\\ in -p into what they mean (default: on)")
+    app.add_flag_callback(
+           "-e,--escape", [&o] { o.process_escapes = true; },
+           "turn \\n, \\t, \\\", \\\\ in texts into what they mean (how it starts)")
         ->group(kGroup);
+    app.add_flag_callback("--no-escape", [&o] { o.process_escapes = false; }, "take texts as they are")->group(kGroup);
     app.add_option("--system-prompt", o.system_prompt, "-sys: the system message")->type_name("TEXT")->group(kGroup);
     app.add_option("--system-prompt-file", o.system_prompt_file, "-sysf: the system message from a file")
         ->type_name("FILE")
@@ -85,16 +87,22 @@ void add_output_options(CLI::App& app, RunOptions& o) {
         ->type_name("TEXT")
         ->group(kGroup);
     app.add_flag("--special", o.show_special, "-sp: show control tokens")->group(kGroup);
-    app.add_flag("!--no-display-prompt", o.display_prompt, "do not repeat a raw prompt")->group(kGroup);
+    app.add_flag_callback(
+           "--display-prompt", [&o] { o.display_prompt = true; }, "repeat a raw prompt before the text (how it starts)")
+        ->group(kGroup);
+    app.add_flag_callback("--no-display-prompt", [&o] { o.display_prompt = false; }, "do not repeat it")->group(kGroup);
     app.add_flag("--verbose-prompt", o.verbose_prompt, "token ids and pieces of the prompt, on stderr")->group(kGroup);
-    app.add_flag("--perf,!--no-perf", o.show_perf, "timings at the end, on stderr (default: on)")->group(kGroup);
+    app.add_flag_callback(
+           "--perf", [&o] { o.show_perf = true; }, "timings at the end, on stderr (how it starts)")
+        ->group(kGroup);
+    app.add_flag_callback("--no-perf", [&o] { o.show_perf = false; }, "no timings")->group(kGroup);
     app.add_flag("--json", o.json, "one JSON object on stdout in place of text")->group(kGroup);
     app.add_flag("--logits-hash", o.logits_hash, "a hash of all logits, on stderr: equal bits, equal hash")
         ->group(kGroup);
     app.add_option("--dump-logits", o.dump_logits, "write the prompt's logits, f32 [positions, vocabulary]")
         ->type_name("FILE.npy")
         ->group(kGroup);
-    app.add_flag("-v,--verbose", o.verbose, "say more on stderr")->group(kGroup);
+    app.add_flag("-v,--verbose,--log-verbose", o.verbose, "say more on stderr")->group(kGroup);
 }
 
 void add_kernel_options(CLI::App& app, RunOptions& o) {

@@ -61,8 +61,8 @@ public:
 
     Value() : variant_(None{}) {}
     template <class T>
-    requires(!std::same_as<T, Value>) && std::constructible_from<Variant, std::in_place_type_t<T>, T> Value(T value)
-        : variant_(std::in_place_type<T>, std::move(value)) {}
+        requires(!std::same_as<T, Value>) && std::constructible_from<Variant, std::in_place_type_t<T>, T>
+    Value(T value) : variant_(std::in_place_type<T>, std::move(value)) {}
 
     static Value undefined(std::string why) { return Undefined{std::make_shared<const std::string>(std::move(why))}; }
     static Value literal(std::string_view text) { return Text(std::string(text), Origin::literal); }
