@@ -136,4 +136,44 @@ inline std::vector<ElementwiseSpec> elementwise() {
     return specs;
 }
 
+inline std::vector<DType> weight_types() {
+    std::vector<DType> types;
+    for (const DTypeTraits& type : all_dtypes())
+        if (type.is_weight) types.push_back(type.type);
+    return types;
+}
+
+inline std::vector<EmbedSpec> embed() {
+    std::vector<EmbedSpec> specs;
+    for (DType type : weight_types()) specs.push_back({type, 40, 512, type == DType::F32 ? 1.0f : 22.6f});
+    return specs;
+}
+
+inline std::vector<MatmulSpec> matmul() {
+    std::vector<MatmulSpec> specs;
+    for (DType type : weight_types())
+        for (MatmulForm form : {MatmulForm::vector, MatmulForm::tile}) {
+            specs.push_back({type, 40, 512, 48, form, Epilogue::store, Presence::absent});
+            specs.push_back({type, 17, 256, 32, form, Epilogue::accumulate, Presence::present});
+        }
+    return specs;
+}
+
+// The specs of all ops.
+inline std::vector<KernelSpec> all() {
+    std::vector<KernelSpec> specs;
+    const auto append = [&](const auto& more) { specs.insert(specs.end(), more.begin(), more.end()); };
+    append(embed());
+    append(rms_norm());
+    append(quantize());
+    append(matmul());
+    append(rope());
+    append(value_store());
+    append(attention());
+    append(swiglu());
+    append(elementwise());
+    append(reduce());
+    return specs;
+}
+
 }  // namespace riftjit::kernel_cases

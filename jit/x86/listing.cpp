@@ -18,6 +18,12 @@ struct Decoded {
     ZydisDecodedInstruction instruction;
     std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands;
 
+    bool is_gather() const {
+        return std::ranges::any_of(operands, [](const ZydisDecodedOperand& operand) {
+            return operand.type == ZYDIS_OPERAND_TYPE_MEMORY && operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB;
+        });
+    }
+
     // Where a jump or call within the code goes.
     std::optional<uint32_t> branch_target() const {
         const ZydisDecodedOperand& operand = operands[0];
@@ -131,9 +137,19 @@ std::string format(const ZydisFormatter& formatter, const Decoded& decoded, std:
     if (const auto target = decoded.branch_target()) {
         return fmt::format("{} {}", ZydisMnemonicGetString(decoded.instruction.mnemonic), label(label_prefix, *target));
     }
-    char text[256];
+    char buffer[256];
     ZydisFormatterFormatInstruction(&formatter, &decoded.instruction, decoded.operands.data(),
-                                    decoded.instruction.operand_count_visible, text, sizeof text, 0, nullptr);
+                                    decoded.instruction.operand_count_visible, buffer, sizeof buffer, 0, nullptr);
+    std::string text = buffer;
+    if (decoded.is_gather()) {  // llvm-mc wants the size of all elements, Zydis names that of one
+        const std::string_view elements = decoded.operands[0].size == 512   ? "zmmword"
+                                          : decoded.operands[0].size == 256 ? "ymmword"
+                                                                            : "xmmword";
+        const size_t size_at = std::min(text.find("dword ptr"), text.find("qword ptr"));
+        if (size_at != std::string::npos) text.replace(size_at, std::strlen("dword"), elements);
+    }
+    // Without the prefix an assembler that knows AVX512-VNNI would take that.
+    if (decoded.instruction.meta.isa_set == ZYDIS_ISA_SET_AVX_VNNI) text.insert(0, "{vex} ");
     return text;
 }
 

@@ -216,15 +216,5 @@ TEST(AttentionX86, WritesNothingBetweenTheRows) {
         }
 }
 
-TEST(AttentionX86, RefusesHeadsThatDoNotFitTheStack) {
-    const AttentionSpec spec{4096, 1, 256, 1 << 20, 1 << 20, DType::F16, DType::F16, 1.0f, MatmulForm::tile};
-    const auto object = compile(spec, Isa::avx2);
-    ASSERT_FALSE(object);
-    EXPECT_EQ(object.error().kind, ErrorKind::Encoding);
-    EXPECT_NE(object.error().message.find("32768 rows of head_dim 256 need more than 4194304 bytes of stack"),
-              std::string::npos)
-        << object.error().message;
-}
-
 }  // namespace
 }  // namespace riftjit::x86

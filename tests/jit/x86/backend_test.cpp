@@ -1,0 +1,39 @@
+#include "jit/x86/backend.h"
+
+#include <gtest/gtest.h>
+
+namespace riftjit::x86 {
+namespace {
+
+TEST(BackendX86, ChecksTheSpecBeforeItGenerates) {
+    const auto object = compile(QuantizeSpec{0, RowFormat::i16}, Isa::avx512);
+    ASSERT_FALSE(object);
+    EXPECT_EQ(object.error().kind, ErrorKind::Unsupported);
+    EXPECT_EQ(object.error().message, "quantize: width 0");
+}
+
+TEST(BackendX86, TurnsWhatAnEmitterThrowsIntoAnError) {
+    // 32768 rows do not fit the stack, which only the generator knows.
+    const AttentionSpec spec{4096, 1, 256, 1 << 20, 1 << 20, DType::F16, DType::F16, 1.0f, MatmulForm::tile};
+    const auto object = compile(spec, Isa::avx2);
+    ASSERT_FALSE(object);
+    EXPECT_EQ(object.error().kind, ErrorKind::Encoding);
+    EXPECT_EQ(object.error().message,
+              kernel_name(spec) + " for avx2: 32768 rows of head_dim 256 need more than 4194304 bytes of stack");
+}
+
+TEST(BackendX86, NamesTheObjectAfterTheKernelAndTheLevel) {
+    const SwigluSpec spec{100, 200, RowFormat::f32};
+    for (Isa isa : all_isas()) {
+        const auto object = compile(spec, isa);
+        ASSERT_TRUE(object) << object.error().message;
+        EXPECT_EQ(object->name, kernel_name(spec));
+        EXPECT_EQ(object->isa, isa);
+        std::string symbol;
+        ASSERT_TRUE(read_x86_object(object->elf, symbol));
+        EXPECT_EQ(symbol, kernel_name(spec));
+    }
+}
+
+}  // namespace
+}  // namespace riftjit::x86

@@ -1,0 +1,36 @@
+// Generated code as Zydis decodes it.
+#pragma once
+
+#include <Zydis/Zydis.h>
+
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "jit/code_object.h"
+
+namespace riftjit::x86 {
+
+struct DecodedInstruction {
+    ZydisDecodedInstruction instruction;
+    std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands;
+};
+
+inline std::vector<DecodedInstruction> decode_instructions(const MachineCode& code) {
+    ZydisDecoder decoder;
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    std::vector<DecodedInstruction> decoded;
+    for (size_t offset = 0; offset < code.instruction_bytes;) {
+        DecodedInstruction one{};
+        const ZyanStatus status =
+            ZydisDecoderDecodeFull(&decoder, code.bytes.data() + offset, code.instruction_bytes - offset,
+                                   &one.instruction, one.operands.data());
+        if (!ZYAN_SUCCESS(status)) throw std::runtime_error("no instruction at " + std::to_string(offset));
+        offset += one.instruction.length;
+        decoded.push_back(one);
+    }
+    return decoded;
+}
+
+}  // namespace riftjit::x86
