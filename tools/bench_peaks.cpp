@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "jit/cache_directory.h"
 #include "jit/disk_cache.h"
 #include "jit/x86/detect.h"
 #include "runtime/cpus.h"
@@ -21,7 +22,6 @@ constexpr const char* kFileName = "peaks.json";
 // Written whole or not at all: readers may look at any time.
 Result<void> save(const std::filesystem::path& path, const std::string& text) {
     std::error_code error;
-    std::filesystem::create_directories(path.parent_path(), error);
     const std::filesystem::path temporary = path.string() + ".tmp";
     std::ofstream file(temporary, std::ios::binary);
     file << text << std::flush;
@@ -29,6 +29,13 @@ Result<void> save(const std::filesystem::path& path, const std::string& text) {
     std::filesystem::rename(temporary, path, error);
     if (error) return fail(ErrorKind::Io, "{}: {}", path.string(), error.message());
     return {};
+}
+
+// The cache's own resolver makes the directory private: others' write permission would make the cache refuse it.
+Result<void> keep(const std::string& cache_directory, const std::string& text) {
+    RIFTJIT_TRY(place, locate_cache(cache_directory));
+    RIFTJIT_TRY_VOID(open_cache_directory(place, Absent::create));
+    return save(place.root / kFileName, text);
 }
 
 void print_table(const runtime::Peaks& peaks) {
@@ -81,13 +88,8 @@ Result<int> run_peaks(const BenchOptions& options, Reporter& reporter) {
         fmt::print("{}", text);
     else
         print_table(peaks);
-    std::string reason;
-    const auto path = peaks_path(options.cache_directory, reason);
-    if (!path) {
-        reporter.warn("the peaks are not kept: " + reason);
-    } else if (const auto saved = save(*path, text); !saved) {
-        reporter.warn("the peaks are not kept: " + saved.error().message);
-    }
+    if (const auto kept = keep(options.cache_directory, text); !kept)
+        reporter.warn("the peaks are not kept: " + kept.error().message);
     return kExitDone;
 }
 
