@@ -6,6 +6,7 @@
 #include <array>
 #include <bitset>
 #include <cstring>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -62,6 +63,12 @@ public:
             default:
                 break;
         }
+    }
+
+    void count(Listing& listing) const {
+        listing.general_registers = static_cast<uint32_t>(general_.size());
+        listing.vector_registers = static_cast<uint32_t>(vectors_.count());
+        listing.mask_registers = static_cast<uint32_t>(masks_.count());
     }
 
     std::string text() const {
@@ -176,6 +183,15 @@ std::string constant_lines(const MachineCode& code) {
     return text;
 }
 
+// Equal counts in alphabetical order.
+std::vector<std::pair<std::string, uint32_t>> histogram_of(const std::vector<Decoded>& decoded) {
+    std::map<std::string, uint32_t> counts;
+    for (const Decoded& one : decoded) ++counts[ZydisMnemonicGetString(one.instruction.mnemonic)];
+    std::vector<std::pair<std::string, uint32_t>> histogram(counts.begin(), counts.end());
+    std::ranges::stable_sort(histogram, std::ranges::greater{}, &std::pair<std::string, uint32_t>::second);
+    return histogram;
+}
+
 }  // namespace
 
 Result<Listing> disassemble(const MachineCode& code, std::string_view label_prefix) {
@@ -199,6 +215,8 @@ Result<Listing> disassemble(const MachineCode& code, std::string_view label_pref
     }
     listing.text += constant_lines(code);
     listing.registers = registers.text();
+    registers.count(listing);
+    listing.histogram = histogram_of(decoded);
     listing.instructions = static_cast<uint32_t>(decoded.size());
     return listing;
 }

@@ -41,6 +41,18 @@ TEST(ListingX86, NamesVectorAndMaskRegistersInRanges) {
     const auto listing = disassemble(code_of({0x62, 0xf1, 0x74, 0x49, 0x58, 0xd0, 0x62, 0xa1, 0x74, 0x20, 0x58, 0xc9}));
     ASSERT_TRUE(listing) << listing.error().message;
     EXPECT_EQ(listing->registers, "zmm0-zmm2 zmm17 k1");
+    EXPECT_EQ(listing->vector_registers, 4u);
+    EXPECT_EQ(listing->mask_registers, 1u);
+    EXPECT_EQ(listing->general_registers, 0u);
+}
+
+TEST(ListingX86, CountsInstructionsByMnemonic) {
+    // xor eax, eax; inc rax; inc rcx; ret
+    const auto listing = disassemble(code_of({0x31, 0xc0, 0x48, 0xff, 0xc0, 0x48, 0xff, 0xc1, 0xc3}));
+    ASSERT_TRUE(listing);
+    const std::vector<std::pair<std::string, uint32_t>> expected = {{"inc", 2}, {"ret", 1}, {"xor", 1}};
+    EXPECT_EQ(listing->histogram, expected);
+    EXPECT_EQ(listing->general_registers, 2u);
 }
 
 TEST(ListingX86, PrintsConstantsAsWords) {
@@ -66,10 +78,9 @@ struct Scratch {
 
 // Those of VEX instructions that llvm-mc knows to be commutative and kernels use.
 bool is_commutative(const std::string& name) {
-    static const std::set<std::string> names = {"vaddps",  "vmulps",  "vandps", "vorps",  "vxorps",  "vpand",
-                                                "vpor",    "vpxor",   "vpaddd", "vpaddw", "vpmaxsd", "vpmaddwd",
-                                                "vpmullw", "vpmulld", "vaddss", "vmulss", "vpavgb",  "vpminud",
-                                                "vpaddb",  "vmulpd",  "vaddpd"};
+    static const std::set<std::string> names = {"vaddps",   "vaddss",  "vmulps",  "vandps",  "vorps",   "vxorps",
+                                                "vpand",    "vpor",    "vpxor",   "vpaddd",  "vpmaxsd", "vpmaddwd",
+                                                "vpmulhuw", "vpmulld", "vpmullw", "vpcmpeqd"};
     return names.contains(name);
 }
 
