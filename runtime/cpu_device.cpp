@@ -28,9 +28,9 @@ struct PackJob {
 
 }  // namespace
 
-Result<std::unique_ptr<CpuDevice>> CpuDevice::create(Isa isa, uint32_t threads, KernelCache& cache) {
+Result<std::unique_ptr<CpuDevice>> CpuDevice::create(Isa isa, uint32_t threads, Helpers helpers, KernelCache& cache) {
     RIFTJIT_TRY(pool, ThreadPool::create(threads));
-    return std::unique_ptr<CpuDevice>(new CpuDevice(isa, std::move(pool), cache));
+    return std::unique_ptr<CpuDevice>(new CpuDevice(isa, std::move(pool), helpers, cache));
 }
 
 Result<Address> CpuDevice::allocate(uint64_t bytes, MemoryUse use, std::string_view what) {
@@ -64,7 +64,7 @@ void CpuDevice::pack(const FileTensor& tensor, Address to, const Release& releas
 }
 
 Result<std::unique_ptr<BoundPlan>> CpuDevice::bind(const graph::Plan& plan, const Addresses& addresses) {
-    RIFTJIT_TRY(bound, CpuPlan::create(plan, addresses, isa_, pool_, cache_));
+    RIFTJIT_TRY(bound, CpuPlan::create(plan, addresses, {isa_, pool_, helpers_, cache_}));
     return std::unique_ptr<BoundPlan>(std::move(bound));
 }
 

@@ -6,6 +6,7 @@
 #include "jit/kernel_cache.h"
 #include "runtime/device.h"
 #include "runtime/pages.h"
+#include "runtime/team_choice.h"
 #include "runtime/thread_pool.h"
 
 namespace riftjit::runtime {
@@ -13,7 +14,7 @@ namespace riftjit::runtime {
 class CpuDevice final : public Device {
 public:
     // The cache must outlive the device.
-    static Result<std::unique_ptr<CpuDevice>> create(Isa isa, uint32_t threads, KernelCache& cache);
+    static Result<std::unique_ptr<CpuDevice>> create(Isa isa, uint32_t threads, Helpers helpers, KernelCache& cache);
 
     Isa isa() const override { return isa_; }
     Result<Address> allocate(uint64_t bytes, MemoryUse use, std::string_view what) override;
@@ -25,10 +26,12 @@ public:
     Result<void> make_ready() override;
 
 private:
-    CpuDevice(Isa isa, ThreadPool pool, KernelCache& cache) : isa_(isa), pool_(std::move(pool)), cache_(cache) {}
+    CpuDevice(Isa isa, ThreadPool pool, Helpers helpers, KernelCache& cache)
+        : isa_(isa), pool_(std::move(pool)), helpers_(helpers), cache_(cache) {}
 
     Isa isa_;
     ThreadPool pool_;
+    Helpers helpers_;
     KernelCache& cache_;
     std::vector<Pages> memory_;
 };

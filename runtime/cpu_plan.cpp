@@ -52,10 +52,10 @@ Address resolve(const graph::Place& place, const Addresses& addresses) {
 
 }  // namespace
 
-Result<std::unique_ptr<CpuPlan>> CpuPlan::create(const graph::Plan& plan, const Addresses& addresses, Isa isa,
-                                                 ThreadPool& pool, KernelCache& cache) {
-    std::unique_ptr<CpuPlan> bound(new CpuPlan(plan, pool));
-    RIFTJIT_TRY_VOID(bound->find_kernels(isa, cache));
+Result<std::unique_ptr<CpuPlan>> CpuPlan::create(const graph::Plan& plan, const Addresses& addresses,
+                                                 const Context& context) {
+    std::unique_ptr<CpuPlan> bound(new CpuPlan(plan, context.pool, context.helpers));
+    RIFTJIT_TRY_VOID(bound->find_kernels(context.isa, context.cache));
     bound->bind_arguments(addresses);
     return bound;
 }

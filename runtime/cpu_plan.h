@@ -14,8 +14,14 @@ namespace riftjit::runtime {
 
 class CpuPlan final : public BoundPlan {
 public:
-    static Result<std::unique_ptr<CpuPlan>> create(const graph::Plan& plan, const Addresses& addresses, Isa isa,
-                                                   ThreadPool& pool, KernelCache& cache);
+    struct Context {
+        Isa isa;
+        ThreadPool& pool;
+        Helpers helpers;
+        KernelCache& cache;
+    };
+    static Result<std::unique_ptr<CpuPlan>> create(const graph::Plan& plan, const Addresses& addresses,
+                                                   const Context& context);
     void run(uint32_t tokens, uint32_t position) override;
 
 private:
@@ -31,7 +37,8 @@ private:
         std::atomic<uint32_t> next = 0;
     };
 
-    CpuPlan(const graph::Plan& plan, ThreadPool& pool) : plan_(plan), pool_(pool), team_(pool.size()) {}
+    CpuPlan(const graph::Plan& plan, ThreadPool& pool, Helpers helpers)
+        : plan_(plan), pool_(pool), team_(pool.size(), helpers) {}
     Result<void> find_kernels(Isa isa, KernelCache& cache);
     void bind_arguments(const Addresses& addresses);
     void count_units(uint32_t tokens);

@@ -151,7 +151,7 @@ Result<Session> Session::create(const graph::Graph& graph, const SessionOptions&
     impl->vocabulary = graph.tensor(graph.logits).width;
     impl->token_limit = embedding_rows(graph);
     RIFTJIT_TRY_VOID(impl->make_plans(rewritten, passes));
-    RIFTJIT_TRY(device, CpuDevice::create(options.isa, options.threads, cache));
+    RIFTJIT_TRY(device, CpuDevice::create(options.isa, options.threads, options.helpers, cache));
     impl->device = std::move(device);
     RIFTJIT_TRY_VOID(impl->allocate(rewritten, release));
     RIFTJIT_TRY_VOID(impl->bind(impl->decode));

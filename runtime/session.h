@@ -10,6 +10,7 @@
 #include "graph/plan.h"
 #include "jit/kernel_cache.h"
 #include "jit/result.h"
+#include "runtime/team_choice.h"
 
 namespace riftjit::runtime {
 
@@ -21,6 +22,7 @@ struct SessionOptions {
     DType key_type = DType::F16, value_type = DType::F16;
     std::string passes = "all";
     bool all_logits = false;  // graph keeps logits of every row
+    Helpers helpers = Helpers::when_useful;
 };
 
 class Session {

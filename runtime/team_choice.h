@@ -8,14 +8,16 @@
 
 namespace riftjit::runtime {
 
+enum class Helpers : uint8_t { when_useful, always };
+
 class TeamChoice {
 public:
-    explicit TeamChoice(uint32_t threads) : threads_(threads) {}
+    TeamChoice(uint32_t threads, Helpers helpers) : threads_(threads), helpers_(helpers) {}
 
     // To be asked once before every run.
     bool together() {
         if (threads_ == 1) return false;
-        if (runs_alone_ == 0) return true;
+        if (runs_alone_ == 0 || helpers_ == Helpers::always) return true;
         --runs_alone_;
         return false;
     }
@@ -27,6 +29,7 @@ private:
     static constexpr uint32_t kFirstRunsAlone = 16, kMostRunsAlone = 256;
 
     uint32_t threads_;
+    Helpers helpers_;
     double waited_ = 0, total_ = 0;  // decaying sums over recent runs
     uint32_t runs_alone_ = 0;        // still to come
     uint32_t next_runs_alone_ = kFirstRunsAlone;

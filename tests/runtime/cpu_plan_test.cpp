@@ -77,7 +77,7 @@ struct Bound {
     std::unique_ptr<CpuPlan> plan;
 
     Bound(ShiftPlan& shift, uint32_t threads) : pool(std::move(*ThreadPool::create(threads))) {
-        auto created = CpuPlan::create(shift.plan, shift.addresses(), Isa::avx2, pool, cache);
+        auto created = CpuPlan::create(shift.plan, shift.addresses(), {Isa::avx2, pool, Helpers::always, cache});
         EXPECT_TRUE(created) << created.error().message;
         plan = std::move(*created);
         EXPECT_TRUE(cache.seal());
@@ -125,7 +125,7 @@ TEST(CpuPlan, PassesOnWhyAKernelCannotBeMade) {
     ThreadPool pool = std::move(*ThreadPool::create(1));
     KernelCache cache([](const KernelSpec&, Isa) -> Result<CodeObject> { return fail(ErrorKind::Encoding, "no"); },
                       DiskCache::disabled());
-    const auto created = CpuPlan::create(shift.plan, shift.addresses(), Isa::avx2, pool, cache);
+    const auto created = CpuPlan::create(shift.plan, shift.addresses(), {Isa::avx2, pool, Helpers::always, cache});
     ASSERT_FALSE(created);
     EXPECT_EQ(created.error().message, "no");
 }

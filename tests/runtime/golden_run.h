@@ -76,8 +76,9 @@ public:
 
     Session session(uint32_t threads, DType kv_type = DType::F32, uint32_t batch = 512, uint32_t context = 256,
                     const std::string& passes = "all") {
-        const SessionOptions options{isa_,    threads, context, batch,
-                                     kv_type, kv_type, passes,  logits_ == models::Logits::all};
+        // Helpers::always: every run is shared by all threads, however busy the machine is.
+        const SessionOptions options{
+            isa_, threads, context, batch, kv_type, kv_type, passes, logits_ == models::Logits::all, Helpers::always};
         auto created = Session::create(graph_, options, *cache_, {});
         if (!created) throw std::runtime_error(created.error().message);
         return std::move(*created);
