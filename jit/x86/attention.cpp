@@ -4,8 +4,8 @@
 // rows, the tile form those of several. Positions are visited in blocks of 64 that start at multiples of 64, whatever
 // the batch; within a block every row takes the same operations in the same order in both forms. A masked score is
 // -infinity, its probability exactly 0; a block that a row does not see at all leaves that row's state as it was
-// (its correction is exp(0) = 1). Values beyond a token's own position are not even multiplied by 0, so that not even
-// infinities there can reach it. What differs are signs of zeros, and the final addition of +0 removes those.
+// (its correction is exp(0) = 1). Values beyond a token's own position are not even multiplied by 0, so that neither
+// infinities there nor signs of zeros can reach it.
 #include <array>
 #include <limits>
 #include <stdexcept>
@@ -129,32 +129,48 @@ class AttentionKernel final : public AttentionProducts {
         imul(values, kv_head, int(kKvSegment) * value_bytes());
         add(values, ptr[args + offsetof(AttentionArgs, values)]);
     }
+    // Runs `body` with `token` = 0, 1, ... below `limit`, at least once; with `head` counting the group's heads down.
+    void for_each_token(const Reg32& token, const Xbyak::Operand& limit, const std::function<void()>& body) {
+        Label next;
+        xor_(token, token);
+        L(next);
+        body();
+        inc(token);
+        cmp(token, limit);
+        jb(next);
+    }
+    void for_each_head(const Reg32& head, const std::function<void()>& body) {
+        Label next;
+        mov(head, group);
+        L(next);
+        body();
+        dec(head);
+        jnz(next);
+    }
     // The tile's query rows, one after the other; zeros for tokens that the batch does not have.
     void copy_queries() {
         const Reg64 source = queries, copy = r10, offset = rax;
-        const Reg32 token = ecx;
+        const Reg32 token = ecx, all_tokens = edx;
         const uint32_t width = uint32_t(group) * spec_.head_dim;
         lea(copy, ptr[rsp + queries_at]);
-        xor_(token, token);
-        Label next, is_missing, copied;
-        L(next);
-        cmp(token, tokens);
-        jae(is_missing);
-        for_each_group(offset, width, 2, [&](int index, uint32_t count) {
-            load_lanes(wide(0), source + offset + 64 * index, count);
-            vmovups(lanes_at(copy + offset + 64 * index), wide(0));
+        mov(all_tokens, tile_tokens);
+        for_each_token(token, all_tokens, [&] {
+            Label is_missing, copied;
+            cmp(token, tokens);
+            jae(is_missing);
+            for_each_group(offset, width, 2, [&](int index, uint32_t count) {
+                load_lanes(wide(0), source + offset + 64 * index, count);
+                vmovups(lanes_at(copy + offset + 64 * index), wide(0));
+            });
+            jmp(copied);
+            L(is_missing);
+            vxorps(wide(0), wide(0), wide(0));
+            for_each_group(offset, width, 2,
+                           [&](int index, uint32_t) { vmovups(lanes_at(copy + offset + 64 * index), wide(0)); });
+            L(copied);
+            add(source, spec_.q_stride * uint32_t(sizeof(float)));
+            add(copy, width * uint32_t(sizeof(float)));
         });
-        jmp(copied);
-        L(is_missing);
-        vxorps(wide(0), wide(0), wide(0));
-        for_each_group(offset, width, 2,
-                       [&](int index, uint32_t) { vmovups(lanes_at(copy + offset + 64 * index), wide(0)); });
-        L(copied);
-        add(source, spec_.q_stride * uint32_t(sizeof(float)));
-        add(copy, width * uint32_t(sizeof(float)));
-        inc(token);
-        cmp(token, tile_tokens);
-        jb(next);
         lea(queries, ptr[rsp + queries_at]);
     }
     void reset_rows() {
@@ -236,48 +252,51 @@ class AttentionKernel final : public AttentionProducts {
     Xbyak::RegExp maximum() const { return rsp + row + maxima_at; }
     Xbyak::RegExp correction() const { return rsp + row + corrections_at; }
 
-    // score = scale * score, or -infinity beyond the token's position; then each row's new maximum, and the difference
-    // from the old one in place of its correction.
+    // Scales and masks the scores; then each row's new maximum, and the difference from the old one in place of its
+    // correction.
     void find_maxima() {
-        const Reg32 token = ecx, visible = eax, head = r9d;
-        const Wide score = wide(0), largest = wide(1), nothing = wide(2), limit = wide(3);
-        const LaneMask is_visible = lane_mask(0, wide(4));
-        const Xmm old_maximum = xmm_of(wide(5)), new_maximum = xmm_of(wide(6)), scratch = xmm_of(wide(7));
+        const Reg32 token = ecx, visible = eax, head = r9d, all_tokens = r10d;
+        const Xmm largest = xmm_of(wide(6));
         vbroadcastss(nothing, constant(-std::numeric_limits<float>::infinity()));
         lea(score_row, ptr[rsp + scores_at]);
         xor_(row.cvt32(), row.cvt32());
-        xor_(token, token);
-        Label next_token, next_head;
-        L(next_token);
-        lea(visible, ptr[r12 + rcx + 1]);
-        sub(visible, block_start);
-        vmovd(xmm_of(limit), visible);
-        vbroadcastss(limit, xmm_of(limit));
-        mov(head, group);
-        L(next_head);
+        mov(all_tokens, tile_tokens);
+        for_each_token(token, all_tokens, [&] {
+            lea(visible, ptr[r12 + rcx + 1]);
+            sub(visible, block_start);
+            vmovd(xmm_of(limit), visible);
+            vbroadcastss(limit, xmm_of(limit));
+            for_each_head(head, [&] {
+                mask_row(largest);
+                update_maximum(largest);
+                add(score_row, score_row_bytes());
+                add(row, sizeof(float));
+            });
+        });
+    }
+    const Wide nothing = wide(2), limit = wide(3);
+    // score = scale * score, or -infinity from position number `limit` of the block on; the largest in lane 0.
+    void mask_row(const Xmm& largest) {
+        const Wide score = wide(0), largest_lanes = wide(1);
+        const LaneMask is_visible = lane_mask(0, wide(4));
         for (int panel = 0; panel < int(kBlock / kPanel); ++panel) {
             vmovups(score, lanes_at(score_row + 64 * panel));
             vmulps(score, score, splat(spec_.scale));
             compare_greater_i32(is_visible, limit, positions_of(panel));
             select(score, is_visible, score, nothing);
             vmovups(lanes_at(score_row + 64 * panel), score);
-            panel == 0 ? vmovaps(largest, score) : vmaxps(largest, largest, score);
+            panel == 0 ? vmovaps(largest_lanes, score) : vmaxps(largest_lanes, largest_lanes, score);
         }
-        fold(new_maximum, largest, scratch,
+        fold(largest, largest_lanes, xmm_of(wide(7)),
              [this](const Xmm& to, const Xmm& left, const Xmm& right) { vmaxps(to, left, right); });
+    }
+    void update_maximum(const Xmm& largest) {
+        const Xmm old_maximum = xmm_of(wide(5));
         vmovss(old_maximum, ptr[maximum()]);
-        vmaxss(new_maximum, new_maximum, old_maximum);
-        vmovss(ptr[maximum()], new_maximum);
-        vsubss(old_maximum, old_maximum, new_maximum);
+        vmaxss(largest, largest, old_maximum);
+        vmovss(ptr[maximum()], largest);
+        vsubss(old_maximum, old_maximum, largest);
         vmovss(ptr[correction()], old_maximum);
-        add(score_row, score_row_bytes());
-        add(row, sizeof(float));
-        dec(head);
-        jnz(next_head);
-        if (tile_tokens == 1) return;
-        inc(token);
-        cmp(token, tile_tokens);
-        jb(next_token);
     }
     WideConstant positions_of(int panel) {
         std::array<int32_t, kPanel> numbers;
@@ -395,19 +414,26 @@ class AttentionKernel final : public AttentionProducts {
 
     // ---- the end: outputs divided by the sums
     void store_outputs() {
-        const Reg64 output_row = rdx, target = r8, sums = r9, offset = rax, target_row = r10;
+        const Reg64 output_row = rdx, target = r8, sums = r9, target_row = r10;
         const Reg32 token = ecx, head = r11d;
-        const Xmm total = xmm_of(wide(1)), inverse = xmm_of(wide(2));
-        const Wide factor = wide(3), value = wide(4), spare = wide(5);
         lea(output_row, ptr[rsp + outputs_at]);
         lea(sums, ptr[rsp + sums_at]);
         mov(target_row, out);
-        xor_(token, token);
-        Label next_token, next_head;
-        L(next_token);
-        mov(target, target_row);
-        mov(head, group);
-        L(next_head);
+        for_each_token(token, tokens, [&] {
+            mov(target, target_row);
+            for_each_head(head, [&] {
+                store_output(target, output_row, sums);
+                add(output_row, output_row_bytes());
+                add(sums, kPanel * uint32_t(sizeof(float)));
+                add(target, query_row_bytes());
+            });
+            add(target_row, spec_.out_stride * uint32_t(sizeof(float)));
+        });
+    }
+    void store_output(const Reg64& target, const Reg64& output_row, const Reg64& sums) {
+        const Reg64 offset = rax;
+        const Xmm total = xmm_of(wide(1)), inverse = xmm_of(wide(2));
+        const Wide factor = wide(3), value = wide(4), spare = wide(5);
         vmovups(wide(0), lanes_at(sums));
         fold_sum(total, wide(0), inverse);
         vmovss(inverse, constant(1.0f));
@@ -415,18 +441,8 @@ class AttentionKernel final : public AttentionProducts {
         vbroadcastss(factor, inverse);
         for_each_group(offset, spec_.head_dim, 2, [&](int index, uint32_t count) {
             vmulps(value, factor, lanes_at(output_row + offset + 64 * index));
-            vaddps(value, value, splat(0.0f));  // -0 becomes +0
             store_lanes(target + offset + 64 * index, value, count, spare);
         });
-        add(output_row, output_row_bytes());
-        add(sums, kPanel * uint32_t(sizeof(float)));
-        add(target, query_row_bytes());
-        dec(head);
-        jnz(next_head);
-        add(target_row, spec_.out_stride * uint32_t(sizeof(float)));
-        inc(token);
-        cmp(token, tokens);
-        jb(next_token);
     }
 };
 

@@ -170,6 +170,22 @@ TEST(AttentionX86, AnySplitOfALongPromptGivesTheSameBits) {
     expect_same_bits(spec, 300, {{300}, std::vector<uint32_t>(300, 1), {64, 64, 64, 64, 44}, {7, 121, 60, 8, 104}});
 }
 
+// Sums of the smallest negative number, halved and more, end in either zero.
+TEST(AttentionX86, SignsOfZerosDoNotDependOnFormAndSplit) {
+    const AttentionSpec spec{2, 1, 16, 32, 32, DType::F32, DType::F32, 0.5f, MatmulForm::tile};
+    Scene scene(spec, 70);
+    const std::vector<float> tiny(spec.head_dim, -0x1p-149f);
+    for (uint32_t position = 0; position < 70; ++position)
+        store_value(scene.value_layout, scene.values.data(), position, 0, tiny);
+    const auto expected = scene.run_whole(machine_isas().front(), MatmulForm::tile);
+    float* const end = expected.data() + expected.size();
+    EXPECT_NE(std::find_if(expected.data(), end, [](float value) { return value == 0 && std::signbit(value); }), end);
+    for (Isa isa : machine_isas())
+        for (MatmulForm form : {MatmulForm::vector, MatmulForm::tile})
+            for (const std::vector<uint32_t>& batches : {std::vector<uint32_t>{70}, {61, 9}})
+                EXPECT_EQ(scene.run(isa, batches, form), expected) << name(isa);
+}
+
 TEST(AttentionX86, PeakedScoresStayExact) {  // differences of hundreds: most probabilities underflow
     expect_close_in_both_forms(
         Scene({2, 1, 64, 128, 128, DType::F32, DType::F32, 1.0f, MatmulForm::tile}, 150, /*key_size=*/40.0));
