@@ -15,7 +15,7 @@ namespace riftjit::models {
 class SpecialTexts {
 public:
     // A longer token is never found in a text; the caller warns.
-    static constexpr size_t kMaxBytes = 1024;
+    static constexpr size_t kMaxBytes = 256;
 
     explicit SpecialTexts(const Vocabulary& vocabulary);
 
