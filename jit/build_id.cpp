@@ -44,6 +44,7 @@ int find_build_id(dl_phdr_info* image, size_t, void* result) {
     for (int i = 0; i < image->dlpi_phnum; ++i) {
         const auto& segment = image->dlpi_phdr[i];
         if (segment.p_type != PT_NOTE) continue;
+        // The loader tells addresses as integers. NOLINTNEXTLINE(performance-no-int-to-ptr)
         const auto* first = reinterpret_cast<const std::byte*>(image->dlpi_addr + segment.p_vaddr);
         const auto id = build_id_in_notes({first, segment.p_memsz}, segment.p_align == 8 ? 8 : 4);
         if (!id.empty()) *static_cast<std::span<const std::byte>*>(result) = id;

@@ -99,14 +99,14 @@ Result<CacheAdmin> CacheAdmin::open(std::string_view directory_flag, Absent abse
 
 Result<std::vector<std::string>> CacheAdmin::files() const {
     if (!directory_) return std::vector<std::string>{};
-    return list_files(directory_->get());
+    return list_files(directory_.get());
 }
 
 Result<std::vector<CacheListing>> CacheAdmin::list() const {
     RIFTJIT_TRY(names, files());
     std::vector<CacheListing> listings;
     for (const std::string& file_name : names)
-        if (is_entry_file_name(file_name)) listings.push_back(list_entry(directory_->get(), file_name));
+        if (is_entry_file_name(file_name)) listings.push_back(list_entry(directory_.get(), file_name));
     return listings;
 }
 
@@ -119,12 +119,12 @@ Result<CacheTotals> CacheAdmin::totals() const {
     for (const std::string& file_name : names) {
         struct stat status{};
         if (is_entry_file_name(file_name)) {
-            const CacheListing listing = list_entry(directory_->get(), file_name);
+            const CacheListing listing = list_entry(directory_.get(), file_name);
             count(totals.entries, listing.bytes);
             count(totals.by_target[listing.problem.empty() ? listing.target : "unreadable"], listing.bytes);
         } else if (!is_temporary_file_name(file_name)) {
             ++totals.other_files;
-        } else if (fstatat(directory_->get(), file_name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+        } else if (fstatat(directory_.get(), file_name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
             count(totals.temporaries, uint64_t(status.st_size));
         }
     }
@@ -140,7 +140,7 @@ Result<CacheVerdict> CacheAdmin::verify() const {
             verdict.bad.push_back({file_name, "foreign", "not a cache file"});
             continue;
         }
-        const auto bytes = read_entry_file(directory_->get(), file_name, Touch::no);
+        const auto bytes = read_entry_file(directory_.get(), file_name, Touch::no);
         if (!bytes && is_missing(bytes.error())) continue;  // removed since it was listed
         const auto object = bytes ? decode_entry(*bytes, key_of_file_name(file_name)) : std::unexpected(bytes.error());
         if (object)
@@ -153,12 +153,12 @@ Result<CacheVerdict> CacheAdmin::verify() const {
 
 Result<Removed> CacheAdmin::prune(uint64_t max_bytes) const {
     if (!directory_) return Removed{};
-    return remove_least_recent(directory_->get(), max_bytes);
+    return remove_least_recent(directory_.get(), max_bytes);
 }
 
 Result<Removed> CacheAdmin::clear() const {
     if (!directory_) return Removed{};
-    return remove_all(directory_->get());
+    return remove_all(directory_.get());
 }
 
 Result<CacheVerdict> CacheAdmin::export_to(const std::filesystem::path& archive) const {
@@ -167,7 +167,7 @@ Result<CacheVerdict> CacheAdmin::export_to(const std::filesystem::path& archive)
     std::vector<std::vector<std::byte>> entries;
     for (const std::string& file_name : names) {
         if (!is_entry_file_name(file_name)) continue;
-        auto bytes = read_entry_file(directory_->get(), file_name, Touch::no);
+        auto bytes = read_entry_file(directory_.get(), file_name, Touch::no);
         const auto object = bytes ? decode_entry(*bytes, key_of_file_name(file_name)) : std::unexpected(bytes.error());
         if (object)
             entries.push_back(std::move(*bytes));
@@ -180,12 +180,12 @@ Result<CacheVerdict> CacheAdmin::export_to(const std::filesystem::path& archive)
 }
 
 Result<uint64_t> CacheAdmin::import_from(const std::filesystem::path& archive) const {
-    check(directory_.has_value(), "an import creates the directory first");
+    check(bool(directory_), "an import creates the directory first");
     RIFTJIT_TRY(bytes, read_archive(archive));
     const auto entries = unpack_archive(bytes);
     if (!entries) return fail(entries.error().kind, "{}: {}", quoted(archive), entries.error().message);
     for (const std::span<const std::byte> entry : *entries) {
-        const auto published = publish_file(directory_->get(), entry_file_name(key_in_entry(entry)), entry);
+        const auto published = publish_file(directory_.get(), entry_file_name(key_in_entry(entry)), entry);
         if (!published) return fail(ErrorKind::Io, "{}: {}", quoted(path_), published.error().message);
     }
     return entries->size();

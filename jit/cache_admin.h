@@ -60,7 +60,7 @@ private:
     Result<std::vector<std::string>> files() const;
 
     std::filesystem::path path_;
-    std::optional<FileDescriptor> directory_;
+    FileDescriptor directory_;  // closed: there is no cache
 };
 
 }  // namespace riftjit

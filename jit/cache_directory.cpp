@@ -97,12 +97,12 @@ Result<CachePlace> locate_cache(std::string_view flag) {
     return CachePlace{home_path / ".cache" / "riftjit", home_path};
 }
 
-Result<std::optional<FileDescriptor>> open_cache_directory(const CachePlace& place, Absent absent) {
+Result<FileDescriptor> open_cache_directory(const CachePlace& place, Absent absent) {
     constexpr int kRootFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
     constexpr int kEntriesFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     FileDescriptor root(open(place.root.c_str(), kRootFlags));
     if (!root && errno == ENOENT) {
-        if (absent == Absent::report) return std::nullopt;
+        if (absent == Absent::report) return FileDescriptor();
         RIFTJIT_TRY_VOID(make_directories(place.root, place.existing));
         root = FileDescriptor(open(place.root.c_str(), kRootFlags));
     }
@@ -112,7 +112,7 @@ Result<std::optional<FileDescriptor>> open_cache_directory(const CachePlace& pla
     const std::string version = version_directory();
     FileDescriptor entries(openat(root.get(), version.c_str(), kEntriesFlags));
     if (!entries && errno == ENOENT) {
-        if (absent == Absent::report) return std::nullopt;
+        if (absent == Absent::report) return FileDescriptor();
         RIFTJIT_TRY_VOID(make_directory(root.get(), version, place.entries()));
         entries = FileDescriptor(openat(root.get(), version.c_str(), kEntriesFlags));
     }

@@ -23,8 +23,8 @@ Result<CachePlace> locate_cache(std::string_view flag);
 enum class Absent : uint8_t { create, report };
 // A descriptor of the directory of entries; everything else is opened relative to it, so that nobody can exchange it
 // under a running process. Fails when it cannot be had or must not be trusted: owned by someone else, or writable by
-// group or others. nullopt: there is none and Absent::report forbids to create it.
-Result<std::optional<FileDescriptor>> open_cache_directory(const CachePlace& place, Absent absent);
+// group or others. Closed (false) when there is none and Absent::report forbids to create it.
+Result<FileDescriptor> open_cache_directory(const CachePlace& place, Absent absent);
 
 // The name of a network file system's type (statfs f_type), where rename and fsync promise less; nullopt: a local one.
 std::optional<std::string_view> network_file_system(long type);

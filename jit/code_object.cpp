@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <optional>
 
 namespace riftjit {
 
@@ -118,31 +117,27 @@ private:
     std::array<Elf64_Shdr, kSectionCount> headers_{};
 };
 
-// A view of an object that answers only within its bytes.
+// A view of bytes that is never read beyond its end.
 class ObjectReader {
 public:
     explicit ObjectReader(std::span<const std::byte> elf) : elf_(elf) {}
 
+    bool holds(uint64_t offset, uint64_t size) const { return offset <= elf_.size() && size <= elf_.size() - offset; }
     template <class T>
-    std::optional<T> at(uint64_t offset) const {
-        if (offset > elf_.size() || sizeof(T) > elf_.size() - offset) return std::nullopt;
+    T read(uint64_t offset) const {
+        check(holds(offset, sizeof(T)), "an object is read within its bytes");
         T value;
         std::memcpy(&value, elf_.data() + offset, sizeof value);
         return value;
     }
-    std::optional<std::span<const std::byte>> range(uint64_t offset, uint64_t size) const {
-        if (offset > elf_.size() || size > elf_.size() - offset) return std::nullopt;
-        return elf_.subspan(offset, size);
-    }
     // The section's bytes, if it is of the type we write. After check_file_header and check_size.
     Result<std::span<const std::byte>> section(SectionIndex index, uint32_t type) const {
-        const auto file = at<Elf64_Ehdr>(0);
-        const auto header = at<Elf64_Shdr>(file->e_shoff + index * sizeof(Elf64_Shdr));
-        if (header->sh_type != type)
-            return fail(ErrorKind::Format, "code object: {} has type {}, not {}", kNames[index], header->sh_type, type);
-        const auto bytes = range(header->sh_offset, header->sh_size);
-        if (!bytes) return fail(ErrorKind::Format, "code object: {} lies outside the file", kNames[index]);
-        return *bytes;
+        const auto header = read<Elf64_Shdr>(read<Elf64_Ehdr>(0).e_shoff + index * sizeof(Elf64_Shdr));
+        if (header.sh_type != type)
+            return fail(ErrorKind::Format, "code object: {} has type {}, not {}", kNames[index], header.sh_type, type);
+        if (!holds(header.sh_offset, header.sh_size))
+            return fail(ErrorKind::Format, "code object: {} lies outside the file", kNames[index]);
+        return elf_.subspan(header.sh_offset, header.sh_size);
     }
 
 private:
@@ -151,7 +146,7 @@ private:
 
 // The section headers are the end of the file.
 Result<void> check_size(std::span<const std::byte> elf) {
-    const uint64_t headers_offset = ObjectReader(elf).at<Elf64_Ehdr>(0)->e_shoff;
+    const uint64_t headers_offset = ObjectReader(elf).read<Elf64_Ehdr>(0).e_shoff;
     constexpr uint64_t kHeadersBytes = kSectionCount * sizeof(Elf64_Shdr);
     if (headers_offset > elf.size() || elf.size() - headers_offset != kHeadersBytes)
         return fail(ErrorKind::Format, "code object: {} bytes do not end with the section headers", elf.size());
@@ -159,10 +154,10 @@ Result<void> check_size(std::span<const std::byte> elf) {
 }
 
 Result<void> check_file_header(const ObjectReader& reader) {
-    const auto header = reader.at<Elf64_Ehdr>(0);
-    if (!header) return fail(ErrorKind::Format, "code object: shorter than an ELF header");
-    const Elf64_Ehdr expected = file_header(header->e_shoff);
-    if (std::memcmp(&*header, &expected, sizeof expected) != 0)
+    if (!reader.holds(0, sizeof(Elf64_Ehdr))) return fail(ErrorKind::Format, "code object: shorter than an ELF header");
+    const auto header = reader.read<Elf64_Ehdr>(0);
+    const Elf64_Ehdr expected = file_header(header.e_shoff);
+    if (std::memcmp(&header, &expected, sizeof expected) != 0)
         return fail(ErrorKind::Format, "code object: not an x86-64 ELF object of this program");
     return {};
 }
@@ -234,7 +229,7 @@ Result<X86Object> read_x86_object(std::span<const std::byte> elf) {
         return fail(ErrorKind::Format, "code object: {} bytes of symbols, not {}", symbol_table.size(),
                     kSymbolCount * sizeof(Elf64_Sym));
     const uint64_t instruction_bytes =
-        ObjectReader(symbol_table).at<Elf64_Sym>(kKernelSymbol * sizeof(Elf64_Sym))->st_size;
+        ObjectReader(symbol_table).read<Elf64_Sym>(kKernelSymbol * sizeof(Elf64_Sym)).st_size;
     if (instruction_bytes == 0 || instruction_bytes > text.size())
         return fail(ErrorKind::Format, "code object: {} of {} bytes are instructions", instruction_bytes, text.size());
     X86Object object{name, isa, {{text.begin(), text.end()}, uint32_t(instruction_bytes)}};
@@ -256,7 +251,7 @@ Result<std::string> read_x86_object_name(std::span<const std::byte> elf_start) {
 std::vector<std::byte> place_x86_object(std::span<const std::byte> elf, const std::byte* address) {
     check(read_x86_object(elf).has_value(), "only our own objects are placed");
     std::vector<std::byte> placed(elf.begin(), elf.end());
-    const uint64_t headers_offset = ObjectReader(elf).at<Elf64_Ehdr>(0)->e_shoff;
+    const uint64_t headers_offset = ObjectReader(elf).read<Elf64_Ehdr>(0).e_shoff;
     const auto value = reinterpret_cast<uint64_t>(address);
     std::memcpy(placed.data() + headers_offset + kText * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_addr), &value,
                 sizeof value);

@@ -88,7 +88,7 @@ void DiskCache::State::open_directory(std::string_view flag) {
         obstacle.text = fmt::format("there is no {}", one_line(path.string()));
         return;
     }
-    directory = std::move(**opened);
+    directory = std::move(*opened);
     warn_about_network();
 }
 

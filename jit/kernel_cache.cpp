@@ -1,6 +1,7 @@
 #include "jit/kernel_cache.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -31,6 +32,11 @@ struct KernelCache::Impl {
         std::unique_ptr<Kernel> kernel;
         uint32_t order = 0;
     };
+    enum class Origin : uint8_t { disk, compiler };
+    struct Obtained {
+        CodeObject object;
+        Origin origin;
+    };
     // Where a kernel that is not yet announced to profilers lies.
     struct Placed {
         const Kernel* kernel;
@@ -42,7 +48,7 @@ struct KernelCache::Impl {
 
     Result<const Kernel*> find_or_make(const KernelSpec& spec, Isa isa);
     Result<std::unique_ptr<Kernel>> make(const KernelSpec& spec, Isa isa);
-    Result<CodeObject> load_or_compile(const KernelSpec& spec, Isa isa, bool& from_disk);
+    Result<Obtained> load_or_compile(const KernelSpec& spec, Isa isa);
     Result<void> place(Kernel& kernel, const MachineCode& code);
 
     const Compile compile;
@@ -61,17 +67,15 @@ struct KernelCache::Impl {
     KernelPublisher publisher;  // last: it is joined before what it reads goes away
 };
 
-Result<CodeObject> KernelCache::Impl::load_or_compile(const KernelSpec& spec, Isa isa, bool& from_disk) {
+Result<KernelCache::Impl::Obtained> KernelCache::Impl::load_or_compile(const KernelSpec& spec, Isa isa) {
     const auto load_start = std::chrono::steady_clock::now();
-    auto loaded = disk.load(spec, isa);
+    RIFTJIT_TRY(loaded, disk.load(spec, isa));
     const double load_ms = milliseconds_since(load_start);
-    if (!loaded) return std::unexpected(loaded.error());
-    from_disk = loaded->has_value();
-    if (from_disk) {
+    if (loaded) {
         const std::lock_guard lock(mutex);
         statistics.load_ms += load_ms;
         ++statistics.hits;
-        return std::move(**loaded);
+        return Obtained{std::move(*loaded), Origin::disk};
     }
     const auto compile_start = std::chrono::steady_clock::now();
     auto compiled = compile(spec, isa);
@@ -79,27 +83,27 @@ Result<CodeObject> KernelCache::Impl::load_or_compile(const KernelSpec& spec, Is
     statistics.load_ms += load_ms;
     statistics.compile_ms += milliseconds_since(compile_start);
     ++statistics.misses;
-    return compiled;
+    if (!compiled) return std::unexpected(compiled.error());
+    return Obtained{std::move(*compiled), Origin::compiler};
 }
 
 Result<void> KernelCache::Impl::place(Kernel& kernel, const MachineCode& code) {
     if (use == Use::warm) return {};
     const std::lock_guard lock(mutex);
     RIFTJIT_TRY(address, memory.add(code.bytes));
-    kernel.function = reinterpret_cast<KernelFunction>(reinterpret_cast<uintptr_t>(address));
+    kernel.function = std::bit_cast<KernelFunction>(address);
     unannounced.push_back({&kernel, address});
     return {};
 }
 
 Result<std::unique_ptr<Kernel>> KernelCache::Impl::make(const KernelSpec& spec, Isa isa) {
     RIFTJIT_TRY_VOID(validate(spec));
-    bool from_disk = false;
-    RIFTJIT_TRY(object, load_or_compile(spec, isa, from_disk));
-    RIFTJIT_TRY(parsed, read_x86_object(object.elf));
-    auto kernel = std::make_unique<Kernel>(spec, isa, object.name, nullptr, std::move(object),
-                                           parsed.code.instruction_bytes, from_disk);
+    RIFTJIT_TRY(obtained, load_or_compile(spec, isa));
+    RIFTJIT_TRY(parsed, read_x86_object(obtained.object.elf));
+    auto kernel = std::make_unique<Kernel>(spec, isa, parsed.name, nullptr, std::move(obtained.object),
+                                           parsed.code.instruction_bytes, obtained.origin == Origin::disk);
     RIFTJIT_TRY_VOID(place(*kernel, parsed.code));
-    if (!from_disk) publisher.add(kernel->spec, kernel->object);
+    if (obtained.origin == Origin::compiler) publisher.add(kernel->spec, kernel->object);
     return kernel;
 }
 
@@ -146,6 +150,7 @@ std::vector<const Kernel*> KernelCache::kernels() const {
         if (slot.kernel) finished.push_back(&slot);
     std::ranges::sort(finished, {}, &Impl::Slot::order);
     std::vector<const Kernel*> kernels;
+    kernels.reserve(finished.size());
     for (const Impl::Slot* slot : finished) kernels.push_back(slot->kernel.get());
     return kernels;
 }

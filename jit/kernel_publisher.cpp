@@ -78,7 +78,7 @@ void KernelPublisher::start() {
             block_signals();
             work->run();
         });
-    } catch (const std::system_error&) {
+    } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch)
         // No more threads for this user: the destructor publishes.
     }
 }

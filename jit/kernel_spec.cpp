@@ -23,14 +23,16 @@ public:
 
 private:
     template <class Integer>
-    requires std::is_integral_v<Integer>
+        requires std::is_integral_v<Integer>
     void put(Integer value) {
         for (size_t byte = 0; byte < sizeof(Integer); ++byte)
             bytes_.push_back(std::byte(static_cast<uint8_t>(static_cast<uint64_t>(value) >> (8 * byte))));
     }
     template <class Enum>
-    requires std::is_enum_v<Enum>
-    void put(Enum value) { put(static_cast<std::underlying_type_t<Enum>>(value)); }
+        requires std::is_enum_v<Enum>
+    void put(Enum value) {
+        put(static_cast<std::underlying_type_t<Enum>>(value));
+    }
     void put(float value) { put(std::bit_cast<uint32_t>(value)); }
     void put(const ElementwiseInput& input) { put(input.row_stride); }
     void put(const ElementwiseStep& step) { put_all(step.op, step.left, step.right, step.constant); }
@@ -98,10 +100,9 @@ uint64_t step_flops(ElementwiseOp op) {
             return 1;
         case ElementwiseOp::tanh:
             return 4;
-        case ElementwiseOp::silu:
-            return 6;  // x / (1 + exp(-x))
-        case ElementwiseOp::softcap:
-            return 6;  // constant * tanh(x / constant)
+        case ElementwiseOp::silu:     // x / (1 + exp(-x))
+        case ElementwiseOp::softcap:  // constant * tanh(x / constant)
+            return 6;
         case ElementwiseOp::gelu_tanh:
             return 11;  // x/2 * (1 + tanh(a * (x + b * x^3)))
     }
@@ -204,18 +205,14 @@ KernelCost cost(const KernelSpec& spec) {
             },
             [](const MatmulSpec& matmul) { return matmul_cost(matmul); },
             [](const RopeSpec& rope) { return rope_cost(rope); },
-            [](const ValueStoreSpec&) {
-                return KernelCost{0, 0};
-            },
+            [](const ValueStoreSpec&) { return KernelCost{0, 0}; },
             [](const AttentionSpec& attention) {
                 return KernelCost{4 * uint64_t(attention.heads) * attention.head_dim, 0};
             },
             [](const SwigluSpec& swiglu) {
                 return KernelCost{(step_flops(ElementwiseOp::silu) + 1) * uint64_t(swiglu.width), 0};
             },
-            [](const ElementwiseSpec& chain) {
-                return KernelCost{chain_flops(chain), 0};
-            },
+            [](const ElementwiseSpec& chain) { return KernelCost{chain_flops(chain), 0}; },
             [](const ReduceSpec& reduce) {
                 return KernelCost{reduce.kind == ReduceKind::sum_exp ? 7 * uint64_t(reduce.width) : reduce.width, 0};
             },

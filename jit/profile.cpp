@@ -10,6 +10,7 @@
 #include "jit/file_descriptor.h"
 
 // The GDB manual, "JIT Compilation Interface": these names, types and the empty function are the protocol.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 enum jit_actions_t : uint32_t { JIT_NOACTION = 0, JIT_REGISTER_FN, JIT_UNREGISTER_FN };
 struct jit_code_entry {
@@ -27,6 +28,7 @@ struct jit_descriptor {
 [[gnu::noinline, gnu::used]] void __jit_debug_register_code() { asm volatile("" ::: "memory"); }
 [[gnu::used]] jit_descriptor __jit_debug_descriptor = {1, JIT_NOACTION, nullptr, nullptr};
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace riftjit {
 
