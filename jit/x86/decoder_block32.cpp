@@ -3,8 +3,6 @@
 //
 // Bounds: 32 elements per segment, so |I| <= 32 * 128 * kI16Max = 16.8e6 < 2^24 (Q8_0), and less for the others:
 // float(I) is exact.
-#include <optional>
-
 #include "jit/x86/decoder_ops.h"
 
 namespace riftjit::x86 {
@@ -62,7 +60,7 @@ public:
     void pack_block(const std::byte* block, PackedBlock& packed) const override {
         const uint32_t header_bytes = traits().header_bytes;
         for (uint32_t i = 0; i < header_bytes / 2; ++i) packed.header[i] = read_u16(block + 2 * i);
-        if (has_fifth_bit_) packed.body[0] = pack_fifth_bits(read_u32(block + header_bytes));
+        if (has_fifth_bit_) packed.body[0] = pack_bit_fields(read_u32(block + header_bytes));
         const auto* bytes = reinterpret_cast<const uint8_t*>(block + header_bytes + (has_fifth_bit_ ? 4 : 0));
         uint8_t codes[32];
         for (int j = 0; j < 16; ++j) codes[j] = bytes[j] & 15;
@@ -99,12 +97,6 @@ public:
 
 private:
     uint32_t first_nibbles() const { return has_fifth_bit_ ? 1 : 0; }
-
-    static uint32_t pack_fifth_bits(uint32_t bits) {
-        uint8_t elements[32];
-        for (int j = 0; j < 32; ++j) elements[j] = bits >> j & 1;
-        return pack_fields<1>(elements);
-    }
 
     bool has_fifth_bit_;
 };

@@ -76,6 +76,19 @@ uint32_t pack_fields<8>(const uint8_t* elements) {
     return elements[0] | uint32_t(elements[1]) << 16 | uint32_t(elements[2]) << 8 | uint32_t(elements[3]) << 24;
 }
 
+namespace {
+// Bits 0, 2, 4 ... moved together to bits 0 to 15.
+uint32_t even_bits(uint32_t bits) {
+    bits &= 0x55555555;
+    bits = (bits | bits >> 1) & 0x33333333;
+    bits = (bits | bits >> 2) & 0x0f0f0f0f;
+    bits = (bits | bits >> 4) & 0x00ff00ff;
+    return (bits | bits >> 8) & 0xffff;
+}
+}  // namespace
+
+uint32_t pack_bit_fields(uint32_t bits) { return even_bits(bits) | even_bits(bits >> 1) << 16; }
+
 void extract_pair(X86Emitter& code, const Xmm& out, const Xmm& packed, int bits, uint32_t index, const Xmm& mask) {
     const int shift = bits * static_cast<int>(index);
     if (shift == 0) return bit_and(code, out, packed, mask);

@@ -36,12 +36,7 @@ public:
     // file: d f16, qs u8[16]
     void pack_block(const std::byte* block, PackedBlock& packed) const override {
         packed.header[0] = read_u16(block);
-        for (uint32_t i = 0; i < 4; ++i) {
-            const uint32_t bits = read_u32(block + 2 + 4 * i);
-            uint8_t elements[32];
-            for (int j = 0; j < 32; ++j) elements[j] = bits >> j & 1;
-            packed.body[i] = pack_fields<1>(elements);
-        }
+        for (uint32_t i = 0; i < 4; ++i) packed.body[i] = pack_bit_fields(read_u32(block + 2 + 4 * i));
     }
     std::vector<VectorConstant> constants(Isa) const override { return {broadcast(pair_mask(2))}; }
     size_t temporaries(Isa) const override { return 2; }

@@ -89,6 +89,16 @@ void expect_fields_in_place() {
     }
 }
 
+TEST(PackFields, TakesBitsFromAWordAsFromBytes) {
+    Random random(9);
+    for (int run = 0; run < 100; ++run) {
+        const auto word = static_cast<uint32_t>(random.bits());
+        uint8_t elements[32];
+        for (int i = 0; i < 32; ++i) elements[i] = word >> i & 1;
+        EXPECT_EQ(pack_bit_fields(word), pack_fields<1>(elements));
+    }
+}
+
 TEST(PackFields, PutsPairsWhereOneMaskFindsThem) {
     expect_fields_in_place<1>();
     expect_fields_in_place<2>();
