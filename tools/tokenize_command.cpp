@@ -135,7 +135,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  riftjit tokenize -p \"Hello, world\"                       id -> 'piece', one token a line\n"
     "  riftjit tokenize -m m.gguf --stdin --ids < text          [1, 2, 3]\n"
-    "  echo '{\"text\": \"Hello\"}' | riftjit tokenize --jsonl      {\"ids\":[9707]}, line by line";
+    "  echo '{\"text\": \"Hello\"}' | riftjit tokenize --jsonl      {\"ids\":[2696]}, line by line";
 
 }  // namespace
 

@@ -75,7 +75,7 @@ inline GgufBuilder storyteller_vocabulary() {
         .set("tokenizer.ggml.eos_token_id", u32(4095));
 }
 
-// All 256 bytes in order of their stand-ins' code points ("!" is token 0), then `more`, whose types follow.
+// Token b is byte b; then `more`.
 struct ExtraToken {
     std::string text;
     int32_t type = 1;
