@@ -7,3 +7,6 @@ if(TARGET riftjit AND NOT RIFTJIT_SANITIZE)
   add_test(NAME host_binary.has_nothing_beyond_sse2
            COMMAND ${PROJECT_SOURCE_DIR}/tests/check_baseline.sh $<TARGET_FILE:riftjit>)
 endif()
+if(TARGET tools_tests)
+  add_dependencies(tools_tests riftjit)  # they run it
+endif()

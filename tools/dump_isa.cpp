@@ -109,18 +109,16 @@ Result<int> dump_isa(const EngineOptions& options, std::string_view part, Report
     RIFTJIT_TRY(graph, model.build(options.logits));
     std::vector<Use> uses;
     RIFTJIT_TRY_VOID(collect(graph, options, isa, uses));
-    const auto peaks = load_peaks(options.cache_directory);
-    fmt::print("    .intel_syntax noprefix\n    .text\n");
-    size_t printed = 0;
-    for (const Use& use : uses) {
-        if (!kernel_name(use.spec).contains(part)) continue;
-        RIFTJIT_TRY_VOID(print_kernel(use, printed, isa, peaks));
-        ++printed;
-    }
-    if (printed > 0) return kExitDone;
     std::string names;
     for (const Use& use : uses) names += (names.empty() ? "" : ", ") + kernel_name(use.spec);
-    return fail(ErrorKind::Usage, "--dump-isa: no kernel's name contains \"{}\"; there are {}", part, names);
+    std::erase_if(uses, [part](const Use& use) { return !kernel_name(use.spec).contains(part); });
+    if (uses.empty()) {
+        return fail(ErrorKind::Usage, "--dump-isa: no kernel's name contains \"{}\"; there are {}", part, names);
+    }
+    const auto peaks = load_peaks(options.cache_directory);
+    fmt::print("    .intel_syntax noprefix\n    .text\n");
+    for (size_t i = 0; i < uses.size(); ++i) RIFTJIT_TRY_VOID(print_kernel(uses[i], i, isa, peaks));
+    return kExitDone;
 }
 
 }  // namespace riftjit::tools

@@ -100,7 +100,7 @@ generated code; riftjit cache looks after it
 
 std::string man_page(std::span<const CommandEntry> table) {
     const CommandEntry& program = table.front();
-    std::string text = ".TH RIFTJIT 1 \"\" \"riftjit " RIFTJIT_VERSION "\" \"User Commands\"\n";
+    std::string text = ".TH RIFTJIT 1 \"\" \"riftjit " RIFTJIT_VERSION "\" \"User Commands\"\n.ad l\n";
     text += ".SH NAME\nriftjit \\- run language models with machine code generated at start-up\n";
     text += ".SH SYNOPSIS\n.B riftjit\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n";
     text += ".SH DESCRIPTION\n" + roff(program.help) + "\n" + flags_text(program);

@@ -60,7 +60,12 @@ std::string process_escapes(std::string_view text) {
     return result;
 }
 
+namespace {
+
 Result<std::optional<std::string>> prompt_text(const RunOptions& options) {
+    const int sources = (options.has_prompt ? 1 : 0) + (options.prompt_file.empty() ? 0 : 1) +
+                        (options.binary_file.empty() ? 0 : 1) + (options.prompt_ids.empty() ? 0 : 1);
+    if (sources > 1) return fail(ErrorKind::Usage, "-p, -f, -bf and --prompt-ids are different prompts; give one");
     if (!options.prompt_file.empty()) {
         RIFTJIT_TRY(text, read_file(options.prompt_file));
         if (text.ends_with('\n')) text.pop_back();
@@ -72,6 +77,60 @@ Result<std::optional<std::string>> prompt_text(const RunOptions& options) {
     }
     if (!options.has_prompt) return std::nullopt;
     return std::optional(options.process_escapes ? process_escapes(options.prompt) : options.prompt);
+}
+
+Result<std::string> system_text(const RunOptions& options) {
+    if (options.system_prompt_file.empty()) {
+        return options.process_escapes ? process_escapes(options.system_prompt) : options.system_prompt;
+    }
+    if (!options.system_prompt.empty()) return fail(ErrorKind::Usage, "-sys and -sysf are different texts; give one");
+    RIFTJIT_TRY(text, read_file(options.system_prompt_file));
+    if (text.ends_with('\n')) text.pop_back();
+    return text;
+}
+
+Result<std::optional<models::ChatTemplate>> template_of(const RunOptions& options) {
+    std::string source = options.chat_template, name = "--chat-template";
+    if (!options.chat_template_file.empty()) {
+        if (!source.empty()) {
+            return fail(ErrorKind::Usage, "--chat-template and --chat-template-file are different templates; give one");
+        }
+        RIFTJIT_TRY(text, read_file(options.chat_template_file));
+        source = std::move(text);
+        name = options.chat_template_file;
+    }
+    if (source.empty()) return std::nullopt;
+    RIFTJIT_TRY(parsed, models::ChatTemplate::parse(std::move(source), std::move(name)));
+    return std::optional(std::move(parsed));
+}
+
+Result<nlohmann::ordered_json> template_variables(const RunOptions& options) {
+    auto variables = nlohmann::ordered_json::object();
+    if (!options.chat_template_kwargs.empty()) {
+        variables = nlohmann::ordered_json::parse(options.chat_template_kwargs, nullptr, /*allow_exceptions=*/false);
+        if (!variables.is_object())
+            return fail(ErrorKind::Usage,
+                        "error while handling argument \"--chat-template-kwargs\": expected a JSON object, got \"{}\"",
+                        options.chat_template_kwargs);
+    }
+    if (!options.reasoning_effort.empty()) variables["reasoning_effort"] = options.reasoning_effort;
+    if (options.reasoning != "auto") variables["enable_thinking"] = options.reasoning == "on";
+    return variables;
+}
+
+}  // namespace
+
+Result<PromptInputs> read_prompt_inputs(const RunOptions& options) {
+    PromptInputs inputs;
+    RIFTJIT_TRY(text, prompt_text(options));
+    RIFTJIT_TRY(system, system_text(options));
+    RIFTJIT_TRY(chat_template, template_of(options));
+    RIFTJIT_TRY(variables, template_variables(options));
+    inputs.text = std::move(text);
+    inputs.system = std::move(system);
+    inputs.chat_template = std::move(chat_template);
+    inputs.variables = std::move(variables);
+    return inputs;
 }
 
 Result<std::vector<int32_t>> parse_ids(std::string_view text, uint32_t vocabulary) {
@@ -94,45 +153,27 @@ Result<std::vector<int32_t>> parse_ids(std::string_view text, uint32_t vocabular
     }
 }
 
-Result<std::optional<Conversation>> Conversation::open(const RunOptions& options, const models::Gguf& file,
-                                                       const models::Tokenizer& tokenizer) {
-    if (options.conversation == Toggle::off) return std::nullopt;
-    std::string source = options.chat_template, name = "--chat-template";
-    if (!options.chat_template_file.empty()) {
-        RIFTJIT_TRY(text, read_file(options.chat_template_file));
-        source = std::move(text);
-        name = options.chat_template_file;
-    } else if (source.empty()) {
-        RIFTJIT_TRY(from_model, file.string("tokenizer.chat_template"));
-        if (!from_model) {
-            if (options.conversation == Toggle::on)
+Result<std::optional<Conversation>> Conversation::open(const PromptInputs& inputs, Toggle wanted,
+                                                       const models::Gguf& file, const models::Tokenizer& tokenizer) {
+    if (wanted == Toggle::off) return std::nullopt;
+    std::optional<models::ChatTemplate> chat_template = inputs.chat_template;
+    if (!chat_template) {
+        RIFTJIT_TRY(source, file.string("tokenizer.chat_template"));
+        if (!source) {
+            if (wanted == Toggle::on)
                 return fail(ErrorKind::Usage, "-cnv: {} has no tokenizer.chat_template; give one with --chat-template",
                             file.path().string());
             return std::nullopt;
         }
-        source = *from_model;
-        name = "tokenizer.chat_template";
+        RIFTJIT_TRY(parsed, models::ChatTemplate::parse(std::string(*source), "tokenizer.chat_template"));
+        chat_template = std::move(parsed);
     }
-    RIFTJIT_TRY(chat_template, models::ChatTemplate::parse(std::move(source), std::move(name)));
-    models::ChatTemplate::Inputs inputs;
-    if (!options.chat_template_kwargs.empty()) {
-        inputs.extra = nlohmann::ordered_json::parse(options.chat_template_kwargs, nullptr, /*allow_exceptions=*/false);
-        if (!inputs.extra.is_object())
-            return fail(ErrorKind::Usage,
-                        "error while handling argument \"--chat-template-kwargs\": expected a JSON object, got \"{}\"",
-                        options.chat_template_kwargs);
-    }
-    if (!options.reasoning_effort.empty()) inputs.extra["reasoning_effort"] = options.reasoning_effort;
-    if (options.reasoning != "auto") inputs.extra["enable_thinking"] = options.reasoning == "on";
-    if (const auto bos = tokenizer.bos()) inputs.bos_token = tokenizer.piece(*bos);
-    if (const auto eos = tokenizer.eos()) inputs.eos_token = tokenizer.piece(*eos);
-    Conversation conversation(std::move(chat_template), std::move(inputs), tokenizer);
-    std::string system = options.system_prompt;
-    if (!options.system_prompt_file.empty()) {
-        RIFTJIT_TRY(text, read_file(options.system_prompt_file));
-        system = std::move(text);
-    }
-    if (!system.empty()) conversation.add("system", options.process_escapes ? process_escapes(system) : system);
+    models::ChatTemplate::Inputs template_inputs;
+    template_inputs.extra = inputs.variables;
+    if (const auto bos = tokenizer.bos()) template_inputs.bos_token = tokenizer.piece(*bos);
+    if (const auto eos = tokenizer.eos()) template_inputs.eos_token = tokenizer.piece(*eos);
+    Conversation conversation(*std::move(chat_template), std::move(template_inputs), tokenizer);
+    if (!inputs.system.empty()) conversation.add("system", inputs.system);
     return std::optional(std::move(conversation));
 }
 

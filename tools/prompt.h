@@ -10,8 +10,14 @@
 
 namespace riftjit::tools {
 
-// Text of -p, -f or -bf, escapes applied; nullopt when none of them was given.
-Result<std::optional<std::string>> prompt_text(const RunOptions& options);
+// What the options say, read and checked before the model is opened.
+struct PromptInputs {
+    std::optional<std::string> text;  // of -p, -f or -bf, escapes applied
+    std::string system;               // of -sys or -sysf
+    std::optional<models::ChatTemplate> chat_template;
+    nlohmann::ordered_json variables = nlohmann::ordered_json::object();  // for the template
+};
+Result<PromptInputs> read_prompt_inputs(const RunOptions& options);
 std::string process_escapes(std::string_view text);                                  // \n \t \r \" \' \\ \xHH
 Result<std::vector<int32_t>> parse_ids(std::string_view text, uint32_t vocabulary);  // "1,2,3"
 Result<std::string> read_file(const std::string& path);
@@ -19,8 +25,8 @@ Result<std::string> read_file(const std::string& path);
 // The messages so far and the template that renders them.
 class Conversation {
 public:
-    // The model's template or the one of the options; nullopt when there is none, or -no-cnv.
-    static Result<std::optional<Conversation>> open(const RunOptions& options, const models::Gguf& file,
+    // With the template of the options, or the model's; nullopt when there is none, or with -no-cnv.
+    static Result<std::optional<Conversation>> open(const PromptInputs& inputs, Toggle wanted, const models::Gguf& file,
                                                     const models::Tokenizer& tokenizer);
 
     void add(std::string role, std::string content);

@@ -32,8 +32,8 @@ using Clock = std::chrono::steady_clock;
 
 class Run {
 public:
-    Run(const RunOptions& options, Engine& engine, Reporter& reporter, Clock::time_point start)
-        : options_(options), engine_(engine), reporter_(reporter), start_(start) {}
+    Run(const RunOptions& options, PromptInputs inputs, Engine& engine, Reporter& reporter, Clock::time_point start)
+        : options_(options), inputs_(std::move(inputs)), engine_(engine), reporter_(reporter), start_(start) {}
 
     Result<int> execute();
 
@@ -44,11 +44,13 @@ private:
     Result<int> converse(Conversation& conversation, std::optional<std::string> first_message);
     Result<int> dump_logits(const std::vector<int32_t>& prompt);
     Result<Generation> answer(std::span<const int32_t> prompt, bool is_quiet);
+    void announce_sampler() const;
     void show_prompt(std::span<const int32_t> prompt) const;
     Result<std::span<const int32_t>> reuse_prefix(const std::vector<int32_t>& ids);
     int finish(const Generation& generation, std::span<const int32_t> prompt);
 
     const RunOptions& options_;
+    PromptInputs inputs_;
     Engine& engine_;
     Reporter& reporter_;
     Clock::time_point start_;
@@ -89,8 +91,6 @@ Result<void> Run::prepare_sampler() {
     for (const std::string& unused : runtime::unused_settings(parameters)) reporter_.warn(unused);
     RIFTJIT_TRY(sampler, runtime::Sampler::create(parameters, rows, dry_breakers(), engine_.logit_kernels));
     sampler_ = std::move(sampler);
-    if (!sampler_->is_greedy() && !options_.json) reporter_.info(fmt::format("sampler seed: {}", sampler_->seed()));
-    reporter_.detail("sampler chain: " + sampler_->describe());
     return {};
 }
 
@@ -111,7 +111,13 @@ Result<std::span<const int32_t>> Run::reuse_prefix(const std::vector<int32_t>& i
     return std::span(ids).subspan(same);
 }
 
+void Run::announce_sampler() const {
+    if (!sampler_->is_greedy() && !options_.json) reporter_.info(fmt::format("sampler seed: {}", sampler_->seed()));
+    reporter_.detail("sampler chain: " + sampler_->describe());
+}
+
 Result<Generation> Run::answer(std::span<const int32_t> prompt, bool is_quiet) {
+    if (timings_.prompt_tokens == 0) announce_sampler();
     const GenerationOptions generation{
         .max_tokens = options_.predict,
         .stop_words = options_.reverse_prompts,
@@ -242,8 +248,9 @@ Result<int> Run::execute() {
         RIFTJIT_TRY(ids, parse_ids(options_.prompt_ids, engine_.session->vocabulary()));
         return options_.dump_logits.empty() ? one_shot(std::move(ids)) : dump_logits(ids);
     }
-    RIFTJIT_TRY(text, prompt_text(options_));
-    RIFTJIT_TRY(conversation, Conversation::open(options_, engine_.model.file, engine_.tokenizer));
+    std::optional<std::string> text = std::move(inputs_.text);
+    RIFTJIT_TRY(conversation,
+                Conversation::open(inputs_, options_.conversation, engine_.model.file, engine_.tokenizer));
     if (!options_.dump_logits.empty() && conversation && text) {
         conversation->add("user", *text);
         RIFTJIT_TRY(ids, conversation->render());
@@ -294,6 +301,7 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
         return kExitDone;
     }
     RIFTJIT_TRY(engine_choice, engine_options(options));
+    RIFTJIT_TRY(inputs, read_prompt_inputs(options));
     for (const std::string& warning : options.without_effect) reporter.warn(warning);
     if (options.dump_isa) return dump_isa(engine_choice, options.dump_isa_kernel, reporter);
     auto opened = [&] {
@@ -315,7 +323,7 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     if (options.strict && reporter.warnings() != 0)
         return fail(ErrorKind::Usage, "--strict: {} warning(s), see above", reporter.warnings());
     watch_interrupts();
-    return Run(options, engine, reporter, start).execute();
+    return Run(options, std::move(inputs), engine, reporter, start).execute();
 }
 
 constexpr const char* kExamples =

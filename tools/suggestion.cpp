@@ -1,33 +1,35 @@
 #include "tools/suggestion.h"
 
 #include <algorithm>
-#include <numeric>
-#include <utility>
 #include <vector>
 
 namespace riftjit::tools {
 
 namespace {
 
-// Levenshtein distance: letters to insert, remove or replace.
+// Letters to insert, remove, replace or swap with the next one.
 size_t distance(std::string_view a, std::string_view b) {
-    std::vector<size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), 0);
-    for (size_t i = 1; i <= a.size(); ++i) {
-        size_t diagonal = std::exchange(row[0], i);
-        for (size_t j = 1; j <= b.size(); ++j) {
-            const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
+    std::vector<std::vector<size_t>> changes(a.size() + 1, std::vector<size_t>(b.size() + 1));
+    for (size_t i = 0; i <= a.size(); ++i) {
+        for (size_t j = 0; j <= b.size(); ++j) {
+            if (i == 0 || j == 0) {
+                changes[i][j] = i + j;
+                continue;
+            }
+            const size_t replaced = changes[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+            changes[i][j] = std::min({changes[i - 1][j] + 1, changes[i][j - 1] + 1, replaced});
+            const bool is_swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (is_swapped) changes[i][j] = std::min(changes[i][j], changes[i - 2][j - 2] + 1);
         }
     }
-    return row.back();
+    return changes.back().back();
 }
 
 }  // namespace
 
 std::string closest(std::string_view word, std::span<const std::string> known) {
     std::string best;
+    if (word.size() > 64) return best;
     size_t best_distance = word.size() / 3 + 1;
     for (const std::string& candidate : known) {
         const size_t changes = distance(word, candidate);

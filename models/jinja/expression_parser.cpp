@@ -314,7 +314,7 @@ ExpressionPtr ExpressionParser::parse_subscript(ExpressionPtr object) {
 }
 
 ExpressionPtr ExpressionParser::parse_call(ExpressionPtr callee) {
-    const uint32_t offset = reader_.current().offset;
+    const uint32_t offset = callee->offset;
     return make(offset, Call{std::move(callee), parse_arguments()});
 }
 

@@ -156,7 +156,7 @@ Text strip(Budget& budget, const Text& text, Side side, std::optional<std::strin
 
 // std::string_view::find is quadratic in the worst case; glibc's memmem is not.
 size_t find_text(std::string_view text, std::string_view needle, size_t from) {
-    if (from > text.size()) return std::string_view::npos;
+    if (from > text.size() || needle.size() > text.size() - from) return std::string_view::npos;
     if (needle.empty()) return from;
     const void* found = memmem(text.data() + from, text.size() - from, needle.data(), needle.size());
     if (!found) return std::string_view::npos;

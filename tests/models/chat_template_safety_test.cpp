@@ -46,7 +46,7 @@ TEST(ChatTemplateSafety, FailsWithTheTextOfRaiseException) {
     const auto rendered = parsed->render_text(one_user_turn());
     ASSERT_FALSE(rendered);
     EXPECT_EQ(rendered.error().kind, ErrorKind::Usage);
-    EXPECT_EQ(rendered.error().message, "t:2:19: two\\nturns, please, in \"{{ raise_exception('two\"");
+    EXPECT_EQ(rendered.error().message, "t:2:4: two\\nturns, please, in \"{{ raise_exception('two\"");
 }
 
 TEST(ChatTemplateSafety, KeepsUnderscoredAttributesOutOfReach) {

@@ -1,0 +1,85 @@
+// Runs the built program as a user does: arguments, standard input, what it prints and how it ends.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace riftjit::tools {
+
+struct Outcome {
+    int exit_code = -1;  // 128 + signal when one ended it
+    std::string out, err;
+    double cpu_seconds = 0;
+};
+
+inline std::string read_whole(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Program {
+public:
+    Program() : folder_(std::filesystem::temp_directory_path() / ("riftjit-tools-" + std::to_string(getpid()))) {
+        std::filesystem::create_directories(folder_);
+    }
+    ~Program() { std::filesystem::remove_all(folder_); }
+
+    const std::filesystem::path& folder() const { return folder_; }
+
+    // Starts it; the kernels' cache lies in folder().
+    void start(const std::vector<std::string>& arguments, const std::string& input = "", const std::string& out = "") {
+        out_ = out.empty() ? folder_ / "out" : std::filesystem::path(out);
+        std::ofstream(folder_ / "in", std::ios::binary) << input;
+        std::filesystem::remove(folder_ / "out");
+        process_ = fork();
+        if (process_ == 0) become(arguments);
+    }
+    void send(int signal) const { kill(process_, signal); }
+    Outcome wait_for_end() {
+        int status = 0;
+        rusage usage{};
+        wait4(process_, &status, 0, &usage);
+        Outcome outcome;
+        outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+        outcome.out = out_ == folder_ / "out" ? read_whole(out_) : "";
+        outcome.err = read_whole(folder_ / "err");
+        const auto seconds = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * double(time.tv_usec); };
+        outcome.cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
+        return outcome;
+    }
+    Outcome run(const std::vector<std::string>& arguments, const std::string& input = "", const std::string& out = "") {
+        start(arguments, input, out);
+        return wait_for_end();
+    }
+
+private:
+    [[noreturn]] void become(const std::vector<std::string>& arguments) {
+        const auto redirect = [](const std::filesystem::path& path, int flags, int descriptor) {
+            dup2(open(path.c_str(), flags, 0600), descriptor);
+        };
+        redirect(folder_ / "in", O_RDONLY, STDIN_FILENO);
+        redirect(out_, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
+        redirect(folder_ / "err", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
+        setenv("RIFTJIT_CACHE_DIR", (folder_ / "cache").c_str(), 1);
+        unsetenv("RIFTJIT_ISA");
+        std::vector<char*> argv{const_cast<char*>(RIFTJIT_BINARY)};
+        for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+        argv.push_back(nullptr);
+        execv(RIFTJIT_BINARY, argv.data());
+        _exit(127);
+    }
+
+    std::filesystem::path folder_, out_;
+    pid_t process_ = -1;
+};
+
+}  // namespace riftjit::tools
