@@ -142,7 +142,9 @@ void add_test_options(CLI::App& app, BenchOptions& o) {
         ->group(kGroup);
     add_count(app, "-r,--repetitions", o.repetitions, 1, 10'000, "timings of each test");
     add_count(app, "--delay", o.delay_seconds, 0, 3600, "seconds to cool down before each test");
-    app.add_flag("!--no-warmup", o.warmup, "skip the untimed run before each test")->group(kGroup);
+    app.add_flag_callback(
+           "--no-warmup", [&o] { o.warmup = false; }, "skip the untimed run before each test")
+        ->group(kGroup);
 }
 
 void add_setup_options(CLI::App& app, BenchOptions& o) {
@@ -153,8 +155,22 @@ void add_setup_options(CLI::App& app, BenchOptions& o) {
         ->group(kGroup);
     add_types(app, "--cache-type-k", o.key_types, "-ctk: type of cached keys (default: f16)")->group(kGroup);
     add_types(app, "--cache-type-v", o.value_types, "-ctv: type of cached values (default: f16)")->group(kGroup);
-    app.add_option("--max-isa", o.max_isa, "lower the instruction set (RIFTJIT_ISA): " + isa_names())
+    app.add_option_function<std::string>(
+           "--max-isa",
+           [&o](const std::string& level) {
+               o.max_isa = isa_from_name(level);
+               if (!o.max_isa)
+                   refuse("--max-isa", fmt::format("\"{}\" is not known, expected one of {}", level, isa_names()));
+           },
+           "lower the instruction set (RIFTJIT_ISA): " + isa_names())
         ->type_name("LEVEL")
+        ->group(kGroup);
+    add_list(app, "--flash-attn", "-fa: on, 1 or auto; there is no other attention here",
+             [](const std::string& text, bool) {
+                 for (const std::string& value : split(text, ','))
+                     if (value != "on" && value != "auto" && value != "1" && value != "-1")
+                         refuse("-fa", fmt::format("\"{}\": only on, 1 and auto: attention is always fused", value));
+             })
         ->group(kGroup);
     app.add_option("--cache-dir", o.cache_directory, "where kernels are kept (RIFTJIT_CACHE_DIR)")
         ->type_name("DIR")

@@ -4,10 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "jit/dtype.h"
+#include "jit/isa.h"
 
 namespace riftjit::tools {
 
@@ -29,7 +31,8 @@ struct BenchOptions {
     uint32_t repetitions = 5, delay_seconds = 0;
     BenchFormat output = BenchFormat::md, error_output = BenchFormat::none;
     bool progress = false, warmup = true;
-    std::string max_isa, cache_directory, cache_mode = "rw", passes = "all";
+    std::optional<Isa> max_isa;
+    std::string cache_directory, cache_mode = "rw", passes = "all";
     bool peaks = false, peaks_json = false;
 };
 

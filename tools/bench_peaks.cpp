@@ -76,11 +76,7 @@ std::optional<ordered_json> load_peaks(const std::string& cache_directory) {
 }
 
 Result<int> run_peaks(const BenchOptions& options, Reporter& reporter) {
-    std::optional<Isa> limit;
-    if (!options.max_isa.empty() && !(limit = isa_from_name(options.max_isa)))
-        return fail(ErrorKind::Usage, "--max-isa \"{}\" is not known, expected one of {}", options.max_isa,
-                    isa_names());
-    RIFTJIT_TRY(isa, select_isa(limit));
+    RIFTJIT_TRY(isa, select_isa(options.max_isa));
     const uint32_t threads = options.threads.empty() ? runtime::physical_cores() : options.threads.front();
     RIFTJIT_TRY(peaks, runtime::measure_peaks(isa, threads));
     const std::string text = to_json(peaks, x86::detect().name).dump(2) + "\n";

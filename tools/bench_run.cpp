@@ -109,11 +109,7 @@ Arithmetic plan_arithmetic(const graph::Plan& plan) {
 Result<BenchSession> BenchSession::open(const BenchSetup& setup, uint32_t context, const BenchOptions& options,
                                         Reporter& reporter) {
     BenchSession bench;
-    std::optional<Isa> limit;
-    if (!options.max_isa.empty() && !(limit = isa_from_name(options.max_isa)))
-        return fail(ErrorKind::Usage, "--max-isa \"{}\" is not known, expected one of {}", options.max_isa,
-                    isa_names());
-    RIFTJIT_TRY(isa, select_isa(limit));
+    RIFTJIT_TRY(isa, select_isa(options.max_isa));
     bench.isa_ = isa;
     std::filesystem::path path = setup.model;
     if (path.empty()) {

@@ -1,0 +1,85 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tests/tools/program.h"
+
+namespace riftjit::tools {
+namespace {
+
+const std::string kStoryteller = std::string(RIFTJIT_SOURCE_DIR) + "/share/models/storyteller/storyteller-9m-q8_0.gguf";
+
+TEST(BenchCommand, MeasuresEveryCombinationWithEqualHashesAtAnyThreadCount) {
+    Program program;
+    const Outcome outcome =
+        program.run({"bench", "-m", kStoryteller, "-p", "9", "-n", "3", "-t", "1,2", "-r", "2", "-o", "json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto records = nlohmann::json::parse(outcome.out);
+    ASSERT_EQ(records.size(), 4u);
+    for (const auto& record : records) {
+        EXPECT_EQ(record["samples_ns"].size(), 2u);
+        EXPECT_GT(record["avg_ts"], 0);
+        EXPECT_EQ(record["model_size"], 9495552);  // bytes of its tensors
+    }
+    EXPECT_EQ(records[0]["logits_hash"], records[2]["logits_hash"]) << "pp9, one and two threads";
+    EXPECT_EQ(records[1]["logits_hash"], records[3]["logits_hash"]) << "tg3";
+    EXPECT_NE(records[0]["logits_hash"], records[1]["logits_hash"]);
+    EXPECT_GT(records[0]["cache_misses"], 0) << "the first session compiles";
+    EXPECT_EQ(records[2]["cache_misses"], 0) << "the second finds the kernels on disk";
+}
+
+// Reading in pieces (-ub), and from a cache that was filled before (-d), computes the same.
+TEST(BenchCommand, DepthAndBatchesDoNotChangeLogits) {
+    Program program;
+    const Outcome whole = program.run({"bench", "-m", kStoryteller, "-p", "48", "-n", "0", "-r", "1", "-o", "jsonl"});
+    const Outcome pieces = program.run({"bench", "-m", kStoryteller, "-p", "16", "-d", "32", "-n", "0", "-r", "2",
+                                        "-ub", "7", "-b", "20", "-o", "jsonl"});
+    ASSERT_EQ(whole.exit_code, 0) << whole.err;
+    ASSERT_EQ(pieces.exit_code, 0) << pieces.err;
+    EXPECT_EQ(nlohmann::json::parse(whole.out)["logits_hash"], nlohmann::json::parse(pieces.out)["logits_hash"]);
+}
+
+TEST(BenchCommand, OneFailedModelDoesNotStopTheOthers) {
+    Program program;
+    const Outcome outcome = program.run(
+        {"bench", "-m", "/nonexistent.gguf", "-m", kStoryteller, "-p", "4", "-n", "0", "-r", "1", "-o", "json"});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.err.find("error: pp4: /nonexistent.gguf"), std::string::npos) << outcome.err;
+    EXPECT_EQ(nlohmann::json::parse(outcome.out).size(), 1u);
+}
+
+TEST(BenchCommand, BadOptionsAreRefusedBeforeAnythingIsPrinted) {
+    Program program;
+    const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+        {{"bench", "-p", "abc"}, "expected an integer, got \"abc\""},
+        {{"bench", "-r", "0"}, "0 is out of range, expected an integer from 1 to 10000"},
+        {{"bench", "-t", "0"}, "0 is out of range"},
+        {{"bench", "-pg", "4"}, "expected P,N, got \"4\""},
+        {{"bench", "-ctk", "q4_0"}, "\"q4_0\" is not known, expected f32, f16 or q8_0"},
+        {{"bench", "-o", "xml"}, "\"xml\" is not known, expected md, csv, json, jsonl, sql or none"},
+        {{"bench", "--max-isa", "sse9"}, "\"sse9\" is not known, expected one of avx2"},
+        {{"bench", "-fa", "0"}, "\"0\": only on, 1 and auto: attention is always fused"},
+    };
+    for (const auto& [arguments, message] : cases) {
+        const Outcome outcome = program.run(arguments);
+        EXPECT_EQ(outcome.exit_code, 1) << arguments[1];
+        EXPECT_EQ(outcome.out, "") << arguments[1];
+        EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+    }
+}
+
+TEST(BenchCommand, PeaksAreMeasuredPrintedAndKept) {
+    Program program;
+    const Outcome outcome = program.run({"bench", "--peaks", "--json", "-t", "1", "--max-isa", "avx2"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto printed = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(printed["isa"], "avx2");
+    EXPECT_EQ(printed["threads"], 1);
+    for (const char* peak : {"read_gb_per_s", "f32_fma_gflops", "i16_dot_gops", "i8_dot_gops"})
+        EXPECT_GT(printed[peak]["one_thread"], 0) << peak;
+    EXPECT_EQ(nlohmann::json::parse(read_whole(program.folder() / "cache" / "peaks.json")), printed);
+}
+
+}  // namespace
+}  // namespace riftjit::tools
