@@ -150,11 +150,13 @@ std::string timing_block(const Timings& t, const CacheStatistics& cache) {
     line("jit compile time",
          fmt::format("{:10.2f} ms / {} cache hits, {} misses", t.kernels_ms, cache.hits, cache.misses));
     line("sampling time", rate(t.sample_ms, t.sampled_tokens, "tokens"));
+    line("samplers time", fmt::format("{:10.2f} ms", t.sample_ms));
     line("prompt eval time", rate(t.prompt_ms, t.prompt_tokens, "tokens"));
     line("eval time", rate(t.generation_ms, t.generation_runs, "runs"));
     line("total time", fmt::format("{:10.2f} ms / {:5} tokens", t.total_ms, t.prompt_tokens + t.generation_runs));
     line("unaccounted time", fmt::format("{:10.2f} ms", t.total_ms - t.load_ms - t.kernels_ms - t.sample_ms -
                                                             t.prompt_ms - t.generation_ms));
+    line("graphs reused", fmt::format("{:10}", t.generation_runs));  // plans are made once, whatever follows
     return text;
 }
 
