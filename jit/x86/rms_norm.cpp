@@ -12,7 +12,7 @@ class RmsNormKernel final : public X86Kernel<RmsNormSpec, RowWriter> {
     using X86Kernel::X86Kernel;
 
     // Register map. x, addend and row_out point to the token's rows. offset counts bytes into them.
-    const Reg64 args = rdi, x = rbx, addend = rcx, gain = r12, batch = r13, offset = rax, stride = r14;
+    const Reg64 args = rdi, x = rbx, addend = rcx, gain = r12, batch = r13, offset = rax, row = r14;
     const Reg32 token = esi, end = edx;
     const SquareSums sums = {wide(0), wide(1), wide(2), wide(3)};
     const Wide element = wide(4), scale = wide(3), value = wide(0);
@@ -36,7 +36,6 @@ class RmsNormKernel final : public X86Kernel<RmsNormSpec, RowWriter> {
         mov(batch, ptr[args + offsetof(RmsNormArgs, batch)]);
     }
     void locate_rows() {  // with RowRange::last the only unit is the batch's last row, written as row 0
-        const Reg64 row = stride;
         mov(row.cvt32(), token);
         imul(row_out, row, activation_row_bytes(spec_.output, spec_.width));
         add(row_out, ptr[args + offsetof(RmsNormArgs, out)]);

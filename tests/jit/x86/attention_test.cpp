@@ -220,6 +220,19 @@ TEST(AttentionX86, LaterPositionsNeverReachAnEarlierOne) {
     }
 }
 
+// The last position of a full segment: an unmapped page follows its keys and its values.
+TEST(AttentionX86, ReadsNothingBeyondAFullCache) {
+    for (uint32_t head_dim : kernel_cases::kHeadDims)
+        for (DType type : kernel_cases::kCacheTypes) {
+            if (!kernel_cases::fits(type, head_dim)) continue;
+            const uint32_t stride = static_cast<uint32_t>(round_up(head_dim, 16));
+            const Scene scene({1, 1, head_dim, stride, stride, type, type, 0.1f, MatmulForm::tile}, 256);
+            for (Isa isa : machine_isas())
+                EXPECT_EQ(scene.run(isa, {250, 6}, MatmulForm::tile), scene.run_whole(isa, MatmulForm::vector))
+                    << name(isa) << " " << head_dim << " " << name(type);
+        }
+}
+
 TEST(AttentionX86, WritesNothingBetweenTheRows) {
     const AttentionSpec spec{3, 3, 40, 120, 144, DType::F16, DType::F16, 0.15f, MatmulForm::tile};
     const Scene scene(spec, 20);
