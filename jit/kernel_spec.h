@@ -37,10 +37,9 @@ enum class RowFormat : uint8_t {
 
 // Quantised activation row. Per super-block of 256 elements (the last may be shorter, and is zero padded to 256):
 // scale = max|x| / kI16Max (f32; 0 for an all-zero block), code = rint(x * (kI16Max / max|x|)) in [-kI16Max, kI16Max].
-// 13 bits: 256 products with the largest 8-bit weight times a 6-bit block scale stay within int32, and the rounding
-// noise is about 24 times below that of 8-bit activations with one scale per 32.
-// A block whose values are all below kI16Smallest counts as zero: the inverse of its scale would overflow. A block with
-// infinity or NaN gets that as its scale.
+// 13 bits: 256 products stay within int32 while weight times block scale is below 2^11 (each decoder argues its type;
+// wider ones sum 128 at a time), and the rounding noise is about 24 times below that of 8-bit activations with one
+// scale per 32.
 inline constexpr int kI16Max = 4095;
 inline constexpr float kI16Smallest = 0x1p-112f;
 inline constexpr uint32_t kI16Block = 256;
