@@ -3,6 +3,7 @@
 #include <x86intrin.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 
 namespace riftjit::runtime {
@@ -48,6 +49,34 @@ Address resolve(const graph::Place& place, const Addresses& addresses) {
             return addresses.token_ids;
     }
     return nullptr;
+}
+
+// The f32 rows that a step writes: which of its places, and their shape. Other rows show in the step that reads them.
+struct FloatRows {
+    size_t place;
+    uint32_t width, stride;
+};
+
+std::optional<FloatRows> float_rows(const KernelSpec& spec) {
+    const auto padded = [](uint32_t width) { return static_cast<uint32_t>(round_up(width, 16)); };
+    if (const auto* s = std::get_if<EmbedSpec>(&spec)) return FloatRows{2, s->width, padded(s->width)};
+    if (const auto* s = std::get_if<MatmulSpec>(&spec)) return FloatRows{3, s->rows, s->out_stride};
+    if (const auto* s = std::get_if<AttentionSpec>(&spec)) return FloatRows{3, s->heads * s->head_dim, s->out_stride};
+    if (const auto* s = std::get_if<ElementwiseSpec>(&spec))
+        return FloatRows{kMaxElementwiseInputs, s->width, s->out_stride};
+    if (const auto* s = std::get_if<RmsNormSpec>(&spec); s != nullptr && s->output == RowFormat::f32)
+        return FloatRows{3, s->width, padded(s->width)};
+    if (const auto* s = std::get_if<SwigluSpec>(&spec); s != nullptr && s->output == RowFormat::f32)
+        return FloatRows{2, s->width, padded(s->width)};
+    return std::nullopt;
+}
+
+bool is_finite(const float* rows, const FloatRows& shape, uint32_t count) {
+    for (uint32_t row = 0; row < count; ++row) {
+        const float* const values = rows + uint64_t(row) * shape.stride;
+        if (!std::all_of(values, values + shape.width, [](float value) { return std::isfinite(value); })) return false;
+    }
+    return true;
 }
 
 }  // namespace
@@ -134,6 +163,20 @@ void CpuPlan::run_together() {
         },
         this);
     team_.record(caller_waited_ + waited, __rdtsc() - start);
+}
+
+const graph::Step* CpuPlan::first_not_finite() {
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        const graph::Step& step = plan_.steps[i];
+        launches_[i].function(launches_[i].args, 0, launches_[i].units);
+        const auto shape = float_rows(step.spec);
+        if (!shape) continue;
+        const auto* const args = static_cast<const float* const*>(launches_[i].args);
+        const auto* norm = std::get_if<RmsNormSpec>(&step.spec);
+        const bool is_one_row = step.one_row || (norm != nullptr && norm->rows == RowRange::last);
+        if (!is_finite(args[shape->place], *shape, is_one_row ? 1 : batch_.tokens)) return &step;
+    }
+    return nullptr;
 }
 
 void CpuPlan::run(uint32_t tokens, uint32_t position) {

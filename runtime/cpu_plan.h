@@ -23,6 +23,7 @@ public:
     static Result<std::unique_ptr<CpuPlan>> create(const graph::Plan& plan, const Addresses& addresses,
                                                    const Context& context);
     void run(uint32_t tokens, uint32_t position) override;
+    const graph::Step* first_not_finite() override;
 
 private:
     struct Launch {

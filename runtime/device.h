@@ -34,6 +34,9 @@ public:
     virtual ~BoundPlan() = default;
     // Runs every step on rows [0, tokens) at absolute positions from `position` on, and waits for the result.
     virtual void run(uint32_t tokens, uint32_t position) = 0;
+    // Repeats the last run step by step and returns the first step that wrote a float which is no finite number. Slow:
+    // for a message, once something went wrong.
+    virtual const graph::Step* first_not_finite() = 0;
 };
 
 // A weight as it lies in the file, row-major.

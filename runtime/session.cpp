@@ -45,6 +45,7 @@ struct Session::Impl {
     LoadedWeights weights;
     KvCache kv;
     uint32_t position = 0;
+    BoundPlan* last_run = nullptr;
     uint32_t vocabulary = 0, token_limit = 0;
     std::vector<float> every_row;  // with all_logits: the logits of a whole call
 
@@ -126,6 +127,7 @@ std::span<const float> Session::Impl::run_batch(std::span<const int32_t> ids) {
     for (size_t i = 0; i < stage.rope.size(); ++i)
         device->write(stage.rope_addresses[i], std::as_bytes(stage.rope[i].fill(position, tokens)));
     stage.bound->run(tokens, position);
+    last_run = stage.bound.get();
     position += tokens;
     const uint32_t rows = std::min(stage.plan.logits_rows, tokens);
     const uint64_t floats = uint64_t(rows - 1) * stage.plan.logits_stride + vocabulary;
@@ -177,6 +179,12 @@ Result<std::span<const float>> Session::evaluate(std::span<const int32_t> ids) {
     }
     if (session.options.all_logits) return std::span<const float>(session.every_row);
     return logits.first(session.vocabulary);
+}
+
+std::optional<std::string> Session::first_not_finite() {
+    const graph::Step* step = impl_->last_run == nullptr ? nullptr : impl_->last_run->first_not_finite();
+    if (step == nullptr) return std::nullopt;
+    return fmt::format("{} ({})", step->name, describe(step->spec));
 }
 
 uint32_t Session::position() const { return impl_->position; }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -40,6 +41,10 @@ public:
     // `logits` stays valid until the next call. Fails when the context is full (both numbers named), and then changes
     // nothing. Allocates nothing unless all_logits is set.
     Result<std::span<const float>> evaluate(std::span<const int32_t> ids);
+
+    // After an evaluation whose logits are no numbers: which launch of its last batch wrote the first such value, as
+    // "blk.3.attn_q (matmul q4_k 1024x1024, vector form)"; nullopt when repeating it finds none.
+    std::optional<std::string> first_not_finite();
 
     uint32_t position() const;
     uint32_t context() const;

@@ -63,6 +63,13 @@ private:
     models::Utf8Stream utf8_;
 };
 
+// Names the launch that first wrote something that is no number.
+std::unexpected<Error> unexpected_logits(runtime::Session& session, const Error& error) {
+    const auto launch = session.first_not_finite();
+    if (!launch) return std::unexpected(error);
+    return fail(error.kind, "{}; the first is written by {}", error.message, *launch);
+}
+
 }  // namespace
 
 const char* name(StopReason reason) {
@@ -105,8 +112,9 @@ Result<Generation> generate(Engine& engine, runtime::Sampler& sampler, runtime::
         int32_t id = 0;
         {
             Stopwatch watch(timings.sample_ms);
-            RIFTJIT_TRY(sampled, sampler.sample(logits));
-            id = sampled;
+            const auto sampled = sampler.sample(logits);
+            if (!sampled) return unexpected_logits(session, sampled.error());
+            id = *sampled;
             sampler.accept(id);
         }
         ++timings.sampled_tokens;

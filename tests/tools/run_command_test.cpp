@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "models/gguf.h"
 #include "tests/tools/program.h"
 
 namespace riftjit::tools {
@@ -16,6 +17,33 @@ struct Refused {
     std::vector<std::string> arguments;
     std::string message;  // a part of the one line on stderr
 };
+
+// A copy of a model in which the first number of an f32 tensor is NaN.
+std::string poisoned(const Program& program, const std::string& model, std::string_view tensor) {
+    const std::string source = std::string(RIFTJIT_SOURCE_DIR) + "/tests/data/nano/" + model;
+    const std::string copy = program.folder() / model;
+    std::filesystem::copy_file(source, copy, std::filesystem::copy_options::overwrite_existing);
+    const auto file = models::Gguf::open(copy);
+    std::fstream bytes(copy, std::ios::binary | std::ios::in | std::ios::out);
+    bytes.seekp(static_cast<std::streamoff>(file->find_tensor(tensor)->data_offset_bytes));
+    bytes.write("\x00\x00\xc0\x7f", 4);
+    return copy;
+}
+
+TEST(RunCommand, NamesTheLaunchThatFirstWroteWhatIsNoNumber) {
+    Program program;
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"nano-f32.gguf", "the first is written by blk.1.ffn_norm (rms_norm"},
+        {"nano-q8_0.gguf", "the first is written by blk.1.ffn_gate (matmul q8_0"},  // its norm writes codes
+    };
+    for (const auto& [model, message] : cases) {
+        const std::string path = poisoned(program, model, "blk.1.ffn_norm.weight");
+        const Outcome outcome = program.run({"run", "-m", path, "--prompt-ids", "1,2,3", "-n", "2", "--temp", "0"});
+        EXPECT_EQ(outcome.exit_code, 1);
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+    }
+}
 
 TEST(RunCommand, RefusesInOneLineThatNamesFlagValueAndRange) {
     const std::vector<Refused> cases = {
