@@ -1,4 +1,5 @@
-// Exact decoding of GGUF blocks to f32: the definition every kernel is tested against (gguf specification, ggml-quants).
+// Exact decoding of GGUF blocks to f32: the definition every kernel is tested against (gguf specification,
+// ggml-quants).
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // A model as a graph of operations over rows: what models/ builds, passes rewrite, and the planner lowers.
 //
-// Every activation is a matrix [tokens, width]; the number of tokens is not part of the graph. Weights are [rows, width]
-// with width contiguous (GGUF ne = {width, rows}); vectors (norm gains, biases) have rows == 1.
+// Every activation is a matrix [tokens, width]; the number of tokens is not part of the graph. Weights are [rows,
+// width] with width contiguous (GGUF ne = {width, rows}); vectors (norm gains, biases) have rows == 1.
 #pragma once
 
 #include <cstdint>
@@ -27,35 +27,64 @@ enum class TensorKind : uint8_t {
 struct Tensor {
     std::string name;
     TensorKind kind;
-    DType type;                       // weights: as in the file; activations: F32
-    uint32_t rows = 0;                // weights only
+    DType type;         // weights: as in the file; activations: F32
+    uint32_t rows = 0;  // weights only
     uint32_t width = 0;
     const std::byte* data = nullptr;  // weights: row-major file layout, valid as long as the model's file
 };
 
 // Inputs and outputs are tensor ids; optional inputs are kNoTensor.
-struct EmbedOp { TensorId ids, table, out; float scale; };
+struct EmbedOp {
+    TensorId ids, table, out;
+    float scale;
+};
 // head_dim 0: one norm over the whole row; else one per head_dim elements. out = norm(x [+ addend]); with addend, the
 // sum is a second output.
-struct RmsNormOp { TensorId x, addend, gain, out, sum; uint32_t head_dim; float epsilon; };
-struct MatmulOp { TensorId x, weight, bias, residual, out; };  // out = x W^T [+ bias] [+ residual]
-struct AddOp { TensorId left, right, out; };
+struct RmsNormOp {
+    TensorId x, addend, gain, out, sum;
+    uint32_t head_dim;
+    float epsilon;
+};
+struct MatmulOp {
+    TensorId x, weight, bias, residual, out;
+};  // out = x W^T [+ bias] [+ residual]
+struct AddOp {
+    TensorId left, right, out;
+};
 struct RopeOp {
-    TensorId x, factors, out;    // factors: optional weight [rotary_dims/2]; divides the frequencies
+    TensorId x, factors, out;  // factors: optional weight [rotary_dims/2]; divides the frequencies
     uint32_t head_dim, rotary_dims;
     RopePairing pairing;
-    float base, scale;           // angle = position * scale * base^(-2i/rotary_dims) / factor
-    TensorId gain = kNoTensor;   // fused form: each head is RMS-normed with this gain first
+    float base, scale;          // angle = position * scale * base^(-2i/rotary_dims) / factor
+    TensorId gain = kNoTensor;  // fused form: each head is RMS-normed with this gain first
     float epsilon = 0.0f;
 };
 // Writes k and v at the batch's positions of layer's cache, then attends. heads = width(q) / head_dim.
-struct AttentionOp { TensorId q, k, v, out; uint32_t layer, heads, kv_heads, head_dim; float scale; };
-struct SwigluOp { TensorId gate, up, out; };
-struct SelectLastOp { TensorId x, out; };      // the batch's last row
-struct SoftcapOp { TensorId x, out; float cap; };
-struct ScaleOp { TensorId x, out; float factor; };
+struct AttentionOp {
+    TensorId q, k, v, out;
+    uint32_t layer, heads, kv_heads, head_dim;
+    float scale;
+};
+struct SwigluOp {
+    TensorId gate, up, out;
+};
+struct SelectLastOp {
+    TensorId x, out;
+};  // the batch's last row
+struct SoftcapOp {
+    TensorId x, out;
+    float cap;
+};
+struct ScaleOp {
+    TensorId x, out;
+    float factor;
+};
 // Fused form of Add, Scale and Softcap chains: see ElementwiseSpec.
-struct ElementwiseChainOp { std::vector<TensorId> inputs; std::vector<ElementwiseStep> steps; TensorId out; };
+struct ElementwiseChainOp {
+    std::vector<TensorId> inputs;
+    std::vector<ElementwiseStep> steps;
+    TensorId out;
+};
 
 using Op = std::variant<EmbedOp, RmsNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, SelectLastOp, SoftcapOp,
                         ScaleOp, ElementwiseChainOp>;
@@ -68,7 +97,7 @@ struct Node {
 class Graph {
 public:
     std::vector<Tensor> tensors;
-    std::vector<Node> nodes;   // in execution order
+    std::vector<Node> nodes;  // in execution order
     TensorId logits = kNoTensor;
 
     // How many layers own a KV cache, and its geometry (equal in all layers).
@@ -77,7 +106,8 @@ public:
     TensorId add_input(std::string name);
     TensorId add_weight(std::string name, DType type, uint32_t rows, uint32_t width, const std::byte* data);
 
-    // Each appends a node and returns its output; shapes are inferred and checked ("attn_q: x has width 5, weight ...").
+    // Each appends a node and returns its output; shapes are inferred and checked ("attn_q: x has width 5, weight
+    // ...").
     Result<TensorId> embed(std::string name, TensorId ids, TensorId table, float scale = 1.0f);
     Result<TensorId> rms_norm(std::string name, TensorId x, TensorId gain, float epsilon, uint32_t head_dim = 0);
     Result<TensorId> matmul(std::string name, TensorId x, TensorId weight, TensorId bias = kNoTensor);

@@ -29,37 +29,41 @@ Graph apply_passes(Graph graph, const PassSet& enabled);
 // Where an argument of a launch lives.
 struct Place {
     enum class Kind : uint8_t { none, arena, weight, keys, values, token_ids, rope_table } kind = Kind::none;
-    uint64_t offset_bytes = 0;     // arena: from the arena's start; values of `index` below for the others
-    uint32_t index = 0;            // weight: tensor id; keys, values: layer; rope_table: which table
+    uint64_t offset_bytes = 0;  // arena: from the arena's start; values of `index` below for the others
+    uint32_t index = 0;         // weight: tensor id; keys, values: layer; rope_table: which table
 };
 
 struct Step {
-    std::string name;              // node name(s): "blk.0.attn_norm"
+    std::string name;  // node name(s): "blk.0.attn_norm"
     KernelSpec spec;
-    std::vector<Place> places;     // in the order of the pointers in the spec's Args struct (batch excluded)
-    bool one_row = false;          // runs on one row whatever the batch (after the last row was selected)
+    std::vector<Place> places;        // in the order of the pointers in the spec's Args struct (batch excluded)
+    bool one_row = false;             // runs on one row whatever the batch (after the last row was selected)
     bool parallel_with_next = false;  // no barrier needed before the next step
 };
 
 // A rope table the runtime fills for every batch: {cos, sin} f32 pairs [tokens][rotary_dims/2].
-struct RopeTable { uint32_t rotary_dims; float base, scale; TensorId factors; };
+struct RopeTable {
+    uint32_t rotary_dims;
+    float base, scale;
+    TensorId factors;
+};
 
 struct Plan {
     std::vector<Step> steps;
     std::vector<RopeTable> rope_tables;
-    uint64_t arena_bytes = 0;      // for max_tokens rows
+    uint64_t arena_bytes = 0;  // for max_tokens rows
     uint64_t logits_offset_bytes = 0;
-    uint32_t logits_rows = 0;      // 1, or max_tokens when the graph keeps all rows
-    uint32_t logits_stride = 0;    // floats
+    uint32_t logits_rows = 0;    // 1, or max_tokens when the graph keeps all rows
+    uint32_t logits_stride = 0;  // floats
     uint32_t max_tokens = 0;
     MatmulForm form;
 };
 
 struct PlanOptions {
     Isa isa;
-    uint32_t max_tokens;           // rows per batch that the arena holds; 1 makes a decode plan
+    uint32_t max_tokens;  // rows per batch that the arena holds; 1 makes a decode plan
     DType key_type = DType::F16, value_type = DType::F16;
-    PassSet passes;                // those of passes() that lower differently
+    PassSet passes;  // those of passes() that lower differently
 };
 Result<Plan> make_plan(const Graph& graph, const PlanOptions& options);
 std::string to_text(const Plan& plan);

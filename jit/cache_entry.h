@@ -56,7 +56,10 @@ CacheResult<CodeObject> decode_entry(std::span<const std::byte> entry, const Cac
 
 // From the first kEntryPrefixBytes of an entry, unchecked: for listings.
 inline constexpr size_t kEntryPrefixBytes = kEntryHeaderBytes + kX86NameBytes;
-struct EntrySummary { std::string name, target; CacheKey key; };
+struct EntrySummary {
+    std::string name, target;
+    CacheKey key;
+};
 CacheResult<EntrySummary> summarize_entry(std::span<const std::byte> prefix);
 
 CacheKey key_of(std::span<const std::byte, 16> bytes);

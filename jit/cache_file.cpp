@@ -246,7 +246,7 @@ Result<Removed> remove_all(int directory) {
     RIFTJIT_TRY(names, list_files(directory));
     Removed removed;
     for (const std::string& name : names) {
-        struct stat status {};
+        struct stat status{};
         if (!is_entry_file_name(name) && !is_temporary_file_name(name)) continue;
         if (fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
         if (unlinkat(directory, name.c_str(), S_ISDIR(status.st_mode) ? AT_REMOVEDIR : 0) != 0 && errno != ENOENT)

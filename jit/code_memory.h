@@ -23,7 +23,11 @@ public:
     Result<void> seal();
 
 private:
-    struct Region { std::byte* base; size_t size, used; bool sealed; };
+    struct Region {
+        std::byte* base;
+        size_t size, used;
+        bool sealed;
+    };
     std::vector<Region> regions_;
 };
 

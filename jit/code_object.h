@@ -13,15 +13,15 @@
 namespace riftjit {
 
 struct CodeObject {
-    std::string name;               // the kernel's symbol
+    std::string name;  // the kernel's symbol
     Isa isa;
-    std::vector<std::byte> elf;     // the whole file
+    std::vector<std::byte> elf;  // the whole file
 };
 
 // Position-independent machine code: instructions, then 64-byte aligned constants addressed relative to rip.
 struct MachineCode {
-    std::vector<std::byte> bytes;   // instructions and constants
-    uint32_t instruction_bytes;     // the rest is constants
+    std::vector<std::byte> bytes;  // instructions and constants
+    uint32_t instruction_bytes;    // the rest is constants
 };
 
 // What an x86 object holds.

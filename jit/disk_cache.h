@@ -18,7 +18,9 @@ namespace riftjit {
 enum class CacheMode : uint8_t { rw, ro, off, require };
 std::optional<CacheMode> cache_mode_from_name(std::string_view name);
 
-struct CacheKey { std::string hex; };  // XXH3-128 of spec, level, format version and the running image's build id
+struct CacheKey {
+    std::string hex;
+};  // XXH3-128 of spec, level, format version and the running image's build id
 CacheKey cache_key(const KernelSpec& spec, Isa isa);
 CacheKey cache_key(const KernelSpec& spec, Isa isa, std::span<const std::byte> build_id);
 

@@ -18,7 +18,7 @@ struct Kernel {
     KernelSpec spec;
     Isa isa;
     std::string name;
-    KernelFunction function;      // null when the cache only warms (other ISA); may be called after seal()
+    KernelFunction function;  // null when the cache only warms (other ISA); may be called after seal()
     CodeObject object;
     uint32_t instruction_bytes;
     bool from_disk;
@@ -36,7 +36,7 @@ public:
     enum class Use { execute, warm };  // warm: compile and store, never map as executable
 
     KernelCache(Compile compile, DiskCache disk, Use use = Use::execute);
-    ~KernelCache();                    // waits for entries still being published
+    ~KernelCache();  // waits for entries still being published
 
     // Which profilers seal() tells of new kernels; none by default. Call before the first get().
     void set_profile(Profile sinks);

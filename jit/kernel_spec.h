@@ -46,18 +46,25 @@ inline constexpr uint32_t kI16Block = 256;
 struct I16Row {
     uint32_t width;
     constexpr uint32_t blocks() const { return (width + kI16Block - 1) / kI16Block; }
-    constexpr uint32_t codes_offset_bytes() const { return 0; }                                  // int16_t[blocks*256]
-    constexpr uint32_t scales_offset_bytes() const { return blocks() * kI16Block * 2; }          // float[round_up(blocks,16)]
-    constexpr uint32_t sums32_offset_bytes() const { return scales_offset_bytes() + uint32_t(round_up(blocks(), 16)) * 4; }  // int32_t[blocks*8]: sum of codes per 32
-    constexpr uint32_t sums16_offset_bytes() const { return sums32_offset_bytes() + blocks() * 8 * 4; }   // int32_t[blocks*16]: per 16
+    constexpr uint32_t codes_offset_bytes() const { return 0; }                          // int16_t[blocks*256]
+    constexpr uint32_t scales_offset_bytes() const { return blocks() * kI16Block * 2; }  // float[round_up(blocks,16)]
+    constexpr uint32_t sums32_offset_bytes() const {
+        return scales_offset_bytes() + uint32_t(round_up(blocks(), 16)) * 4;
+    }  // int32_t[blocks*8]: sum of codes per 32
+    constexpr uint32_t sums16_offset_bytes() const {
+        return sums32_offset_bytes() + blocks() * 8 * 4;
+    }  // int32_t[blocks*16]: per 16
     constexpr uint32_t bytes() const { return uint32_t(round_up(sums16_offset_bytes() + blocks() * 16 * 4, 64)); }
 };
 
 constexpr uint32_t activation_row_bytes(RowFormat format, uint32_t width) {
     switch (format) {
-        case RowFormat::f32: return uint32_t(round_up(width, 16) * 4);
-        case RowFormat::bf16: return uint32_t(round_up(round_up(width, 32) * 2, 64));
-        case RowFormat::i16: return I16Row{width}.bytes();
+        case RowFormat::f32:
+            return uint32_t(round_up(width, 16) * 4);
+        case RowFormat::bf16:
+            return uint32_t(round_up(round_up(width, 32) * 2, 64));
+        case RowFormat::i16:
+            return I16Row{width}.bytes();
     }
     return 0;
 }
@@ -73,31 +80,54 @@ struct BatchState {
 
 // ---- specs and args -------------------------------------------------------------------------------------------------
 
-enum class RowRange : uint8_t { all, last };          // last: only the batch's last row, written as row 0
-enum class Addend : uint8_t { none, residual };       // residual: x += addend first, and the sum is stored back to x
+enum class RowRange : uint8_t { all, last };     // last: only the batch's last row, written as row 0
+enum class Addend : uint8_t { none, residual };  // residual: x += addend first, and the sum is stored back to x
 enum class Presence : uint8_t { absent, present };
 
 // out[t] = table[ids[t]] * scale, table of `rows` x `width` in packed panels. Unit: token.
 struct EmbedSpec {
-    DType weight; uint32_t rows, width; float scale;
+    DType weight;
+    uint32_t rows, width;
+    float scale;
     auto operator<=>(const EmbedSpec&) const = default;
 };
-struct EmbedArgs { const std::byte* table; const int32_t* ids; float* out; const BatchState* batch; };
+struct EmbedArgs {
+    const std::byte* table;
+    const int32_t* ids;
+    float* out;
+    const BatchState* batch;
+};
 
 // s = x (+ addend); out = s * gain / sqrt(mean(s^2) + epsilon), in `output` format. Unit: token. The f32 row stride
 // of x, addend and out is round_up(width, 16). With Addend::residual x receives s.
 struct RmsNormSpec {
-    uint32_t width; float epsilon; Presence gain; Addend addend; RowFormat output; RowRange rows;
+    uint32_t width;
+    float epsilon;
+    Presence gain;
+    Addend addend;
+    RowFormat output;
+    RowRange rows;
     auto operator<=>(const RmsNormSpec&) const = default;
 };
-struct RmsNormArgs { float* x; const float* addend; const float* gain; std::byte* out; const BatchState* batch; };
+struct RmsNormArgs {
+    float* x;
+    const float* addend;
+    const float* gain;
+    std::byte* out;
+    const BatchState* batch;
+};
 
 // Converts f32 rows to another row format. Unit: token.
 struct QuantizeSpec {
-    uint32_t width; RowFormat output;
+    uint32_t width;
+    RowFormat output;
     auto operator<=>(const QuantizeSpec&) const = default;
 };
-struct QuantizeArgs { const float* x; std::byte* out; const BatchState* batch; };
+struct QuantizeArgs {
+    const float* x;
+    std::byte* out;
+    const BatchState* batch;
+};
 
 // out[t][r] (+)= sum_k weight[r][k] * x[t][k] (+ bias[r]). Weights are packed panels of 16 rows (jit/x86/packed.h).
 // x rows are in activation_format(weight, isa) with stride activation_row_bytes; out rows are f32 with stride
@@ -108,10 +138,20 @@ enum class MatmulForm : uint8_t {
 };
 enum class Epilogue : uint8_t { store, accumulate };  // accumulate: out += result
 struct MatmulSpec {
-    DType weight; uint32_t rows, width, out_stride; MatmulForm form; Epilogue epilogue; Presence bias;
+    DType weight;
+    uint32_t rows, width, out_stride;
+    MatmulForm form;
+    Epilogue epilogue;
+    Presence bias;
     auto operator<=>(const MatmulSpec&) const = default;
 };
-struct MatmulArgs { const std::byte* weights; const float* bias; const std::byte* x; float* out; const BatchState* batch; };
+struct MatmulArgs {
+    const std::byte* weights;
+    const float* bias;
+    const std::byte* x;
+    float* out;
+    const BatchState* batch;
+};
 
 // Per head: optional RMS norm over head_dim (with gain), then rotary embedding of the first rotary_dims elements
 // (0: none, only the norm or the store; the table is not read).
@@ -121,14 +161,24 @@ enum class RopePairing : uint8_t { adjacent, half };  // (2i, 2i+1) "NORM", or (
 enum class RopeOutput : uint8_t { rows, key_cache };
 struct RopeSpec {
     uint32_t heads, head_dim, rotary_dims, row_stride;  // row_stride: floats between tokens of x
-    RopePairing pairing; Presence norm; float epsilon; RopeOutput output; DType cache_type;
+    RopePairing pairing;
+    Presence norm;
+    float epsilon;
+    RopeOutput output;
+    DType cache_type;
     auto operator<=>(const RopeSpec&) const = default;
 };
-struct RopeArgs { float* x; const float* gain; const float* table; std::byte* cache; const BatchState* batch; };
+struct RopeArgs {
+    float* x;
+    const float* gain;
+    const float* table;
+    std::byte* cache;
+    const BatchState* batch;
+};
 
-// KV cache of one layer. Types F16 (default), F32, Q8_0. It consists of whole segments of kKvSegment positions, and what
-// one head owns of a segment lies together: a head that walks over the positions reads memory in order, which is twice
-// as fast from DRAM as rows in which the heads alternate.
+// KV cache of one layer. Types F16 (default), F32, Q8_0. It consists of whole segments of kKvSegment positions, and
+// what one head owns of a segment lies together: a head that walks over the positions reads memory in order, which is
+// twice as fast from DRAM as rows in which the heads alternate.
 //   keys    [position / 256][kv_head][panel: position / 16 % 16][head_dim][16 positions]     lanes are positions
 //   values  [position / 256][kv_head][row: position % 256][head_dim]
 // Q8_0: int8 codes as above, then f16 scales at the end of each panel, [head_dim / 32][16], and of each row,
@@ -141,33 +191,55 @@ uint64_t value_cache_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_di
 
 // Stores f32 value rows in the value cache. Unit: token.
 struct ValueStoreSpec {
-    uint32_t kv_heads, head_dim, row_stride; DType cache_type;
+    uint32_t kv_heads, head_dim, row_stride;
+    DType cache_type;
     auto operator<=>(const ValueStoreSpec&) const = default;
 };
-struct ValueStoreArgs { const float* v; std::byte* cache; const BatchState* batch; };
+struct ValueStoreArgs {
+    const float* v;
+    std::byte* cache;
+    const BatchState* batch;
+};
 
 // Causal attention with grouped queries, online softmax in f32 over position blocks anchored at absolute positions, so
 // that any split of a prompt into batches gives the same bits. out rows: f32 [heads*head_dim], stride out_stride.
 // Unit: kv_head + kv_heads * (tile of attention_tile_tokens(spec) tokens).
 struct AttentionSpec {
-    uint32_t heads, kv_heads, head_dim, q_stride, out_stride; DType key_type, value_type; float scale; MatmulForm form;
+    uint32_t heads, kv_heads, head_dim, q_stride, out_stride;
+    DType key_type, value_type;
+    float scale;
+    MatmulForm form;
     auto operator<=>(const AttentionSpec&) const = default;
 };
-struct AttentionArgs { const float* q; const std::byte* keys; const std::byte* values; float* out; const BatchState* batch; };
+struct AttentionArgs {
+    const float* q;
+    const std::byte* keys;
+    const std::byte* values;
+    float* out;
+    const BatchState* batch;
+};
 uint32_t attention_tile_tokens(const AttentionSpec& spec);  // 1 for MatmulForm::vector
 
 // out = silu(gate) * up. gate and up rows have stride in_stride floats. Unit: token.
 struct SwigluSpec {
-    uint32_t width, in_stride; RowFormat output;
+    uint32_t width, in_stride;
+    RowFormat output;
     auto operator<=>(const SwigluSpec&) const = default;
 };
-struct SwigluArgs { const float* gate; const float* up; std::byte* out; const BatchState* batch; };
+struct SwigluArgs {
+    const float* gate;
+    const float* up;
+    std::byte* out;
+    const BatchState* batch;
+};
 
 // A chain of elementwise steps over f32 rows, compiled by asmjit. Registers: values[0..inputs) are the inputs; each
 // step appends one value; the last value is stored. Unit: token.
 enum class ElementwiseOp : uint8_t { add, multiply, scale, silu, gelu_tanh, tanh, softcap };
 struct ElementwiseStep {
-    ElementwiseOp op; uint8_t left, right; float constant;  // right unused by unary steps; constant by scale and softcap
+    ElementwiseOp op;
+    uint8_t left, right;
+    float constant;  // right unused by unary steps; constant by scale and softcap
     auto operator<=>(const ElementwiseStep&) const = default;
 };
 struct ElementwiseInput {
@@ -175,24 +247,39 @@ struct ElementwiseInput {
     auto operator<=>(const ElementwiseInput&) const = default;
 };
 struct ElementwiseSpec {
-    uint32_t width, out_stride; std::vector<ElementwiseInput> inputs; std::vector<ElementwiseStep> steps;
+    uint32_t width, out_stride;
+    std::vector<ElementwiseInput> inputs;
+    std::vector<ElementwiseStep> steps;
     auto operator<=>(const ElementwiseSpec&) const = default;
 };
 inline constexpr size_t kMaxElementwiseInputs = 6;
 inline constexpr size_t kMaxElementwiseSteps = 32;
-struct ElementwiseArgs { const float* inputs[kMaxElementwiseInputs]; float* out; const BatchState* batch; };
+struct ElementwiseArgs {
+    const float* inputs[kMaxElementwiseInputs];
+    float* out;
+    const BatchState* batch;
+};
 
 // Reductions over one row of logits, for the sampler. Unit: the whole row (unit_count is 1).
 enum class ReduceKind : uint8_t {
-    argmax,         // the largest value and its index, lowest on ties; NaN never wins (index 0 if all are); count = NaNs
-    sum_exp,        // value = sum of exp((x - shift) * factor)
-    collect_above,  // indices of all x >= shift, ascending, to `indices` (count: capacity in, found out, which may be more)
+    argmax,   // the largest value and its index, lowest on ties; NaN never wins (index 0 if all are); count = NaNs
+    sum_exp,  // value = sum of exp((x - shift) * factor)
+    collect_above,  // indices of all x >= shift, ascending, to `indices` (count: capacity in, found out, which may be
+                    // more)
 };
 struct ReduceSpec {
-    ReduceKind kind; uint32_t width;
+    ReduceKind kind;
+    uint32_t width;
     auto operator<=>(const ReduceSpec&) const = default;
 };
-struct ReduceArgs { const float* x; float shift, factor; float value; uint32_t index; uint32_t count; uint32_t* indices; };
+struct ReduceArgs {
+    const float* x;
+    float shift, factor;
+    float value;
+    uint32_t index;
+    uint32_t count;
+    uint32_t* indices;
+};
 
 using KernelSpec = std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec,
                                 AttentionSpec, SwigluSpec, ElementwiseSpec, ReduceSpec>;

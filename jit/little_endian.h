@@ -15,7 +15,8 @@ void put_little_endian(std::span<std::byte> bytes, size_t offset, Integer value)
 template <class Integer>
 Integer get_little_endian(std::span<const std::byte> bytes, size_t offset) {
     Integer value = 0;
-    for (size_t i = 0; i < sizeof(Integer); ++i) value |= Integer(std::to_integer<uint8_t>(bytes[offset + i])) << (8 * i);
+    for (size_t i = 0; i < sizeof(Integer); ++i)
+        value |= Integer(std::to_integer<uint8_t>(bytes[offset + i])) << (8 * i);
     return value;
 }
 

@@ -19,7 +19,7 @@ enum class ErrorKind : uint8_t {
     Unsupported,  // well-formed, but not something this build can do
     Encoding,     // an emitter rejected an operand
     OutOfMemory,
-    Cache,        // --cache-mode=require could not be met
+    Cache,  // --cache-mode=require could not be met
     Interrupted,
 };
 
@@ -40,16 +40,16 @@ template <class... Args>
 [[noreturn]] void check_failed(std::string_view why, std::source_location where);
 
 // An invariant of this program (never of its input). Stays on in every build.
-inline void check(bool condition, std::string_view why,
-                  std::source_location where = std::source_location::current()) {
-    if (!condition) [[unlikely]] check_failed(why, where);
+inline void check(bool condition, std::string_view why, std::source_location where = std::source_location::current()) {
+    if (!condition) [[unlikely]]
+        check_failed(why, where);
 }
 
 }  // namespace riftjit
 
 // Returns the error of `expression` from the calling function, or defines `name` as its value.
-#define RIFTJIT_TRY(name, expression)                                   \
-    auto name##_result = (expression);                                  \
+#define RIFTJIT_TRY(name, expression)                                  \
+    auto name##_result = (expression);                                 \
     if (!name##_result) return std::unexpected(name##_result.error()); \
     auto& name = *name##_result
 

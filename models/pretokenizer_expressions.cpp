@@ -87,8 +87,8 @@ const std::string kDeepseekLlmPunctuation =
     R"(\s?[!-/:-~\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF5E}\x{2018}-\x{201F}\x{3000}-\x{3002}]+)";
 
 // \d{1,3}(?=(?:\d{3})*\b): whole runs that end at a word's end, cut from the right. Looking ahead from each group would
-// be quadratic; the look-behind keeps a run that fails from being tried again from its middle. Word characters are those
-// of the published tokenizer's engine, which takes Latin-1's superscripts and fractions for some.
+// be quadratic; the look-behind keeps a run that fails from being tried again from its middle. Word characters are
+// those of the published tokenizer's engine, which takes Latin-1's superscripts and fractions for some.
 const SplitStage kDigitRunsAtWordEnd = {
     R"((?<!\p{Nd})\p{Nd}++(?![\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE}]))", MatchCut::threes};
 // (?=(\d{3})+(?!\d)): a cut where a multiple of three digits remains.

@@ -88,7 +88,9 @@ void add_memory_options(CLI::App& app, RunOptions& o) {
     app.add_flag("--mlock", o.lock_memory, "keep the weights in memory")->group(kGroup);
     app.add_flag_callback("--no-mmap", [packed] { packed("--no-mmap"); }, "")->group("");
     app.add_flag_callback("--direct-io", [packed] { packed("-dio"); }, "")->group("");
-    app.add_flag_callback("--repack,--no-warmup,--no-context-shift,--deterministic", [] {}, "how it always is")->group(kGroup);
+    app.add_flag_callback(
+           "--repack,--no-warmup,--no-context-shift,--deterministic", [] {}, "how it always is")
+        ->group(kGroup);
 }
 
 void add_model_form_options(CLI::App& app) {

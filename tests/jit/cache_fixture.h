@@ -42,7 +42,7 @@ struct CacheRun {
 
 // Opens the cache, asks for one kernel per spec, publishes and closes.
 inline CacheRun run_once(const std::string& directory, CacheMode mode = CacheMode::rw,
-                    const std::vector<KernelSpec>& specs = {test_spec()}, size_t payload_bytes = 64) {
+                         const std::vector<KernelSpec>& specs = {test_spec()}, size_t payload_bytes = 64) {
     CacheRun run;
     {
         DiskCache disk =
