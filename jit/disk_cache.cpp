@@ -16,7 +16,6 @@ namespace riftjit {
 namespace {
 
 constexpr std::chrono::hours kAbandonedAfter{1};
-constexpr uint64_t kCapBytes = uint64_t(1) << 30;
 
 // Each part is preceded by its length, so that no two lists of parts run into the same bytes.
 void append_part(std::vector<std::byte>& bytes, const void* data, uint64_t size) {
@@ -171,7 +170,7 @@ void DiskCache::store(const KernelSpec& spec, const CodeObject& object) {
 void DiskCache::collect() {
     if (state_->mode != CacheMode::rw) return;
     remove_old_temporaries(state_->directory.get(), kAbandonedAfter);
-    std::ignore = remove_least_recent(state_->directory.get(), kCapBytes);  // the next run tries again
+    std::ignore = remove_least_recent(state_->directory.get(), kCacheCapBytes);  // the next run tries again
 }
 
 }  // namespace riftjit

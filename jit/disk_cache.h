@@ -29,6 +29,9 @@ CacheKey cache_key(const KernelSpec& spec, Isa isa, std::span<const std::byte> b
 std::optional<std::filesystem::path> resolve_cache_directory(std::string_view flag, std::string& reason);
 
 // Safe for concurrent use by threads and processes; there are no locks between processes.
+// A run that compiled removes the least recently used entries beyond this.
+inline constexpr uint64_t kCacheCapBytes = uint64_t(1) << 30;
+
 class DiskCache {
 public:
     // May be called on whichever thread met the fault. The text is one line without a prefix.

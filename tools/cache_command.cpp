@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "jit/cache_admin.h"
+#include "jit/disk_cache.h"
 #include "tools/reporter.h"
 
 namespace riftjit::tools {
@@ -119,7 +120,11 @@ int show_removed(const CacheOptions& options, const Removed& removed) {
 }
 
 Result<int> prune_entries(const CacheOptions& options) {
-    RIFTJIT_TRY(max_bytes, parse_bytes("--max-bytes", options.max_bytes));
+    uint64_t max_bytes = kCacheCapBytes;
+    if (!options.max_bytes.empty()) {
+        RIFTJIT_TRY(given, parse_bytes("--max-bytes", options.max_bytes));
+        max_bytes = given;
+    }
     RIFTJIT_TRY(admin, CacheAdmin::open(options.directory));
     RIFTJIT_TRY(removed, admin.prune(max_bytes));
     return show_removed(options, removed);
@@ -204,7 +209,7 @@ void add_cache_command(CLI::App& app, int& exit_code) {
                             "Cache directory (default: $RIFTJIT_CACHE_DIR, $XDG_CACHE_HOME/riftjit, ~/.cache/riftjit)");
         command->add_flag("--json", options->json, "Print JSON");
         if (subcommand.run == prune_entries)
-            command->add_option("--max-bytes", options->max_bytes, "What may stay: 4096, 64K, 100M, 2G")->required();
+            command->add_option("--max-bytes", options->max_bytes, "What may stay: 4096, 64K, 100M, 2G (default: 1G)");
         if (subcommand.run == export_entries || subcommand.run == import_entries)
             command->add_option("FILE", options->archive, "The archive")->required();
         command->callback([options, run = subcommand.run, &exit_code] {

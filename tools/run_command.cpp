@@ -189,14 +189,13 @@ Result<int> Run::one_shot(std::vector<int32_t> prompt) {
 
 Result<int> Run::dump_logits(const std::vector<int32_t>& prompt) {
     RIFTJIT_TRY(rest, reuse_prefix(prompt));
-    std::vector<float> rows;
-    for (size_t at = 0; at < rest.size(); at += static_cast<size_t>(options_.ubatch)) {
-        RIFTJIT_TRY(logits,
-                    engine_.session->evaluate(rest.subspan(at, std::min<size_t>(options_.ubatch, rest.size() - at))));
-        rows.insert(rows.end(), logits.begin(), logits.end());
+    RIFTJIT_TRY(file, NpyWriter::create(options_.dump_logits, rest.size(), engine_.session->vocabulary()));
+    for (size_t at = 0; at < rest.size(); at += kLogitsBatch) {
+        RIFTJIT_TRY(logits, engine_.session->evaluate(rest.subspan(at, std::min(kLogitsBatch, rest.size() - at))));
+        RIFTJIT_TRY_VOID(file.add(logits));
+        if (hash_) hash_->add(logits);
     }
-    RIFTJIT_TRY_VOID(write_npy(options_.dump_logits, rows, engine_.session->vocabulary()));
-    if (hash_) hash_->add(rows);
+    RIFTJIT_TRY_VOID(file.finish());
     Generation nothing;
     return finish(nothing, prompt);
 }

@@ -174,7 +174,10 @@ Result<EngineOptions> engine_options(const RunOptions& o) {
     RIFTJIT_TRY_VOID(graph::parse_passes(o.passes));
     engine.passes = o.passes;
     engine.profile = (o.perf_map ? Profile::perf_map : Profile::none) | (o.gdb ? Profile::gdb : Profile::none);
-    engine.logits = o.dump_logits.empty() ? models::Logits::last : models::Logits::all;
+    if (!o.dump_logits.empty()) {
+        engine.logits = models::Logits::all;
+        engine.batch = std::min(engine.batch, static_cast<uint32_t>(kLogitsBatch));
+    }
     return engine;
 }
 

@@ -13,6 +13,10 @@ namespace riftjit::tools {
 
 enum class Toggle { automatic, on, off };
 
+// Rows of one step when the logits of all rows are kept (--dump-logits): a row has as many floats as the vocabulary
+// tokens, and how a prompt is cut into steps does not change them.
+inline constexpr size_t kLogitsBatch = 32;
+
 struct RunOptions {
     std::string model, pre;
     std::string prompt, prompt_file, binary_file, system_prompt, system_prompt_file, prompt_ids;

@@ -67,8 +67,12 @@ Result<int> warm(const WarmOptions& options) {
     Reporter reporter;
     RIFTJIT_TRY(model, models::load_model(path));
     for (const std::string& warning : model.warnings) reporter.warn(warning);
-    RIFTJIT_TRY(built, model.build(models::Logits::last));
-    const graph::Graph graph = graph::apply_passes(std::move(built), passes);
+    // `run` keeps the logits of the last row; --dump-logits those of all rows, which takes one kernel more.
+    std::vector<graph::Graph> graphs;
+    for (const models::Logits rows : {models::Logits::last, models::Logits::all}) {
+        RIFTJIT_TRY(built, model.build(rows));
+        graphs.push_back(graph::apply_passes(std::move(built), passes));
+    }
     DiskCache disk = DiskCache::open(options.cache_directory, CacheMode::rw,
                                      [&reporter](const std::string& message) { reporter.warn(message); });
     if (disk.mode() != CacheMode::rw) return fail(ErrorKind::Io, "there is no cache to warm, see the warning above");
@@ -76,7 +80,7 @@ Result<int> warm(const WarmOptions& options) {
     auto summary = nlohmann::ordered_json::array();
     CacheStatistics before;
     for (const Isa isa : levels) {
-        RIFTJIT_TRY_VOID(warm_level(graph, passes, options, isa, kernels));
+        for (const graph::Graph& graph : graphs) RIFTJIT_TRY_VOID(warm_level(graph, passes, options, isa, kernels));
         const CacheStatistics after = kernels.statistics();
         const uint32_t generated = after.misses - before.misses, present = after.hits - before.hits;
         const double generate_ms = after.compile_ms - before.compile_ms;

@@ -86,6 +86,7 @@ TEST(CacheCommand, PrunesAndClears) {
     const FilledCache cache;
     EXPECT_EQ(cache_command({"prune", "--max-bytes", "1M", "--cache-dir", cache.directory()}).output,
               "removed 0 files (0 B)\n");
+    EXPECT_EQ(json_of({"prune", "--json", "--cache-dir", cache.directory()})["removed_files"], 0);  // below the cap
     EXPECT_EQ(json_of({"prune", "--max-bytes", "0", "--json", "--cache-dir", cache.directory()})["removed_files"], 1);
     run_once(cache.directory());
     EXPECT_TRUE(has_text(cache_command({"clear", "--cache-dir", cache.directory()}).output, "removed 1 file ("));
@@ -141,7 +142,6 @@ TEST(CacheCommand, UnderstandsSizes) {
 
 TEST(CacheCommand, WantsASubcommandAndItsArguments) {
     EXPECT_NE(cache_command({}).exit_code, 0);
-    EXPECT_NE(cache_command({"prune"}).exit_code, 0);
     EXPECT_NE(cache_command({"export"}).exit_code, 0);
     EXPECT_NE(cache_command({"shrink"}).exit_code, 0);
 }

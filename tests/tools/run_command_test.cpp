@@ -45,6 +45,48 @@ TEST(RunCommand, NamesTheLaunchThatFirstWroteWhatIsNoNumber) {
     }
 }
 
+TEST(RunCommand, DumpsTheLogitsOfEveryPositionWhateverTheStep) {
+    Program program;
+    const std::string model = std::string(RIFTJIT_SOURCE_DIR) + "/tests/data/nano/nano-q8_0.gguf";
+    std::string ids = "1";
+    constexpr size_t kPositions = 75;  // three steps, the last a short one
+    for (size_t i = 1; i < kPositions; ++i) ids += "," + std::to_string(i * 7 % 512);
+    const auto dump = [&](const std::string& step) {
+        const std::string file = program.folder() / "logits.npy";
+        const Outcome outcome =
+            program.run({"run", "-m", model, "--prompt-ids", ids, "--temp", "0", "-ub", step, "--dump-logits", file});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return read_whole(file);
+    };
+    const std::string whole = dump("512");
+    EXPECT_NE(whole.find("'shape': (75, 512)"), std::string::npos);
+    EXPECT_EQ(whole.size(), 128 + kPositions * 512 * sizeof(float));
+    EXPECT_EQ(dump("1"), whole);
+    EXPECT_EQ(dump("20"), whole);
+}
+
+TEST(RunCommand, GeneratesNothingAfterTheCacheWasWarmed) {
+    Program program;
+    const std::string model = std::string(RIFTJIT_SOURCE_DIR) + "/tests/data/nano/nano-q4_k.gguf";
+    ASSERT_EQ(program.run({"warm", model}).exit_code, 0);
+    const std::vector<std::vector<std::string>> variants = {
+        {"-n", "2"},
+        {"-n", "2", "-c", "64", "-t", "1", "-ub", "3"},
+        {"--logits-hash", "-n", "2"},
+        {"--dump-logits", program.folder() / "logits.npy"},
+    };
+    for (const auto& variant : variants) {
+        std::vector<std::string> arguments = {"run",    "-m", model,          "--prompt-ids", "1,2,3",
+                                              "--temp", "0",  "--cache-mode", "require"};
+        arguments.insert(arguments.end(), variant.begin(), variant.end());
+        const Outcome outcome = program.run(arguments);
+        EXPECT_EQ(outcome.exit_code, 0) << variant[0] << ": " << outcome.err;
+    }
+    EXPECT_EQ(
+        program.run({"run", "-m", model, "--prompt-ids", "1", "--passes", "none", "--cache-mode", "require"}).exit_code,
+        4);
+}
+
 TEST(RunCommand, RefusesInOneLineThatNamesFlagValueAndRange) {
     const std::vector<Refused> cases = {
         {{"run", "-n", "abc"}, "\"--n-predict\": expected an integer, got \"abc\""},
