@@ -31,6 +31,12 @@ public:
         return dtype(name) == "F64" ? read<double, double>(name, "F64") : read<float, double>(name, "F32");
     }
 
+    // The bytes of a tensor as they lie in the file.
+    std::string bytes(const std::string& name) const {
+        const std::vector<uint64_t> offsets = header_.at(name).at("data_offsets");
+        return {bytes_.data() + data_offset_ + offsets[0], bytes_.data() + data_offset_ + offsets[1]};
+    }
+
     std::vector<uint64_t> shape(const std::string& name) const { return header_.at(name).at("shape"); }
     std::string dtype(const std::string& name) const { return header_.at(name).at("dtype"); }
 

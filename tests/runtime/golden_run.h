@@ -20,7 +20,9 @@
 
 namespace riftjit::runtime {
 
-inline std::string source_path(const std::string& path) { return std::string(RIFTJIT_SOURCE_DIR) + "/" + path; }
+inline std::string source_path(const std::string& path) {
+    return path.starts_with('/') ? path : std::string(RIFTJIT_SOURCE_DIR) + "/" + path;
+}
 
 // Files of one golden, by its name in tests/data/goldens.
 struct GoldenCase {
