@@ -64,7 +64,7 @@ namespace {
 
 Result<std::optional<std::string>> prompt_text(const RunOptions& options) {
     const int sources = (options.has_prompt ? 1 : 0) + (options.prompt_file.empty() ? 0 : 1) +
-                        (options.binary_file.empty() ? 0 : 1) + (options.prompt_ids.empty() ? 0 : 1);
+                        (options.binary_file.empty() ? 0 : 1) + (options.prompt_ids ? 1 : 0);
     if (sources > 1) return fail(ErrorKind::Usage, "-p, -f, -bf and --prompt-ids are different prompts; give one");
     if (!options.prompt_file.empty()) {
         RIFTJIT_TRY(text, read_file(options.prompt_file));

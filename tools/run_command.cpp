@@ -243,15 +243,18 @@ Result<int> Run::converse(Conversation& conversation, std::optional<std::string>
 Result<int> Run::execute() {
     RIFTJIT_TRY_VOID(prepare_sampler());
     if (options_.logits_hash || options_.json) hash_.emplace();
-    if (!options_.prompt_ids.empty()) {
-        RIFTJIT_TRY(ids, parse_ids(options_.prompt_ids, engine_.session->vocabulary()));
+    if (options_.prompt_ids) {
+        RIFTJIT_TRY(ids, parse_ids(*options_.prompt_ids, engine_.session->vocabulary()));
         return options_.dump_logits.empty() ? one_shot(std::move(ids)) : dump_logits(ids);
     }
     std::optional<std::string> text = std::move(inputs_.text);
     RIFTJIT_TRY(conversation,
                 Conversation::open(inputs_, options_.conversation, engine_.model.file, engine_.tokenizer));
-    if (!options_.dump_logits.empty() && conversation && text) {
-        conversation->add("user", *text);
+    if (conversation && text && text->empty())
+        return fail(ErrorKind::Usage, "the prompt is empty; -no-cnv starts a raw text from nothing");
+    if (!options_.dump_logits.empty() && conversation) {
+        if (!text) text = read_message(isatty(STDIN_FILENO) != 0);
+        conversation->add("user", text.value_or(""));
         RIFTJIT_TRY(ids, conversation->render());
         return dump_logits(ids);
     }

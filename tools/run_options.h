@@ -19,7 +19,8 @@ inline constexpr size_t kLogitsBatch = 32;
 
 struct RunOptions {
     std::string model, pre;
-    std::string prompt, prompt_file, binary_file, system_prompt, system_prompt_file, prompt_ids;
+    std::string prompt, prompt_file, binary_file, system_prompt, system_prompt_file;
+    std::optional<std::string> prompt_ids;
     bool has_prompt = false;  // -p, -f, -bf or --prompt-ids was given
     bool process_escapes = true;
     int64_t predict = -1, context = 0, batch = 2048, ubatch = 512, threads = 0, threads_batch = 0;

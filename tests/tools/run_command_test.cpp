@@ -124,6 +124,8 @@ TEST(RunCommand, RefusesInOneLineThatNamesFlagValueAndRange) {
         {{"run", "-m", "/etc/passwd"}, "invalid magic"},
         {{"run", "-f", "/nonexistent.txt"}, "/nonexistent.txt: No such file or directory"},
         {{"run", "-p", "a", "-f", "/etc/passwd"}, "-p, -f, -bf and --prompt-ids are different prompts; give one"},
+        {{"run", "--prompt-ids", ""}, "expected an integer, got \"\""},
+        {{"run", "-p", ""}, "the prompt is empty"},
         {{"run", "--prompt-ids", "1,x"}, "expected an integer, got \"x\""},
         {{"run", "--prompt-ids", "1,5000"}, "5000 is not in the vocabulary of 4096 tokens"},
         {{"run", "-c", "4", "-p", "a story that is longer"}, "tokens, the context 4"},
