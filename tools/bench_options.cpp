@@ -155,32 +155,13 @@ void add_setup_options(CLI::App& app, BenchOptions& o) {
         ->group(kGroup);
     add_types(app, "--cache-type-k", o.key_types, "-ctk: type of cached keys (default: f16)")->group(kGroup);
     add_types(app, "--cache-type-v", o.value_types, "-ctv: type of cached values (default: f16)")->group(kGroup);
-    app.add_option_function<std::string>(
-           "--max-isa",
-           [&o](const std::string& level) {
-               o.max_isa = isa_from_name(level);
-               if (!o.max_isa)
-                   refuse("--max-isa", fmt::format("\"{}\" is not known, expected one of {}", level, isa_names()));
-           },
-           "lower the instruction set (RIFTJIT_ISA): " + isa_names())
-        ->type_name("LEVEL")
-        ->group(kGroup);
+    add_kernel_choice(app, kGroup, o.kernels);
     add_list(app, "--flash-attn", "-fa: on, 1 or auto; there is no other attention here",
              [](const std::string& text, bool) {
                  for (const std::string& value : split(text, ','))
                      if (value != "on" && value != "auto" && value != "1" && value != "-1")
                          refuse("-fa", fmt::format("\"{}\": only on, 1 and auto: attention is always fused", value));
              })
-        ->group(kGroup);
-    app.add_option("--cache-dir", o.cache_directory, "where kernels are kept (RIFTJIT_CACHE_DIR)")
-        ->type_name("DIR")
-        ->group(kGroup);
-    add_choice(app, "--cache-mode", o.cache_mode, {"rw", "ro", "off", "require"},
-               "require: exit 4 rather than generate a kernel")
-        ->group(kGroup);
-    app.add_option("--passes", o.passes, "graph passes: all, none, NAME,NAME or -NAME,-NAME")
-        ->type_name("LIST")
-        ->capture_default_str()
         ->group(kGroup);
 }
 

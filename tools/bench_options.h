@@ -10,6 +10,7 @@
 
 #include "jit/dtype.h"
 #include "jit/isa.h"
+#include "tools/options.h"
 
 namespace riftjit::tools {
 
@@ -31,8 +32,7 @@ struct BenchOptions {
     uint32_t repetitions = 5, delay_seconds = 0;
     BenchFormat output = BenchFormat::md, error_output = BenchFormat::none;
     bool progress = false, warmup = true;
-    std::optional<Isa> max_isa;
-    std::string cache_directory, cache_mode = "rw", passes = "all";
+    KernelChoice kernels;
     bool peaks = false, peaks_json = false;
 };
 

@@ -76,7 +76,7 @@ std::optional<ordered_json> load_peaks(const std::string& cache_directory) {
 }
 
 Result<int> run_peaks(const BenchOptions& options, Reporter& reporter) {
-    RIFTJIT_TRY(isa, select_isa(options.max_isa));
+    RIFTJIT_TRY(isa, select_isa(options.kernels.max_isa));
     const uint32_t threads = options.threads.empty() ? runtime::physical_cores() : options.threads.front();
     RIFTJIT_TRY(peaks, runtime::measure_peaks(isa, threads));
     const std::string text = to_json(peaks, x86::detect().name).dump(2) + "\n";
@@ -84,7 +84,7 @@ Result<int> run_peaks(const BenchOptions& options, Reporter& reporter) {
         fmt::print("{}", text);
     else
         print_table(peaks);
-    if (const auto kept = keep(options.cache_directory, text); !kept)
+    if (const auto kept = keep(options.kernels.cache_directory, text); !kept)
         reporter.warn("the peaks are not kept: " + kept.error().message);
     return kExitDone;
 }

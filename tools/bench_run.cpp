@@ -109,7 +109,7 @@ Arithmetic plan_arithmetic(const graph::Plan& plan) {
 Result<BenchSession> BenchSession::open(const BenchSetup& setup, uint32_t context, const BenchOptions& options,
                                         Reporter& reporter) {
     BenchSession bench;
-    RIFTJIT_TRY(isa, select_isa(options.max_isa));
+    RIFTJIT_TRY(isa, select_isa(options.kernels.max_isa));
     bench.isa_ = isa;
     std::filesystem::path path = setup.model;
     if (path.empty()) {
@@ -120,15 +120,16 @@ Result<BenchSession> BenchSession::open(const BenchSetup& setup, uint32_t contex
     for (const std::string& warning : model.warnings) reporter.warn(warning);
     bench.model_ = describe_model(model);
     RIFTJIT_TRY(graph, model.build(models::Logits::last));
-    bench.kernels_ = open_kernel_cache(options.cache_directory, cache_mode_from_name(options.cache_mode).value(),
-                                       KernelCache::Use::execute, reporter);
+    bench.kernels_ =
+        open_kernel_cache(options.kernels.cache_directory, cache_mode_from_name(options.kernels.cache_mode).value(),
+                          KernelCache::Use::execute, reporter);
     const runtime::SessionOptions session_options{.isa = isa,
                                                   .threads = setup.threads,
                                                   .context = context,
                                                   .batch = std::min(setup.ubatch, setup.batch),
                                                   .key_type = setup.type_k,
                                                   .value_type = setup.type_v,
-                                                  .passes = options.passes};
+                                                  .passes = options.kernels.passes};
     const models::Gguf& file = model.file;
     RIFTJIT_TRY(session, runtime::Session::create(graph, session_options, *bench.kernels_,
                                                   [&file](auto range) { file.drop_pages(range); }));

@@ -80,4 +80,28 @@ CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& ta
         ->default_str(target);
 }
 
+void add_kernel_choice(CLI::App& app, const std::string& group, KernelChoice& choice) {
+    app.add_option_function<std::string>(
+           "--max-isa",
+           [&choice](const std::string& level) {
+               choice.max_isa = isa_from_name(level);
+               if (!choice.max_isa)
+                   refuse("--max-isa", fmt::format("\"{}\" is not known, expected one of {}", level, isa_names()));
+           },
+           "lower the instruction set (RIFTJIT_ISA): " + isa_names())
+        ->type_name("LEVEL")
+        ->group(group);
+    app.add_option("--cache-dir", choice.cache_directory,
+                   "where kernels are kept (RIFTJIT_CACHE_DIR, default: ~/.cache/riftjit)")
+        ->type_name("DIR")
+        ->group(group);
+    add_choice(app, "--cache-mode", choice.cache_mode, {"rw", "ro", "off", "require"},
+               "require: exit 4 rather than generate a kernel")
+        ->group(group);
+    app.add_option("--passes", choice.passes, "graph passes: all, none, NAME,NAME or -NAME,-NAME")
+        ->type_name("LIST")
+        ->capture_default_str()
+        ->group(group);
+}
+
 }  // namespace riftjit::tools

@@ -4,8 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "jit/isa.h"
 
 namespace riftjit::tools {
 
@@ -16,6 +19,13 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, double& target,
                         const std::string& help);
 CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& target, std::vector<std::string> allowed,
                         const std::string& help);
+
+// How kernels are chosen and kept, the same for every command that runs a model.
+struct KernelChoice {
+    std::optional<Isa> max_isa;
+    std::string cache_directory, cache_mode = "rw", passes = "all";
+};
+void add_kernel_choice(CLI::App& app, const std::string& group, KernelChoice& choice);
 
 int64_t parse_integer(const std::string& flag, const std::string& text, int64_t low, int64_t high);
 double parse_number(const std::string& flag, const std::string& text, double low, double high);

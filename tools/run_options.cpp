@@ -107,19 +107,7 @@ void add_output_options(CLI::App& app, RunOptions& o) {
 
 void add_kernel_options(CLI::App& app, RunOptions& o) {
     constexpr const char* kGroup = "Kernels";
-    app.add_option("--max-isa", o.max_isa, "lower the instruction set (RIFTJIT_ISA): " + isa_names())
-        ->type_name("LEVEL")
-        ->group(kGroup);
-    app.add_option("--cache-dir", o.cache_dir, "where kernels are kept (RIFTJIT_CACHE_DIR, default: ~/.cache/riftjit)")
-        ->type_name("DIR")
-        ->group(kGroup);
-    add_choice(app, "--cache-mode", o.cache_mode, {"rw", "ro", "off", "require"},
-               "require: exit 4 rather than generate a kernel")
-        ->group(kGroup);
-    app.add_option("--passes", o.passes, "graph passes: all, none, NAME,NAME or -NAME,-NAME")
-        ->type_name("LIST")
-        ->capture_default_str()
-        ->group(kGroup);
+    add_kernel_choice(app, kGroup, o.kernels);
     app.add_flag("--print-plan", o.print_plan, "print every launch and leave")->group(kGroup);
     app.add_option_function<std::string>(
            "--dump-isa",
@@ -153,13 +141,7 @@ Result<EngineOptions> engine_options(const RunOptions& o) {
     EngineOptions engine;
     engine.model = o.model;
     if (!o.pre.empty()) engine.pre = o.pre;
-    if (!o.max_isa.empty()) {
-        engine.max_isa = isa_from_name(o.max_isa);
-        if (!engine.max_isa)
-            return fail(ErrorKind::Usage,
-                        "error while handling argument \"--max-isa\": \"{}\" is not known, expected one of {}",
-                        o.max_isa, isa_names());
-    }
+    engine.max_isa = o.kernels.max_isa;
     if (o.threads != 0) engine.threads = static_cast<uint32_t>(o.threads);
     if (o.threads_batch != 0 && o.threads_batch != o.threads) {
         return fail(ErrorKind::Unsupported, "-tb {}: prompts are read with the threads of -t in this build",
@@ -169,10 +151,10 @@ Result<EngineOptions> engine_options(const RunOptions& o) {
     engine.batch = static_cast<uint32_t>(o.ubatch);
     engine.key_type = *dtype_from_name(o.cache_type_k);
     engine.value_type = *dtype_from_name(o.cache_type_v);
-    engine.cache_directory = o.cache_dir;
-    engine.cache_mode = *cache_mode_from_name(o.cache_mode);
-    RIFTJIT_TRY_VOID(graph::parse_passes(o.passes));
-    engine.passes = o.passes;
+    engine.cache_directory = o.kernels.cache_directory;
+    engine.cache_mode = *cache_mode_from_name(o.kernels.cache_mode);
+    RIFTJIT_TRY_VOID(graph::parse_passes(o.kernels.passes));
+    engine.passes = o.kernels.passes;
     engine.profile = (o.perf_map ? Profile::perf_map : Profile::none) | (o.gdb ? Profile::gdb : Profile::none);
     if (!o.dump_logits.empty()) {
         engine.logits = models::Logits::all;

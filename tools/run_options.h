@@ -8,6 +8,7 @@
 
 #include "runtime/sampler_parameters.h"
 #include "tools/engine.h"
+#include "tools/options.h"
 
 namespace riftjit::tools {
 
@@ -35,7 +36,7 @@ struct RunOptions {
     std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
     bool ignore_eos = false;
 
-    std::string max_isa, cache_dir, cache_mode = "rw", passes = "all";
+    KernelChoice kernels;
     bool print_plan = false, dump_isa = false, logits_hash = false, json = false, strict = false;
     bool perf_map = false, gdb = false, check_tensors = false;
     std::string dump_isa_kernel, dump_logits;

@@ -5,32 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/jit/cache_fixture.h"
+#include "tests/tools/command_in_process.h"
 
 namespace riftjit::tools {
 namespace {
 
-struct Outcome {
-    int exit_code;
-    std::string output, errors;
-};
-
 // `riftjit cache ...` in this process.
-Outcome cache_command(const std::vector<std::string>& arguments) {
-    CLI::App app("test", "riftjit");
-    int exit_code = 0;
-    add_cache_command(app, exit_code);
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    reversed.push_back("cache");
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    try {
-        app.parse(std::move(reversed));
-    } catch (const CLI::ParseError& error) {
-        exit_code = app.exit(error);
-    }
-    std::fflush(stdout);
-    const std::string output = ::testing::internal::GetCapturedStdout();
-    return {exit_code, output, ::testing::internal::GetCapturedStderr()};
+CommandOutcome cache_command(const std::vector<std::string>& arguments) {
+    return run_in_process(add_cache_command, "cache", arguments);
 }
 
 nlohmann::json json_of(const std::vector<std::string>& arguments) {
@@ -39,7 +21,7 @@ nlohmann::json json_of(const std::vector<std::string>& arguments) {
 
 TEST(CacheCommand, CountsWhatTheCacheHolds) {
     const FilledCache cache;
-    const Outcome text = cache_command({"stat", "--cache-dir", cache.directory()});
+    const CommandOutcome text = cache_command({"stat", "--cache-dir", cache.directory()});
     EXPECT_EQ(text.exit_code, 0);
     EXPECT_TRUE(has_text(text.output, "directory    " + cache.entries() + "\nentries      1 ("));
     EXPECT_TRUE(matches(text.output, "x86_64-avx2 +1 "));
@@ -55,7 +37,7 @@ TEST(CacheCommand, CountsWhatTheCacheHolds) {
 TEST(CacheCommand, ListsKernels) {
     const FilledCache cache;
     const std::string key = cache_key(test_spec(), Isa::avx2).hex;
-    const Outcome text = cache_command({"ls", "--cache-dir", cache.directory()});
+    const CommandOutcome text = cache_command({"ls", "--cache-dir", cache.directory()});
     EXPECT_TRUE(
         matches(text.output,
                 key + "  x86_64-avx2 +[0-9]+  [0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}  rj_quantize_w1024_i16\n"));
@@ -68,14 +50,14 @@ TEST(CacheCommand, ListsKernels) {
 
 TEST(CacheCommand, VerifyExitsWith1WhenAnEntryIsBad) {
     const FilledCache cache;
-    const Outcome sound = cache_command({"verify", "--cache-dir", cache.directory()});
+    const CommandOutcome sound = cache_command({"verify", "--cache-dir", cache.directory()});
     EXPECT_EQ(sound.exit_code, 0);
     EXPECT_EQ(sound.output, "1 sound, 0 bad\n");
     std::filesystem::resize_file(cache.entry_path(), 20);
-    const Outcome bad = cache_command({"verify", "--cache-dir", cache.directory()});
+    const CommandOutcome bad = cache_command({"verify", "--cache-dir", cache.directory()});
     EXPECT_EQ(bad.exit_code, 1);
     EXPECT_EQ(bad.output, cache.entry_name() + ": corrupt: truncated to 20 bytes\n0 sound, 1 bad\n");
-    const Outcome json = cache_command({"verify", "--json", "--cache-dir", cache.directory()});
+    const CommandOutcome json = cache_command({"verify", "--json", "--cache-dir", cache.directory()});
     EXPECT_EQ(json.exit_code, 1);
     EXPECT_EQ(nlohmann::json::parse(json.output)["bad"][0]["reason"], "corrupt");
     EXPECT_TRUE(matches(cache_command({"ls", "--cache-dir", cache.directory()}).output,
@@ -103,13 +85,13 @@ TEST(CacheCommand, ExportsAndImports) {
     EXPECT_TRUE(run_once(other, CacheMode::require).is_answered);
 
     std::filesystem::resize_file(cache.entry_path(), 20);
-    const Outcome partial = cache_command({"export", archive, "--json", "--cache-dir", cache.directory()});
+    const CommandOutcome partial = cache_command({"export", archive, "--json", "--cache-dir", cache.directory()});
     EXPECT_EQ(partial.exit_code, 0);
     EXPECT_EQ(partial.errors, "warn: " + cache.entry_name() + ": corrupt: truncated to 20 bytes; left out\n");
     EXPECT_EQ(nlohmann::json::parse(partial.output)["exported"], 0);
 
     std::filesystem::resize_file(archive, 30);
-    const Outcome damaged = cache_command({"import", archive, "--cache-dir", other});
+    const CommandOutcome damaged = cache_command({"import", archive, "--cache-dir", other});
     EXPECT_EQ(damaged.exit_code, 1);
     EXPECT_EQ(damaged.output, "");
     EXPECT_EQ(damaged.errors, "error: " + archive + ": truncated to 30 bytes\n");
@@ -118,7 +100,7 @@ TEST(CacheCommand, ExportsAndImports) {
 TEST(CacheCommand, RefusesADirectoryThatOthersMayWrite) {
     const FilledCache cache;
     std::filesystem::permissions(cache.directory(), std::filesystem::perms(0777));
-    const Outcome outcome = cache_command({"verify", "--cache-dir", cache.directory()});
+    const CommandOutcome outcome = cache_command({"verify", "--cache-dir", cache.directory()});
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_EQ(outcome.errors, "error: " + cache.directory() + " may be written by group or others (mode 0777)\n");
 }
@@ -135,7 +117,7 @@ TEST(CacheCommand, UnderstandsSizes) {
         EXPECT_EQ(refused.error().message,
                   fmt::format("--max-bytes: expected a size such as 4096, 64K, 100M or 2G, got \"{}\"", text));
     }
-    const Outcome outcome = cache_command({"prune", "--max-bytes", "lots", "--cache-dir", "/nonexistent"});
+    const CommandOutcome outcome = cache_command({"prune", "--max-bytes", "lots", "--cache-dir", "/nonexistent"});
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_TRUE(has_text(outcome.errors, "got \"lots\""));
 }

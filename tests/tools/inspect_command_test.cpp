@@ -5,34 +5,16 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/models/gguf_builder.h"
+#include "tests/tools/command_in_process.h"
 
 namespace riftjit::tools {
 namespace {
 
 using namespace models::test;
 
-struct Outcome {
-    int exit_code;
-    std::string output, errors;
-};
-
 // `riftjit inspect ...` in this process.
-Outcome inspect_command(const std::vector<std::string>& arguments) {
-    CLI::App app("test", "riftjit");
-    int exit_code = 0;
-    add_inspect_command(app, exit_code);
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    reversed.emplace_back("inspect");
-    ::testing::internal::CaptureStdout();
-    ::testing::internal::CaptureStderr();
-    try {
-        app.parse(std::move(reversed));
-    } catch (const CLI::ParseError& error) {
-        exit_code = app.exit(error);
-    }
-    std::fflush(stdout);
-    const std::string output = ::testing::internal::GetCapturedStdout();
-    return {exit_code, output, ::testing::internal::GetCapturedStderr()};
+CommandOutcome inspect_command(const std::vector<std::string>& arguments) {
+    return run_in_process(add_inspect_command, "inspect", arguments);
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
@@ -40,7 +22,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 const std::string kStoryteller = RIFTJIT_SOURCE_DIR "/share/models/storyteller/storyteller-9m-q4_k_m.gguf";
 
 TEST(InspectCommand, ShowsHyperparametersMetadataTensorsAndTotals) {
-    const Outcome outcome = inspect_command({kStoryteller});
+    const CommandOutcome outcome = inspect_command({kStoryteller});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
     EXPECT_EQ(outcome.errors, "");
     for (const char* line : {"90 tensors, 8919296 parameters", "\n  layers           8\n", "\n  head_dim         128\n",
@@ -51,7 +33,7 @@ TEST(InspectCommand, ShowsHyperparametersMetadataTensorsAndTotals) {
 }
 
 TEST(InspectCommand, PrintsTheSameAsJson) {
-    const Outcome outcome = inspect_command({"--json", "-m", kStoryteller});
+    const CommandOutcome outcome = inspect_command({"--json", "-m", kStoryteller});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
     const auto json = nlohmann::json::parse(outcome.output);
     EXPECT_EQ(json["file"], kStoryteller);
@@ -75,7 +57,7 @@ TEST(InspectCommand, RefusesABadFileOnStderrOnly) {
     for (const std::vector<std::string>& options : {std::vector<std::string>{}, {"--json"}, {"--check-tensors"}}) {
         std::vector<std::string> arguments = options;
         arguments.push_back(file.path());
-        const Outcome outcome = inspect_command(arguments);
+        const CommandOutcome outcome = inspect_command(arguments);
         EXPECT_EQ(outcome.exit_code, 1);
         EXPECT_EQ(outcome.output, "");
         EXPECT_TRUE(has(outcome.errors, "error: /proc/self/fd/")) << outcome.errors;
@@ -88,7 +70,7 @@ TEST(InspectCommand, LooksAtVocabulariesToo) {
     GgufBuilder builder = tiny_model();
     builder.set("tokenizer.ggml.eos_token_id", u32(64));
     const MemoryFile file(builder.bytes());
-    const Outcome outcome = inspect_command({file.path()});
+    const CommandOutcome outcome = inspect_command({file.path()});
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_TRUE(has(outcome.errors, "tokenizer.ggml.eos_token_id")) << outcome.errors;
 }
@@ -97,10 +79,10 @@ TEST(InspectCommand, ShowsTheFileOfAnUnknownArchitectureOnRequest) {
     GgufBuilder builder = tiny_model();
     builder.set("general.architecture", string("qwen99"));
     const MemoryFile file(builder.bytes());
-    const Outcome refused = inspect_command({file.path()});
+    const CommandOutcome refused = inspect_command({file.path()});
     EXPECT_EQ(refused.exit_code, 1);
     EXPECT_TRUE(has(refused.errors, "unknown model architecture: 'qwen99'")) << refused.errors;
-    const Outcome shown = inspect_command({"--file-only", file.path()});
+    const CommandOutcome shown = inspect_command({"--file-only", file.path()});
     EXPECT_EQ(shown.exit_code, 0) << shown.errors;
     EXPECT_TRUE(has(shown.output, "qwen99"));
     EXPECT_TRUE(has(shown.output, "blk.1.ffn_down.weight"));
@@ -112,12 +94,12 @@ TEST(InspectCommand, CheckTensorsFailsOnNanAndNamesTheBlock) {
     data.replace(34 * 5, 2, raw(uint16_t{0x7e00}));  // the scale of block 5
     const MemoryFile file(builder.bytes());
     EXPECT_EQ(inspect_command({file.path()}).exit_code, 0);
-    const Outcome outcome = inspect_command({"--check-tensors", file.path()});
+    const CommandOutcome outcome = inspect_command({"--check-tensors", file.path()});
     EXPECT_EQ(outcome.exit_code, 1);
     EXPECT_EQ(outcome.output, "");
     EXPECT_TRUE(has(outcome.errors, "tensor 'blk.1.ffn_up.weight'")) << outcome.errors;
     EXPECT_TRUE(has(outcome.errors, "block 5 (at byte")) << outcome.errors;
-    const Outcome json = inspect_command({"--check-tensors", "--json", file.path()});
+    const CommandOutcome json = inspect_command({"--check-tensors", "--json", file.path()});
     EXPECT_EQ(json.exit_code, 1);
     const auto findings = nlohmann::json::parse(json.output)["findings"];
     ASSERT_EQ(findings.size(), 1u);
@@ -129,7 +111,7 @@ TEST(InspectCommand, CheckTensorsWarnsOfHoles) {
     GgufBuilder builder = tiny_model();
     std::ranges::fill(builder.tensor("blk.0.attn_k.weight").data, '\0');
     const MemoryFile file(builder.bytes());
-    const Outcome outcome = inspect_command({"--check-tensors", file.path()});
+    const CommandOutcome outcome = inspect_command({"--check-tensors", file.path()});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_TRUE(has(outcome.output, "warning: " + file.path().string() + ": tensor 'blk.0.attn_k.weight'"))
         << outcome.output;
@@ -139,7 +121,7 @@ TEST(InspectCommand, WarnsOnStderr) {
     GgufBuilder builder = tiny_model();
     builder.set("llama.mystery", u32(1)).add_f32("mystery.weight", {1}, {1});
     const MemoryFile file(builder.bytes());
-    const Outcome outcome = inspect_command({file.path()});
+    const CommandOutcome outcome = inspect_command({file.path()});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_TRUE(has(outcome.errors, "warn: ")) << outcome.errors;
     EXPECT_TRUE(has(outcome.errors, "key 'llama.mystery'")) << outcome.errors;
