@@ -8,16 +8,17 @@ root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 ALLOWED = {
     "jit": {"jit"},
     "jit/x86": {"jit", "jit/x86"},
+    "jit/rdna": {"jit", "jit/rdna"},
     "graph": {"jit", "graph"},
     "models": {"jit", "graph", "models"},
-    "runtime": {"jit", "jit/x86", "graph", "runtime"},
-    "tools": {"jit", "jit/x86", "graph", "models", "runtime", "tools"},
+    "runtime": {"jit", "jit/x86", "jit/rdna", "graph", "runtime"},
+    "tools": {"jit", "jit/x86", "jit/rdna", "graph", "models", "runtime", "tools"},
 }
 
 
 def folder_of(path: str) -> str:
     parts = path.split("/")
-    return "jit/x86" if parts[:2] == ["jit", "x86"] else parts[0]
+    return "/".join(parts[:2]) if parts[:2] in (["jit", "x86"], ["jit", "rdna"]) else parts[0]
 
 
 checked = 0
