@@ -1,0 +1,39 @@
+// Instruction <-> machine words, for one target and wave size. Both directions read the table and formats.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "jit/rdna/instruction.h"
+#include "jit/result.h"
+
+namespace riftjit::rdna {
+
+inline constexpr unsigned kMaxInstructionWords = 5;
+
+struct EncodedInstruction {
+    std::array<uint32_t, kMaxInstructionWords> words{};
+    uint8_t count = 0;
+    std::span<const uint32_t> span() const { return {words.data(), count}; }
+};
+
+// Refuses (ErrorKind::Encoding, naming mnemonic, target and operand): an instruction or form that the target lacks, an
+// operand of the wrong class, width or alignment, a value that does not fit, a literal where none may stand, more
+// scalar sources than the constant bus carries, VOPD pairs that may not be (bank rules), modifiers that the row does
+// not take.
+Result<EncodedInstruction> encode(Target target, WaveSize wave, const Instruction& instruction);
+
+// Decodes the instruction at the start of `words`. Refuses what encode would refuse, unknown opcodes, families left out
+// and non-zero reserved bits, each with a reason that `DecodeError` counts by.
+enum class DecodeError : uint8_t { truncated, family_left_out, unknown_opcode, reserved_bits, operand, form };
+struct Decoded {
+    Instruction instruction;
+    DecodeError error{};  // meaningful when ok is false
+    bool ok = false;
+};
+Decoded decode(Target target, WaveSize wave, std::span<const uint32_t> words);
+std::string_view name(DecodeError error);
+
+}  // namespace riftjit::rdna
