@@ -13,8 +13,8 @@ inline constexpr size_t kMaxTemplateBytes = 1 << 20;
 inline constexpr uint32_t kMaxNesting = 192;      // of blocks and expressions in the source
 inline constexpr uint32_t kMaxDepth = 800;        // of evaluations, so also of macro calls
 inline constexpr uint32_t kMaxDataNesting = 200;  // of lists and dictionaries, when printed or compared
-inline constexpr uint64_t kMaxIterations = 1'000'000;
-inline constexpr uint64_t kMaxWork = 15'000'000;  // evaluated nodes; 64 bytes of text count as one
+inline constexpr uint64_t kMaxIterations = 500'000;
+inline constexpr uint64_t kMaxWork = 10'000'000;  // evaluated nodes; 64 bytes of text count as one
 inline constexpr int64_t kMaxRange = 100'000;     // as in jinja2's sandbox
 
 class Budget {

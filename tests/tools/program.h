@@ -15,6 +15,13 @@
 
 namespace riftjit::tools {
 
+// Sanitizers slow start-up and templates down; the limits of the release build are what users see.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr double kSanitizerSlowdown = 5;
+#else
+inline constexpr double kSanitizerSlowdown = 1;
+#endif
+
 struct Outcome {
     int exit_code = -1;  // 128 + signal when one ended it
     std::string out, err;
