@@ -23,6 +23,7 @@
 //     undefined bits of bytes and LDS words, and gives them back with loads.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -34,6 +35,7 @@
 #include "jit/rdna/emulator/report.h"
 #include "jit/rdna/emulator/wave.h"
 #include "jit/rdna/instruction.h"
+#include "jit/rdna/kernel_descriptor.h"
 #include "jit/result.h"
 
 namespace riftjit::rdna::emulator {
@@ -42,17 +44,16 @@ namespace riftjit::rdna::emulator {
 struct Checks {
     bool waits = true;             // loaded values are withheld; use and overwriting before the wait are reported
     bool undefined = true;         // bits that nothing wrote, in registers, LDS and memory
-    bool registers = true;         // declared counts, overlap rules
+    bool registers = true;         // declared counts
+    bool overlap = true;           // destinations that must not overlap sources; compilers break mad_u64's rule
     bool hazards = true;           // instruction sequences
     bool sgpr_read_hazard = true;  // gfx12's; LLVM before 20 does not know it, so code of such compilers breaks it
     bool wmma = true;              // exec, replication
     bool races = true;             // vector clocks on LDS and global memory
     bool visibility = true;        // stores withheld until waited for, caches' rules
 
-    static constexpr Checks none() { return {false, false, false, false, false, false, false, false}; }
-    bool any() const {
-        return waits || undefined || registers || hazards || sgpr_read_hazard || wmma || races || visibility;
-    }
+    static constexpr Checks none() { return {false, false, false, false, false, false, false, false, false}; }
+    bool any() const { return *this != none(); }
     bool operator==(const Checks&) const = default;
 };
 
@@ -121,12 +122,19 @@ private:
 enum class MemoryAccess : uint8_t { read_only, read_write };
 enum class InitialBytes : uint8_t { given, undefined };  // undefined: garbage that is reported when it matters
 
+// With Checks::visibility. stale: a cached line lives until something invalidates it; random: or until chance does.
+enum class CacheModel : uint8_t { coherent, random, stale };
+// LDS and buffer accesses: `any` is what the runtime sets up, where only atomics must be aligned.
+enum class AlignmentMode : uint8_t { any, natural };
+
 struct MemoryConfiguration {
     Target target;
     WaveSize wave_size;
     Checks checks;
     uint64_t seed = 1;          // of garbage, and of the order in which withheld stores are delivered
     uint32_t host_threads = 1;  // more than one only with checks off: then execute() runs for several groups at once
+    CacheModel caches = CacheModel::stale;
+    AlignmentMode alignment = AlignmentMode::any;
 };
 
 struct LaunchShape {
@@ -134,6 +142,7 @@ struct LaunchShape {
     uint32_t scratch_bytes;  // per lane
     uint32_t waves_per_group;
     uint32_t groups;
+    WorkgroupMode workgroup_mode = WorkgroupMode::wgp;  // in CU mode a workgroup shares one L0
 };
 
 // memory_system.h. The device's memory and the model of who sees what. It outlives programs and launches.
@@ -159,6 +168,11 @@ public:
     void begin_launch(const LaunchShape& shape);
     void begin_group(Group& group);
     void begin_wave(WaveState& wave);  // sets wave.memory, shared_base, private_base
+    // The buffer resource of the wave's scratch, for kernels of gfx10 that get one in SGPRs; the wave's offset to add
+    // is 0, since it is this wave's alone.
+    std::array<uint32_t, 4> scratch_resource(const WaveState& wave) const;
+    // The same for the "flat scratch init" SGPRs: the address of the wave's scratch.
+    uint64_t flat_scratch(const WaveState& wave) const;
     void end_wave(WaveState& wave);
     void end_group(Group& group);
     Counts end_launch();  // the memory part

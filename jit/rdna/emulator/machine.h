@@ -27,7 +27,7 @@ namespace riftjit::rdna::emulator {
 
 enum class Schedule : uint8_t {
     lock_step,    // one instruction per wave in turn
-    long_quanta,  // a wave runs to its next barrier, sleep or end; waits of memory too
+    long_quanta,  // a wave runs to its next barrier, sleep or end
     random,       // a random wave for a random number of instructions
     reversed,     // as long_quanta, last wave and last group first
 };
