@@ -1,0 +1,88 @@
+// What an instruction's line of assembly holds and in which order; the printer writes it and the parser reads it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "jit/rdna/instruction.h"
+
+namespace riftjit::rdna {
+
+enum class WrittenKind : uint8_t {
+    operand,  // operands[index]
+    vcc,      // operands[index] is vcc in this form; the text names it
+    message,  // sendmsg(...) in a scalar source field
+    barrier,  // a split barrier's number, or m0
+    simm16,
+    hwreg,
+    label,
+    literal,  // instruction.literal
+    length,   // of a prefetch
+    vaddr,
+    vaddr_or_off,  // `off` where there is none
+    saddr,
+    saddr_or_off,
+    resource,
+    soffset,
+    scalar_offset,  // SMEM: an SGPR with offset:, or a number
+    number_offset,  // prefetch: a number
+};
+
+struct WrittenOperand {
+    WrittenKind kind;
+    uint8_t index = 0;  // into operands
+};
+
+class WrittenOperands {
+public:
+    void add(WrittenKind kind, unsigned index = 0) { items_[count_++] = {kind, static_cast<uint8_t>(index)}; }
+    const WrittenOperand* begin() const { return items_.data(); }
+    const WrittenOperand* end() const { return items_.data() + count_; }
+    size_t size() const { return count_; }
+    const WrittenOperand& operator[](size_t i) const { return items_[i]; }
+
+private:
+    std::array<WrittenOperand, 8> items_{};
+    uint8_t count_ = 0;
+};
+
+// What the text of a memory instruction depends on besides its row.
+struct MemoryForm {
+    bool returns = true;  // an atomic gives back the old value
+    bool to_lds = false;  // the loaded value goes to LDS: no destination is written
+};
+
+WrittenOperands written_operands(Generation generation, const InstructionInfo& row, Encoding encoding,
+                                 MemoryForm memory);
+
+// The sources of a VALU instruction that its text names, in order: indices into InstructionInfo::operands. A source
+// that is tied to the destination has no field and no place in the text.
+struct WrittenSources {
+    std::array<uint8_t, 4> index{};
+    uint8_t count = 0;
+};
+WrittenSources written_sources(const InstructionInfo& row);
+
+bool is_tied(const InstructionInfo& row, unsigned source);
+bool is_vop3_only(const InstructionInfo& row, Generation generation);
+bool is_fma_mix(const InstructionInfo& row);
+bool is_swmmac(const InstructionInfo& row);
+bool is_permlane16(const InstructionInfo& row);
+bool is_two_address(const InstructionInfo& row);  // DS with offset0 and offset1
+bool has_vop3_form(const InstructionInfo& row);   // beside another form
+
+// "_e32", "_e64_dpp" ...: what LLVM 19 appends to the mnemonic of this form.
+std::string_view suffix(const InstructionInfo& row, Generation generation, Encoding encoding);
+
+inline bool is_dpp8(Encoding encoding) { return encoding == Encoding::dpp8 || encoding == Encoding::e64_dpp8; }
+inline bool is_dpp16(Encoding encoding) { return encoding == Encoding::dpp16 || encoding == Encoding::e64_dpp16; }
+
+// Whether this form is a VOP3 or VOP3P word, perhaps with a DPP word.
+bool is_vop3_word(const InstructionInfo& row, Generation generation, Encoding encoding);
+
+// VGPRs that a memory address takes.
+unsigned vaddr_dwords(const InstructionInfo& row, const Address& address);
+
+}  // namespace riftjit::rdna
