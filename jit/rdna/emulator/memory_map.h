@@ -1,0 +1,91 @@
+// Device memory as allocations with bounds, and the undefined bit of each byte. An address is a number of the model,
+// not a host pointer, so runs repeat exactly.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "jit/rdna/emulator/executors.h"
+#include "jit/rdna/emulator/races.h"
+#include "jit/result.h"
+
+namespace riftjit::rdna::emulator {
+
+inline constexpr uint64_t kCacheLineBytes = 128;
+
+// Bytes that are addressed from `base`: an allocation, a workgroup's LDS, a wave's scratch.
+struct Region {
+    uint64_t base = 0, size = 0;
+    std::byte* bytes = nullptr;
+    std::unique_ptr<uint64_t[]> undefined;  // one bit per byte; null: all defined
+    Shadow shadow;                          // who accessed what, for races
+
+    // Written so that no end address can wrap.
+    bool contains(uint64_t address, uint64_t count) const {
+        return address >= base && count <= size && address - base <= size - count;
+    }
+    // Bit i: byte i of the `count` (at most 32) from `offset` is undefined.
+    uint32_t undefined_bytes(uint64_t offset, unsigned count) const;
+    void set_undefined_bytes(uint64_t offset, unsigned count, uint32_t bits);
+    void make_undefined();  // every byte
+};
+
+struct Allocation : Region {
+    std::string name;
+    MemoryAccess access = MemoryAccess::read_write;
+    std::unique_ptr<std::byte[]> storage;
+    Allocation* next = nullptr;  // in the same slot
+};
+
+void fill_with_garbage(std::span<std::byte> bytes, uint64_t seed);
+
+// Addresses fall into slots of 4 GiB, so finding an allocation is an index and, but for the segments of a code object,
+// no search. Allocating while waves run (scratch) is safe: a slot is published when its allocation is complete.
+class MemoryMap {
+public:
+    explicit MemoryMap(uint64_t seed) : seed_(seed), slots_(std::make_unique<std::atomic<Allocation*>[]>(kSlots)) {}
+
+    // In a slot of its own. across_slots: the 4 GiB boundary lies in its middle, so that a kernel which drops the carry
+    // of an address addition goes astray.
+    enum class Placement : uint8_t { slot_start, across_slots };
+    Allocation& allocate(std::string name, uint64_t size, MemoryAccess access, InitialBytes initial,
+                         Placement placement);
+    Result<uint64_t> allocate_at(uint64_t address, std::string name, uint64_t size, MemoryAccess access);
+    void release(uint64_t address);
+
+    Allocation* find(uint64_t address, uint64_t size) const {
+        const uint64_t slot = address >> kSlotBits;
+        if (slot >= kSlots) return nullptr;
+        for (Allocation* at = slots_[slot].load(std::memory_order_acquire); at != nullptr; at = at->next)
+            if (at->contains(address, size)) return at;
+        return nullptr;
+    }
+    // The allocation that ends closest below or begins closest above, for messages; null if there is none near.
+    const Allocation* nearest(uint64_t address) const;
+    std::span<const std::unique_ptr<Allocation>> allocations() const { return allocations_; }
+
+private:
+    static constexpr unsigned kSlotBits = 32;
+    static constexpr size_t kSlots = size_t{1} << 15;  // 47-bit addresses
+    static constexpr size_t kFirstSlot = 0x40;         // below: null pointers, and room for allocate_at
+
+    size_t free_slots(size_t count);
+    void publish(Allocation& allocation);
+
+    uint64_t seed_;
+    std::unique_ptr<std::atomic<Allocation*>[]> slots_;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Allocation>> allocations_;
+    size_t next_slot_ = kFirstSlot;
+    uint64_t garbage_ = 0;  // allocations filled so far
+};
+
+}  // namespace riftjit::rdna::emulator
