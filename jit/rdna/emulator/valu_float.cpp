@@ -2,7 +2,7 @@
 
 #include <bit>
 
-namespace riftjit::rdna {
+namespace riftjit::rdna::emulator {
 namespace {
 
 constexpr int kTopBit = 125;  // where sums put the leading bit: above the 106 bits of a product, below a carry
@@ -27,10 +27,14 @@ void normalize(Exact& value) {
 
 bool rounds_up(Rounding rounding, bool negative, bool odd, bool half, bool sticky) {
     switch (rounding) {
-        case Rounding::nearest_even: return half && (sticky || odd);
-        case Rounding::up: return !negative && (half || sticky);
-        case Rounding::down: return negative && (half || sticky);
-        case Rounding::toward_zero: return false;
+        case Rounding::nearest_even:
+            return half && (sticky || odd);
+        case Rounding::up:
+            return !negative && (half || sticky);
+        case Rounding::down:
+            return negative && (half || sticky);
+        case Rounding::toward_zero:
+            return false;
     }
     return false;
 }
@@ -43,12 +47,13 @@ Wide round_shifted(Wide value, int shift, Rounding rounding, bool negative) {
         shift = 127;
     }
     const Wide quotient = value >> shift, half = Wide{1} << (shift - 1);
-    return quotient + rounds_up(rounding, negative, (quotient & 1) != 0, (value & half) != 0, (value & (half - 1)) != 0);
+    return quotient +
+           rounds_up(rounding, negative, (quotient & 1) != 0, (value & half) != 0, (value & (half - 1)) != 0);
 }
 
 uint64_t overflow(const FloatFormat& format, bool negative, const FloatControl& control) {
-    const bool to_infinity = control.rounding == Rounding::nearest_even ||
-                             control.rounding == (negative ? Rounding::down : Rounding::up);
+    const bool to_infinity =
+        control.rounding == Rounding::nearest_even || control.rounding == (negative ? Rounding::down : Rounding::up);
     const uint64_t magnitude = to_infinity && !control.saturate ? format.infinity() : format.largest();
     return (negative ? format.sign() : 0) | magnitude;
 }
@@ -62,9 +67,7 @@ bool is_tiny(const FloatFormat& format, const Exact& value, int top, const Float
     return leading_bit(rounded) <= format.mantissa_bits;
 }
 
-uint64_t first_nan(const FloatFormat& format, uint64_t a, uint64_t b) {
-    return format.quiet(format.is_nan(a) ? a : b);
-}
+uint64_t first_nan(const FloatFormat& format, uint64_t a, uint64_t b) { return format.quiet(format.is_nan(a) ? a : b); }
 
 // The zero that an exact cancellation gives.
 uint64_t cancelled(const FloatFormat& format, const FloatControl& control) {
@@ -94,6 +97,10 @@ Exact exact_value(const FloatFormat& format, uint64_t bits) {
     const uint64_t significand = exponent == 0 ? mantissa : mantissa | format.min_normal();
     const int biased = exponent == 0 ? 1 : static_cast<int>(exponent);
     return {format.negative(bits), biased - format.bias() - format.mantissa_bits, significand};
+}
+
+Wide in_steps(const Exact& value, int step, Rounding rounding) {
+    return round_shifted(value.significand, step - value.exponent, rounding, value.negative);
 }
 
 uint64_t round_exact(const FloatFormat& format, Exact value, const FloatControl& control) {
@@ -244,4 +251,4 @@ double to_double(const FloatFormat& format, uint64_t bits) {
     return std::bit_cast<double>(float_convert(format, kF64, bits, {}));
 }
 
-}  // namespace riftjit::rdna
+}  // namespace riftjit::rdna::emulator

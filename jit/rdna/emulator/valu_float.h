@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace riftjit::rdna {
+namespace riftjit::rdna::emulator {
 
 struct FloatFormat {
     uint8_t mantissa_bits, exponent_bits;
@@ -61,6 +61,8 @@ struct Exact {
     Wide significand;
 };
 
+// The value in multiples of 2^step, as an integer.
+Wide in_steps(const Exact& value, int step, Rounding rounding);
 uint64_t round_exact(const FloatFormat& format, Exact value, const FloatControl& control);
 // The number behind finite non-zero bits.
 Exact exact_value(const FloatFormat& format, uint64_t bits);
@@ -89,4 +91,4 @@ Order float_compare(const FloatFormat& format, uint64_t a, uint64_t b);
 
 double to_double(const FloatFormat& format, uint64_t bits);  // exact for every format
 
-}  // namespace riftjit::rdna
+}  // namespace riftjit::rdna::emulator
