@@ -103,6 +103,10 @@ struct Name {
     std::string operator()(const ReduceSpec& spec) const {
         return fmt::format("rj_reduce_{}_w{}", text(spec.kind), spec.width);
     }
+    std::string operator()(const LifStepSpec& spec) const {  // its many constants have no short text
+        const std::vector<std::byte> bytes = serialize(spec);
+        return fmt::format("rj_lif_step_n{}_{:016x}", spec.neurons, XXH3_64bits(bytes.data(), bytes.size()));
+    }
 };
 
 std::string step_text(const ElementwiseStep& step) {
@@ -161,6 +165,9 @@ struct Description {
     }
     std::string operator()(const ReduceSpec& spec) const {
         return fmt::format("reduce {} over {}", text(spec.kind), spec.width);
+    }
+    std::string operator()(const LifStepSpec& spec) const {
+        return fmt::format("one step of {} leaky integrate-and-fire neurons", spec.neurons);
     }
 };
 

@@ -33,6 +33,7 @@ private:
     void put(Enum value) {
         put(static_cast<std::underlying_type_t<Enum>>(value));
     }
+    void put(double value) { put(std::bit_cast<uint64_t>(value)); }
     void put(float value) { put(std::bit_cast<uint32_t>(value)); }
     void put(const ElementwiseInput& input) { put(input.row_stride); }
     void put(const ElementwiseStep& step) { put_all(step.op, step.left, step.right, step.constant); }
@@ -87,6 +88,12 @@ const auto kWriteFields = [](FieldWriter& writer) {
         [&](const ReduceSpec& spec) {
             const auto& [kind, width] = spec;
             writer.put_all(kind, width);
+        },
+        [&](const LifStepSpec& spec) {
+            const auto& [neurons, excitatory, ee, ei, ie, ii, decay_exc, decay_inh, membrane, rest, reset, threshold,
+                         drive, drive_slope, refractory_steps] = spec;
+            writer.put_all(neurons, excitatory, ee, ei, ie, ii, decay_exc, decay_inh, membrane, rest, reset, threshold,
+                           drive, drive_slope, refractory_steps);
         },
     };
 };
@@ -184,9 +191,13 @@ uint32_t unit_count(const KernelSpec& spec, uint32_t tokens) {
                           [&](const SwigluSpec&) { return tokens; },
                           [&](const ElementwiseSpec&) { return tokens; },
                           [&](const ReduceSpec&) { return uint32_t(1); },
+                          [&](const LifStepSpec& lif) { return lif.neurons; },
                       },
                       spec);
 }
+
+// Two arrivals folded in and two decays (8), the drive (4), the membrane (4), the comparison.
+static constexpr uint64_t kLifStepFlops = 17;
 
 KernelCost cost(const KernelSpec& spec) {
     return std::visit(
@@ -216,6 +227,7 @@ KernelCost cost(const KernelSpec& spec) {
             [](const ReduceSpec& reduce) {
                 return KernelCost{reduce.kind == ReduceKind::sum_exp ? 7 * uint64_t(reduce.width) : reduce.width, 0};
             },
+            [](const LifStepSpec& lif) { return KernelCost{kLifStepFlops * uint64_t(lif.neurons), 0}; },
         },
         spec);
 }

@@ -170,6 +170,21 @@ Result<void> validate_op(const ElementwiseSpec& spec) {
     return claims.result();
 }
 
+Result<void> validate_op(const LifStepSpec& spec) {
+    Claims claims("lif_step");
+    claims.positive("neurons", spec.neurons, UINT32_MAX);
+    if (claims.is_fine() && spec.excitatory > spec.neurons)
+        claims.refuse("excitatory {} is above neurons, which is {}", spec.excitatory, spec.neurons);
+    if (claims.is_fine() && spec.refractory_steps > UINT8_MAX)
+        claims.refuse("refractory_steps {} is above {}", spec.refractory_steps, UINT8_MAX);
+    for (const double value :
+         {spec.weight_ee, spec.weight_ei, spec.weight_ie, spec.weight_ii, spec.decay_exc, spec.decay_inh, spec.membrane,
+          spec.rest, spec.reset, spec.threshold, spec.drive, spec.drive_slope}) {
+        if (claims.is_fine() && !std::isfinite(value)) claims.refuse("a constant is {}, not a finite number", value);
+    }
+    return claims.result();
+}
+
 Result<void> validate_op(const ReduceSpec& spec) { return Claims("reduce").positive("width", spec.width).result(); }
 
 }  // namespace

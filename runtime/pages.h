@@ -11,7 +11,9 @@ namespace riftjit::runtime {
 
 class Pages {
 public:
-    enum class Size : uint8_t { normal, huge };  // huge: asks for 2 MiB pages, good for memory that is read as a stream
+    // huge: asks for 2 MiB pages, good for memory that is read as a stream. sparse: the same, for an upper bound of
+    // which little is used: the system need not be able to back all of it.
+    enum class Size : uint8_t { normal, huge, sparse };
 
     Pages() = default;
     // Fails naming `what` and the bytes needed. At least 64-byte aligned; huge pages start on 2 MiB.
@@ -21,6 +23,10 @@ public:
     ~Pages();
 
     std::byte* data() const { return data_; }
+    template <class T>
+    T* as() const {
+        return reinterpret_cast<T*>(data_);
+    }
     uint64_t size_bytes() const { return size_bytes_; }
 
 private:

@@ -20,6 +20,7 @@ struct Generate {
     MachineCode operator()(const SwigluSpec& spec) const { return generate_swiglu(spec, isa); }
     MachineCode operator()(const ElementwiseSpec& spec) const { return generate_elementwise(spec, isa); }
     MachineCode operator()(const ReduceSpec& spec) const { return generate_reduce(spec, isa); }
+    MachineCode operator()(const LifStepSpec& spec) const { return generate_lif_step(spec, isa); }
 };
 
 }  // namespace

@@ -21,5 +21,6 @@ MachineCode generate_attention(const AttentionSpec&, Isa);
 MachineCode generate_swiglu(const SwigluSpec&, Isa);
 MachineCode generate_elementwise(const ElementwiseSpec&, Isa);
 MachineCode generate_reduce(const ReduceSpec&, Isa);
+MachineCode generate_lif_step(const LifStepSpec&, Isa);
 
 }  // namespace riftjit::x86

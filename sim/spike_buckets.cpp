@@ -1,0 +1,39 @@
+#include "sim/spike_buckets.h"
+
+namespace riftjit::sim {
+
+Result<SpikeBuckets> SpikeBuckets::create(uint32_t ranges, uint64_t capacity) {
+    SpikeBuckets buckets;
+    const uint64_t chunks = capacity / kEntries + 1 + ranges;  // every range may leave its last chunk unfilled
+    RIFTJIT_TRY(memory, runtime::Pages::allocate(chunks * kChunkWords * sizeof(uint32_t), runtime::Pages::Size::sparse,
+                                                 "spikes on their way"));
+    buckets.memory_ = std::move(memory);
+    buckets.chunks_ = buckets.memory_.as<uint32_t>();
+    buckets.buckets_.resize(ranges);
+    return buckets;
+}
+
+void SpikeBuckets::append_chunk(Bucket& bucket) {
+    const uint32_t chunk = chunks_used_++;
+    if (bucket.first == kNone) {
+        bucket.first = chunk;
+    } else {
+        chunks_[uint64_t(bucket.last) * kChunkWords] = chunk;
+    }
+    bucket.last = chunk;
+    bucket.used = 0;
+}
+
+void SpikeBuckets::clear() {
+    for (Bucket& bucket : buckets_) bucket = Bucket();
+    chunks_used_ = 0;
+}
+
+uint64_t SpikeBuckets::pushed() const {
+    uint64_t count = uint64_t(chunks_used_) * kEntries;
+    for (const Bucket& bucket : buckets_)
+        if (bucket.first != kNone) count -= kEntries - bucket.used;
+    return count;
+}
+
+}  // namespace riftjit::sim

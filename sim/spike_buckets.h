@@ -1,0 +1,57 @@
+// Arrivals on their way to the next step: every thread sorts what its neurons send by range of targets, so that a range
+// later drains its arrivals into counters that fit the cache. Counting is order-free: the same result at any thread
+// count.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "jit/result.h"
+#include "runtime/pages.h"
+
+namespace riftjit::sim {
+
+// One thread's buckets of one step. Memory comes from a reservation that no step can exceed; nothing is allocated.
+class SpikeBuckets {
+public:
+    // At most `capacity` arrivals in all.
+    static Result<SpikeBuckets> create(uint32_t ranges, uint64_t capacity);
+
+    // `local` is the target's place in its range, below 2^16; the top bit says that the source is inhibitory.
+    static constexpr uint32_t kInhibitory = 1u << 31;
+    void push(uint32_t range, uint32_t entry) {
+        Bucket& bucket = buckets_[range];
+        if (bucket.used == kEntries) append_chunk(bucket);
+        chunks_[uint64_t(bucket.last) * kChunkWords + kHeader + bucket.used++] = entry;
+    }
+    // Calls receive(entries, count) for each chunk of the range, in the order of pushing.
+    template <class Receive>
+    void drain(uint32_t range, const Receive& receive) const {
+        const Bucket& bucket = buckets_[range];
+        if (bucket.used == kEntries && bucket.first == kNone) return;
+        for (uint32_t chunk = bucket.first;;) {
+            const uint32_t* words = chunks_ + uint64_t(chunk) * kChunkWords;
+            receive(words + kHeader, chunk == bucket.last ? bucket.used : kEntries);
+            if (chunk == bucket.last) return;
+            chunk = words[0];
+        }
+    }
+    void clear();
+    uint64_t pushed() const;  // since clear()
+
+private:
+    static constexpr uint32_t kChunkWords = 256, kHeader = 1, kEntries = kChunkWords - kHeader, kNone = UINT32_MAX;
+    struct Bucket {
+        uint32_t first = kNone, last = kNone;
+        uint32_t used = kEntries;  // of the last chunk; full at the start, so that the first push takes a chunk
+    };
+
+    void append_chunk(Bucket& bucket);
+
+    runtime::Pages memory_;
+    uint32_t* chunks_ = nullptr;
+    uint32_t chunks_used_ = 0;
+    std::vector<Bucket> buckets_;
+};
+
+}  // namespace riftjit::sim
