@@ -202,6 +202,11 @@ WrittenOperands written_operands(Generation generation, const InstructionInfo& r
     return written;
 }
 
+uint8_t default_op_sel_hi(const InstructionInfo& row) {
+    if (row.format != Format::VOP3P || is_fma_mix(row)) return 0;
+    return 7;
+}
+
 unsigned vaddr_dwords(const InstructionInfo& row, const Address& address) {
     switch (row.format) {
         case Format::FLAT:

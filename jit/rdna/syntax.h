@@ -82,6 +82,9 @@ inline bool is_dpp16(Encoding encoding) { return encoding == Encoding::dpp16 || 
 // Whether this form is a VOP3 or VOP3P word, perhaps with a DPP word.
 bool is_vop3_word(const InstructionInfo& row, Generation generation, Encoding encoding);
 
+// VOP3P's op_sel_hi where the text gives none: every source's high half, none for fma_mix.
+uint8_t default_op_sel_hi(const InstructionInfo& row);
+
 // VGPRs that a memory address takes.
 unsigned vaddr_dwords(const InstructionInfo& row, const Address& address);
 
