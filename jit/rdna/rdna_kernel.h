@@ -2,7 +2,9 @@
 // differently.
 #pragma once
 
+#include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -25,13 +27,13 @@ public:
 
     // Control flow. The body is emitted once; `counter` holds first, first + step, ... below `end`; at least one round.
     void loop(Sgpr counter, uint32_t first, const Argument& end, uint32_t step, const std::function<void()>& body);
-    // The body runs for the lanes of `condition` that are on; skipped by waves that have none. exec comes back.
+    // The body runs for those lanes of `condition` that are on; waves that have none skip it. exec comes back.
     void if_lanes(Sgpr condition, const std::function<void()>& body);
-    // The wave goes on with the lanes of `condition` alone; waves without any end.
+    // The wave goes on with the lanes of `condition` alone; it ends if there are none. No barrier may follow.
     void keep_lanes(Sgpr condition);
     void s_mov_mask(const Argument& destination, const Argument& source);
     void s_and_mask(const Argument& destination, const Argument& a, const Argument& b);
-    void s_endpgm() { Assembler::s_endpgm(0); }
+    void end();  // of the kernel
 
     // Workgroup barrier: every wave's work before it is seen by every wave after it, as far as `exchange` says.
     void barrier(Exchange exchange = Exchange::lds);
@@ -56,11 +58,28 @@ public:
     void wave_max_f32(Vgpr value, Vgpr other);
     void wave_sum_i32(Vgpr value, Vgpr other);
     void wave_sum_f64(Vgpr value, Vgpr other);
-    // destination = value of the lane whose number differs in `bit` (1, 2, 4, 8, 16, 32).
-    void exchange_lanes(Vgpr destination, Vgpr value, unsigned bit);
 
+    // The same over the workgroup's `group_lanes` lanes, through LDS and one barrier. `lane` is the lane's number in
+    // the workgroup. Not for loops: a second round would overwrite what slow waves still read.
+    void group_sum_f32(Vgpr value, Vgpr other, Vgpr lane, unsigned group_lanes);
+    void group_max_f32(Vgpr value, Vgpr other, Vgpr lane, unsigned group_lanes);
+    void group_sum_f64(Vgpr value, Vgpr other, Vgpr lane, unsigned group_lanes);
+
+    // quotient = dividend / divisor for a dividend below 2^32 / divisor.
+    void s_divide_u32(Sgpr quotient, Sgpr dividend, uint32_t divisor);
     // quotient = numerator / denominator, correctly rounded, denormals kept. Clobbers vcc and the scratch registers.
-    void divide_f32(Vgpr quotient, Vgpr numerator, Vgpr denominator, std::array<Vgpr, 4> scratch);
+    void divide_f32(Vgpr quotient, Vgpr numerator, Vgpr denominator, std::array<Vgpr, 3> scratch);
+
+private:
+    // combine(result, a, b, how the lanes of a move): the last is empty where they do not.
+    using Combine = std::function<void(Vgpr, const Argument&, Vgpr, std::optional<Dpp>)>;
+    void reduce_wave(Vgpr value, Vgpr other, const Combine& combine);
+    void reduce_group(Vgpr value, Vgpr other, Vgpr lane, unsigned group_lanes, const Combine& combine);
+    Combine add_f32();
+    Combine max_f32();
+    Combine add_f64(Vgpr value, Vgpr other);
+
+    std::optional<Label> end_;
 };
 
 template <class Spec>
@@ -81,7 +100,7 @@ Result<KernelProgram> assemble(KernelTarget target, const Spec& spec, std::strin
     try {
         Kernel kernel(target, spec, std::move(name));
         kernel.generate();
-        kernel.s_endpgm();
+        kernel.end();
         return kernel.finish(options);
     } catch (const AssemblyError& error) {
         return std::unexpected(Error{ErrorKind::Encoding, error.what()});

@@ -1,0 +1,106 @@
+// s_delay_alu tells the scheduler how long the next instruction would stall, so that another wave may issue instead. A
+// hint: the hardware interlocks (RDNA3 ISA 16.5, "S_DELAY_ALU").
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "jit/rdna/effects.h"
+#include "jit/rdna/passes.h"
+
+namespace riftjit::rdna {
+namespace {
+
+constexpr unsigned kNothing = 0, kFirstVector = 1, kFirstTranscendental = 5, kFirstScalar = 9;
+constexpr unsigned kFurthestVector = 4, kFurthestTranscendental = 3;
+
+struct Delay {
+    unsigned first = kNothing, second = kNothing;
+    void add(unsigned id) {
+        if (first == kNothing)
+            first = id;
+        else if (second == kNothing && first != id)
+            second = id;
+    }
+};
+
+class DelayInserter {
+public:
+    explicit DelayInserter(Program& program) : program_(program) {}
+
+    void run() {
+        std::vector<Delay> delays;
+        for (size_t i = 0; i < program_.lines.size(); ++i) delays.push_back(delay_of(i));
+        std::vector<Line> result;
+        std::optional<size_t> open;  // a delay with room for one more, whose instruction was the last
+        for (size_t i = 0; i < program_.lines.size(); ++i) {
+            const Delay delay = delays[i];
+            Line& line = program_.lines[i];
+            if (delay.first == kNothing) {
+                open.reset();
+            } else if (open && delay.second == kNothing && line.labels.empty()) {
+                constexpr unsigned kNextInstruction = 1;
+                result[*open].instruction.simm16 |= static_cast<uint16_t>(kNextInstruction << 4 | delay.first << 7);
+                open.reset();
+            } else {
+                Line hint;
+                hint.instruction.opcode = Opcode::s_delay_alu;
+                hint.instruction.simm16 = static_cast<uint16_t>(delay.first | delay.second << 7);
+                hint.origin = Origin::hints;
+                hint.labels = std::exchange(line.labels, {});
+                result.push_back(std::move(hint));
+                open = delay.second == kNothing ? std::optional(result.size() - 1) : std::nullopt;
+            }
+            result.push_back(std::move(line));
+        }
+        program_.lines = std::move(result);
+    }
+
+private:
+    Effects effects_of(size_t i) const {
+        return effects(program_.target, program_.wave_size, program_.lines[i].instruction);
+    }
+
+    // The nearest producers of the line's sources, as far back as straight code goes.
+    Delay delay_of(size_t at) const {
+        Delay delay;
+        if (!is_valu(info(program_.lines[at].instruction.opcode).format)) return delay;
+        const Effects reader = effects_of(at);
+        unsigned vectors = 0, transcendentals = 0;
+        bool vector_found = false, transcendental_found = false;
+        for (size_t i = at; i-- > 0 && program_.lines[i + 1].labels.empty();) {
+            const InstructionInfo& row = info(program_.lines[i].instruction.opcode);
+            if (is_branch(row.opcode)) break;
+            const bool produces = feeds(effects_of(i), reader);
+            if (is_salu(row.format)) {
+                if (produces && i + 1 == at) delay.add(kFirstScalar);
+                continue;
+            }
+            if (!is_valu(row.format)) continue;
+            unsigned& distance = row.transcendental ? transcendentals : vectors;
+            bool& found = row.transcendental ? transcendental_found : vector_found;
+            const unsigned furthest = row.transcendental ? kFurthestTranscendental : kFurthestVector;
+            if (++distance <= furthest && produces && !found) {
+                delay.add((row.transcendental ? kFirstTranscendental : kFirstVector) + distance - 1);
+                found = true;
+            }
+            if (vectors >= kFurthestVector) break;
+        }
+        return delay;
+    }
+
+    static bool feeds(const Effects& writer, const Effects& reader) {
+        return std::ranges::any_of(writer.writes, [&](RegisterRange written) {
+            return written.first != Operand::kExec && reader.reads_any(written);
+        });
+    }
+
+    Program& program_;
+};
+
+}  // namespace
+
+void insert_delays(Program& program) {
+    if (generation(program.target) != Generation::gfx10) DelayInserter(program).run();
+}
+
+}  // namespace riftjit::rdna

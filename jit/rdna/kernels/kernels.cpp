@@ -1,0 +1,30 @@
+#include "jit/rdna/kernels/kernels.h"
+
+#include <vector>
+
+namespace riftjit::rdna::kernels {
+namespace {
+
+template <class Spec>
+KernelEntry entry(std::string_view name, Result<KernelProgram> (*assemble)(KernelTarget, const Spec&, PassOptions),
+                  bool runs_in_wave64 = true) {
+    return {name, runs_in_wave64,
+            [assemble](KernelTarget target, PassOptions options) { return assemble(target, Spec{}, options); }};
+}
+
+}  // namespace
+
+std::span<const KernelEntry> all_kernels() {
+    static const std::vector<KernelEntry> kKernels = {
+        entry("vector_add", vector_add),     entry("swiglu", swiglu),
+        entry("rms_norm", rms_norm),         entry("rope", rope),
+        entry("softmax", softmax),           entry("argmax", argmax),
+        entry("gemv_q8", gemv_q8),           entry("matmul_f16", matmul_f16, false),
+        entry("transpose", transpose),       entry("histogram", histogram),
+        entry("grid_barrier", grid_barrier), entry("reverse_copy", reverse_copy),
+        entry("dot_f64", dot_f64),
+    };
+    return kKernels;
+}
+
+}  // namespace riftjit::rdna::kernels

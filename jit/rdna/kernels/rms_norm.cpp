@@ -1,0 +1,79 @@
+#include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/rdna_kernel.h"
+
+namespace riftjit::rdna::kernels {
+namespace {
+
+class RmsNormKernel final : public RdnaKernel<RmsNormSpec> {
+public:
+    using RdnaKernel::RdnaKernel;
+
+    void generate() override {
+        describe_arguments();
+        load_rows();
+        sum_squares();
+        invert_rms();
+        scale_row();
+    }
+
+private:
+    // Register map. offset counts bytes into the row.
+    const Sgpr args = launch_args(), workgroup = launch_workgroup();
+    const Vgpr lane = launch_lane();
+    const Sgpr x = sgpr(2), gain = sgpr(2), y = sgpr(2), row_bytes = sgpr(), chunk = sgpr();
+    const Vgpr offset = vgpr(), value = vgpr(), weight = vgpr(), sum = vgpr(), other = vgpr();
+
+    unsigned chunks() const { return spec_.width / spec_.group_lanes; }
+    unsigned chunk_bytes() const { return spec_.group_lanes * 4; }
+
+    void describe_arguments() {
+        header_.args = {buffer("x", offsetof(RmsNormArgs, x)), buffer("gain", offsetof(RmsNormArgs, gain)),
+                        buffer("y", offsetof(RmsNormArgs, y))};
+        header_.kernarg_size = sizeof(RmsNormArgs);
+        header_.max_flat_workgroup_size = spec_.group_lanes;
+    }
+    void load_rows() {
+        s_load_b64(x, args, offsetof(RmsNormArgs, x));
+        s_load_b64(gain, args, offsetof(RmsNormArgs, gain));
+        s_load_b64(y, args, offsetof(RmsNormArgs, y));
+        s_mul_i32(row_bytes, workgroup, spec_.width * 4);
+        s_add_u64(x, x, row_bytes);
+        s_add_u64(y, y, row_bytes);
+    }
+    void sum_squares() {
+        v_mov_b32(sum, 0);
+        v_lshlrev_b32(offset, 2, lane);
+        loop(chunk, 0, chunks(), 1, [&] {
+            global_load_b32(value, offset, x);
+            v_fmac_f32(sum, value, value);
+            v_add_nc_u32(offset, chunk_bytes(), offset);
+        });
+        group_sum_f32(sum, other, lane, spec_.group_lanes);
+    }
+    void invert_rms() {
+        v_mul_f32(sum, 1.0f / static_cast<float>(spec_.width), sum);
+        v_add_f32(sum, spec_.epsilon, sum);
+        v_rsq_f32(sum, sum);
+    }
+    void scale_row() {
+        v_lshlrev_b32(offset, 2, lane);
+        loop(chunk, 0, chunks(), 1, [&] {
+            global_load_b32(value, offset, x);
+            global_load_b32(weight, offset, gain);
+            v_mul_f32(value, value, sum);
+            v_mul_f32(value, value, weight);
+            global_store_b32(offset, value, y);
+            v_add_nc_u32(offset, chunk_bytes(), offset);
+        });
+    }
+};
+
+}  // namespace
+
+Result<KernelProgram> rms_norm(KernelTarget target, const RmsNormSpec& spec, PassOptions options) {
+    if (spec.width == 0 || spec.width % spec.group_lanes != 0)
+        return fail(ErrorKind::Usage, "rms_norm: width {} is not a multiple of {}", spec.width, spec.group_lanes);
+    return assemble<RmsNormKernel>(target, spec, "rms_norm", options);
+}
+
+}  // namespace riftjit::rdna::kernels

@@ -1,0 +1,67 @@
+#include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/rdna_kernel.h"
+
+namespace riftjit::rdna::kernels {
+namespace {
+
+class RopeKernel final : public RdnaKernel<RopeSpec> {
+public:
+    using RdnaKernel::RdnaKernel;
+
+    void generate() override {
+        describe_arguments();
+        load_arguments();
+        load_pair();
+        rotate();
+    }
+
+private:
+    const Sgpr args = launch_args(), workgroup = launch_workgroup();
+    const Vgpr lane = launch_lane();
+    const Sgpr pointers = sgpr(4);  // x and table as they are passed
+    const Sgpr x = sgpr(2), table = sgpr(2), position = sgpr(), bytes = sgpr();
+    const Vgpr offset = vgpr(), table_offset = vgpr(), angle = vgpr(2), low = vgpr(), high = vgpr();
+    const Vgpr new_low = vgpr(), new_high = vgpr();
+
+    uint32_t half() const { return spec_.head_width / 2; }
+
+    void describe_arguments() {
+        header_.args = {buffer("x", offsetof(RopeArgs, x)), buffer("table", offsetof(RopeArgs, table)),
+                        scalar("position", offsetof(RopeArgs, position), 4)};
+        header_.kernarg_size = sizeof(RopeArgs);
+        header_.max_flat_workgroup_size = half();
+    }
+    void load_arguments() {
+        s_load_b128(pointers, args, offsetof(RopeArgs, x));
+        s_load_b32(position, args, offsetof(RopeArgs, position));
+        s_mul_i32(bytes, workgroup, spec_.head_width * 4);
+        s_add_u64(x, pointers.part(0, 2), bytes);
+        s_mul_i32(bytes, position, half() * 8);
+        s_add_u64(table, pointers.part(2, 2), bytes);
+    }
+    void load_pair() {
+        v_lshlrev_b32(offset, 2, lane);
+        v_lshlrev_b32(table_offset, 3, lane);
+        global_load_b64(angle, table_offset, table);
+        global_load_b32(low, offset, x);
+        global_load_b32(high, offset, x, half() * 4);
+    }
+    void rotate() {  // angle: cosine, sine
+        v_mul_f32(new_low, low, angle[0]);
+        v_mul_f32(new_high, high, angle[0]);
+        v_fma_f32(new_low, -high, angle[1], new_low);
+        v_fma_f32(new_high, low, angle[1], new_high);
+        global_store_b32(offset, new_low, x);
+        global_store_b32(offset, new_high, x, half() * 4);
+    }
+};
+
+}  // namespace
+
+Result<KernelProgram> rope(KernelTarget target, const RopeSpec& spec, PassOptions options) {
+    if (spec.head_width % 64 != 0 || spec.head_width > 512)
+        return fail(ErrorKind::Usage, "rope: head width {} is not a multiple of 64 up to 512", spec.head_width);
+    return assemble<RopeKernel>(target, spec, "rope", options);
+}
+
+}  // namespace riftjit::rdna::kernels

@@ -1,0 +1,66 @@
+#include <bit>
+#include <numbers>
+
+#include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/rdna_kernel.h"
+
+namespace riftjit::rdna::kernels {
+namespace {
+
+class SwigluKernel final : public RdnaKernel<SwigluSpec> {
+public:
+    using RdnaKernel::RdnaKernel;
+
+    void generate() override {
+        describe_arguments();
+        load_rows();
+        locate_lane();
+        load_inputs();
+        activate();
+        store();
+    }
+
+private:
+    // Register map: scalars are shared by the wave, vectors hold one value per lane.
+    const Sgpr args = launch_args(), workgroup = launch_workgroup();
+    const Vgpr lane = launch_lane();
+    const Sgpr gate_row = sgpr(2), up_row = sgpr(2), out_row = sgpr(2);
+    const Vgpr offset = vgpr(), gate = vgpr(), up = vgpr(), sigmoid = vgpr();
+
+    void describe_arguments() {
+        header_.args = {buffer("gate", offsetof(SwigluArgs, gate)), buffer("up", offsetof(SwigluArgs, up)),
+                        buffer("out", offsetof(SwigluArgs, out))};
+        header_.kernarg_size = sizeof(SwigluArgs);
+        header_.max_flat_workgroup_size = spec_.group_lanes;
+    }
+    void load_rows() {
+        s_load_b64(gate_row, args, offsetof(SwigluArgs, gate));
+        s_load_b64(up_row, args, offsetof(SwigluArgs, up));
+        s_load_b64(out_row, args, offsetof(SwigluArgs, out));
+    }
+    void locate_lane() {  // offset = (workgroup * group_lanes + lane) * sizeof(float)
+        v_lshl_add_u32(offset, workgroup, std::countr_zero(spec_.group_lanes), lane);
+        v_lshlrev_b32(offset, 2, offset);
+    }
+    void load_inputs() {
+        global_load_b32(gate, offset, gate_row);
+        global_load_b32(up, offset, up_row);
+    }
+    void activate() {  // sigmoid(g) = 1 / (1 + 2^(-g * log2 e)); v_exp_f32 is base two
+        v_mul_f32(sigmoid, -std::numbers::log2e_v<float>, gate);
+        v_exp_f32(sigmoid, sigmoid);
+        v_add_f32(sigmoid, 1.0f, sigmoid);
+        v_rcp_f32(sigmoid, sigmoid);
+        v_mul_f32(gate, gate, sigmoid);
+        v_mul_f32(gate, gate, up);
+    }
+    void store() { global_store_b32(offset, gate, out_row); }
+};
+
+}  // namespace
+
+Result<KernelProgram> swiglu(KernelTarget target, const SwigluSpec& spec, PassOptions options) {
+    return assemble<SwigluKernel>(target, spec, "swiglu", options);
+}
+
+}  // namespace riftjit::rdna::kernels
