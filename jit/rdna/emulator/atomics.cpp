@@ -7,7 +7,7 @@
 #include "jit/half.h"
 #include "jit/result.h"
 
-namespace riftjit::rdna::emulator {
+namespace riftjit::rdna::emulator::memory {
 namespace {
 
 template <std::floating_point Float>
@@ -162,4 +162,4 @@ uint64_t apply(AtomicOp op, AtomicWidth width, uint64_t memory, uint64_t first, 
     }
 }
 
-}  // namespace riftjit::rdna::emulator
+}  // namespace riftjit::rdna::emulator::memory

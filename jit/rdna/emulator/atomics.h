@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace riftjit::rdna::emulator {
+namespace riftjit::rdna::emulator::memory {
 
 enum class AtomicOp : uint8_t {
     none,
@@ -45,4 +45,4 @@ struct AtomicDenormals {
 uint64_t apply(AtomicOp op, AtomicWidth width, uint64_t memory, uint64_t first, uint64_t second,
                const AtomicDenormals& denormals);
 
-}  // namespace riftjit::rdna::emulator
+}  // namespace riftjit::rdna::emulator::memory

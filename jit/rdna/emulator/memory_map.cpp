@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace riftjit::rdna::emulator {
+namespace riftjit::rdna::emulator::memory {
 namespace {
 
 uint64_t round_up(uint64_t value, uint64_t granule) { return (value + granule - 1) / granule * granule; }
@@ -156,4 +156,4 @@ const Allocation* MemoryMap::nearest(uint64_t address) const {
     return best;
 }
 
-}  // namespace riftjit::rdna::emulator
+}  // namespace riftjit::rdna::emulator::memory

@@ -17,7 +17,7 @@
 #include "jit/rdna/emulator/races.h"
 #include "jit/result.h"
 
-namespace riftjit::rdna::emulator {
+namespace riftjit::rdna::emulator::memory {
 
 inline constexpr uint64_t kCacheLineBytes = 128;
 
@@ -88,4 +88,4 @@ private:
     uint64_t garbage_ = 0;  // allocations filled so far
 };
 
-}  // namespace riftjit::rdna::emulator
+}  // namespace riftjit::rdna::emulator::memory

@@ -2,7 +2,7 @@
 
 #include <string>
 
-namespace riftjit::rdna::emulator {
+namespace riftjit::rdna::emulator::memory {
 namespace {
 
 struct NamedAccess {
@@ -225,4 +225,4 @@ std::optional<MemoryShape> memory_shape(const InstructionInfo& row) {
     return atomic_shape(name);
 }
 
-}  // namespace riftjit::rdna::emulator
+}  // namespace riftjit::rdna::emulator::memory

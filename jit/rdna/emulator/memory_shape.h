@@ -9,7 +9,7 @@
 #include "jit/rdna/emulator/atomics.h"
 #include "jit/rdna/opcode.h"
 
-namespace riftjit::rdna::emulator {
+namespace riftjit::rdna::emulator::memory {
 
 enum class MemoryAction : uint8_t {
     load,
@@ -62,4 +62,4 @@ constexpr bool is_memory_format(Format format) {
            format == Format::SCRATCH || format == Format::MUBUF;
 }
 
-}  // namespace riftjit::rdna::emulator
+}  // namespace riftjit::rdna::emulator::memory

@@ -1,6 +1,6 @@
 #include "jit/rdna/emulator/races.h"
 
-namespace riftjit::rdna::emulator {
+namespace riftjit::rdna::emulator::memory {
 
 bool Clock::covers(const Clock& other) const {
     for (const Entry& entry : other.entries) {
@@ -49,4 +49,4 @@ SharedClock join(const SharedClock& a, const SharedClock& b) {
     return joined;
 }
 
-}  // namespace riftjit::rdna::emulator
+}  // namespace riftjit::rdna::emulator::memory

@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-namespace riftjit::rdna::emulator {
+namespace riftjit::rdna::emulator::memory {
 
 // Which counter proves an access complete (facts: vmcnt/loadcnt, vscnt/storecnt, lgkmcnt/dscnt, lgkmcnt/kmcnt).
 enum class Counter : uint8_t { load, store, lds, scalar };
@@ -77,7 +77,7 @@ struct Access {
 struct ShadowWord {
     std::array<Access, 2> recent;
     uint32_t more = 0;       // 1 + index of a list in Shadow: what does not fit in `recent`
-    uint32_t publisher = 0;  // 1 + index of the release that the newest visible value carries (visibility.h)
+    uint32_t publisher = 0;  // which release the newest visible value carries (MemoryModel); 0: none
 };
 
 // Of a region. Pages come into being when touched.
@@ -109,7 +109,7 @@ private:
     std::vector<std::vector<Access>> lists_;
 };
 
-// Calls ordered(earlier) for each remembered access of another wave that touches the same bytes; then remembers
+// Calls ordered(earlier) for each remembered access that touches the same bytes; then remembers
 // `access`, dropping what it makes superfluous: an access that is ordered before it, covers no other bytes and is not
 // stronger. `ordered` returns whether the earlier access happened before this one; it reports when it must.
 template <class Ordered>
@@ -117,8 +117,7 @@ void remember(Shadow& shadow, ShadowWord& word, const Access& access, const Orde
     const auto superseded = [&](const Access& old) {
         if (old.wave == 0) return true;
         const bool overlap = (old.bytes & access.bytes) != 0;
-        const bool same_wave = old.wave == access.wave;
-        const bool known = same_wave || (overlap && ordered(old));
+        const bool known = overlap && ordered(old);
         if (!known || (old.bytes & ~access.bytes) != 0) return false;
         // A write outlasts later reads, since a third wave's read must be ordered after it too; and a plain access
         // outlasts atomic ones, which a third wave's atomic need not be ordered with.
@@ -138,4 +137,4 @@ void remember(Shadow& shadow, ShadowWord& word, const Access& access, const Orde
     if (!stored) shadow.more(word).push_back(access);
 }
 
-}  // namespace riftjit::rdna::emulator
+}  // namespace riftjit::rdna::emulator::memory

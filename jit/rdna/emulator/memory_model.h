@@ -1,0 +1,204 @@
+// The state behind MemorySystem: who has stored what that others do not see yet, whose caches may be stale, and which
+// accesses are ordered.
+//
+// When a load gets its value: at issue. The machine withholds it until a sufficient wait, so nothing can use it early;
+// that it might have been read later instead is covered by the vector clocks, which hold a load for unfinished until
+// its wait and report whoever may write its bytes before. Stores are withheld from all other waves until a wait proves
+// them complete, the wave ends, or chance delivers them, in an order of the seed's choosing; stores of one wave to the
+// same line keep their order, and the wave itself sees its own.
+//
+// With every check off there is none of this: loads and stores go to memory at once. Only then do several host threads
+// run groups at the same time; they share the allocation map (allocations for scratch are published when complete),
+// memory itself, where atomics use host atomics, and the sums of finished waves, under a lock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "jit/rdna/emulator/caches.h"
+#include "jit/rdna/emulator/executors.h"
+#include "jit/rdna/emulator/group.h"
+#include "jit/rdna/emulator/memory_map.h"
+#include "jit/rdna/emulator/memory_op.h"
+#include "jit/rdna/emulator/races.h"
+#include "jit/rdna/emulator/report.h"
+#include "jit/rdna/emulator/wave.h"
+
+namespace riftjit::rdna::emulator {
+namespace memory {
+
+enum class Space : uint8_t { global, lds, scratch };
+
+// One lane's bytes, within bounds. For scratch the offset is the lane's own.
+struct Place {
+    Region* region = nullptr;  // null: there is nothing here, and that has been reported
+    uint64_t offset = 0;
+    Space space{};
+    Allocation* allocation = nullptr;  // of global memory
+};
+
+inline constexpr unsigned kMaxPieceBytes = 16;
+
+struct StoredPiece {
+    Allocation* allocation;
+    uint64_t offset;
+    std::array<std::byte, kMaxPieceBytes> bytes;
+    uint8_t count;
+    uint16_t undefined;  // one bit per byte
+};
+
+// A store, or an atomic that returns nothing, that other waves do not see yet.
+struct WithheldStore {
+    uint32_t token = 0;
+    uint32_t release = 0;                                // index into MemoryModel::releases
+    uint64_t lowest = ~uint64_t{0}, beyond_highest = 0;  // addresses
+    std::vector<StoredPiece> pieces;
+
+    bool meets(uint64_t begin, uint64_t end) const { return begin < beyond_highest && lowest < end; }
+};
+
+struct InFlight {
+    uint32_t token;
+    Counter counter;
+    SharedClock acquired;  // what the values read were published with; the wave has it once they have come
+};
+
+// What a wave's store or atomic publishes: all that the wave knew, and of its own accesses the completed ones. The two
+// are joined when someone acquires it: then wave is 0.
+struct Release {
+    uint32_t wave = 0;
+    Times done{};
+    SharedClock seen;
+};
+
+struct BarrierClock {
+    uint64_t phase = 0;
+    SharedClock clock;
+};
+
+}  // namespace memory
+
+struct WaveMemory {
+    uint32_t id = 0;    // within the launch, plus one
+    uint32_t time = 0;  // memory instructions so far
+    memory::Times done{};
+    memory::SharedClock seen;      // what was acquired; loads that pass by the caches may rely on it
+    memory::SharedClock l1_clean;  // `seen` at the last invalidation of L1
+    memory::SharedClock l0_clean;  // what cached loads may rely on
+    memory::SharedClock scalar_clean;
+    memory::Times scalar_clean_own{};  // the same for own accesses
+    bool accessed_before = false;
+    uint32_t release = 0;  // index of the release that still says what a store now would publish; 0: none does
+    std::vector<memory::InFlight> in_flight;
+    std::vector<memory::WithheldStore> withheld;
+    std::array<uint32_t, kBarriers> signals{};
+
+    GroupMemory* group = nullptr;
+    uint32_t l0 = 0;  // index into the group's
+    memory::Allocation* scratch = nullptr;
+    Counts counts;
+};
+
+struct GroupMemory {
+    memory::Region lds;
+    std::unique_ptr<std::byte[]> lds_bytes;
+    // Real sizes: L0 16 or 32 KB per CU, L1 128 or 256 KB, scalar cache 16 KB.
+    std::array<memory::LineCache, 2> l0 = {memory::LineCache(256), memory::LineCache(256)};  // a WGP's CUs
+    memory::LineCache l1{2048};
+    memory::LineCache scalar{128};
+    std::array<std::array<memory::BarrierClock, 2>, kBarriers> barriers;
+};
+
+namespace memory {
+
+class MemoryModel;
+
+// An instruction being executed.
+struct Issue {
+    MemoryModel& model;
+    WaveState& wave;
+    WaveMemory& memory;
+    const MemoryOp& op;
+    uint32_t token = 0;
+    SharedClock acquired;
+    WithheldStore store;
+};
+
+class MemoryModel {
+public:
+    MemoryModel(const MemoryConfiguration& configuration, Findings& findings);
+
+    const MemoryConfiguration configuration;
+    const bool checked;  // some check needs per-lane work
+    Findings& findings;
+    MemoryMap map;
+    LaunchShape shape{};
+    std::mutex mutex;  // of the next three
+    std::unordered_map<const WaveState*, std::unique_ptr<WaveMemory>> waves;
+    std::unordered_map<const Group*, std::unique_ptr<GroupMemory>> groups;
+    Counts counts;
+    std::vector<const Op*> sites;  // by MemoryOp::site
+
+    void begin_launch(const LaunchShape& new_shape);
+
+    // ---- One instruction (memory_model.cpp). Everything between begin and finish belongs to it.
+    Issue begin(WaveState& wave, const MemoryOp& op);
+    void finish(Issue& issue, MemoryEffect& effect);
+    void complete(WaveMemory& wave, uint32_t token);
+    void deliver_all(WaveMemory& wave);
+
+    // ---- One lane (memory_access.cpp).
+    Place locate(Issue& issue, int lane, Space space, uint64_t address, unsigned bytes);
+    void read(Issue& issue, int lane, const Place& place, unsigned count, std::byte* bytes, uint32_t& undefined);
+    void write(Issue& issue, int lane, const Place& place, unsigned count, const std::byte* bytes, uint32_t undefined);
+    // Returns the old value; `undefined` comes in as that of the operands, and leaves as that of the old value.
+    uint64_t modify(Issue& issue, int lane, const Place& place, AtomicWidth width, uint64_t first, uint64_t second,
+                    uint32_t& undefined);
+    // Reports, and says false, if an address that must be a multiple of `alignment` is not.
+    bool aligned(Issue& issue, int lane, uint64_t address, unsigned alignment);
+
+    // ---- Order of accesses (memory_order.cpp).
+    void note(Issue& issue, int lane, const Place& place, unsigned count, AccessKind kind);
+    void invalidate(Issue& issue);
+    void barrier_signal(WaveState& wave, unsigned barrier);
+    void barrier_wait_done(WaveState& wave, unsigned barrier);
+
+private:
+    friend class OrderJudge;
+    uint32_t random(uint32_t below);
+    void deliver(WaveMemory& wave, size_t index);
+    void deliver_overlapping(WaveMemory& wave, uint64_t begin, uint64_t end);
+    void deliver_by_chance();
+    void put(WaveMemory& wave, const StoredPiece& piece, uint32_t release);
+    void read_global(Issue& issue, const Place& place, unsigned count, std::byte* bytes, uint32_t& undefined);
+    CacheLine* cached_line(Issue& issue, const Allocation& allocation, uint64_t address);
+    AtomicDenormals denormals(const Issue& issue, Space space) const;
+    void release_and_acquire(Issue& issue, const Place& place, unsigned count);
+    void acquire(Issue& issue, const Place& place, unsigned count);
+    uint32_t release_of(WaveMemory& wave);
+    const SharedClock& clock_of(uint32_t release);
+
+    std::vector<WaveMemory*> withholding_;  // waves that have withheld stores
+    std::vector<Release> releases_;         // index 0 is none
+    uint64_t random_state_;
+};
+
+uint32_t new_site();  // for MemoryOp::site
+
+// "global_store_b32 v1, v0, s[2:3] at kernel+0x40, group 1, wave 0"
+std::string describe(const MemoryModel& model, const Access& access);
+std::string describe_address(const MemoryModel& model, uint64_t address);
+
+}  // namespace memory
+
+struct MemoryAccessor {
+    static memory::MemoryModel& model(MemorySystem& system);
+};
+
+}  // namespace riftjit::rdna::emulator

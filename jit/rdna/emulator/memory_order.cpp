@@ -1,0 +1,230 @@
+// Who may rely on having seen what: races, stale caches, and what orders the accesses of two waves.
+#include <fmt/format.h>
+
+#include "jit/rdna/emulator/memory_model.h"
+
+namespace riftjit::rdna::emulator::memory {
+
+// Judges one access against those remembered of the same word.
+class OrderJudge {
+public:
+    OrderJudge(MemoryModel& model, Issue& issue, int lane, const Place& place, ShadowWord& word, const Access& now)
+        : model_(model), issue_(issue), lane_(lane), place_(place), word_(word), now_(now) {}
+
+    // Whether `old` happened before. Reports a race, or a cache that may still hold what was there before it.
+    bool ordered(const Access& old) const {
+        const auto counter = static_cast<Counter>(old.counter);
+        if (old.wave == now_.wave) {
+            if (now_.access_kind() == AccessKind::scalar_read && writes(old.access_kind()) &&
+                old.time > issue_.memory.scalar_clean_own[old.counter])
+                report_stale(old, "s_dcache_inv");
+            return true;
+        }
+        const bool known = time(issue_.memory.seen, old.wave, counter) >= old.time;
+        if (!writes(old.access_kind()) && !writes(now_.access_kind())) return known;
+        if (is_atomic(old.access_kind()) && is_atomic(now_.access_kind())) return known;
+        if (known) {
+            if (writes(old.access_kind()) && !writes(now_.access_kind())) check_caches(old);
+        } else if (!may_both_be_atomic(old)) {
+            report_race(old);
+        }
+        return known;
+    }
+
+private:
+    bool same_group(const Access& old) const {
+        const uint32_t waves = model_.shape.waves_per_group;
+        return (old.wave - 1) / waves == (now_.wave - 1) / waves;
+    }
+
+    void check_caches(const Access& old) const {
+        if (place_.space != Space::global || model_.configuration.caches == CacheModel::coherent) return;
+        const WaveMemory& wave = issue_.memory;
+        const CachePath& path = issue_.op.path;
+        const auto covers = [&](const SharedClock& clock) {
+            return time(clock, old.wave, static_cast<Counter>(old.counter)) >= old.time;
+        };
+        const bool gfx12 = issue_.op.generation == Generation::gfx12;
+        if (now_.access_kind() == AccessKind::scalar_read) {
+            if (!covers(wave.scalar_clean)) report_stale(old, "s_dcache_inv");
+            return;
+        }
+        const bool one_l0 = model_.shape.workgroup_mode == WorkgroupMode::cu;
+        if (path.l0 && !(same_group(old) && one_l0) && !covers(wave.l0_clean))
+            return report_stale(old, gfx12             ? "global_inv"
+                                     : same_group(old) ? "buffer_gl0_inv"
+                                                       : "buffer_gl1_inv, buffer_gl0_inv");
+        if (!path.l0 && path.l1 && !same_group(old) && !covers(wave.l1_clean))
+            report_stale(old, gfx12 ? "global_inv" : "buffer_gl1_inv");
+    }
+
+    // gfx10 and gfx11 store atomically with the instruction of any store. A plain one may be atomic if the word is used
+    // so: an atomic load proves it, and so does an atomic of any kind if the store comes where a release store would.
+    bool may_both_be_atomic(const Access& old) const {
+        if (issue_.op.generation == Generation::gfx12 || place_.space != Space::global) return false;
+        const auto could_be = [](const Access& access, AtomicStore least) {
+            return is_atomic(access.access_kind()) ||
+                   (access.access_kind() == AccessKind::write && access.atomic_store >= static_cast<uint32_t>(least));
+        };
+        const auto loads = [](const Access& access) { return access.access_kind() == AccessKind::atomic_read; };
+        if (loads(old) || loads(now_))
+            return could_be(old, AtomicStore::possible) && could_be(now_, AtomicStore::possible);
+        if (is_atomic(old.access_kind()) || is_atomic(now_.access_kind()))
+            return could_be(old, AtomicStore::publishing) && could_be(now_, AtomicStore::publishing);
+        return used_atomically() && could_be(old, AtomicStore::possible) && could_be(now_, AtomicStore::possible);
+    }
+
+    bool used_atomically() const {
+        const auto atomic = [](const Access& access) { return access.wave != 0 && is_atomic(access.access_kind()); };
+        for (const Access& access : word_.recent)
+            if (atomic(access)) return true;
+        if (word_.more == 0) return false;
+        for (const Access& access : place_.region->shadow.more(word_))
+            if (atomic(access)) return true;
+        return false;
+    }
+
+    std::string word_text() const {
+        if (place_.space == Space::lds) return fmt::format("LDS at {:#x}", place_.offset / 4 * 4);
+        return describe_address(model_, place_.region->base + place_.offset);
+    }
+    static std::string_view verb(const Access& access) {
+        return !writes(access.access_kind())                           ? "read"
+               : access.access_kind() == AccessKind::read_modify_write ? "changed"
+                                                                       : "written";
+    }
+
+    void report_race(const Access& old) const {
+        model_.findings.report(place_.space == Space::lds ? FindingKind::lds_race : FindingKind::global_race,
+                               issue_.wave, lane_,
+                               fmt::format("{} is {} here and {} by {}, and nothing orders the two", word_text(),
+                                           verb(now_), verb(old), describe(model_, old)));
+    }
+    void report_stale(const Access& old, std::string_view cure) const {
+        model_.findings.report(FindingKind::stale_read, issue_.wave, lane_,
+                               fmt::format("{} was {} by {}; a cache may hold the value before it, {} is missing",
+                                           word_text(), verb(old), describe(model_, old), cure));
+    }
+
+    MemoryModel& model_;
+    Issue& issue_;
+    int lane_;
+    const Place& place_;
+    ShadowWord& word_;
+    const Access& now_;
+};
+
+void MemoryModel::note(Issue& issue, int lane, const Place& place, unsigned count, AccessKind kind) {
+    const WaveMemory& wave = issue.memory;
+    Access access{};
+    access.wave = wave.id;
+    access.time = issue.token;
+    access.site = issue.op.site;
+    access.kind = static_cast<uint32_t>(kind);
+    access.counter = static_cast<uint32_t>(place.space == Space::lds ? Counter::lds : issue.op.counter);
+    if (kind == AccessKind::write && count <= 8 && place.offset % count == 0)
+        access.atomic_store = static_cast<uint32_t>(
+            wave.accessed_before && wave.in_flight.empty() ? AtomicStore::publishing : AtomicStore::possible);
+    Shadow& shadow = place.region->shadow;
+    for (uint64_t at = place.offset / 4 * 4; at < place.offset + count; at += 4) {
+        uint32_t bytes = 15;
+        if (at < place.offset) bytes &= 15u << (place.offset - at);
+        if (at + 4 > place.offset + count) bytes &= 15u >> (at + 4 - place.offset - count);
+        access.bytes = bytes;
+        ShadowWord& word = shadow.word(at);
+        const OrderJudge judge(*this, issue, lane, place, word, access);
+        remember(shadow, word, access, [&](const Access& old) { return judge.ordered(old); });
+    }
+}
+
+uint32_t MemoryModel::release_of(WaveMemory& wave) {
+    if (wave.release == 0) {
+        wave.release = static_cast<uint32_t>(releases_.size());
+        releases_.push_back({wave.id, wave.done, wave.seen});
+    }
+    return wave.release;
+}
+
+const SharedClock& MemoryModel::clock_of(uint32_t index) {
+    Release& release = releases_[index];
+    if (release.wave != 0) {
+        auto clock = release.seen == nullptr ? std::make_shared<Clock>() : std::make_shared<Clock>(*release.seen);
+        clock->raise(release.wave, release.done);
+        release = {0, {}, std::move(clock)};
+    }
+    return release.seen;
+}
+
+void MemoryModel::acquire(Issue& issue, const Place& place, unsigned count) {
+    for (uint64_t at = place.offset / 4 * 4; at < place.offset + count; at += 4)
+        issue.acquired = join(issue.acquired, clock_of(place.region->shadow.word(at).publisher));
+}
+
+// An atomic carries on what it finds published, and adds what its wave publishes.
+void MemoryModel::release_and_acquire(Issue& issue, const Place& place, unsigned count) {
+    if (place.space == Space::scratch) return;
+    if (issue.op.returns) acquire(issue, place, count);
+    for (uint64_t at = place.offset / 4 * 4; at < place.offset + count; at += 4) {
+        uint32_t& publisher = place.region->shadow.word(at).publisher;
+        const SharedClock before = clock_of(publisher), own = clock_of(issue.store.release);
+        const SharedClock both = join(own, before);
+        if (both == before) continue;
+        if (both == own) {
+            publisher = issue.store.release;
+            continue;
+        }
+        publisher = static_cast<uint32_t>(releases_.size());
+        releases_.push_back({0, {}, both});
+    }
+}
+
+// Which writes of others a cached load may rely on after an invalidation: of its own workgroup all that the wave knows,
+// of others what was known when the L1 was last emptied.
+void MemoryModel::invalidate(Issue& issue) {
+    if (!checked) return;
+    WaveMemory& wave = issue.memory;
+    GroupMemory& group = *wave.group;
+    const MemoryAction action = issue.op.shape.action;
+    if (action == MemoryAction::write_back) return;
+    if (action == MemoryAction::invalidate_scalar) {
+        group.scalar.invalidate();
+        wave.scalar_clean = wave.seen;
+        wave.scalar_clean_own = wave.done;
+        return;
+    }
+    const bool by_scope = action == MemoryAction::invalidate_scope || action == MemoryAction::write_back_invalidate;
+    constexpr uint8_t kShaderEngine = 1, kDevice = 2;
+    if (by_scope ? issue.op.path.scope >= kDevice : action == MemoryAction::invalidate_l1) {
+        group.l1.invalidate();
+        wave.l1_clean = wave.seen;
+    }
+    if (by_scope ? issue.op.path.scope < kShaderEngine : action == MemoryAction::invalidate_l1) return;
+    group.l0[wave.l0].invalidate();
+    const uint32_t first = (wave.id - 1) / shape.waves_per_group * shape.waves_per_group + 1;
+    auto own_group = std::make_shared<Clock>();
+    if (wave.seen != nullptr)
+        for (const Clock::Entry& entry : wave.seen->entries)
+            if (entry.wave >= first && entry.wave < first + shape.waves_per_group) own_group->entries.push_back(entry);
+    wave.l0_clean = join(join(wave.l0_clean, wave.l1_clean), own_group);
+}
+
+void MemoryModel::barrier_signal(WaveState& state, unsigned barrier) {
+    if (!configuration.checks.races) return;
+    WaveMemory& wave = *state.memory;
+    const uint64_t phase = ++wave.signals[barrier];
+    BarrierClock& gathered = wave.group->barriers[barrier][phase % 2];
+    if (gathered.phase != phase) gathered = {phase, nullptr};
+    gathered.clock = join(gathered.clock, clock_of(release_of(wave)));
+}
+
+void MemoryModel::barrier_wait_done(WaveState& state, unsigned barrier) {
+    if (!configuration.checks.races) return;
+    WaveMemory& wave = *state.memory;
+    const uint64_t phase = wave.signals[barrier];
+    const BarrierClock& gathered = wave.group->barriers[barrier][phase % 2];
+    if (phase == 0 || gathered.phase != phase) return;  // waits for what it never signalled; the machine reports that
+    wave.seen = join(wave.seen, gathered.clock);
+    wave.release = 0;
+}
+
+}  // namespace riftjit::rdna::emulator::memory

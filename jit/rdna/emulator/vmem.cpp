@@ -1,0 +1,244 @@
+#include "jit/rdna/emulator/vmem.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace riftjit::rdna::emulator::memory {
+namespace {
+
+// One bit per byte to one bit per bit.
+constexpr uint32_t bits_of_bytes(uint32_t bytes) {
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < 4; ++i)
+        if (bytes >> i & 1) bits |= 0xFFu << 8 * i;
+    return bits;
+}
+constexpr uint32_t bytes_of_bits(uint32_t bits) {
+    uint32_t bytes = 0;
+    for (unsigned i = 0; i < 4; ++i)
+        if (bits >> 8 * i & 0xFF) bytes |= 1u << i;
+    return bytes;
+}
+
+uint32_t replaced_bits(RegisterPart part) {
+    return part == RegisterPart::whole ? ~0u : part == RegisterPart::low_half ? 0xFFFFu : 0xFFFF0000u;
+}
+
+// A byte or short as the register gets it.
+uint32_t extended(const MemoryShape& shape, uint32_t value) {
+    if (shape.sign_extend) {
+        const unsigned shift = 32 - 8 * shape.bytes;
+        value = static_cast<uint32_t>(static_cast<int32_t>(value << shift) >> shift);
+    }
+    return shape.part == RegisterPart::high_half ? value << 16 : value;
+}
+
+void put_dword(MemoryEffect& effect, unsigned at, uint32_t value, uint32_t undefined) {
+    effect.values[at] = (effect.values[at] & ~effect.bits) | (value & effect.bits);
+    if (effect.undefined != nullptr)
+        effect.undefined[at] = (effect.undefined[at] & ~effect.bits) | (undefined & effect.bits);
+}
+
+// Where the parts of a lane's element lie: whole unless the lanes' dwords are interleaved or a range ends within.
+struct Parts {
+    unsigned bytes, step, in_range;
+    unsigned count(unsigned done) const { return step == 4 ? bytes - done : std::min(4u, bytes - done); }
+};
+
+Parts parts_of(const MemoryOp& op, const LaneTargets& targets, int lane) {
+    const unsigned bytes = op.shape.bytes;
+    return {bytes, targets.dword_step,
+            targets.checks_range ? std::min<unsigned>(bytes, targets.bytes_in_range[lane]) : bytes};
+}
+
+void load_lane(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, int lane, unsigned element) {
+    MemoryModel& model = issue.model;
+    const MemoryShape& shape = issue.op.shape;
+    std::array<std::byte, kMaxPieceBytes> bytes{};
+    uint32_t undefined = 0;
+    const Parts parts = parts_of(issue.op, targets, lane);
+    const uint64_t address = targets.address[lane] + issue.op.element_offset[element];
+    for (unsigned done = 0; done < parts.in_range;) {
+        const unsigned count = std::min(parts.count(done), parts.in_range - done);
+        uint32_t part_undefined = 0;
+        const Place place =
+            model.locate(issue, lane, targets.space[lane], address + uint64_t{done} / 4 * parts.step, count);
+        model.read(issue, lane, place, count, bytes.data() + done, part_undefined);
+        undefined |= part_undefined << done;
+        done += count;
+    }
+    const unsigned lanes = issue.wave.lanes, first = element * shape.dwords();
+    if (shape.bytes < 4) {
+        uint32_t value = 0;
+        std::memcpy(&value, bytes.data(), shape.bytes);
+        uint32_t unknown = bits_of_bytes(undefined);
+        put_dword(effect, first * lanes + static_cast<unsigned>(lane), extended(shape, value),
+                  extended(shape, unknown));
+        return;
+    }
+    for (unsigned d = 0; d < shape.dwords(); ++d) {
+        uint32_t value;
+        std::memcpy(&value, bytes.data() + 4 * d, sizeof value);
+        put_dword(effect, (first + d) * lanes + static_cast<unsigned>(lane), value,
+                  bits_of_bytes(undefined >> 4 * d & 15));
+    }
+}
+
+void store_lane(Issue& issue, const LaneTargets& targets, int lane, unsigned element) {
+    MemoryModel& model = issue.model;
+    const WaveState& wave = issue.wave;
+    const MemoryShape& shape = issue.op.shape;
+    std::array<std::byte, kMaxPieceBytes> bytes{};
+    uint32_t undefined = 0;
+    const unsigned source = issue.op.data[element];
+    for (unsigned d = 0; d < shape.dwords(); ++d) {
+        const unsigned shift = shape.part == RegisterPart::high_half ? 16 : 0;
+        const uint32_t value = wave.vgpr(source + d)[lane] >> shift;
+        std::memcpy(bytes.data() + 4 * d, &value, sizeof value);
+        if (wave.vgpr_undefined != nullptr)
+            undefined |=
+                bytes_of_bits(wave.vgpr_undefined[(source + d) * wave.lanes + static_cast<unsigned>(lane)] >> shift)
+                << 4 * d;
+    }
+    const Parts parts = parts_of(issue.op, targets, lane);
+    const uint64_t address = targets.address[lane] + issue.op.element_offset[element];
+    for (unsigned done = 0; done < parts.in_range;) {
+        const unsigned count = std::min(parts.count(done), parts.in_range - done);
+        const Place place =
+            model.locate(issue, lane, targets.space[lane], address + uint64_t{done} / 4 * parts.step, count);
+        model.write(issue, lane, place, count, bytes.data() + done, undefined >> done);
+        done += count;
+    }
+}
+
+uint64_t data_register(const WaveState& wave, unsigned first, int lane, unsigned dwords, uint32_t& undefined) {
+    uint64_t value = wave.vgpr(first)[lane];
+    if (dwords == 2) value |= static_cast<uint64_t>(wave.vgpr(first + 1)[lane]) << 32;
+    if (wave.vgpr_undefined != nullptr)
+        for (unsigned d = 0; d < dwords; ++d)
+            undefined |= bytes_of_bits(wave.vgpr_undefined[(first + d) * wave.lanes + static_cast<unsigned>(lane)])
+                         << 4 * d;
+    return value;
+}
+
+void update_lane(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, int lane, unsigned element) {
+    MemoryModel& model = issue.model;
+    const MemoryOp& op = issue.op;
+    const unsigned dwords = op.shape.dwords(), lanes = issue.wave.lanes;
+    uint32_t undefined = 0;
+    uint64_t first = data_register(issue.wave, op.data[element], lane, dwords, undefined), second = 0;
+    if (op.shape.second_operand) {
+        const bool adjacent = op.format != Format::DS;  // FLAT and MUBUF take both from one run of registers
+        const unsigned at = adjacent ? op.data[0] + dwords : op.data[1];
+        second = data_register(issue.wave, at, lane, dwords, undefined);
+        if (op.shape.compare_first) std::swap(first, second);
+    }
+    if (targets.checks_range && targets.bytes_in_range[lane] < op.shape.bytes) {
+        for (unsigned d = 0; op.returns && d < dwords; ++d)
+            put_dword(effect, d * lanes + static_cast<unsigned>(lane), 0, 0);
+        return;
+    }
+    uint64_t address = targets.address[lane] + op.element_offset[element];
+    if (!model.aligned(issue, lane, address, op.shape.bytes)) address -= address % op.shape.bytes;
+    const Place place = model.locate(issue, lane, targets.space[lane], address, op.shape.bytes);
+    const uint64_t old =
+        model.modify(issue, lane, place, static_cast<AtomicWidth>(op.shape.bytes), first, second, undefined);
+    if (!op.returns) return;
+    for (unsigned d = 0; d < dwords; ++d)
+        put_dword(effect, (element * dwords + d) * lanes + static_cast<unsigned>(lane),
+                  static_cast<uint32_t>(old >> 32 * d), bits_of_bytes(undefined >> 4 * d & 15));
+}
+
+// LDS answers whole dwords in one pass over 32 banks of 4 bytes: 32 lanes of up to 4 bytes, 16 of 8, 8 of more. A pass
+// takes as many cycles as some bank has different dwords to give.
+uint64_t bank_conflicts(const LaneTargets& targets, unsigned bytes, uint32_t element_offset, unsigned lanes) {
+    constexpr unsigned kBanks = 32;
+    const unsigned pass = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
+    uint64_t further = 0;
+    for (unsigned start = 0; start < lanes; start += pass) {
+        std::array<std::array<uint64_t, 32>, kBanks> dwords;
+        std::array<uint8_t, kBanks> count{};
+        const uint64_t here = targets.active & (pass == 64 ? ~uint64_t{0} : ((uint64_t{1} << pass) - 1) << start);
+        for_each_lane(here, [&](int lane) {
+            const uint64_t begin = targets.address[lane] + element_offset;
+            for (uint64_t dword = begin / 4; dword <= (begin + bytes - 1) / 4; ++dword) {
+                const unsigned bank = dword % kBanks;
+                const auto end = dwords[bank].begin() + count[bank];
+                if (std::find(dwords[bank].begin(), end, dword) != end) continue;
+                if (count[bank] < dwords[bank].size()) dwords[bank][count[bank]++] = dword;
+            }
+        });
+        const uint8_t most = *std::max_element(count.begin(), count.end());
+        if (most > 1) further += most - 1u;
+    }
+    return further;
+}
+
+uint64_t distinct_lines(const LaneTargets& targets, uint64_t mask, unsigned bytes) {
+    std::array<uint64_t, 2 * kMaxLanes> lines;
+    size_t count = 0;
+    for_each_lane(mask, [&](int lane) {
+        const uint64_t last = (targets.address[lane] + bytes - 1) / kCacheLineBytes;
+        for (uint64_t line = targets.address[lane] / kCacheLineBytes; line <= last; ++line) {
+            if (count > 0 && lines[count - 1] == line) continue;
+            if (std::find(lines.begin(), lines.begin() + count, line) == lines.begin() + count) lines[count++] = line;
+        }
+    });
+    return count;
+}
+
+// AlignmentMode::natural: 12 bytes count as 16.
+void check_alignment(Issue& issue, const LaneTargets& targets, unsigned element) {
+    const unsigned alignment = std::bit_ceil<unsigned>(issue.op.shape.bytes);
+    for_each_lane(targets.active, [&](int lane) {
+        issue.model.aligned(issue, lane, targets.address[lane] + issue.op.element_offset[element], alignment);
+    });
+}
+
+}  // namespace
+
+void perform(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, unsigned element) {
+    if (issue.model.configuration.alignment == AlignmentMode::natural && issue.op.shape.action != MemoryAction::atomic)
+        check_alignment(issue, targets, element);
+    switch (issue.op.shape.action) {
+        case MemoryAction::load:
+            effect.bits = replaced_bits(issue.op.shape.part);
+            effect.lanes = targets.active;
+            for_each_lane(targets.active, [&](int lane) { load_lane(issue, effect, targets, lane, element); });
+            return;
+        case MemoryAction::store:
+            for_each_lane(targets.active, [&](int lane) { store_lane(issue, targets, lane, element); });
+            return;
+        default:
+            if (issue.op.returns) effect.lanes = targets.active;
+            for_each_lane(targets.active, [&](int lane) { update_lane(issue, effect, targets, lane, element); });
+    }
+}
+
+void count_access(Issue& issue, const LaneTargets& targets) {
+    const MemoryOp& op = issue.op;
+    Counts& counts = issue.memory.counts;
+    std::array<uint64_t, 3> masks{};  // by Space
+    for_each_lane(targets.active, [&](int lane) {
+        if (!targets.checks_range || targets.bytes_in_range[lane] > 0)
+            masks[static_cast<size_t>(targets.space[lane])] |= uint64_t{1} << lane;
+    });
+    const bool loads = op.shape.action == MemoryAction::load || op.returns;
+    const bool stores = op.shape.action != MemoryAction::load;
+    const auto add = [&](Space space, uint64_t& loaded, uint64_t& stored) {
+        const uint64_t bytes = static_cast<uint64_t>(std::popcount(masks[static_cast<size_t>(space)])) *
+                               op.shape.bytes * op.shape.elements;
+        if (loads) loaded += bytes;
+        if (stores) stored += bytes;
+    };
+    add(Space::global, counts.global_bytes_loaded, counts.global_bytes_stored);
+    add(Space::lds, counts.lds_bytes_loaded, counts.lds_bytes_stored);
+    add(Space::scratch, counts.scratch_bytes_loaded, counts.scratch_bytes_stored);
+    counts.cache_lines += distinct_lines(targets, masks[static_cast<size_t>(Space::global)], op.shape.bytes);
+    if (masks[static_cast<size_t>(Space::lds)] != 0)
+        for (unsigned element = 0; element < op.shape.elements; ++element)
+            counts.lds_bank_conflicts +=
+                bank_conflicts(targets, op.shape.bytes, op.element_offset[element], issue.wave.lanes);
+}
+
+}  // namespace riftjit::rdna::emulator::memory

@@ -1,0 +1,56 @@
+// What all vector memory formats share once the lanes' addresses are known.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "jit/rdna/emulator/memory_model.h"
+
+namespace riftjit::rdna::emulator::memory {
+
+inline constexpr unsigned kMaxLanes = 64;
+
+struct LaneTargets {
+    uint64_t active = 0;
+    std::array<uint64_t, kMaxLanes> address;
+    std::array<Space, kMaxLanes> space;
+    // Bytes of a lane that lie further than this are read as 0 and not written, as buffer resources demand.
+    std::array<uint8_t, kMaxLanes> bytes_in_range;
+    uint32_t dword_step = 4;  // between the dwords of a lane; more in swizzled buffers
+    bool checks_range = false;
+};
+
+template <class Function>
+void for_each_lane(uint64_t mask, const Function& function) {
+    for (; mask != 0; mask &= mask - 1) function(std::countr_zero(mask));
+}
+
+// Loads, stores or updates element `element` (DS with two addresses has a second) of every active lane. All addresses
+// must be known before, since results may replace the registers that they came from.
+void perform(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, unsigned element);
+
+// Counters, once per instruction.
+void count_access(Issue& issue, const LaneTargets& targets);
+
+void run_flat(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_global(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_scratch(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_buffer(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_lds(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_lds_counter(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_swizzle(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_permute(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_bpermute(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_scalar_load(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_scalar_buffer_load(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_clock(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_cache_control(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_prefetch(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+
+// Without checks: the common loads and stores of whole dwords. Null where there is none for the operation.
+using MemoryFunction = void (*)(MemorySystem&, WaveState&, const void*, MemoryEffect&);
+MemoryFunction fast_global(const MemoryOp& op);
+MemoryFunction fast_lds(const MemoryOp& op);
+
+}  // namespace riftjit::rdna::emulator::memory

@@ -1,0 +1,152 @@
+// Loads and stores of whole dwords when nothing is checked: addresses once, bounds of all lanes, then the bytes. What
+// is not plain (a lane out of bounds, several allocations) goes the long way.
+#include <algorithm>
+#include <cstring>
+
+#include "jit/rdna/emulator/vmem.h"
+
+namespace riftjit::rdna::emulator::memory {
+namespace {
+
+bool is_plain(const MemoryModel& model) {
+    return !model.checked && model.configuration.alignment == AlignmentMode::any;
+}
+
+enum class Direction : uint8_t { load, store };
+
+template <Direction direction, unsigned dwords>
+void move(const WaveState& wave, const MemoryOp& op, const MemoryEffect& effect, int lane, std::byte* memory) {
+    for (unsigned d = 0; d < dwords; ++d) {
+        if constexpr (direction == Direction::load)
+            std::memcpy(effect.values + d * wave.lanes + lane, memory + 4 * d, 4);
+        else
+            std::memcpy(memory + 4 * d, wave.vgprs + (op.data[0] + d) * wave.lanes + lane, 4);
+    }
+}
+
+// Offsets of the active lanes from `base`; the largest must leave room for the access.
+struct Offsets {
+    std::array<uint64_t, kMaxLanes> of;
+    uint64_t largest = 0;
+};
+
+Offsets global_offsets(const WaveState& wave, const MemoryOp& op, uint64_t active, uint64_t base) {
+    Offsets offsets;
+    const uint32_t* low = wave.vgpr(op.vaddr);
+    if (op.saddr.kind == MemoryScalar::Kind::registers) {
+        const uint64_t start = op.saddr.read_pair(wave) + static_cast<uint64_t>(op.offset) - base;
+        for_each_lane(active, [&](int lane) { offsets.of[lane] = start + low[lane]; });
+    } else {
+        const uint32_t* high = wave.vgpr(op.vaddr + 1u);
+        const uint64_t start = static_cast<uint64_t>(op.offset) - base;
+        for_each_lane(active, [&](int lane) {
+            offsets.of[lane] = start + (low[lane] | static_cast<uint64_t>(high[lane]) << 32);
+        });
+    }
+    for_each_lane(active, [&](int lane) { offsets.largest = std::max(offsets.largest, offsets.of[lane]); });
+    return offsets;
+}
+
+uint64_t count_lines(const Offsets& offsets, uint64_t active, uint64_t base, unsigned bytes) {
+    uint64_t lines = 0, previous = ~uint64_t{0};
+    bool ascending = true;
+    for_each_lane(active, [&](int lane) {
+        const uint64_t first = (base + offsets.of[lane]) / kCacheLineBytes;
+        const uint64_t last = (base + offsets.of[lane] + bytes - 1) / kCacheLineBytes;
+        ascending &= previous == ~uint64_t{0} || first >= previous;
+        lines += last - first + (first == previous ? 0 : 1);
+        previous = last;
+    });
+    if (ascending) return lines;
+    std::array<uint64_t, 2 * kMaxLanes> seen;
+    size_t count = 0;
+    for_each_lane(active, [&](int lane) {
+        for (const uint64_t at : {base + offsets.of[lane], base + offsets.of[lane] + bytes - 1})
+            seen[count++] = at / kCacheLineBytes;
+    });
+    std::sort(seen.begin(), seen.begin() + count);
+    return static_cast<uint64_t>(std::unique(seen.begin(), seen.begin() + count) - seen.begin());
+}
+
+template <Direction direction, unsigned dwords>
+void run_fast_global(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect) {
+    constexpr unsigned kBytes = 4 * dwords;
+    const MemoryOp& op = *static_cast<const MemoryOp*>(data);
+    MemoryModel& model = MemoryAccessor::model(system);
+    if (!is_plain(model)) return run_global(system, wave, data, effect);
+    const uint64_t active = wave.exec() & wave.all_lanes();
+    if (active == 0) return;
+    const Offsets first = global_offsets(wave, op, active & -active, 0);
+    const Allocation* allocation = model.map.find(first.largest, kBytes);
+    if (allocation == nullptr || (direction == Direction::store && allocation->access == MemoryAccess::read_only))
+        return run_global(system, wave, data, effect);
+    const Offsets offsets = global_offsets(wave, op, active, allocation->base);
+    if (offsets.largest > allocation->size - kBytes) return run_global(system, wave, data, effect);
+    Counts& counts = wave.memory->counts;
+    counts.cache_lines += count_lines(offsets, active, allocation->base, kBytes);
+    const uint64_t bytes = static_cast<uint64_t>(std::popcount(active)) * kBytes;
+    (direction == Direction::load ? counts.global_bytes_loaded : counts.global_bytes_stored) += bytes;
+    effect.lanes = active;
+    for_each_lane(active, [&](int lane) {
+        move<direction, dwords>(wave, op, effect, lane, allocation->bytes + offsets.of[lane]);
+    });
+}
+
+// Without conflicts if the lanes' dwords are consecutive; anything else goes the long way, which counts exactly.
+template <Direction direction, unsigned dwords>
+void run_fast_lds(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect) {
+    constexpr unsigned kBytes = 4 * dwords;
+    const MemoryOp& op = *static_cast<const MemoryOp*>(data);
+    if (!is_plain(MemoryAccessor::model(system))) return run_lds(system, wave, data, effect);
+    const uint64_t active = wave.exec() & wave.all_lanes();
+    const Region& lds = wave.memory->group->lds;
+    const uint32_t* address = wave.vgpr(op.vaddr);
+    const uint64_t begin = uint64_t{address[0]} + static_cast<uint64_t>(op.offset);
+    bool consecutive =
+        active == wave.all_lanes() && begin % 4 == 0 && lds.contains(begin, uint64_t{kBytes} * wave.lanes);
+    for (unsigned lane = 0; lane < wave.lanes; ++lane) consecutive &= address[lane] == address[0] + lane * kBytes;
+    if (!consecutive) return run_lds(system, wave, data, effect);
+    Counts& counts = wave.memory->counts;
+    (direction == Direction::load ? counts.lds_bytes_loaded : counts.lds_bytes_stored) += uint64_t{kBytes} * wave.lanes;
+    effect.lanes = active;
+    for (unsigned lane = 0; lane < wave.lanes; ++lane)
+        move<direction, dwords>(wave, op, effect, static_cast<int>(lane), lds.bytes + begin + lane * kBytes);
+}
+
+template <template <Direction, unsigned> class Run>
+MemoryFunction by_size(const MemoryOp& op) {
+    const auto of = [&]<Direction direction>() -> MemoryFunction {
+        switch (op.shape.bytes) {
+            case 4:
+                return Run<direction, 1>::run;
+            case 8:
+                return Run<direction, 2>::run;
+            case 12:
+                return Run<direction, 3>::run;
+            case 16:
+                return Run<direction, 4>::run;
+            default:
+                return nullptr;
+        }
+    };
+    if (op.shape.thread_address || op.shape.elements != 1) return nullptr;
+    if (op.shape.action == MemoryAction::load) return of.template operator()<Direction::load>();
+    if (op.shape.action == MemoryAction::store) return of.template operator()<Direction::store>();
+    return nullptr;
+}
+
+template <Direction direction, unsigned dwords>
+struct Global {
+    static constexpr MemoryFunction run = run_fast_global<direction, dwords>;
+};
+template <Direction direction, unsigned dwords>
+struct Lds {
+    static constexpr MemoryFunction run = run_fast_lds<direction, dwords>;
+};
+
+}  // namespace
+
+MemoryFunction fast_global(const MemoryOp& op) { return by_size<Global>(op); }
+MemoryFunction fast_lds(const MemoryOp& op) { return by_size<Lds>(op); }
+
+}  // namespace riftjit::rdna::emulator::memory
