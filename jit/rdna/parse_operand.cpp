@@ -97,8 +97,8 @@ std::optional<RegisterRange> parse_register(Generation generation, std::string_v
     if (text == "null") return RegisterRange{null_register(generation), 0};
     if (text == "m0") return RegisterRange{m0_register(generation), 1};
     if (generation == Generation::gfx10) {
-        if (text == "src_vccz" || text == "vccz") return RegisterRange{{251}, 1};
-        if (text == "src_execz" || text == "execz") return RegisterRange{{252}, 1};
+        if (text == "src_vccz" || text == "vccz") return RegisterRange{{251}, 0};
+        if (text == "src_execz" || text == "execz") return RegisterRange{{252}, 0};
     }
     for (const RegisterName& known : kRegisterNames)
         if (known.name == text) return RegisterRange{{known.code}, known.dwords};
@@ -232,7 +232,8 @@ Result<SourceConstant> real_constant(double value, OperandType type) {
     const FloatFormat format = float_format(type);
     const uint64_t bits = float_bits(value, format);
     if (bits == 0) return SourceConstant{{128}};
-    if (format == FloatFormat::f64 && std::abs(value - std::bit_cast<double>(kInlineFloats[8].f64)) < 1e-8)
+    // "0.15915494" is the constant's spelling in every format, though not its nearest number in some.
+    if (std::abs(value - std::bit_cast<double>(kInlineFloats[8].f64)) < 1e-8)
         return SourceConstant{{static_cast<uint16_t>(kLastInlineFloat)}};
     return inline_or_literal(format, bits, format == FloatFormat::f64 ? bits >> 32 : bits);
 }

@@ -165,11 +165,6 @@ bool is_vop3_only(const InstructionInfo& row, Generation generation) {
     return row.format == Format::VOP3 || row.number[static_cast<size_t>(generation)].vop3_only;
 }
 
-bool has_vop3_form(const InstructionInfo& row) {
-    return (row.format == Format::VOP1 || row.format == Format::VOP2 || row.format == Format::VOPC) &&
-           !row.modifiers[0].no_e64 && !row.modifiers[1].no_e64 && !row.modifiers[2].no_e64;
-}
-
 bool is_vop3_word(const InstructionInfo& row, Generation generation, Encoding encoding) {
     if (row.format == Format::VOP3 || row.format == Format::VOP3P) return true;
     if (is_vop3_only(row, generation)) return true;
@@ -186,7 +181,9 @@ std::string_view suffix(const InstructionInfo& row, Generation generation, Encod
     }
     if (has_dpp_word) return row.format == Format::VOPC ? "" : "_dpp";
     if (encoding == Encoding::sdwa) return "_sdwa";
-    return row.modifiers[static_cast<size_t>(generation)].no_e64 ? "" : "_e32";
+    const bool has_long_form =
+        !row.modifiers[static_cast<size_t>(generation)].no_e64 || row.opcode == Opcode::v_mov_b16;
+    return has_long_form ? "_e32" : "";
 }
 
 WrittenOperands written_operands(Generation generation, const InstructionInfo& row, Encoding encoding,

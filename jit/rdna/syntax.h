@@ -71,7 +71,6 @@ bool is_fma_mix(const InstructionInfo& row);
 bool is_swmmac(const InstructionInfo& row);
 bool is_permlane16(const InstructionInfo& row);
 bool is_two_address(const InstructionInfo& row);  // DS with offset0 and offset1
-bool has_vop3_form(const InstructionInfo& row);   // beside another form
 
 // "_e32", "_e64_dpp" ...: what LLVM 19 appends to the mnemonic of this form.
 std::string_view suffix(const InstructionInfo& row, Generation generation, Encoding encoding);

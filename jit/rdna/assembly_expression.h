@@ -1,0 +1,26 @@
+// Integer expressions of assembly files: numbers, symbols, labels and their differences.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "jit/result.h"
+
+namespace riftjit::rdna {
+
+// A number, or a place in a section.
+struct AssemblyValue {
+    int64_t number = 0;             // or the offset in `section`
+    std::optional<size_t> section;  // none for a plain number
+};
+
+// What a symbol stands for; nothing if it is not defined (yet).
+using SymbolLookup = std::function<std::optional<AssemblyValue>(std::string_view name)>;
+
+// + - * / % << >> & | ^ ~ and parentheses, with C's precedence. `.` is looked up like any symbol.
+Result<AssemblyValue> evaluate(std::string_view expression, const SymbolLookup& lookup);
+
+}  // namespace riftjit::rdna

@@ -1,0 +1,72 @@
+// A whole assembly file: what clang -S writes for AMD's runtime, or the simple form of our own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/rdna/code_object.h"
+#include "jit/rdna/kernel_descriptor.h"
+#include "jit/rdna/metadata.h"
+#include "jit/rdna/target.h"
+#include "jit/result.h"
+
+namespace riftjit::rdna {
+
+struct AssemblySection {
+    std::string name;
+    std::vector<std::byte> bytes;
+    uint32_t alignment = 1;
+};
+
+enum class SymbolScope : uint8_t { local, global, weak };
+
+struct AssemblySymbol {
+    std::string name;
+    size_t section = 0;  // index into AssembledFile::sections
+    uint64_t offset = 0, size = 0;
+    SymbolScope scope = SymbolScope::local;
+    bool is_function = false, is_hidden = false;
+};
+
+// A `.amdhsa_kernel`, or a kernel of the simple form.
+struct AssembledKernel {
+    std::string name;
+    KernelDescriptor descriptor;              // entry_offset is left 0
+    uint64_t code_offset = 0, code_size = 0;  // in .text
+};
+
+// A distance between two sections, known when they are placed: the 32 bits at `offset` of `section` receive the low or
+// the high half of (place of `target_section` + addend) - place of these bytes.
+struct SectionDistance {
+    size_t section = 0;
+    uint64_t offset = 0;
+    size_t target_section = 0;
+    int64_t addend = 0;
+    bool is_high_half = false;
+};
+
+struct AssembledFile {
+    Target target{};
+    CodeObjectVersion version = CodeObjectVersion::v5;
+    std::vector<AssemblySection> sections;  // the first is .text
+    std::vector<AssemblySymbol> symbols;
+    std::vector<SectionDistance> distances;
+    std::vector<AssembledKernel> kernels;
+    std::optional<Metadata> metadata;
+
+    const AssemblySection& text() const { return sections[0]; }
+};
+
+// Errors read "k.s:12:5: what". `name` stands for the file in them. Without a `.amdgcn_target` in the file `target`
+// must be given; with both they must agree.
+Result<AssembledFile> assemble(std::string_view source, std::string_view name, std::optional<Target> target);
+
+// The kernels for write_code_object(), with resources from the descriptors and arguments from the metadata. An error if
+// a kernel needs what KernelCode cannot say: data sections, functions outside the kernel, exceptions that trap.
+Result<std::vector<KernelCode>> kernel_codes(const AssembledFile& file);
+
+}  // namespace riftjit::rdna

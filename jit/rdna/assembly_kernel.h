@@ -1,0 +1,30 @@
+// The .amdhsa_ directives of a kernel (LLVM AMDGPU usage guide, "AMDHSA Kernel Assembler Directives") as a descriptor.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "jit/rdna/kernel_descriptor.h"
+#include "jit/rdna/target.h"
+#include "jit/result.h"
+
+namespace riftjit::rdna {
+
+class KernelDirectives {
+public:
+    explicit KernelDirectives(Target target);
+
+    // `directive` with its dot. An error if the target's generation has no such directive or the value does not fit.
+    Result<void> set(std::string_view directive, int64_t value);
+
+    // An error if a directive that must be there is not.
+    Result<KernelDescriptor> finish() const;
+
+private:
+    Target target_;
+    KernelDescriptor descriptor_;
+    std::optional<uint32_t> next_free_vgpr_, next_free_sgpr_, user_sgpr_count_;
+    bool reserves_vcc_ = true;
+};
+
+}  // namespace riftjit::rdna

@@ -1,0 +1,102 @@
+// Turns the statements of an assembly file into sections, symbols and kernels.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/rdna/assembly_expression.h"
+#include "jit/rdna/assembly_file.h"
+#include "jit/rdna/assembly_kernel.h"
+#include "jit/rdna/assembly_lines.h"
+#include "jit/rdna/assembly_metadata.h"
+#include "jit/rdna/instruction.h"
+#include "jit/rdna/parse_line.h"
+#include "jit/result.h"
+
+namespace riftjit::rdna {
+
+class AssemblyReader {
+public:
+    AssemblyReader(std::string_view file_name, std::optional<Target> target);
+    Result<AssembledFile> read(std::span<const AssemblyStatement> statements);
+
+private:
+    // What a symbol stands for and what the directives said of it.
+    struct Symbol {
+        std::optional<AssemblyValue> value;
+        uint64_t size = 0;
+        SymbolScope scope = SymbolScope::local;
+        bool is_function = false, is_hidden = false, is_label = false;
+    };
+
+    // 4 or fewer bytes whose value waits for symbols.
+    enum class FixupKind : uint8_t { branch, distance_low, distance_high, data };
+    struct Fixup {
+        FixupKind kind;
+        size_t section;
+        uint64_t offset;
+        uint8_t bytes;
+        std::string expression;
+        size_t line, column;
+    };
+
+    // Where an error is, and the position of a directive's operands.
+    struct Place {
+        size_t line = 1, column = 1;
+    };
+
+    std::unexpected<Error> error(Place place, std::string_view what) const;
+    Result<void> at(Place place, Result<void> result) const;
+
+    Result<void> statement(const AssemblyStatement& statement);
+    Result<void> directive(const LinePiece& word, const LinePiece& rest, Place place);
+    Result<void> symbol_directive(std::string_view word, const std::vector<LinePiece>& items, Place place, bool& known);
+    Result<void> section_directive(std::string_view word, const std::vector<LinePiece>& items, Place place,
+                                   bool& known);
+    Result<void> data_directive(std::string_view word, const std::vector<LinePiece>& items, Place place, bool& known);
+    Result<void> target_directive(std::string_view word, const std::vector<LinePiece>& items, Place place, bool& known);
+    Result<void> kernel_directive(const LinePiece& word, const LinePiece& rest, Place place);
+    Result<void> end_kernel(Place place);
+    Result<void> define(std::string_view name, AssemblyValue value, bool is_label, Place place);
+    Result<void> assign(std::string_view name, const LinePiece& expression, Place place);
+    Result<void> instruction(const LinePiece& text, Place place);
+    Result<void> append_words(const Instruction& instruction, Place place);
+    Result<void> align(unsigned log2_bytes, std::optional<uint64_t> fill, unsigned fill_bytes, Place place);
+    Result<void> integers(const std::vector<LinePiece>& items, unsigned bytes, Place place);
+    Result<void> fill(const std::vector<LinePiece>& items, Place place);
+    Result<void> string_data(const LinePiece& item, bool ends_with_zero, Place place);
+
+    Result<Target> target(Place place) const;
+    void append(uint64_t value, unsigned bytes);
+    void enter(std::string_view section);
+    AssemblySection& section() { return file_.sections[current_]; }
+    std::optional<AssemblyValue> look_up(std::string_view name) const;
+    Result<int64_t> number(const LinePiece& expression, Place place) const;
+    void note_wave_size(std::span<const AssemblyStatement> statements);
+
+    void finish_symbols();
+    Result<void> finish_fixups();
+    Result<void> apply(const Fixup& fixup);
+    Result<void> finish_kernels();
+
+    std::string_view file_name_;
+    std::optional<Target> target_;
+    WaveSize wave_size_ = WaveSize::wave32;
+    AssembledFile file_;
+    size_t current_ = 0;
+    std::map<std::string, Symbol, std::less<>> symbols_;
+    std::vector<std::string> symbol_order_;
+    std::vector<Fixup> fixups_;
+
+    std::string kernel_name_;
+    std::optional<KernelDirectives> kernel_;
+    bool in_metadata_ = false;
+    std::vector<MetadataLine> metadata_lines_;
+};
+
+}  // namespace riftjit::rdna
