@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "jit/kernel_cache.h"
@@ -44,6 +45,7 @@ public:
     uint64_t counts_hash() const;  // of the spike count of each neuron, in the order of ids
     uint64_t graph_hash() const;   // of the targets in the order of synapses
     uint64_t state_bytes() const { return memory_.size_bytes(); }
+    std::span<const std::byte> state_memory() const { return {memory_.data(), memory_.size_bytes()}; }
 
 private:
     struct State {

@@ -69,27 +69,36 @@ std::string roofline(const KernelSpec& spec, Isa isa, const std::optional<nlohma
                        100 * std::min(read_us, arithmetic_us) / std::max({read_us, arithmetic_us, 1e-9}));
 }
 
-Result<void> print_kernel(const Use& use, size_t number, Isa isa, const std::optional<nlohmann::ordered_json>& peaks) {
-    RIFTJIT_TRY(object, x86::compile(use.spec, isa));
+std::vector<KernelNote> notes_of(const Use& use, Isa isa, const std::optional<nlohmann::ordered_json>& peaks) {
+    const KernelCost per_row = cost(use.spec);
+    return {{"launches",
+             fmt::format("{} for one token, {} for a prompt's batch", use.launches_one_row, use.launches_many_rows)},
+            {"work",
+             fmt::format("{} operations per token{}, {} bytes of weights per launch", per_row.flops,
+                         std::holds_alternative<AttentionSpec>(use.spec) ? " and position" : "", per_row.weight_bytes)},
+            {"roofline", roofline(use.spec, isa, peaks)}};
+}
+
+}  // namespace
+
+Result<void> print_kernel(const KernelSpec& spec, size_t number, Isa isa, std::span<const KernelNote> notes) {
+    RIFTJIT_TRY(object, x86::compile(spec, isa));
     RIFTJIT_TRY(read, read_x86_object(object.elf));
     RIFTJIT_TRY(listing, x86::disassemble(read.code, fmt::format(".L{}_", number)));
-    const KernelCost per_row = cost(use.spec);
     fmt::print("# kernel       {}\n", object.name);
-    fmt::print("# spec         {}\n", describe(use.spec));
+    fmt::print("# spec         {}\n", describe(spec));
     fmt::print("# isa          {}\n", name(isa));
-    fmt::print("# launches     {} for one token, {} for a prompt's batch\n", use.launches_one_row,
-               use.launches_many_rows);
     fmt::print("# code         {} bytes, {} instructions, and {} bytes of constants\n", read.code.instruction_bytes,
                listing.instructions, read.code.bytes.size() - read.code.instruction_bytes);
     fmt::print("# registers    {}\n", listing.registers);
-    fmt::print("# work         {} operations per token{}, {} bytes of weights per launch\n", per_row.flops,
-               std::holds_alternative<AttentionSpec>(use.spec) ? " and position" : "", per_row.weight_bytes);
-    fmt::print("# roofline     {}\n", roofline(use.spec, isa, peaks));
+    for (const auto& [label, text] : notes) fmt::print("# {:<12} {}\n", label, text);
     fmt::print("    .globl {0}\n{0}:\n{1}\n", object.name, listing.text);
     return {};
 }
 
-}  // namespace
+void print_listing_head() { fmt::print("    .intel_syntax noprefix\n    .text\n"); }
+
+Result<Isa> listing_isa(std::optional<Isa> wanted) { return wanted ? Result<Isa>(*wanted) : select_isa(std::nullopt); }
 
 Result<int> dump_isa(const EngineOptions& options, std::string_view part, Reporter& reporter) {
     std::filesystem::path path = options.model;
@@ -97,13 +106,7 @@ Result<int> dump_isa(const EngineOptions& options, std::string_view part, Report
         RIFTJIT_TRY(shipped, shipped_model());
         path = shipped;
     }
-    Isa isa;
-    if (options.max_isa) {
-        isa = *options.max_isa;  // also one that this machine lacks: nothing is run
-    } else {
-        RIFTJIT_TRY(selected, select_isa(std::nullopt));
-        isa = selected;
-    }
+    RIFTJIT_TRY(isa, listing_isa(options.max_isa));
     RIFTJIT_TRY(model, models::load_model(path));
     for (const std::string& warning : model.warnings) reporter.warn(warning);
     RIFTJIT_TRY(graph, model.build(options.logits));
@@ -116,8 +119,9 @@ Result<int> dump_isa(const EngineOptions& options, std::string_view part, Report
         return fail(ErrorKind::Usage, "--dump-isa: no kernel's name contains \"{}\"; there are {}", part, names);
     }
     const auto peaks = load_peaks(options.cache_directory);
-    fmt::print("    .intel_syntax noprefix\n    .text\n");
-    for (size_t i = 0; i < uses.size(); ++i) RIFTJIT_TRY_VOID(print_kernel(uses[i], i, isa, peaks));
+    print_listing_head();
+    for (size_t i = 0; i < uses.size(); ++i)
+        RIFTJIT_TRY_VOID(print_kernel(uses[i].spec, i, isa, notes_of(uses[i], isa, peaks)));
     return kExitDone;
 }
 

@@ -12,6 +12,7 @@
 #include "tools/reporter.h"
 #include "tools/run_command.h"
 #include "tools/self_description.h"
+#include "tools/sim_command.h"
 #include "tools/suggestion.h"
 #include "tools/tokenize_command.h"
 #include "tools/warm_command.h"
@@ -21,8 +22,8 @@ namespace {
 using namespace riftjit;
 
 constexpr const char* kDescription =
-    "riftjit runs language models with machine code that it generates at start-up, for exactly\n"
-    "the model's shapes, the weights' quantisation and the processor it finds.";
+    "riftjit runs language models and spiking networks with machine code that it generates at\n"
+    "start-up, for exactly the model's shapes, the weights' quantisation and the processor it finds.";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -82,6 +83,7 @@ int main(int argc, char** argv) {
     int exit_code = 0;
     tools::add_run_command(app, exit_code);
     tools::add_bench_command(app, exit_code);
+    tools::add_sim_command(app, exit_code);
     tools::add_inspect_command(app, exit_code);
     tools::add_tokenize_command(app, exit_code);
     tools::add_warm_command(app, exit_code);

@@ -19,6 +19,24 @@ std::string last_name(const std::string& names) { return names.substr(names.rfin
 
 }  // namespace
 
+uint64_t parse_count(const std::string& flag, const std::string& text, uint64_t high) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    const std::string_view suffix(end, static_cast<size_t>(text.data() + text.size() - end));
+    const double factor = suffix.empty()                   ? 1
+                          : suffix == "k" || suffix == "K" ? 1e3
+                          : suffix == "M"                  ? 1e6
+                          : suffix == "G"                  ? 1e9
+                                                           : 0;
+    if (error != std::errc() || factor == 0 || value * factor != std::floor(value * factor))
+        refuse(flag,
+               fmt::format("expected a whole number, with k, M or G for thousands, millions or billions, got \"{}\"",
+                           text));
+    if (value * factor < 1 || value * factor > static_cast<double>(high))
+        refuse(flag, fmt::format("{} is out of range, expected 1 to {}", text, high));
+    return static_cast<uint64_t>(value * factor);
+}
+
 int64_t parse_integer(const std::string& flag, const std::string& text, int64_t low, int64_t high) {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -80,7 +98,7 @@ CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& ta
         ->default_str(target);
 }
 
-void add_kernel_choice(CLI::App& app, const std::string& group, KernelChoice& choice) {
+void add_machine_choice(CLI::App& app, const std::string& group, MachineChoice& choice) {
     app.add_option_function<std::string>(
            "--max-isa",
            [&choice](const std::string& level) {
@@ -98,6 +116,10 @@ void add_kernel_choice(CLI::App& app, const std::string& group, KernelChoice& ch
     add_choice(app, "--cache-mode", choice.cache_mode, {"rw", "ro", "off", "require"},
                "require: exit 4 rather than generate a kernel")
         ->group(group);
+}
+
+void add_kernel_choice(CLI::App& app, const std::string& group, KernelChoice& choice) {
+    add_machine_choice(app, group, choice);
     app.add_option("--passes", choice.passes, "graph passes: all, none, NAME,NAME or -NAME,-NAME")
         ->type_name("LIST")
         ->capture_default_str()

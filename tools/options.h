@@ -20,13 +20,21 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, double& target,
 CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& target, std::vector<std::string> allowed,
                         const std::string& help);
 
-// How kernels are chosen and kept, the same for every command that runs a model.
-struct KernelChoice {
+// Which instructions kernels may use and where they are kept, the same for every command that runs some.
+struct MachineChoice {
     std::optional<Isa> max_isa;
-    std::string cache_directory, cache_mode = "rw", passes = "all";
+    std::string cache_directory, cache_mode = "rw";
+};
+void add_machine_choice(CLI::App& app, const std::string& group, MachineChoice& choice);
+
+// And for every command that runs a model.
+struct KernelChoice : MachineChoice {
+    std::string passes = "all";
 };
 void add_kernel_choice(CLI::App& app, const std::string& group, KernelChoice& choice);
 
+// "60M": at least 1.
+uint64_t parse_count(const std::string& flag, const std::string& text, uint64_t high);
 int64_t parse_integer(const std::string& flag, const std::string& text, int64_t low, int64_t high);
 double parse_number(const std::string& flag, const std::string& text, double low, double high);
 

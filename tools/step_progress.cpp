@@ -1,0 +1,35 @@
+#include "tools/step_progress.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+
+namespace riftjit::tools {
+
+StepProgress::StepProgress(uint64_t steps)
+    : steps_(steps), is_terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()), drawn_(start_) {}
+
+StepProgress::~StepProgress() {
+    if (is_drawn_) fmt::print(stderr, "\r\x1b[K");
+}
+
+void StepProgress::show(uint64_t done) {
+    if (!is_terminal_) return;
+    const auto now = Clock::now();
+    if (now - drawn_ < std::chrono::milliseconds(100)) return;
+    drawn_ = now;
+    is_drawn_ = true;
+    fmt::print(stderr, "\r{}\x1b[K", progress_line(done, steps_, std::chrono::duration<double>(now - start_).count()));
+    std::fflush(stderr);
+}
+
+std::string progress_line(uint64_t done, uint64_t steps, double seconds_so_far) {
+    constexpr uint64_t kBarCells = 20;
+    const uint64_t filled = kBarCells * done / steps;
+    const auto left = static_cast<uint64_t>(std::ceil(seconds_so_far * double(steps - done) / double(done)));
+    return fmt::format("[{}{}] {:3} %, {} of {} steps, {}:{:02} left", std::string(filled, '#'),
+                       std::string(kBarCells - filled, ' '), 100 * done / steps, done, steps, left / 60, left % 60);
+}
+
+}  // namespace riftjit::tools

@@ -1,0 +1,30 @@
+// A bar with the time left on a terminal's stderr, for work in known steps; nothing elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace riftjit::tools {
+
+class StepProgress {
+public:
+    explicit StepProgress(uint64_t steps);
+    ~StepProgress();  // wipes the line
+    StepProgress(const StepProgress&) = delete;
+    StepProgress& operator=(const StepProgress&) = delete;
+
+    // Cheap to call after every step: draws at most ten times a second.
+    void show(uint64_t done);
+
+private:
+    using Clock = std::chrono::steady_clock;
+    uint64_t steps_;
+    bool is_terminal_, is_drawn_ = false;
+    Clock::time_point start_, drawn_;
+};
+
+// "[#######             ]  35 %, 702 of 2000 steps, 1:23 left"
+std::string progress_line(uint64_t done, uint64_t steps, double seconds_so_far);
+
+}  // namespace riftjit::tools
