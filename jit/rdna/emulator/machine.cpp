@@ -1,0 +1,273 @@
+#include "jit/rdna/emulator/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include "jit/rdna/emulator/scheduler.h"
+#include "jit/rdna/emulator/wave_setup.h"
+#include "jit/rdna/occupancy.h"
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+constexpr uint64_t kCodeBase = uint64_t{0x7F00} << 32;  // objects are loaded from here on, 16 MiB apart at least
+constexpr uint64_t kCodeSpacing = uint64_t{1} << 24;
+constexpr uint64_t kQueueBytes = 256;
+
+struct ScheduleName {
+    std::string_view name;
+    Schedule schedule;
+};
+constexpr ScheduleName kSchedules[] = {{"lock-step", Schedule::lock_step},
+                                       {"long-quanta", Schedule::long_quanta},
+                                       {"random", Schedule::random},
+                                       {"reversed", Schedule::reversed}};
+
+// An object in memory, decoded when a kernel of a wave size is first launched.
+struct LoadedProgram {
+    LoadedObject object;
+    std::map<WaveSize, std::unique_ptr<Program>> programs;
+
+    const Program& program(WaveSize wave_size) {
+        std::unique_ptr<Program>& program = programs[wave_size];
+        if (!program) program = std::make_unique<Program>(object, wave_size);
+        return *program;
+    }
+};
+
+}  // namespace
+
+std::optional<Schedule> schedule_from_name(std::string_view name) {
+    for (const ScheduleName& entry : kSchedules)
+        if (entry.name == name) return entry.schedule;
+    return std::nullopt;
+}
+
+std::string_view name(Schedule schedule) {
+    for (const ScheduleName& entry : kSchedules)
+        if (entry.schedule == schedule) return entry.name;
+    return "";
+}
+
+struct Machine::Impl {
+    Impl(Target target, const MachineOptions& options)
+        : target(target),
+          options(options),
+          memory({.target = target,
+                  .wave_size = WaveSize::wave32,
+                  .checks = options.checks,
+                  .seed = options.seed,
+                  .host_threads = options.checks.any() ? 1 : options.host_threads},
+                 findings) {
+        queue = memory.allocate("queue", kQueueBytes, MemoryAccess::read_only, InitialBytes::given);
+    }
+
+    struct Found {
+        LoadedProgram* loaded;
+        const LoadedKernel* kernel;
+    };
+    Found find(std::string_view kernel) const {
+        for (const std::unique_ptr<LoadedProgram>& loaded : objects)
+            if (const LoadedKernel* found = loaded->object.find(kernel)) return {loaded.get(), found};
+        return {};
+    }
+
+    Result<void> map_segments(const LoadedObject& object);
+    Result<void> validate(const LoadedKernel& kernel, Dimensions grid, Dimensions group, uint64_t lds_bytes) const;
+    Result<uint64_t> resident_groups(const LaunchContext& launch, const LaunchOptions& launch_options) const;
+    Outcome run(const LaunchContext& launch, const LaunchOptions& launch_options, uint64_t resident, Counts& counts);
+    Outcome run_on_threads(const LaunchContext& launch, const LaunchOptions& launch_options, Counts& counts);
+    void check_initial_sgprs(const LoadedKernel& kernel);
+    uint64_t place(std::string name, std::span<const std::byte> bytes);
+
+    Target target;
+    MachineOptions options;
+    Findings findings;
+    MemorySystem memory;
+    std::vector<std::unique_ptr<LoadedProgram>> objects;
+    uint64_t next_code_base = kCodeBase;
+    uint64_t queue = 0;
+};
+
+Machine::Machine(Target target, const MachineOptions& options) : impl_(std::make_unique<Impl>(target, options)) {}
+Machine::~Machine() = default;
+Machine::Machine(Machine&&) noexcept = default;
+Machine& Machine::operator=(Machine&&) noexcept = default;
+
+Result<void> Machine::load(std::span<const std::byte> code_object) {
+    RIFTJIT_TRY(object, load_code_object(code_object, impl_->target));
+    if (object.target != impl_->target)
+        return fail(ErrorKind::Usage, "the code object is for {}, the machine is a {}", name(object.target),
+                    name(impl_->target));
+    for (const LoadedKernel& kernel : object.kernels)
+        if (find(kernel.name)) return fail(ErrorKind::Usage, "kernel {} is loaded already", kernel.name);
+    move_object(object, impl_->next_code_base);
+    RIFTJIT_TRY_VOID(impl_->map_segments(object));
+    auto loaded = std::make_unique<LoadedProgram>();
+    loaded->object = std::move(object);
+    impl_->objects.push_back(std::move(loaded));
+    return {};
+}
+
+Result<void> Machine::Impl::map_segments(const LoadedObject& object) {
+    uint64_t end = next_code_base;
+    for (const Segment& segment : object.segments) {
+        if (segment.bytes.empty()) continue;
+        const MemoryAccess access =
+            segment.access == SegmentAccess::read_write ? MemoryAccess::read_write : MemoryAccess::read_only;
+        RIFTJIT_TRY_VOID(memory.allocate_at(segment.address, fmt::format("segment at {:#x}", segment.address),
+                                            segment.bytes.size(), access));
+        RIFTJIT_TRY_VOID(memory.write(segment.address, segment.bytes));
+        end = std::max(end, segment.address + segment.bytes.size());
+    }
+    next_code_base = (end / kCodeSpacing + 1) * kCodeSpacing;
+    return {};
+}
+
+const LoadedKernel* Machine::find(std::string_view kernel) const { return impl_->find(kernel).kernel; }
+
+uint64_t Machine::Impl::place(std::string name, std::span<const std::byte> bytes) {
+    const uint64_t address =
+        memory.allocate(std::move(name), bytes.size(), MemoryAccess::read_write, InitialBytes::given);
+    check(memory.write(address, bytes).has_value(), "an allocation refuses its own bytes");
+    return address;
+}
+
+uint64_t Machine::allocate(std::string name, std::span<const std::byte> bytes) {
+    return impl_->place(std::move(name), bytes);
+}
+uint64_t Machine::allocate(std::string name, uint64_t size) {
+    return impl_->memory.allocate(std::move(name), size, MemoryAccess::read_write, InitialBytes::undefined);
+}
+Result<void> Machine::write(uint64_t address, std::span<const std::byte> bytes) {
+    return impl_->memory.write(address, bytes);
+}
+Result<std::vector<std::byte>> Machine::read(uint64_t address, uint64_t size) const {
+    return impl_->memory.read(address, size);
+}
+void Machine::release(uint64_t address) { impl_->memory.release(address); }
+
+Result<void> Machine::Impl::validate(const LoadedKernel& kernel, Dimensions grid, Dimensions group,
+                                     uint64_t lds_bytes) const {
+    const uint64_t items = group.count();
+    if (grid.count() == 0 || items == 0)
+        return fail(ErrorKind::Usage, "kernel {}: grid and group must not be empty", kernel.name);
+    if (grid.count() > UINT32_MAX) return fail(ErrorKind::Usage, "kernel {}: {} workgroups", kernel.name, grid.count());
+    if (items > kMaxThreadsPerGroup)
+        return fail(ErrorKind::Usage, "kernel {}: a workgroup of {} work-items, {} are possible", kernel.name, items,
+                    kMaxThreadsPerGroup);
+    const uint32_t most = kernel.metadata.max_flat_workgroup_size;
+    if (most > 0 && items > most)
+        return fail(ErrorKind::Usage, "kernel {}: a workgroup of {} work-items, the kernel allows {}", kernel.name,
+                    items, most);
+    if (lds_bytes > kMaxLdsBytes)
+        return fail(ErrorKind::Usage, "kernel {}: {} bytes of LDS, {} are possible", kernel.name, lds_bytes,
+                    kMaxLdsBytes);
+    return {};
+}
+
+Result<uint64_t> Machine::Impl::resident_groups(const LaunchContext& launch,
+                                                const LaunchOptions& launch_options) const {
+    if (launch_options.residency == Residency::all) return launch.grid.count();
+    if (launch_options.residency == Residency::one) return 1;
+    const KernelDescriptor& descriptor = launch.kernel->descriptor;
+    RIFTJIT_TRY(fit, occupancy(target, descriptor.wave_size, descriptor.vgprs(), launch.lds_bytes,
+                               static_cast<uint32_t>(launch.group.count())));
+    const uint64_t groups = uint64_t{fit.groups_per_wgp} * launch_options.work_group_processors;
+    if (groups == 0)
+        return fail(ErrorKind::Usage, "kernel {}: not one workgroup fits on the device", launch.kernel->name);
+    return groups;
+}
+
+// gfx1100 and gfx1102 initialise the first SGPRs wrongly unless user and system SGPRs fill 16 of them in wave32.
+void Machine::Impl::check_initial_sgprs(const LoadedKernel& kernel) {
+    const KernelDescriptor& descriptor = kernel.descriptor;
+    if (!options.checks.registers || !info(target).workgroup_id_in_s15 || descriptor.wave_size != WaveSize::wave32)
+        return;
+    const WorkgroupIds& ids = descriptor.workgroup_ids;
+    const unsigned filled = descriptor.user_sgpr_count + ids.x + ids.y + ids.z + descriptor.workgroup_info;
+    if (filled >= kMaxUserSgprs) return;
+    findings.report(Finding{
+        .kind = FindingKind::initial_sgprs,
+        .kernel = kernel.name,
+        .detail = fmt::format("{} SGPRs are initialised, {} needs {}", filled, rdna::name(target), kMaxUserSgprs)});
+}
+
+Outcome Machine::Impl::run_on_threads(const LaunchContext& launch, const LaunchOptions& launch_options,
+                                      Counts& counts) {
+    const uint64_t groups = launch.grid.count();
+    const auto threads = static_cast<uint32_t>(std::min<uint64_t>(options.host_threads, groups));
+    std::atomic<uint64_t> next{0};
+    std::atomic<Outcome> outcome{Outcome::completed};
+    std::mutex counts_mutex;
+    const auto work = [&] {
+        Scheduler scheduler(launch, launch_options, memory);
+        for (uint64_t group = next++; group < groups && outcome == Outcome::completed; group = next++)
+            if (const Outcome result = scheduler.run(group, 1, 1); result != Outcome::completed) outcome = result;
+        const std::lock_guard lock(counts_mutex);
+        counts += scheduler.counts();
+    };
+    std::vector<std::thread> workers;
+    for (uint32_t i = 1; i < threads; ++i) workers.emplace_back(work);
+    work();
+    for (std::thread& worker : workers) worker.join();
+    return outcome;
+}
+
+Outcome Machine::Impl::run(const LaunchContext& launch, const LaunchOptions& launch_options, uint64_t resident,
+                           Counts& counts) {
+    const bool parallel = launch_options.residency == Residency::one && !options.checks.any() &&
+                          options.host_threads > 1 && !launch_options.trace;
+    if (parallel) return run_on_threads(launch, launch_options, counts);
+    Scheduler scheduler(launch, launch_options, memory);
+    const Outcome outcome = scheduler.run(0, launch.grid.count(), resident);
+    counts += scheduler.counts();
+    return outcome;
+}
+
+Result<RunReport> Machine::launch(std::string_view kernel, Dimensions grid, Dimensions group,
+                                  std::span<const std::byte> args, const LaunchOptions& options) {
+    const Impl::Found found = impl_->find(kernel);
+    if (!found.kernel) return fail(ErrorKind::Usage, "there is no kernel {}", kernel);
+    const KernelDescriptor& descriptor = found.kernel->descriptor;
+    const uint64_t lds_bytes = uint64_t{descriptor.lds_bytes} + options.dynamic_lds_bytes;
+    RIFTJIT_TRY_VOID(impl_->validate(*found.kernel, grid, group, lds_bytes));
+    RIFTJIT_TRY(arguments, build_arguments(*found.kernel, grid, group, args, options.dynamic_lds_bytes, impl_->queue));
+    const Program& program = found.loaded->program(descriptor.wave_size);
+    LaunchContext launch{.kernel = found.kernel,
+                         .target = impl_->target,
+                         .entry = program.at(found.kernel->code.address),
+                         .queue_address = impl_->queue,
+                         .grid = grid,
+                         .group = group,
+                         .lds_bytes = static_cast<uint32_t>(lds_bytes),
+                         .seed = impl_->options.seed,
+                         .checks = impl_->options.checks,
+                         .findings = &impl_->findings};
+    if (!launch.entry) return fail(ErrorKind::Format, "kernel {}: its first instruction lies outside the code", kernel);
+    RIFTJIT_TRY(resident, impl_->resident_groups(launch, options));
+    launch.kernarg_address = impl_->place("kernel arguments", arguments);
+    launch.dispatch_packet_address = impl_->place(
+        "dispatch packet", dispatch_packet(*found.kernel, grid, group, launch.kernarg_address, launch.lds_bytes));
+    impl_->check_initial_sgprs(*found.kernel);
+
+    RunReport report{.seed = impl_->options.seed};
+    impl_->memory.begin_launch({.lds_bytes = launch.lds_bytes,
+                                .scratch_bytes = descriptor.scratch_bytes,
+                                .waves_per_group = launch.waves_per_group(),
+                                .groups = static_cast<uint32_t>(grid.count()),
+                                .workgroup_mode = descriptor.workgroup_mode});
+    report.completed = impl_->run(launch, options, resident, report.counts) == Outcome::completed;
+    report.counts += impl_->memory.end_launch();
+    impl_->memory.release(launch.kernarg_address);
+    impl_->memory.release(launch.dispatch_packet_address);
+    report.findings = impl_->findings.take();
+    return report;
+}
+
+}  // namespace riftjit::rdna::emulator

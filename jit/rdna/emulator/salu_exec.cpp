@@ -1,0 +1,152 @@
+// exec saved and combined in one instruction, and scalar registers named by m0.
+#include "jit/rdna/emulator/salu.h"
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+constexpr unsigned kExec = Operand::kExec;
+
+template <class T>
+T exec_of(const WaveState& wave) {
+    if constexpr (sizeof(T) == 8)
+        return wave.scalars[kExec] | uint64_t{wave.scalars[kExec + 1]} << 32;
+    else
+        return wave.scalars[kExec];
+}
+template <class T>
+void set_exec(WaveState& wave, T value) {
+    wave.scalars[kExec] = static_cast<uint32_t>(value);
+    if constexpr (sizeof(T) == 8) wave.scalars[kExec + 1] = static_cast<uint32_t>(value >> 32);
+    wave.scc = value != 0;
+}
+
+// D = exec; exec = f(S, exec); scc = exec != 0.
+template <class T, auto kCombine>
+void save_exec(WaveState& wave, const Op& op) {
+    const T operand = source<T>(wave, op, 0), old = exec_of<T>(wave);
+    write(wave, op, old);
+    set_exec<T>(wave, kCombine(operand, old));
+}
+// exec = f(S, exec); D = the new exec.
+template <class T, auto kCombine>
+void write_exec(WaveState& wave, const Op& op) {
+    const T combined = kCombine(source<T>(wave, op, 0), exec_of<T>(wave));
+    set_exec<T>(wave, combined);
+    write(wave, op, combined);
+}
+
+constexpr auto kAnd = [](auto s, auto exec) { return s & exec; };
+constexpr auto kOr = [](auto s, auto exec) { return s | exec; };
+constexpr auto kXor = [](auto s, auto exec) { return s ^ exec; };
+constexpr auto kNand = [](auto s, auto exec) { return ~(s & exec); };
+constexpr auto kNor = [](auto s, auto exec) { return ~(s | exec); };
+constexpr auto kXnor = [](auto s, auto exec) { return ~(s ^ exec); };
+constexpr auto kAndNot0 = [](auto s, auto exec) { return ~s & exec; };
+constexpr auto kOrNot0 = [](auto s, auto exec) { return ~s | exec; };
+constexpr auto kAndNot1 = [](auto s, auto exec) { return s & ~exec; };
+constexpr auto kOrNot1 = [](auto s, auto exec) { return s | ~exec; };
+
+template <class T>
+void move_from_relative(WaveState& wave, const Op& op) {
+    const unsigned code = static_cast<unsigned>(op.sources[0].code) + wave.m0();
+    const bool inside = code + sizeof(T) / 4 <= 106;
+    if (!inside) {
+        wave.findings->report(FindingKind::register_index, wave, kNoLane, "m0 leads beyond s105");
+        return;
+    }
+    if constexpr (sizeof(T) == 8)
+        write64(wave, op, wave.scalars[code] | uint64_t{wave.scalars[code + 1]} << 32);
+    else
+        write32(wave, op, wave.scalars[code]);
+}
+template <class T>
+void move_to(WaveState& wave, unsigned code, T value) {
+    if (code + sizeof(T) / 4 > 106) {
+        wave.findings->report(FindingKind::register_index, wave, kNoLane, "m0 leads beyond s105");
+        return;
+    }
+    wave.scalars[code] = static_cast<uint32_t>(value);
+    if constexpr (sizeof(T) == 8) wave.scalars[code + 1] = static_cast<uint32_t>(value >> 32);
+}
+template <class T>
+void move_to_relative(WaveState& wave, const Op& op) {
+    move_to<T>(wave, op.instruction.operands[0].code + wave.m0(), source<T>(wave, op, 1));
+}
+// m0[9:0] moves the source, m0[25:16] the destination.
+void move_both_relative(WaveState& wave, const Op& op) {
+    const unsigned from = static_cast<unsigned>(op.sources[0].code) + (wave.m0() & 0x3FF);
+    if (from >= 106) {
+        wave.findings->report(FindingKind::register_index, wave, kNoLane, "m0 leads beyond s105");
+        return;
+    }
+    move_to<uint32_t>(wave, op.instruction.destination().code + (wave.m0() >> 16 & 0x3FF), wave.scalars[from]);
+}
+
+}  // namespace
+
+ScalarFunction scalar_exec_function(Opcode opcode) {
+    switch (opcode) {
+        case Opcode::s_and_saveexec_b32:
+            return save_exec<uint32_t, kAnd>;
+        case Opcode::s_and_saveexec_b64:
+            return save_exec<uint64_t, kAnd>;
+        case Opcode::s_or_saveexec_b32:
+            return save_exec<uint32_t, kOr>;
+        case Opcode::s_or_saveexec_b64:
+            return save_exec<uint64_t, kOr>;
+        case Opcode::s_xor_saveexec_b32:
+            return save_exec<uint32_t, kXor>;
+        case Opcode::s_xor_saveexec_b64:
+            return save_exec<uint64_t, kXor>;
+        case Opcode::s_nand_saveexec_b32:
+            return save_exec<uint32_t, kNand>;
+        case Opcode::s_nand_saveexec_b64:
+            return save_exec<uint64_t, kNand>;
+        case Opcode::s_nor_saveexec_b32:
+            return save_exec<uint32_t, kNor>;
+        case Opcode::s_nor_saveexec_b64:
+            return save_exec<uint64_t, kNor>;
+        case Opcode::s_xnor_saveexec_b32:
+            return save_exec<uint32_t, kXnor>;
+        case Opcode::s_xnor_saveexec_b64:
+            return save_exec<uint64_t, kXnor>;
+        case Opcode::s_and_not0_saveexec_b32:
+            return save_exec<uint32_t, kAndNot0>;
+        case Opcode::s_and_not0_saveexec_b64:
+            return save_exec<uint64_t, kAndNot0>;
+        case Opcode::s_or_not0_saveexec_b32:
+            return save_exec<uint32_t, kOrNot0>;
+        case Opcode::s_or_not0_saveexec_b64:
+            return save_exec<uint64_t, kOrNot0>;
+        case Opcode::s_and_not1_saveexec_b32:
+            return save_exec<uint32_t, kAndNot1>;
+        case Opcode::s_and_not1_saveexec_b64:
+            return save_exec<uint64_t, kAndNot1>;
+        case Opcode::s_or_not1_saveexec_b32:
+            return save_exec<uint32_t, kOrNot1>;
+        case Opcode::s_or_not1_saveexec_b64:
+            return save_exec<uint64_t, kOrNot1>;
+        case Opcode::s_and_not0_wrexec_b32:
+            return write_exec<uint32_t, kAndNot0>;
+        case Opcode::s_and_not0_wrexec_b64:
+            return write_exec<uint64_t, kAndNot0>;
+        case Opcode::s_and_not1_wrexec_b32:
+            return write_exec<uint32_t, kAndNot1>;
+        case Opcode::s_and_not1_wrexec_b64:
+            return write_exec<uint64_t, kAndNot1>;
+        case Opcode::s_movrels_b32:
+            return move_from_relative<uint32_t>;
+        case Opcode::s_movrels_b64:
+            return move_from_relative<uint64_t>;
+        case Opcode::s_movreld_b32:
+            return move_to_relative<uint32_t>;
+        case Opcode::s_movreld_b64:
+            return move_to_relative<uint64_t>;
+        case Opcode::s_movrelsd_2_b32:
+            return move_both_relative;
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace riftjit::rdna::emulator

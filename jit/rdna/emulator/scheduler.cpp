@@ -1,0 +1,174 @@
+#include "jit/rdna/emulator/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+// A wave that spins without sleeping would keep the others from ever setting what it waits for.
+constexpr uint64_t kLongQuantum = 100'000;
+constexpr size_t kWavesInReport = 16;
+
+}  // namespace
+
+Scheduler::Scheduler(const LaunchContext& launch, const LaunchOptions& options, MemorySystem& memory)
+    : launch_(launch),
+      options_(options),
+      memory_(memory),
+      interpreter_(memory, launch.checks),
+      tracer_(options.trace),
+      random_(launch.seed) {}
+
+void Scheduler::start_group(ResidentGroup& slot, uint64_t number) {
+    Group& group = slot.group;
+    group = {};
+    group.number = static_cast<uint32_t>(number);
+    group.id = launch_.group_id(number);
+    const uint32_t wave_count = launch_.waves_per_group();
+    while (slot.waves.size() < wave_count) slot.waves.push_back(std::make_unique<Wave>());
+    for (Barrier& barrier : group.barriers) barrier.members = 0;
+    group.barriers[0].members = wave_count;
+    group.barriers[kBarriers - 1].members = wave_count;
+    for (uint32_t i = 0; i < wave_count; ++i) {
+        prepare_wave(*slot.waves[i], launch_, group, i);
+        group.waves.push_back(&slot.waves[i]->state);
+    }
+    memory_.begin_group(group);
+    for (uint32_t i = 0; i < wave_count; ++i) {
+        memory_.begin_wave(slot.waves[i]->state);
+        initialise_registers(*slot.waves[i], launch_, memory_);
+    }
+    slot.ended = 0;
+    slot.active = true;
+}
+
+void Scheduler::finish_group(ResidentGroup& slot) {
+    memory_.end_group(slot.group);
+    slot.active = false;
+}
+
+bool Scheduler::refill() {
+    bool any_active = false;
+    for (const std::unique_ptr<ResidentGroup>& slot : slots_) {
+        if (!slot->active && !waiting_.empty()) {
+            start_group(*slot, waiting_.back());
+            waiting_.pop_back();
+        }
+        any_active |= slot->active;
+    }
+    return any_active;
+}
+
+Outcome Scheduler::run(uint64_t first, uint64_t count, uint64_t resident) {
+    waiting_.resize(count);
+    for (uint64_t i = 0; i < count; ++i) waiting_[count - 1 - i] = first + i;
+    if (options_.schedule == Schedule::reversed) std::reverse(waiting_.begin(), waiting_.end());
+    while (slots_.size() < std::min(resident, count)) slots_.push_back(std::make_unique<ResidentGroup>());
+    return options_.schedule == Schedule::random ? run_randomly() : run_in_turn();
+}
+
+Outcome Scheduler::run_in_turn() {
+    const uint64_t quantum = options_.schedule == Schedule::lock_step ? 1 : kLongQuantum;
+    const bool backwards = options_.schedule == Schedule::reversed;
+    while (refill()) {
+        progressed_ = false;
+        for (size_t g = 0; g < slots_.size(); ++g) {
+            ResidentGroup& slot = *slots_[backwards ? slots_.size() - 1 - g : g];
+            const size_t wave_count = slot.active ? slot.group.waves.size() : 0;
+            for (size_t w = 0; w < wave_count; ++w)
+                if (!advance(slot, *slot.waves[backwards ? wave_count - 1 - w : w], quantum)) return outcome_;
+        }
+        if (!progressed_) {
+            report_deadlock();
+            return Outcome::deadlock;
+        }
+    }
+    return Outcome::completed;
+}
+
+// Quanta of very different lengths, so that waves drift apart as well as meet.
+Outcome Scheduler::run_randomly() {
+    std::vector<std::pair<ResidentGroup*, Wave*>> ready;
+    while (refill()) {
+        ready.clear();
+        for (const std::unique_ptr<ResidentGroup>& slot : slots_) {
+            if (!slot->active) continue;
+            for (size_t w = 0; w < slot->group.waves.size(); ++w)
+                if (slot->waves[w]->can_run()) ready.emplace_back(slot.get(), slot->waves[w].get());
+        }
+        if (ready.empty()) {
+            report_deadlock();
+            return Outcome::deadlock;
+        }
+        // Several picks per list: making it anew costs more than a short quantum. One that can no longer run is
+        // skipped.
+        for (size_t pick = 0; pick < ready.size(); ++pick) {
+            const auto [slot, wave] = ready[random_() % ready.size()];
+            const uint64_t quantum = uint64_t{1} << random_() % 8;
+            if (slot->active && wave->can_run() && !advance(*slot, *wave, quantum)) return outcome_;
+        }
+    }
+    return Outcome::completed;
+}
+
+bool Scheduler::stop(Outcome outcome) {
+    outcome_ = outcome;
+    return false;
+}
+
+bool Scheduler::advance(ResidentGroup& slot, Wave& wave, uint64_t budget) {
+    if (wave.status == Wave::Status::ended || !wave.can_run()) return true;
+    const uint64_t limit = options_.instruction_limit;
+    if (executed_ >= limit) {
+        report_limit();
+        return stop(Outcome::limit);
+    }
+    progressed_ = true;
+    const uint64_t allowed = std::min(budget, limit - executed_);
+    const Stop reason = tracer_.enabled() ? tracer_.run(interpreter_, wave, allowed, executed_)
+                                          : interpreter_.run(wave, allowed, executed_);
+    if (reason == Stop::fault) return stop(Outcome::fault);
+    if (reason == Stop::ended && ++slot.ended == slot.group.waves.size()) finish_group(slot);
+    return true;
+}
+
+std::string Scheduler::where_waves_stand() const {
+    std::string text;
+    size_t listed = 0, more = 0;
+    for (const std::unique_ptr<ResidentGroup>& slot : slots_) {
+        if (!slot->active) continue;
+        for (size_t w = 0; w < slot->group.waves.size(); ++w) {
+            const Wave& wave = *slot->waves[w];
+            if (wave.status == Wave::Status::ended) continue;
+            if (++listed > kWavesInReport) {
+                ++more;
+                continue;
+            }
+            const CodeLocation at = wave.state.op->program->locate(wave.state.op->address);
+            const std::string reason = wave.status == Wave::Status::at_barrier
+                                           ? fmt::format("waits at barrier {}", wave.barrier)
+                                           : std::string("runs");
+            text += fmt::format("{}group {} wave {} {} at {}+{:#x}", text.empty() ? "" : "; ", slot->group.number, w,
+                                reason, at.function, at.offset);
+        }
+    }
+    if (more) text += fmt::format("; and {} more", more);
+    return text;
+}
+
+void Scheduler::report_deadlock() {
+    launch_.findings->report(Finding{.kind = FindingKind::deadlock,
+                                     .kernel = launch_.kernel->name,
+                                     .detail = "no wave can make progress: " + where_waves_stand()});
+}
+
+void Scheduler::report_limit() {
+    launch_.findings->report(
+        Finding{.kind = FindingKind::run_limit,
+                .kernel = launch_.kernel->name,
+                .detail = fmt::format("{} instructions have been executed: {}", executed_, where_waves_stand())});
+}
+
+}  // namespace riftjit::rdna::emulator

@@ -1,0 +1,60 @@
+// Decides which wave runs next, and notices when none can.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "jit/rdna/emulator/interpreter.h"
+#include "jit/rdna/emulator/machine.h"
+#include "jit/rdna/emulator/trace.h"
+#include "jit/rdna/emulator/wave_setup.h"
+
+namespace riftjit::rdna::emulator {
+
+// A workgroup that takes part, with its waves' storage, which the next group reuses.
+struct ResidentGroup {
+    Group group;
+    std::vector<std::unique_ptr<Wave>> waves;
+    uint32_t ended = 0;
+    bool active = false;
+};
+
+enum class Outcome : uint8_t { completed, fault, deadlock, limit };
+
+class Scheduler {
+public:
+    Scheduler(const LaunchContext& launch, const LaunchOptions& options, MemorySystem& memory);
+
+    // Runs groups [first, first + count), at most `resident` at a time.
+    Outcome run(uint64_t first, uint64_t count, uint64_t resident);
+    const Counts& counts() const { return interpreter_.counts(); }
+
+private:
+    void start_group(ResidentGroup& slot, uint64_t number);
+    void finish_group(ResidentGroup& slot);
+    bool refill();
+    Outcome run_in_turn();
+    Outcome run_randomly();
+    // Runs one wave; false when the launch must stop, with `outcome_` saying why.
+    bool advance(ResidentGroup& slot, Wave& wave, uint64_t budget);
+    bool stop(Outcome outcome);
+    void report_deadlock();
+    void report_limit();
+    std::string where_waves_stand() const;
+
+    const LaunchContext& launch_;
+    const LaunchOptions& options_;
+    MemorySystem& memory_;
+    Interpreter interpreter_;
+    Tracer tracer_;
+    std::mt19937_64 random_;
+    std::vector<std::unique_ptr<ResidentGroup>> slots_;
+    std::vector<uint64_t> waiting_;  // numbers of the groups still to start, next one last
+    uint64_t executed_ = 0;
+    bool progressed_ = false;
+    Outcome outcome_ = Outcome::completed;
+};
+
+}  // namespace riftjit::rdna::emulator

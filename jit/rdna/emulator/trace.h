@@ -1,0 +1,23 @@
+// One line per executed instruction: where, what, and which registers changed.
+#pragma once
+
+#include <iosfwd>
+
+#include "jit/rdna/emulator/interpreter.h"
+
+namespace riftjit::rdna::emulator {
+
+class Tracer {
+public:
+    explicit Tracer(std::ostream* out) : out_(out) {}
+    bool enabled() const { return out_ != nullptr; }
+    // As Interpreter::run, instruction by instruction.
+    Stop run(Interpreter& interpreter, Wave& wave, uint64_t budget, uint64_t& executed);
+
+private:
+    void print(const WaveState& before, const WaveState& after);
+
+    std::ostream* out_;
+};
+
+}  // namespace riftjit::rdna::emulator

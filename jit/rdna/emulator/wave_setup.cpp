@@ -1,0 +1,259 @@
+#include "jit/rdna/emulator/wave_setup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+constexpr size_t kAlignment = 64;
+constexpr unsigned kSpareVgprs = 32;  // so that no tuple can leave the array
+constexpr unsigned kSgprs = 106;
+constexpr unsigned kTtmp7 = 115, kTtmp9 = 117;
+
+uint64_t mix(uint64_t x) {  // splitmix64
+    x += 0x9E3779B97F4A7C15;
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+    x = (x ^ x >> 27) * 0x94D049BB133111EB;
+    return x ^ x >> 31;
+}
+
+std::unique_ptr<uint32_t[], void (*)(void*)> allocate_words(size_t words) {
+    const size_t bytes = (words * sizeof(uint32_t) + kAlignment - 1) / kAlignment * kAlignment;
+    void* memory = std::aligned_alloc(kAlignment, bytes);
+    if (!memory) throw std::bad_alloc();
+    std::memset(memory, 0, bytes);
+    return {static_cast<uint32_t*>(memory), &std::free};
+}
+
+uint32_t mode_of(const KernelDescriptor& descriptor, Generation generation) {
+    const FloatModes& modes = descriptor.float_modes;
+    uint32_t mode = static_cast<uint32_t>(modes.round_f32) | static_cast<uint32_t>(modes.round_f16_f64) << 2 |
+                    static_cast<uint32_t>(modes.denormals_f32) << kModeF32DenormalsShift |
+                    static_cast<uint32_t>(modes.denormals_f16_f64) << kModeF16F64DenormalsShift;
+    if (generation != Generation::gfx12)
+        mode |= (descriptor.dx10_clamp ? 1u << 8 : 0) | (descriptor.ieee_mode ? 1u << 9 : 0);
+    return mode | (descriptor.f16_overflow ? 1u << 23 : 0);
+}
+
+void fill_with_garbage(Wave& wave, uint64_t seed) {
+    WaveState& state = wave.state;
+    uint64_t random = mix(seed ^ (uint64_t{state.group_number} << 20) ^ state.index);
+    const auto next = [&] {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        return static_cast<uint32_t>(random >> 16);
+    };
+    const size_t words = size_t{state.vgpr_count} * state.lanes;
+    for (size_t i = 0; i < words; ++i) state.vgprs[i] = next();
+    for (uint32_t& scalar : state.scalars) scalar = next();
+    state.scalars[null_register(state.generation).code] = 0;
+    state.scc = next() & 1;
+}
+
+void mark_all_undefined(Wave& wave) {
+    WaveState& state = wave.state;
+    wave.tracking.undefined = {};
+    std::fill_n(state.vgpr_undefined, size_t{state.vgpr_count} * state.lanes, ~0u);
+    std::fill_n(state.undefined_lanes, kVgprsNameable, uint64_t{0});
+    std::fill_n(state.undefined_lanes, state.vgpr_count, state.all_lanes());
+    wave.tracking.undefined.add_vgprs(0, state.vgpr_count);
+    for (unsigned code = 0; code < kScalarRegisters; ++code) {
+        const bool is_set = code == null_register(state.generation).code || code >= Operand::kExec;
+        mark_scalar(state, code, is_set ? 0 : ~0u);
+    }
+    state.scc_undefined = 1;
+}
+
+void set_scalar(WaveState& state, unsigned code, uint32_t value) {
+    state.scalars[code] = value;
+    if (state.vgpr_undefined) mark_scalar(state, code, 0);
+}
+
+void set_scalar_pair(WaveState& state, unsigned code, uint64_t value) {
+    set_scalar(state, code, static_cast<uint32_t>(value));
+    set_scalar(state, code + 1, static_cast<uint32_t>(value >> 32));
+}
+
+}  // namespace
+
+std::array<uint32_t, 3> LaunchContext::group_id(uint64_t number) const {
+    const uint64_t row = number / grid.x;
+    return {static_cast<uint32_t>(number % grid.x), static_cast<uint32_t>(row % grid.y),
+            static_cast<uint32_t>(row / grid.y)};
+}
+
+void prepare_wave(Wave& wave, const LaunchContext& launch, Group& group, uint32_t index) {
+    WaveState& state = wave.state;
+    const KernelDescriptor& descriptor = launch.kernel->descriptor;
+    const KernelMetadata& metadata = launch.kernel->metadata;
+    const size_t words = size_t{kVgprsNameable + kSpareVgprs} * launch.lanes();
+    if (!wave.vgprs) {
+        wave.vgprs = allocate_words(words);
+        if (launch.checks.undefined) wave.undefined = allocate_words(words);
+    }
+    state.vgprs = wave.vgprs.get();
+    state.vgpr_undefined = wave.undefined.get();
+    state.lanes = launch.lanes();
+    // The descriptor rounds up; the metadata has the exact count.
+    state.vgpr_count = descriptor.vgprs();
+    if (metadata.vgpr_count > 0) state.vgpr_count = std::min(state.vgpr_count, metadata.vgpr_count);
+    state.sgpr_count = metadata.sgpr_count > 0 ? std::min(metadata.sgpr_count, kSgprs) : kSgprs;
+    state.target = launch.target;
+    state.generation = generation(launch.target);
+    state.mode = mode_of(descriptor, state.generation);
+    state.op = state.next = launch.entry;
+    state.index = index;
+    state.group_number = group.number;
+    state.group = &group;
+    state.findings = launch.findings;
+    state.tracking = launch.checks.any() ? &wave.tracking : nullptr;
+    state.cycle = 0;
+    wave.tracking.checks = launch.checks;
+    wave.tracking.waits.reset();
+    wave.tracking.hazards.reset();
+    wave.status = Wave::Status::running;
+    wave.joined_barrier = 0;
+    wave.phases_signalled = wave.phases_waited = {};
+}
+
+namespace {
+
+void initialise_user_sgprs(WaveState& state, const LaunchContext& launch, const MemorySystem& memory) {
+    const KernelDescriptor& descriptor = launch.kernel->descriptor;
+    const UserSgprLayout at = layout(descriptor.user_sgprs);
+    if (at.private_segment_buffer) {
+        const std::array<uint32_t, 4> resource = memory.scratch_resource(state);
+        for (unsigned i = 0; i < 4; ++i) set_scalar(state, *at.private_segment_buffer + i, resource[i]);
+    }
+    if (at.dispatch_ptr) set_scalar_pair(state, *at.dispatch_ptr, launch.dispatch_packet_address);
+    if (at.queue_ptr) set_scalar_pair(state, *at.queue_ptr, launch.queue_address);
+    if (at.kernarg_ptr) set_scalar_pair(state, *at.kernarg_ptr, launch.kernarg_address);
+    if (at.dispatch_id) set_scalar_pair(state, *at.dispatch_id, 1);
+    if (at.flat_scratch_init) set_scalar_pair(state, *at.flat_scratch_init, memory.flat_scratch(state));
+    if (at.private_segment_size) set_scalar(state, *at.private_segment_size, descriptor.scratch_bytes);
+}
+
+// After the user SGPRs: workgroup ids (gfx12: in ttmp9 and ttmp7), and on gfx10 the wave's scratch offset.
+void initialise_system_sgprs(WaveState& state, const LaunchContext& launch) {
+    const KernelDescriptor& descriptor = launch.kernel->descriptor;
+    const std::array<uint32_t, 3>& id = state.group->id;
+    unsigned next = descriptor.user_sgpr_count;
+    if (state.generation == Generation::gfx12) {
+        set_scalar(state, kTtmp9, id[0]);
+        set_scalar(state, kTtmp7, (id[1] & 0xFFFF) | id[2] << 16);
+    } else {
+        if (descriptor.workgroup_ids.x) set_scalar(state, next++, id[0]);
+        if (descriptor.workgroup_ids.y) set_scalar(state, next++, id[1]);
+        if (descriptor.workgroup_ids.z) set_scalar(state, next++, id[2]);
+    }
+    if (descriptor.workgroup_info) set_scalar(state, next++, launch.waves_per_group());
+    if (state.generation == Generation::gfx10 && descriptor.scratch_enabled) set_scalar(state, next++, 0);
+}
+
+void initialise_vgprs(WaveState& state, const LaunchContext& launch) {
+    const uint64_t first = uint64_t{state.index} * state.lanes, items = launch.group.count();
+    uint64_t exec = 0;
+    const bool packed = state.generation != Generation::gfx10;
+    const auto ids = static_cast<unsigned>(launch.kernel->descriptor.work_item_ids) + 1;
+    for (unsigned lane = 0; lane < state.lanes && first + lane < items; ++lane) {
+        exec |= uint64_t{1} << lane;
+        const uint64_t item = first + lane;
+        const auto x = static_cast<uint32_t>(item % launch.group.x);
+        const auto y = static_cast<uint32_t>(item / launch.group.x % launch.group.y);
+        const auto z = static_cast<uint32_t>(item / launch.group.x / launch.group.y);
+        state.vgpr(0)[lane] = packed ? x | y << 10 | z << 20 : x;
+        if (!packed && ids > 1) state.vgpr(1)[lane] = y;
+        if (!packed && ids > 2) state.vgpr(2)[lane] = z;
+    }
+    state.scalars[Operand::kExec + 1] = 0;
+    state.set_mask(Operand::kExec, exec);
+    if (!state.vgpr_undefined) return;
+    for (unsigned v = 0; v < (packed ? 1 : ids); ++v) mark_defined(state, v, exec);
+}
+
+}  // namespace
+
+void initialise_registers(Wave& wave, const LaunchContext& launch, const MemorySystem& memory) {
+    fill_with_garbage(wave, launch.seed);
+    if (wave.state.vgpr_undefined) mark_all_undefined(wave);
+    initialise_user_sgprs(wave.state, launch, memory);
+    initialise_system_sgprs(wave.state, launch);
+    initialise_vgprs(wave.state, launch);
+}
+
+namespace {
+
+// gx etc. in groups; a remainder never occurs, since launches are made of whole groups.
+uint64_t hidden_value(ValueKind kind, Dimensions grid, Dimensions group, uint32_t dynamic_lds, uint64_t queue) {
+    switch (kind) {
+        case ValueKind::hidden_block_count_x:
+            return grid.x;
+        case ValueKind::hidden_block_count_y:
+            return grid.y;
+        case ValueKind::hidden_block_count_z:
+            return grid.z;
+        case ValueKind::hidden_group_size_x:
+            return group.x;
+        case ValueKind::hidden_group_size_y:
+            return group.y;
+        case ValueKind::hidden_group_size_z:
+            return group.z;
+        case ValueKind::hidden_grid_dims:
+            return grid.z * group.z > 1 ? 3 : grid.y * group.y > 1 ? 2 : 1;
+        case ValueKind::hidden_dynamic_lds_size:
+            return dynamic_lds;
+        case ValueKind::hidden_queue_ptr:
+            return queue;
+        default:
+            return 0;
+    }
+}
+
+}  // namespace
+
+Result<std::vector<std::byte>> build_arguments(const LoadedKernel& kernel, Dimensions grid, Dimensions group,
+                                               std::span<const std::byte> explicit_arguments, uint32_t dynamic_lds,
+                                               uint64_t queue_address) {
+    const uint32_t size =
+        kernel.descriptor.kernarg_bytes ? kernel.descriptor.kernarg_bytes : kernel.metadata.kernarg_bytes;
+    std::vector<std::byte> bytes(size);
+    if (explicit_arguments.size() > size)
+        return fail(ErrorKind::Usage, "kernel {}: {} bytes of arguments are given, it takes {}", kernel.name,
+                    explicit_arguments.size(), size);
+    std::copy(explicit_arguments.begin(), explicit_arguments.end(), bytes.begin());
+    for (const KernelArgument& argument : kernel.metadata.args) {
+        if (!is_hidden(argument.value_kind)) continue;
+        if (uint64_t{argument.offset} + argument.size > size)
+            return fail(ErrorKind::Format, "kernel {}: the argument at {} lies beyond the segment's {} bytes",
+                        kernel.name, argument.offset, size);
+        const uint64_t value = hidden_value(argument.value_kind, grid, group, dynamic_lds, queue_address);
+        std::memcpy(bytes.data() + argument.offset, &value, std::min<size_t>(argument.size, sizeof value));
+    }
+    return bytes;
+}
+
+std::vector<std::byte> dispatch_packet(const LoadedKernel& kernel, Dimensions grid, Dimensions group,
+                                       uint64_t kernarg_address, uint32_t lds_bytes) {
+    std::vector<std::byte> packet(64);
+    const auto put = [&](size_t offset, auto value) { std::memcpy(packet.data() + offset, &value, sizeof value); };
+    put(2, static_cast<uint16_t>(grid.z * group.z > 1 ? 3 : grid.y * group.y > 1 ? 2 : 1));
+    put(4, static_cast<uint16_t>(group.x));
+    put(6, static_cast<uint16_t>(group.y));
+    put(8, static_cast<uint16_t>(group.z));
+    put(12, grid.x * group.x);
+    put(16, grid.y * group.y);
+    put(20, grid.z * group.z);
+    put(24, kernel.descriptor.scratch_bytes);
+    put(28, lds_bytes);
+    put(32, kernel.descriptor_address);
+    put(40, kernarg_address);
+    return packet;
+}
+
+}  // namespace riftjit::rdna::emulator
