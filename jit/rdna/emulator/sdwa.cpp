@@ -16,7 +16,7 @@ uint32_t mask_of(Field field) { return static_cast<uint32_t>((uint64_t{1} << fie
 
 }  // namespace
 
-uint32_t sdwa_select(uint32_t word, uint8_t select, SdwaExtend extend) {
+uint32_t sdwa_select_word(uint32_t word, uint8_t select, SdwaExtend extend) {
     const Field field = field_of(select);
     const uint32_t value = (word & mask_of(field)) >> field.shift;
     return extend == SdwaExtend::sign ? static_cast<uint32_t>(sign_extend(value, field.bits)) : value;

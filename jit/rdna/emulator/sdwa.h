@@ -10,7 +10,7 @@ enum class SdwaExtend : uint8_t { zero, sign };
 
 inline constexpr uint8_t kSdwaDword = 6;
 
-uint32_t sdwa_select(uint32_t word, uint8_t select, SdwaExtend extend);
+uint32_t sdwa_select_word(uint32_t word, uint8_t select, SdwaExtend extend);
 uint32_t sdwa_insert(uint32_t result, uint32_t previous, uint8_t select, SdwaUnused unused);
 
 }  // namespace riftjit::rdna::emulator

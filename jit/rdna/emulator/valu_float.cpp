@@ -1,6 +1,8 @@
 #include "jit/rdna/emulator/valu_float.h"
 
 #include <bit>
+#include <cmath>
+#include <utility>
 
 namespace riftjit::rdna::emulator {
 namespace {
@@ -161,6 +163,12 @@ uint64_t float_mul(const FloatFormat& format, uint64_t a, uint64_t b, const Floa
 
 uint64_t float_fma(const FloatFormat& format, uint64_t a, uint64_t b, uint64_t c, const FloatControl& control) {
     return float_fma_scaled(format, format, a, b, c, 0, control);
+}
+
+uint64_t fma_f32_nearest(uint64_t a, uint64_t b, uint64_t c) {
+    const auto number = [](uint64_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits)); };
+    const float sum = std::fma(number(a), number(b), number(c));
+    return std::isnan(sum) ? float_fma(kF32, a, b, c, {}) : std::bit_cast<uint32_t>(sum);
 }
 
 uint64_t float_fma_scaled(const FloatFormat& from, const FloatFormat& to, uint64_t a, uint64_t b, uint64_t c, int scale,

@@ -74,6 +74,8 @@ uint64_t flush_input(const FloatFormat& format, uint64_t bits, const FloatContro
 uint64_t float_add(const FloatFormat& format, uint64_t a, uint64_t b, const FloatControl& control);
 uint64_t float_mul(const FloatFormat& format, uint64_t a, uint64_t b, const FloatControl& control);
 uint64_t float_fma(const FloatFormat& format, uint64_t a, uint64_t b, uint64_t c, const FloatControl& control);
+// The same for f32, to nearest and with denormals kept, by the host's fused multiply-add.
+uint64_t fma_f32_nearest(uint64_t a, uint64_t b, uint64_t c);
 // a * b + c scaled by 2^scale before the one rounding; the product in format `from`, rounded to `to`.
 uint64_t float_fma_scaled(const FloatFormat& from, const FloatFormat& to, uint64_t a, uint64_t b, uint64_t c, int scale,
                           const FloatControl& control);

@@ -1,0 +1,98 @@
+// Float operations over lanes. The host rounds to nearest and keeps denormals, as the default modes do.
+#include "jit/rdna/emulator/lanes_operations.h"
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+using E = LaneEmitter;
+constexpr LaneKernelResult kWords = LaneKernelResult::words, kMask = LaneKernelResult::mask;
+constexpr LaneCheck kNanResult = LaneCheck::nan_result, kNanSource = LaneCheck::nan_source, kNone = LaneCheck::none,
+                    kNanF64 = LaneCheck::nan_result_f64;
+constexpr uint32_t kLowest = 0x80000000, kByte = 0xFF, kHighHalf = 0xFFFF0000;
+
+// VROUNDPS and VRNDSCALEPS, with the exception for inexact results off.
+constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;
+// VCMPPS: 0-7, quiet or signaling alike, since exceptions are masked; U means true for NaN.
+constexpr uint8_t kEq = 0, kLt = 1, kLe = 2, kUnordered = 3, kNeqU = 4, kNltU = 5, kNleU = 6, kOrdered = 7;
+constexpr uint8_t kEqU = 8, kNgeU = 9, kNgtU = 10, kNeq = 12, kGe = 13, kGt = 14;
+
+// a * b + c, left in a.
+void fused(E& e) {
+    e.vfmadd213ps(e.a, e.b, e.c);
+    e.and_bits(e.d, e.a, e.a);
+}
+// Both orders, because the host returns its second operand when two zeros differ in sign.
+void minimum(E& e) {
+    e.vminps(e.d, e.a, e.b);
+    e.vminps(e.t, e.b, e.a);
+    e.or_bits(e.d, e.d, e.t);
+}
+void maximum(E& e) {
+    e.vmaxps(e.d, e.a, e.b);
+    e.vmaxps(e.t, e.b, e.a);
+    e.and_bits(e.d, e.d, e.t);
+}
+template <int Byte>
+void from_byte(E& e) {
+    if (Byte != 0) e.vpsrld(e.a, e.a, 8 * Byte);
+    e.and_bits(e.a, e.a, e.constant[0]);
+    e.vcvtdq2ps(e.d, e.a);
+}
+
+constexpr LaneOperation kOperations[] = {
+    {Opcode::v_add_f32, 2, kWords, kNanResult, {}, [](E& e) { e.vaddps(e.d, e.a, e.b); }},
+    {Opcode::v_sub_f32, 2, kWords, kNanResult, {}, [](E& e) { e.vsubps(e.d, e.a, e.b); }},
+    {Opcode::v_subrev_f32, 2, kWords, kNanResult, {}, [](E& e) { e.vsubps(e.d, e.b, e.a); }},
+    {Opcode::v_mul_f32, 2, kWords, kNanResult, {}, [](E& e) { e.vmulps(e.d, e.a, e.b); }},
+    {Opcode::v_fma_f32, 3, kWords, kNanResult, {}, fused},
+    {Opcode::v_fmac_f32, 3, kWords, kNanResult, {}, fused},
+    {Opcode::v_fmamk_f32, 3, kWords, kNanResult, {}, fused},
+    {Opcode::v_fmaak_f32, 3, kWords, kNanResult, {}, fused},
+    {Opcode::v_min_num_f32, 2, kWords, kNanSource, {}, minimum},
+    {Opcode::v_max_num_f32, 2, kWords, kNanSource, {}, maximum},
+    {Opcode::v_trunc_f32, 1, kWords, kNanResult, {}, [](E& e) { e.round_f32(e.d, e.a, kToZero); }},
+    {Opcode::v_ceil_f32, 1, kWords, kNanResult, {}, [](E& e) { e.round_f32(e.d, e.a, kUp); }},
+    {Opcode::v_floor_f32, 1, kWords, kNanResult, {}, [](E& e) { e.round_f32(e.d, e.a, kDown); }},
+    {Opcode::v_rndne_f32, 1, kWords, kNanResult, {}, [](E& e) { e.round_f32(e.d, e.a, kNearest); }},
+    {Opcode::v_cvt_f32_i32, 1, kWords, kNone, {}, [](E& e) { e.vcvtdq2ps(e.d, e.a); }},
+    {Opcode::v_cvt_f32_u32, 1, kWords, kNone, {}, [](E& e) { e.vcvtudq2ps(e.d, e.a); }, LaneIsa::avx512},
+    {Opcode::v_cvt_i32_f32, 1, kWords, LaneCheck::lowest_result, {kLowest}, [](E& e) { e.vcvttps2dq(e.d, e.a); }},
+    {Opcode::v_cvt_u32_f32,
+     1,
+     kWords,
+     kNone,
+     {},
+     [](E& e) {  // NaN and negative numbers become 0 first; the host saturates above
+         e.xor_bits(e.t, e.t, e.t);
+         e.vmaxps(e.a, e.a, e.t);
+         e.vcvttps2udq(e.d, e.a);
+     },
+     LaneIsa::avx512},
+    {Opcode::v_cvt_f32_ubyte0, 1, kWords, kNone, {kByte}, from_byte<0>},
+    {Opcode::v_cvt_f32_ubyte1, 1, kWords, kNone, {kByte}, from_byte<1>},
+    {Opcode::v_cvt_f32_ubyte2, 1, kWords, kNone, {kByte}, from_byte<2>},
+    {Opcode::v_cvt_f32_ubyte3, 1, kWords, kNone, {kByte}, from_byte<3>},
+    {Opcode::v_add_f64, 2, kWords, kNanF64, {}, [](E& e) { e.vaddpd(e.d, e.a, e.b); }},
+    {Opcode::v_mul_f64, 2, kWords, kNanF64, {}, [](E& e) { e.vmulpd(e.d, e.a, e.b); }},
+    {Opcode::v_fma_f64, 3, kWords, kNanF64, {}, [](E& e) { e.vfmadd231pd(e.d, e.a, e.b); }},
+    {Opcode::v_cmp_lt_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kLt); }},
+    {Opcode::v_cmp_eq_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kEq); }},
+    {Opcode::v_cmp_le_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kLe); }},
+    {Opcode::v_cmp_gt_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kGt); }},
+    {Opcode::v_cmp_lg_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kNeq); }},
+    {Opcode::v_cmp_ge_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kGe); }},
+    {Opcode::v_cmp_o_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kOrdered); }},
+    {Opcode::v_cmp_u_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kUnordered); }},
+    {Opcode::v_cmp_nge_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kNgeU); }},
+    {Opcode::v_cmp_nlg_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kEqU); }},
+    {Opcode::v_cmp_ngt_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kNgtU); }},
+    {Opcode::v_cmp_nle_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kNleU); }},
+    {Opcode::v_cmp_neq_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kNeqU); }},
+    {Opcode::v_cmp_nlt_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kNltU); }},
+};
+
+}  // namespace
+
+std::span<const LaneOperation> float_lane_operations() { return kOperations; }
+
+}  // namespace riftjit::rdna::emulator

@@ -1,0 +1,307 @@
+// Integer operations over lanes: one line of host code or a few each.
+#include "jit/rdna/emulator/lanes_operations.h"
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+using E = LaneEmitter;
+constexpr LaneKernelResult kWords = LaneKernelResult::words, kMask = LaneKernelResult::mask,
+                           kBoth = LaneKernelResult::words_and_mask;
+constexpr LaneCheck kNone = LaneCheck::none;
+constexpr uint32_t kOnes = 0xFFFFFFFF, kSign = 0x80000000, kLow24 = 0xFFFFFF, kShiftMask = 31, kBytes = 0x00FF00FF;
+
+// The shift amounts are taken modulo 32 first: the host's shifts give 0 beyond.
+void shift_amount(E& e, const Xbyak::Xmm& amount) { e.and_bits(e.t, amount, e.constant[0]); }
+void sign_extend_24(E& e, const Xbyak::Xmm& value) {
+    e.vpslld(value, value, 8);
+    e.vpsrad(value, value, 8);
+}
+void zero_extend_24(E& e, const Xbyak::Xmm& value) { e.and_bits(value, value, e.constant[0]); }
+
+void shift_left(E& e, const Xbyak::Xmm& to, const Xbyak::Xmm& value, const Xbyak::Xmm& amount) {
+    shift_amount(e, amount);
+    e.vpsllvd(to, value, e.t);
+}
+
+// High words of the products of even and of odd lanes, brought together.
+void multiply_high(E& e) {
+    e.vpsrlq(e.t, e.a, 32);
+    e.vpsrlq(e.u, e.b, 32);
+    e.vpmuludq(e.d, e.a, e.b);
+    e.vpmuludq(e.t, e.t, e.u);
+    e.vpsrlq(e.d, e.d, 32);
+    e.vpsrlq(e.t, e.t, 32);
+    e.vpsllq(e.t, e.t, 32);
+    e.or_bits(e.d, e.d, e.t);
+}
+
+// b = 1 << width, minus 1, as a mask over a >> offset.
+void extract_unsigned(E& e) {
+    shift_amount(e, e.c);
+    e.vpsllvd(e.u, e.constant[1], e.t);
+    e.vpsubd(e.u, e.u, e.constant[1]);
+    shift_amount(e, e.b);
+    e.vpsrlvd(e.d, e.a, e.t);
+    e.and_bits(e.d, e.d, e.u);
+}
+// Width 0 shifts by 32 and gives 0; an arithmetic shift by 32 would give the sign, so the field is moved up with zeros
+// below: a field that ends beyond bit 31 holds copies of the sign.
+void extract_signed(E& e) {
+    shift_amount(e, e.b);
+    e.vpsravd(e.d, e.a, e.t);
+    shift_amount(e, e.c);
+    e.vpsubd(e.u, e.constant[1], e.t);  // 32 - width
+    e.vpsllvd(e.d, e.d, e.u);
+    e.vpsravd(e.d, e.d, e.u);
+}
+void align_bits(E& e) {
+    shift_amount(e, e.c);
+    e.vpsrlvd(e.d, e.b, e.t);
+    e.vpsubd(e.u, e.constant[1], e.t);
+    e.vpsllvd(e.u, e.a, e.u);
+    e.or_bits(e.d, e.d, e.u);
+}
+void bit_mask(E& e) {
+    shift_amount(e, e.a);
+    e.vpsllvd(e.d, e.constant[1], e.t);
+    e.vpsubd(e.d, e.d, e.constant[1]);
+    shift_left(e, e.d, e.d, e.b);
+}
+
+// Bytes widen to 16 bits, even and odd ones apart; pairs of products add up to 32 bits exactly.
+void widen_even(E& e, const Xbyak::Xmm& to, const Xbyak::Xmm& from, bool is_signed) {
+    if (!is_signed) return e.and_bits(to, from, e.constant[0]);
+    e.vpsllw(to, from, 8);
+    e.vpsraw(to, to, 8);
+}
+void widen_odd(E& e, const Xbyak::Xmm& to, const Xbyak::Xmm& from, bool is_signed) {
+    is_signed ? e.vpsraw(to, from, 8) : e.vpsrlw(to, from, 8);
+}
+void dot4(E& e, uint8_t signs) {
+    const bool a_signed = (signs & 1) != 0, b_signed = (signs & 2) != 0;
+    widen_even(e, e.t, e.a, a_signed);
+    widen_even(e, e.u, e.b, b_signed);
+    e.vpmaddwd(e.d, e.t, e.u);
+    widen_odd(e, e.a, e.a, a_signed);
+    widen_odd(e, e.b, e.b, b_signed);
+    e.vpmaddwd(e.a, e.a, e.b);
+    e.vpaddd(e.d, e.d, e.a);
+    e.vpaddd(e.d, e.d, e.c);
+}
+
+constexpr LaneOperation kOperations[] = {
+    {Opcode::v_mov_b32, 1, kWords, kNone, {}, [](E& e) { e.and_bits(e.d, e.a, e.a); }},
+    {Opcode::v_not_b32, 1, kWords, kNone, {kOnes}, [](E& e) { e.invert(e.d, e.a); }},
+    {Opcode::v_and_b32, 2, kWords, kNone, {}, [](E& e) { e.and_bits(e.d, e.a, e.b); }},
+    {Opcode::v_or_b32, 2, kWords, kNone, {}, [](E& e) { e.or_bits(e.d, e.a, e.b); }},
+    {Opcode::v_xor_b32, 2, kWords, kNone, {}, [](E& e) { e.xor_bits(e.d, e.a, e.b); }},
+    {Opcode::v_xnor_b32,
+     2,
+     kWords,
+     kNone,
+     {kOnes},
+     [](E& e) {
+         e.xor_bits(e.d, e.a, e.b);
+         e.invert(e.d, e.d);
+     }},
+    {Opcode::v_lshlrev_b32, 2, kWords, kNone, {kShiftMask}, [](E& e) { shift_left(e, e.d, e.b, e.a); }},
+    {Opcode::v_lshrrev_b32,
+     2,
+     kWords,
+     kNone,
+     {kShiftMask},
+     [](E& e) {
+         shift_amount(e, e.a);
+         e.vpsrlvd(e.d, e.b, e.t);
+     }},
+    {Opcode::v_ashrrev_i32,
+     2,
+     kWords,
+     kNone,
+     {kShiftMask},
+     [](E& e) {
+         shift_amount(e, e.a);
+         e.vpsravd(e.d, e.b, e.t);
+     }},
+    {Opcode::v_add_nc_u32, 2, kWords, kNone, {}, [](E& e) { e.vpaddd(e.d, e.a, e.b); }},
+    {Opcode::v_add_nc_i32, 2, kWords, kNone, {}, [](E& e) { e.vpaddd(e.d, e.a, e.b); }},
+    {Opcode::v_sub_nc_u32, 2, kWords, kNone, {}, [](E& e) { e.vpsubd(e.d, e.a, e.b); }},
+    {Opcode::v_sub_nc_i32, 2, kWords, kNone, {}, [](E& e) { e.vpsubd(e.d, e.a, e.b); }},
+    {Opcode::v_subrev_nc_u32, 2, kWords, kNone, {}, [](E& e) { e.vpsubd(e.d, e.b, e.a); }},
+    {Opcode::v_mul_lo_u32, 2, kWords, kNone, {}, [](E& e) { e.vpmulld(e.d, e.a, e.b); }},
+    {Opcode::v_mul_hi_u32, 2, kWords, kNone, {}, multiply_high},
+    {Opcode::v_mul_u32_u24,
+     2,
+     kWords,
+     kNone,
+     {kLow24},
+     [](E& e) {
+         zero_extend_24(e, e.a);
+         zero_extend_24(e, e.b);
+         e.vpmulld(e.d, e.a, e.b);
+     }},
+    {Opcode::v_mul_i32_i24,
+     2,
+     kWords,
+     kNone,
+     {},
+     [](E& e) {
+         sign_extend_24(e, e.a);
+         sign_extend_24(e, e.b);
+         e.vpmulld(e.d, e.a, e.b);
+     }},
+    {Opcode::v_mad_u32_u24,
+     3,
+     kWords,
+     kNone,
+     {kLow24},
+     [](E& e) {
+         zero_extend_24(e, e.a);
+         zero_extend_24(e, e.b);
+         e.vpmulld(e.d, e.a, e.b);
+         e.vpaddd(e.d, e.d, e.c);
+     }},
+    {Opcode::v_mad_i32_i24,
+     3,
+     kWords,
+     kNone,
+     {},
+     [](E& e) {
+         sign_extend_24(e, e.a);
+         sign_extend_24(e, e.b);
+         e.vpmulld(e.d, e.a, e.b);
+         e.vpaddd(e.d, e.d, e.c);
+     }},
+    {Opcode::v_min_i32, 2, kWords, kNone, {}, [](E& e) { e.vpminsd(e.d, e.a, e.b); }},
+    {Opcode::v_max_i32, 2, kWords, kNone, {}, [](E& e) { e.vpmaxsd(e.d, e.a, e.b); }},
+    {Opcode::v_min_u32, 2, kWords, kNone, {}, [](E& e) { e.vpminud(e.d, e.a, e.b); }},
+    {Opcode::v_max_u32, 2, kWords, kNone, {}, [](E& e) { e.vpmaxud(e.d, e.a, e.b); }},
+    {Opcode::v_add3_u32,
+     3,
+     kWords,
+     kNone,
+     {},
+     [](E& e) {
+         e.vpaddd(e.d, e.a, e.b);
+         e.vpaddd(e.d, e.d, e.c);
+     }},
+    {Opcode::v_lshl_add_u32,
+     3,
+     kWords,
+     kNone,
+     {kShiftMask},
+     [](E& e) {
+         shift_left(e, e.d, e.a, e.b);
+         e.vpaddd(e.d, e.d, e.c);
+     }},
+    {Opcode::v_add_lshl_u32,
+     3,
+     kWords,
+     kNone,
+     {kShiftMask},
+     [](E& e) {
+         e.vpaddd(e.d, e.a, e.b);
+         shift_left(e, e.d, e.d, e.c);
+     }},
+    {Opcode::v_lshl_or_b32,
+     3,
+     kWords,
+     kNone,
+     {kShiftMask},
+     [](E& e) {
+         shift_left(e, e.d, e.a, e.b);
+         e.or_bits(e.d, e.d, e.c);
+     }},
+    {Opcode::v_and_or_b32,
+     3,
+     kWords,
+     kNone,
+     {},
+     [](E& e) {
+         e.and_bits(e.d, e.a, e.b);
+         e.or_bits(e.d, e.d, e.c);
+     }},
+    {Opcode::v_or3_b32,
+     3,
+     kWords,
+     kNone,
+     {},
+     [](E& e) {
+         e.or_bits(e.d, e.a, e.b);
+         e.or_bits(e.d, e.d, e.c);
+     }},
+    {Opcode::v_xor3_b32,
+     3,
+     kWords,
+     kNone,
+     {},
+     [](E& e) {
+         e.xor_bits(e.d, e.a, e.b);
+         e.xor_bits(e.d, e.d, e.c);
+     }},
+    {Opcode::v_xad_u32,
+     3,
+     kWords,
+     kNone,
+     {},
+     [](E& e) {
+         e.xor_bits(e.d, e.a, e.b);
+         e.vpaddd(e.d, e.d, e.c);
+     }},
+    {Opcode::v_bfi_b32,
+     3,
+     kWords,
+     kNone,
+     {},
+     [](E& e) {
+         e.and_bits(e.d, e.a, e.b);
+         e.and_not_bits(e.t, e.a, e.c);
+         e.or_bits(e.d, e.d, e.t);
+     }},
+    {Opcode::v_bfm_b32, 2, kWords, kNone, {kShiftMask, 1}, bit_mask},
+    {Opcode::v_bfe_u32, 3, kWords, kNone, {kShiftMask, 1}, extract_unsigned},
+    {Opcode::v_bfe_i32, 3, kWords, kNone, {kShiftMask, 32}, extract_signed},
+    {Opcode::v_alignbit_b32, 3, kWords, kNone, {kShiftMask, 32}, align_bits},
+    {Opcode::v_cndmask_b32, 2, kWords, kNone, {}, [](E& e) { e.select(); }},
+    {Opcode::v_dot4_i32_iu8, 3, kWords, kNone, {kBytes}, [](E& e) { dot4(e, e.variant()); }},
+    {Opcode::v_dot4_i32_i8, 3, kWords, kNone, {kBytes}, [](E& e) { dot4(e, 3); }},
+    {Opcode::v_dot4_u32_u8, 3, kWords, kNone, {kBytes}, [](E& e) { dot4(e, 0); }},
+    {Opcode::v_add_co_u32, 2, kBoth, kNone, {kSign, kOnes}, [](E& e) { e.add_with_carry(E::CarryIn::none); }},
+    {Opcode::v_add_co_ci_u32, 2, kBoth, kNone, {kSign, kOnes}, [](E& e) { e.add_with_carry(E::CarryIn::condition); }},
+    {Opcode::v_sub_co_u32,
+     2,
+     kBoth,
+     kNone,
+     {kSign, kOnes},
+     [](E& e) { e.subtract_with_borrow(e.a, e.b, E::CarryIn::none); }},
+    {Opcode::v_subrev_co_u32,
+     2,
+     kBoth,
+     kNone,
+     {kSign, kOnes},
+     [](E& e) { e.subtract_with_borrow(e.b, e.a, E::CarryIn::none); }},
+    {Opcode::v_sub_co_ci_u32,
+     2,
+     kBoth,
+     kNone,
+     {kSign, kOnes},
+     [](E& e) { e.subtract_with_borrow(e.a, e.b, E::CarryIn::condition); }},
+    {Opcode::v_cmp_lt_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 1); }},
+    {Opcode::v_cmp_eq_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 0); }},
+    {Opcode::v_cmp_le_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 2); }},
+    {Opcode::v_cmp_gt_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 6); }},
+    {Opcode::v_cmp_ne_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 4); }},
+    {Opcode::v_cmp_ge_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 5); }},
+    {Opcode::v_cmp_lt_u32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(false, 1); }},
+    {Opcode::v_cmp_eq_u32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(false, 0); }},
+    {Opcode::v_cmp_le_u32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(false, 2); }},
+    {Opcode::v_cmp_gt_u32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(false, 6); }},
+    {Opcode::v_cmp_ne_u32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(false, 4); }},
+    {Opcode::v_cmp_ge_u32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(false, 5); }},
+};
+
+}  // namespace
+
+std::span<const LaneOperation> integer_lane_operations() { return kOperations; }
+
+}  // namespace riftjit::rdna::emulator

@@ -1,0 +1,90 @@
+#include "jit/rdna/emulator/lanes_x86.h"
+
+#include <xbyak/xbyak_util.h>
+
+#include <map>
+#include <mutex>
+#include <tuple>
+#include <vector>
+
+#include "jit/code_memory.h"
+#include "jit/rdna/emulator/lanes_operations.h"
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+// All functions of a level and stride, emitted together so that they share pages.
+struct Shelf {
+    CodeMemory memory;
+    std::map<std::tuple<Opcode, uint8_t>, LaneKernelFunction> functions;
+};
+
+const LaneOperation* find_operation(Opcode opcode) {
+    for (const auto operations : {integer_lane_operations(), float_lane_operations()})
+        for (const LaneOperation& operation : operations)
+            if (operation.opcode == opcode) return &operation;
+    return nullptr;
+}
+
+LaneIsa detect() {
+    const Xbyak::util::Cpu cpu;
+    using Xbyak::util::Cpu;
+    const auto has = [&](Cpu::Type type) { return cpu.has(type); };
+    if (has(Cpu::tAVX512F) && has(Cpu::tAVX512BW) && has(Cpu::tAVX512DQ) && has(Cpu::tAVX512VL)) return LaneIsa::avx512;
+    return has(Cpu::tAVX2) && has(Cpu::tFMA) ? LaneIsa::avx2 : LaneIsa::none;
+}
+
+constexpr uint8_t kSignVariants = 4;  // of the mixed-sign dot product: which of two sources are signed
+uint8_t variant_count(Opcode opcode) { return opcode == Opcode::v_dot4_i32_iu8 ? kSignVariants : 1; }
+
+void emit_all(LaneIsa isa, unsigned stride_words, Shelf& shelf) {
+    for (const auto operations : {integer_lane_operations(), float_lane_operations()})
+        for (const LaneOperation& operation : operations)
+            for (uint8_t variant = 0; variant < variant_count(operation.opcode); ++variant) {
+                if (operation.least > isa) continue;
+                const LaneEmitter emitter(isa, operation, variant, stride_words);
+                const auto code = shelf.memory.add(std::as_bytes(std::span(emitter.getCode(), emitter.getSize())));
+                if (!code) return;  // without memory for code the C++ functions serve
+                shelf.functions[{operation.opcode, variant}] =
+                    reinterpret_cast<LaneKernelFunction>(const_cast<std::byte*>(*code));
+            }
+    if (!shelf.memory.seal()) shelf.functions.clear();
+}
+
+const Shelf& shelf_of(LaneIsa isa, unsigned stride_words) {
+    static std::mutex mutex;
+    static std::map<std::tuple<LaneIsa, unsigned>, Shelf> shelves;
+    const std::lock_guard lock(mutex);
+    const auto [place, is_new] = shelves.try_emplace({isa, stride_words});
+    if (is_new) emit_all(isa, stride_words, place->second);
+    return place->second;
+}
+
+}  // namespace
+
+LaneIsa host_lane_isa() {
+    static const LaneIsa isa = detect();
+    return isa;
+}
+
+std::optional<LaneKernel> lane_kernel(LaneIsa isa, Opcode opcode, uint8_t variant, unsigned stride_words) {
+    const LaneOperation* operation = find_operation(opcode);
+    if (isa == LaneIsa::none || operation == nullptr || operation->least > isa) return std::nullopt;
+    const Shelf& shelf = shelf_of(isa, stride_words);
+    const auto found = shelf.functions.find({opcode, variant});
+    if (found == shelf.functions.end()) return std::nullopt;
+    return LaneKernel{found->second, operation->result, operation->sources,
+                      operation->check == LaneCheck::nan_result_f64};
+}
+
+std::span<const Opcode> lane_kernel_opcodes() {
+    static const std::vector<Opcode> opcodes = [] {
+        std::vector<Opcode> all;
+        for (const auto operations : {integer_lane_operations(), float_lane_operations()})
+            for (const LaneOperation& operation : operations) all.push_back(operation.opcode);
+        return all;
+    }();
+    return opcodes;
+}
+
+}  // namespace riftjit::rdna::emulator

@@ -1,0 +1,42 @@
+// Vector instructions over 32 lanes at once, as host code emitted when first asked for: AVX-512 or AVX2, by what the
+// host has. A function stands for an instruction without modifiers in the default modes (round to nearest, denormals
+// kept). Results equal those of the functions in valu_lane.h bit for bit. NaN results, whose payloads the host picks
+// by other rules, and a few rare saturations are not computed: the function then writes nothing and says so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "jit/rdna/opcode.h"
+
+namespace riftjit::rdna::emulator {
+
+enum class LaneIsa : uint8_t { none, avx2, avx512 };
+LaneIsa host_lane_isa();
+
+// d, a, b, c: 32 words each, any alignment; of 64-bit operands the upper words follow a register later. Low half of
+// `lanes`: exec; upper half: the mask that the instruction reads. d may equal a source.
+using LaneKernelFunction = uint64_t (*)(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c,
+                                        uint64_t lanes);
+inline constexpr uint64_t kLaneKernelDeclined = ~uint64_t{0};
+
+enum class LaneKernelResult : uint8_t {
+    words,           // returns 0, or kLaneKernelDeclined
+    mask,            // returns the mask, inactive lanes 0
+    words_and_mask,  // both
+};
+
+struct LaneKernel {
+    LaneKernelFunction function;
+    LaneKernelResult result;
+    uint8_t sources;
+    bool is_64_bits;  // a, b, c and d are pairs of registers
+};
+
+// `variant`: of the mixed-sign dot products, which sources are signed. `stride_words` of 64-bit operands: from a
+// register to the next. Nothing where the opcode has no emitted form.
+std::optional<LaneKernel> lane_kernel(LaneIsa isa, Opcode opcode, uint8_t variant, unsigned stride_words);
+std::span<const Opcode> lane_kernel_opcodes();
+
+}  // namespace riftjit::rdna::emulator

@@ -1,0 +1,197 @@
+#include "jit/rdna/emulator/valu_cross_lane.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "jit/rdna/emulator/executors.h"
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+constexpr unsigned kRow = 16;
+
+uint32_t word(const WaveState& wave, const ValuSource& source, unsigned lane) {
+    return static_cast<uint32_t>(source.raw(wave, lane));
+}
+bool is_active(const WaveState& wave, unsigned lane) { return (wave.exec() >> lane & 1) != 0; }
+
+template <class Visit>
+void for_active_lanes(const WaveState& wave, Visit visit) {
+    for (uint64_t rest = wave.exec(); rest != 0; rest &= rest - 1) visit(static_cast<unsigned>(std::countr_zero(rest)));
+}
+
+void write_scalar(WaveState& wave, const CrossLaneOp& op, uint32_t value) {
+    if (op.scalar != 0xFFFF) wave.scalars[op.scalar] = value;
+}
+void read_lane(WaveState& wave, const CrossLaneOp& op) {
+    write_scalar(wave, op, word(wave, op.value, word(wave, op.selects[0], 0) & (wave.lanes - 1)));
+}
+void read_first_lane(WaveState& wave, const CrossLaneOp& op) {
+    const uint64_t exec = wave.exec();
+    const unsigned lane = exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(exec));
+    write_scalar(wave, op, word(wave, op.value, lane));
+}
+void write_lane(WaveState& wave, const CrossLaneOp& op) {
+    wave.vgpr(op.vgpr)[word(wave, op.selects[0], 0) & (wave.lanes - 1)] = word(wave, op.value, 0);
+}
+
+// `source_of` gives the lane that a lane reads. Every lane is read before any is written.
+template <class SourceOf>
+void permute(WaveState& wave, const CrossLaneOp& op, SourceOf source_of) {
+    std::array<uint32_t, 64> before;
+    std::copy_n(wave.vgpr(op.value.index), wave.lanes, before.begin());
+    for_active_lanes(wave, [&](unsigned lane) {
+        const unsigned from = source_of(lane);
+        if (op.fetch_inactive || is_active(wave, from))
+            wave.vgpr(op.vgpr)[lane] = before[from];
+        else if (op.zero_invalid)
+            wave.vgpr(op.vgpr)[lane] = 0;
+    });
+}
+
+// The row of the source: a lane's own, or its neighbour (rows 0 and 1, 2 and 3).
+enum class Rows : uint8_t { same, exchanged };
+template <Rows R>
+unsigned in_row(unsigned lane, unsigned select) {
+    const unsigned row = lane / kRow ^ (R == Rows::exchanged ? 1u : 0u);
+    return row * kRow + select;
+}
+template <Rows R>
+void permute_row(WaveState& wave, const CrossLaneOp& op) {
+    const uint64_t nibbles = word(wave, op.selects[0], 0) | static_cast<uint64_t>(word(wave, op.selects[1], 0)) << 32;
+    permute(wave, op,
+            [&](unsigned lane) { return in_row<R>(lane, static_cast<unsigned>(nibbles >> 4 * (lane % kRow) & 15)); });
+}
+template <Rows R>
+void permute_row_variable(WaveState& wave, const CrossLaneOp& op) {
+    std::array<uint32_t, 64> selects;
+    std::copy_n(wave.vgpr(op.selects[0].index), wave.lanes, selects.begin());
+    permute(wave, op, [&](unsigned lane) { return in_row<R>(lane, selects[lane] & 15); });
+}
+// The halves of a wave64; nothing happens in wave32.
+void permute_64(WaveState& wave, const CrossLaneOp& op) {
+    if (wave.lanes == 32) return;
+    CrossLaneOp fetching = op;
+    fetching.fetch_inactive = true;
+    permute(wave, fetching, [](unsigned lane) { return lane ^ 32u; });
+}
+
+void exchange(WaveState& wave, unsigned a, unsigned b) {
+    for_active_lanes(wave, [&](unsigned lane) { std::swap(wave.vgpr(a)[lane], wave.vgpr(b)[lane]); });
+}
+void swap(WaveState& wave, const CrossLaneOp& op) { exchange(wave, op.vgpr, op.second_vgpr); }
+
+// The register at a distance, or a report.
+constexpr unsigned kOutside = ~0u;
+unsigned indexed(WaveState& wave, unsigned first, uint32_t distance) {
+    const uint64_t index = uint64_t{first} + distance;
+    const unsigned limit = std::min(wave.vgpr_count, kVgprsNameable);
+    if (index < limit) return static_cast<unsigned>(index);
+    wave.findings->report(
+        FindingKind::register_index, wave, kNoLane,
+        fmt::format("v{} + {} of m0 lies beyond the {} registers of the wave", first, distance, limit));
+    return kOutside;
+}
+uint32_t source_distance(uint32_t m0) { return m0 & 0x3FF; }
+uint32_t destination_distance(uint32_t m0) { return m0 >> 16 & 0x3FF; }
+
+void copy(WaveState& wave, unsigned to, const ValuSource& from) {
+    for_active_lanes(wave, [&](unsigned lane) { wave.vgpr(to)[lane] = word(wave, from, lane); });
+}
+template <bool IndexDestination, bool IndexSource, bool Separate>
+void move_relative(WaveState& wave, const CrossLaneOp& op) {
+    if (wave.exec() == 0) return;
+    const uint32_t m0 = wave.m0();
+    unsigned to = op.vgpr;
+    ValuSource from = op.value;
+    if (IndexDestination) to = indexed(wave, to, Separate ? destination_distance(m0) : m0);
+    if (to == kOutside) return;
+    if (IndexSource) {
+        const unsigned index = indexed(wave, from.index, Separate ? source_distance(m0) : m0);
+        if (index == kOutside) return;
+        from.index = static_cast<uint16_t>(index);
+    }
+    copy(wave, to, from);
+}
+void swap_relative(WaveState& wave, const CrossLaneOp& op) {
+    if (wave.exec() == 0) return;
+    const unsigned a = indexed(wave, op.vgpr, destination_distance(wave.m0()));
+    const unsigned b = a == kOutside ? kOutside : indexed(wave, op.second_vgpr, source_distance(wave.m0()));
+    if (b != kOutside) exchange(wave, a, b);
+}
+
+struct Row {
+    Opcode opcode;
+    void (*run)(WaveState& wave, const CrossLaneOp& op);
+    uint8_t selects;  // sources after the value that choose lanes
+};
+constexpr Row kRows[] = {
+    {Opcode::v_readlane_b32, read_lane, 1},
+    {Opcode::v_readfirstlane_b32, read_first_lane, 0},
+    {Opcode::v_writelane_b32, write_lane, 1},
+    {Opcode::v_permlane16_b32, permute_row<Rows::same>, 2},
+    {Opcode::v_permlanex16_b32, permute_row<Rows::exchanged>, 2},
+    {Opcode::v_permlane16_var_b32, permute_row_variable<Rows::same>, 1},
+    {Opcode::v_permlanex16_var_b32, permute_row_variable<Rows::exchanged>, 1},
+    {Opcode::v_permlane64_b32, permute_64, 0},
+    {Opcode::v_swap_b32, swap, 0},
+    {Opcode::v_swaprel_b32, swap_relative, 0},
+    {Opcode::v_movreld_b32, move_relative<true, false, false>, 0},
+    {Opcode::v_movrels_b32, move_relative<false, true, false>, 0},
+    {Opcode::v_movrelsd_b32, move_relative<true, true, false>, 0},
+    {Opcode::v_movrelsd_2_b32, move_relative<true, true, true>, 0},
+};
+const Row* find(Opcode opcode) {
+    const auto* found = std::ranges::find(kRows, opcode, &Row::opcode);
+    return found == std::end(kRows) ? nullptr : found;
+}
+
+ValuSource locate(const Operand& operand, uint32_t literal) {
+    ValuSource source;
+    if (operand.is_vgpr()) {
+        source.kind = SourceKind::vgpr;
+        source.index = static_cast<uint16_t>(operand.vgpr());
+    } else if (operand.is_scalar_register()) {
+        source.kind = SourceKind::scalar;
+        source.index = operand.code;
+    } else if (operand.is_inline_constant() || operand.is_literal()) {
+        source.kind = SourceKind::constant;
+        source.constant = constant_bits(operand, literal, OperandType::i32, LiteralSign::zero_extended);
+    } else {
+        source.kind = SourceKind::aperture;
+        source.index = operand.code;
+    }
+    return source;
+}
+
+}  // namespace
+
+bool is_cross_lane(Opcode opcode) { return find(opcode) != nullptr; }
+
+Result<CrossLaneOp> prepare_cross_lane(const Instruction& instruction, Generation generation) {
+    const Row* row = find(instruction.opcode);
+    const InstructionInfo& described = info(instruction.opcode);
+    check(row != nullptr, "prepare_cross_lane is given one of its instructions");
+    if (instruction.encoding != Encoding::native && instruction.encoding != Encoding::e64)
+        return fail(ErrorKind::Unsupported, "{}: DPP and SDWA of a register chosen by m0 are not implemented",
+                    described.name);
+    CrossLaneOp op{row->run};
+    op.fetch_inactive = (instruction.op_sel & 1) != 0;
+    op.zero_invalid = (instruction.op_sel & 2) != 0;
+    // movreld, movrelsd: no destination in the table, since m0 chooses it; the first operand is where it starts.
+    const unsigned value = described.destinations == 0 ? 1 : described.destinations;
+    const Operand& destination = instruction.operands[0];
+    if (destination.is_vgpr())
+        op.vgpr = static_cast<uint16_t>(destination.vgpr());
+    else if (destination != null_register(generation))
+        op.scalar = destination.code;
+    // A swap's operands: two destinations, then the same registers as sources.
+    if (described.destinations == 2) op.second_vgpr = static_cast<uint16_t>(instruction.operands[1].vgpr());
+    op.value = locate(instruction.operands[value], instruction.literal);
+    for (unsigned i = 0; i < row->selects; ++i)
+        op.selects[i] = locate(instruction.operands[value + 1 + i], instruction.literal);
+    return op;
+}
+
+}  // namespace riftjit::rdna::emulator

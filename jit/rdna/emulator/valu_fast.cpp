@@ -1,0 +1,165 @@
+#include "jit/rdna/emulator/valu_fast.h"
+
+#include <string>
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+constexpr unsigned kLanes = 32;  // of one call; wave64 makes two
+// MODE's rounding and denormal fields, FP16_OVFL, and what they are by default.
+constexpr uint32_t kModeMask = 0x008000FF, kDefaultMode = 0xF0;
+
+// The compare behind a v_cmpx.
+Opcode without_exec(Opcode opcode) {
+    const std::string_view name = info(opcode).name;
+    constexpr std::string_view kPrefix = "v_cmpx_";
+    if (!name.starts_with(kPrefix)) return opcode;
+    const std::string plain = "v_cmp_" + std::string(name.substr(kPrefix.size()));
+    for (const InstructionInfo& row : all_instructions())
+        if (row.name == plain) return row.opcode;
+    return opcode;
+}
+
+bool has_float_arithmetic(const LaneOp& op) {
+    for (unsigned i = 0; i < op.source_count; ++i) {
+        const OperandType type = info(op.semantics->opcode).source_operands()[i].type;
+        if (type == OperandType::f32 || type == OperandType::f64) return true;
+    }
+    return op.semantics->result != ResultKind::words;
+}
+
+bool has_plain_sources(const LaneOp& op) {
+    for (unsigned i = 0; i < op.source_count; ++i) {
+        const ValuSource& source = op.sources[i];
+        if (source.shape != SourceShape::plain || source.sdwa_select != kSdwaDword) return false;
+        if (source.kind == SourceKind::aperture || source.kind == SourceKind::none) return false;
+        if (source.kind == SourceKind::scalar && source.index >= Operand::kExec) return false;  // run_rest changes it
+    }
+    return true;
+}
+
+FastSource fast_source(const ValuSource& source, bool is_64_bits) {
+    FastSource fast;
+    fast.kind = source.kind;
+    fast.index = source.index;
+    const unsigned shift = is_64_bits ? 32 : 0;  // the sign lies in the upper word
+    fast.keep = static_cast<uint32_t>(source.keep >> shift);
+    fast.flip = static_cast<uint32_t>(source.flip >> shift);
+    fast.has_modifier = fast.keep != ~0u || fast.flip != 0;
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        fast.constant[lane] = static_cast<uint32_t>(source.constant);
+        fast.constant[kLanes + lane] = static_cast<uint32_t>(source.constant >> 32);
+    }
+    return fast;
+}
+
+struct alignas(64) Scratch {
+    uint32_t words[3][2 * kLanes];
+};
+
+void fill(uint32_t* to, uint32_t value) {
+    for (unsigned lane = 0; lane < kLanes; ++lane) to[lane] = value;
+}
+void modify(uint32_t* to, const uint32_t* from, uint32_t keep, uint32_t flip) {
+    for (unsigned lane = 0; lane < kLanes; ++lane) to[lane] = (from[lane] & keep) ^ flip;
+}
+
+// The 32 words of a source; in `scratch` where they are not a register as it stands.
+const uint32_t* words_of(const WaveState& wave, const FastSource& source, unsigned first_lane, uint32_t* scratch) {
+    const uint32_t* words = scratch;
+    if (source.kind == SourceKind::vgpr)
+        words = wave.vgpr(source.index) + first_lane;
+    else if (source.kind == SourceKind::constant)
+        words = source.constant.data();
+    else
+        fill(scratch, wave.scalars[source.index]);
+    if (!source.has_modifier) return words;
+    modify(scratch, words, source.keep, source.flip);
+    return scratch;
+}
+
+const uint32_t* arguments(const WaveState& wave, const FastOp& fast, unsigned index, unsigned first_lane,
+                          Scratch& scratch) {
+    return index < fast.kernel.sources ? words_of(wave, fast.sources[index], first_lane, scratch.words[index])
+                                       : nullptr;
+}
+
+// The C++ way for the lanes from `first` on; those below are done.
+void run_rest(WaveState& wave, const FastOp& fast, unsigned first) {
+    const uint32_t below = wave.scalars[Operand::kExec];
+    if (first != 0) wave.scalars[Operand::kExec] = 0;
+    fast.slow(wave, fast.op);
+    wave.scalars[Operand::kExec] = below;
+}
+
+bool modes_fit(const WaveState& wave, const FastOp& fast) {
+    return !fast.is_float || (wave.mode & kModeMask) == kDefaultMode;
+}
+
+}  // namespace
+
+std::optional<FastOp> prepare_fast(const LaneOp& op, ValuFunction slow) {
+    if (op.routing || op.sdwa || op.omod != 0 || op.clamp || !has_plain_sources(op)) return std::nullopt;
+    const Opcode opcode = without_exec(op.semantics->opcode);
+    const unsigned stride = lanes(op.wave_size);
+    const auto kernel = lane_kernel(host_lane_isa(), opcode, opcode == Opcode::v_dot4_i32_iu8 ? op.neg & 3 : 0, stride);
+    if (!kernel) return std::nullopt;
+    FastOp fast;
+    fast.kernel = *kernel;
+    fast.is_float = has_float_arithmetic(op);
+    for (unsigned i = 0; i < kernel->sources && i < op.source_count; ++i)
+        fast.sources[i] = fast_source(op.sources[i], kernel->is_64_bits);
+    if (op.source_count < kernel->sources) {  // fmac: the destination
+        fast.sources[2].kind = SourceKind::vgpr;
+        fast.sources[2].index = op.vgpr;
+    }
+    // A pair of registers serves 64-bit operands only as it stands: constants and scalars take the other way.
+    if (kernel->is_64_bits)
+        for (unsigned i = 0; i < kernel->sources; ++i)
+            if (fast.sources[i].kind != SourceKind::vgpr || fast.sources[i].has_modifier) return std::nullopt;
+    fast.vgpr = op.vgpr;
+    fast.lane_mask = op.lane_mask;
+    fast.mask = op.mask;
+    fast.slow = slow;
+    fast.op = &op;
+    return fast;
+}
+
+void run_fast(WaveState& wave, const void* data) {
+    const auto& fast = *static_cast<const FastOp*>(data);
+    if (!modes_fit(wave, fast)) return fast.slow(wave, fast.op);
+    Scratch scratch;
+    const uint64_t exec = wave.exec(), condition = fast.mask.exists ? fast.mask.read(wave) : 0;
+    uint64_t mask = 0;
+    for (unsigned first = 0; first < wave.lanes; first += kLanes) {
+        uint32_t* d = fast.vgpr == kNoRegister ? nullptr : wave.vgpr(fast.vgpr) + first;
+        const uint64_t lanes = (exec >> first & 0xFFFFFFFF) | condition >> first << 32;
+        const uint64_t result =
+            fast.kernel.function(d, arguments(wave, fast, 0, first, scratch), arguments(wave, fast, 1, first, scratch),
+                                 arguments(wave, fast, 2, first, scratch), lanes);
+        if (result == kLaneKernelDeclined) return run_rest(wave, fast, first);
+        mask |= result << first;
+    }
+    if (fast.lane_mask != kNoRegister) wave.set_mask(fast.lane_mask, mask);
+}
+
+void run_fast_dual(WaveState& wave, const void* data) {
+    const auto& dual = *static_cast<const FastDualOp*>(data);
+    if (!modes_fit(wave, dual.x) || !modes_fit(wave, dual.y)) return dual.slow(wave, dual.slow_data);
+    Scratch x_scratch, y_scratch;
+    alignas(64) uint32_t x_result[kLanes], y_result[kLanes];
+    const auto compute = [&](const FastOp& fast, Scratch& scratch, uint32_t* result) {
+        const uint64_t condition = fast.mask.exists ? fast.mask.read(wave) : 0;
+        return fast.kernel.function(result, arguments(wave, fast, 0, 0, scratch), arguments(wave, fast, 1, 0, scratch),
+                                    arguments(wave, fast, 2, 0, scratch),
+                                    (wave.exec() & 0xFFFFFFFF) | condition << 32) != kLaneKernelDeclined;
+    };
+    if (!compute(dual.x, x_scratch, x_result) || !compute(dual.y, y_scratch, y_result))
+        return dual.slow(wave, dual.slow_data);
+    static const auto move = lane_kernel(host_lane_isa(), Opcode::v_mov_b32, 0, kLanes);
+    const uint64_t exec = wave.exec() & 0xFFFFFFFF;
+    move->function(wave.vgpr(dual.x.vgpr), x_result, nullptr, nullptr, exec);
+    move->function(wave.vgpr(dual.y.vgpr), y_result, nullptr, nullptr, exec);
+}
+
+}  // namespace riftjit::rdna::emulator

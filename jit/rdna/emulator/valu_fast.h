@@ -1,0 +1,44 @@
+// Vector instructions that an emitted lane function can execute, and how its arguments are found.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "jit/rdna/emulator/lanes_x86.h"
+#include "jit/rdna/emulator/valu_op.h"
+
+namespace riftjit::rdna::emulator {
+
+using ValuFunction = void (*)(WaveState& wave, const void* data);
+
+struct FastSource {
+    SourceKind kind = SourceKind::none;
+    uint16_t index = 0;         // VGPR or scalar code
+    bool has_modifier = false;  // abs, neg: (word & keep) ^ flip, of the upper word of 64 bits
+    uint32_t keep = ~0u, flip = 0;
+    alignas(64) std::array<uint32_t, 64> constant{};  // 32 lanes; of 64 bits the upper words after them
+};
+
+struct FastOp {
+    LaneKernel kernel{};
+    bool is_float = false;  // needs the default modes
+    std::array<FastSource, 3> sources{};
+    uint16_t vgpr = kNoRegister, lane_mask = kNoRegister;
+    MaskSource mask;
+    ValuFunction slow = nullptr;
+    const LaneOp* op = nullptr;
+};
+
+// Nothing where the instruction's opcode or modifiers have no emitted form on this host.
+std::optional<FastOp> prepare_fast(const LaneOp& op, ValuFunction slow);
+void run_fast(WaveState& wave, const void* data);
+
+struct FastDualOp {
+    FastOp x, y;
+    ValuFunction slow;
+    const void* slow_data;
+};
+void run_fast_dual(WaveState& wave, const void* data);
+
+}  // namespace riftjit::rdna::emulator

@@ -1,0 +1,52 @@
+// Matrix multiply-add of 16x16 tiles held across a wave: WMMA of gfx11 and gfx12, SWMMAC of gfx12.
+//
+// What the code relies on is where D lies, and which elements of A and B meet. Lanes fall into groups of 16; a lane of
+// group g holds, for row (A) or column (B) lane mod 16, the same positions of K as the other operand's lanes of group
+// g. Results do not depend on which K those are. gfx11 repeats A and B in every group, so one group is all of K.
+//
+// Sums: starting from C, groups in order, positions within a lane in order, each product added by a fused multiply-add
+// to f32, to nearest (no document says what the hardware does; compare with a tolerance). Narrow results are rounded
+// once at the end. Integer sums are exact; clamp saturates at the end on gfx11, after each half of K on gfx12 (measured
+// on gfx1201).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "jit/rdna/emulator/wave.h"
+#include "jit/rdna/instruction.h"
+#include "jit/result.h"
+
+namespace riftjit::rdna::emulator {
+
+enum class MatrixElement : uint8_t { f16, bf16, i8, i4, fp8, bf8 };
+enum class MatrixResult : uint8_t { f32, f16, bf16, i32 };
+enum class Sparsity : uint8_t { dense, sparse };  // sparse: two of four positions of A's rows
+
+struct MatrixOperation {
+    MatrixResult result;
+    MatrixElement a, b;
+    unsigned depth;  // K
+    Sparsity sparsity = Sparsity::dense;
+};
+std::optional<MatrixOperation> matrix_operation(Opcode opcode);
+
+struct MatrixCall {
+    MatrixOperation operation;
+    Generation generation;
+    unsigned lanes;
+    unsigned d, a, b, index;    // first VGPRs
+    std::optional<unsigned> c;  // VGPR, or none for the constant
+    uint32_t c_constant = 0;
+    unsigned a_registers, b_registers;
+    uint8_t neg_lo = 0, neg_hi = 0, op_sel = 0;
+    bool clamp = false;
+};
+// Unsupported: layouts that no public document or measurement gives.
+Result<MatrixCall> prepare_matrix(const Instruction& instruction, Generation generation, WaveSize wave_size);
+
+void multiply_matrices(WaveState& wave, const MatrixCall& call);
+// gfx11: the first register of A or B whose groups of 16 lanes differ, which the hardware forbids.
+std::optional<unsigned> unreplicated_register(const WaveState& wave, const MatrixCall& call);
+
+}  // namespace riftjit::rdna::emulator

@@ -1,0 +1,29 @@
+// Where elements of 16x16 tiles lie in the registers of a wave.
+#pragma once
+
+#include "jit/rdna/emulator/wmma.h"
+
+namespace riftjit::rdna::emulator {
+
+inline constexpr unsigned kTile = 16;
+
+unsigned element_bits(MatrixElement element);
+bool is_integer(MatrixElement element);
+
+struct TilePlace {
+    unsigned reg, lane, shift;  // the element starts at bit `shift` of register `reg`
+};
+// Of C and D.
+TilePlace result_place(const MatrixCall& call, unsigned row, unsigned column);
+
+// How many groups of 16 lanes share K among them, and the positions each lane holds of A.
+unsigned lane_groups(const MatrixCall& call);
+unsigned positions(const MatrixCall& call);
+// The bits of A (row) or B (column) in a lane.
+uint32_t a_element(const WaveState& wave, const MatrixCall& call, unsigned row, unsigned group, unsigned position);
+uint32_t b_element(const WaveState& wave, const MatrixCall& call, unsigned column, unsigned group, unsigned position);
+// Sparse: the position in B's lane that meets the given position of A.
+unsigned sparse_position(const WaveState& wave, const MatrixCall& call, unsigned row, unsigned group,
+                         unsigned position);
+
+}  // namespace riftjit::rdna::emulator
