@@ -209,9 +209,19 @@ Result<void> AssemblyReader::string_data(const LinePiece& item, bool ends_with_z
 
 Result<void> AssemblyReader::target_directive(std::string_view word, const std::vector<LinePiece>& items, Place place,
                                               bool& known) {
-    known = word == ".amdgcn_target" || word == ".amdhsa_code_object_version";
+    known =
+        is_one_of(word, {".amdgcn_target", ".amdhsa_code_object_version", ".wave_size", ".kernarg_size", ".lds_size"});
     if (!known) return {};
     if (items.size() != 1) return error(place, std::string(word) + " takes one value");
+    if (word == ".wave_size" || word == ".kernarg_size" || word == ".lds_size") {
+        RIFTJIT_TRY(value, number(items[0], place));
+        const bool is_wave_size = word == ".wave_size";
+        if (is_wave_size ? value != 32 && value != 64 : value < 0 || value > kMaxLdsBytes)
+            return error({place.line, items[0].column}, fmt::format("{} {} is out of range", word, value));
+        if (word == ".kernarg_size") simple_kernarg_bytes_ = static_cast<uint32_t>(value);
+        if (word == ".lds_size") simple_lds_bytes_ = static_cast<uint32_t>(value);
+        return {};
+    }
     if (word == ".amdhsa_code_object_version") {
         RIFTJIT_TRY(version, number(items[0], place));
         if (version < 4 || version > 6) return error(place, fmt::format("code object version {} is unknown", version));

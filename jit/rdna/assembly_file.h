@@ -61,6 +61,10 @@ struct AssembledFile {
     const AssemblySection& text() const { return sections[0]; }
 };
 
+// A file without .amdhsa_kernel is of the simple form: every .globl label in .text is a kernel, whose descriptor
+// follows from its code. It gets the kernel argument pointer in s[0:1], the workgroup id x after the user SGPRs and the
+// work-item id x in v0. `.wave_size 64`, `.kernarg_size N` and `.lds_size N` hold for all kernels of the file.
+//
 // Errors read "k.s:12:5: what". `name` stands for the file in them. Without a `.amdgcn_target` in the file `target`
 // must be given; with both they must agree.
 Result<AssembledFile> assemble(std::string_view source, std::string_view name, std::optional<Target> target);

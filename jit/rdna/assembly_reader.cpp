@@ -92,8 +92,11 @@ Result<AssembledFile> AssemblyReader::read(std::span<const AssemblyStatement> st
 void AssemblyReader::note_wave_size(std::span<const AssemblyStatement> statements) {
     for (const AssemblyStatement& each : statements) {
         const std::string_view text = trim(each.text);
-        if (!text.starts_with(".amdhsa_wavefront_size32")) continue;
-        if (parse_integer(text.substr(24)) == 0) wave_size_ = WaveSize::wave64;
+        constexpr std::string_view kDirective = ".amdhsa_wavefront_size32", kSimple = ".wave_size";
+        if (text.starts_with(kDirective) && parse_integer(text.substr(kDirective.size())) == 0)
+            wave_size_ = WaveSize::wave64;
+        if (text.starts_with(kSimple) && parse_integer(text.substr(kSimple.size())) == 64)
+            wave_size_ = WaveSize::wave64;
     }
 }
 
@@ -172,7 +175,7 @@ Result<void> AssemblyReader::instruction(const LinePiece& text, Place place) {
     line += text.text;
     const std::optional<Reference> reference = find_reference(line);
     if (reference) line.replace(reference->begin, reference->end - reference->begin, kPlaceholder);
-    const Result<Parsed> parsed = parse(chip, wave_size_, line);
+    const Result<Parsed> parsed = parse(chip, wave_size_, with_numbers(line));
     if (!parsed) return error(place, parsed.error().message);
     const uint64_t start = section().bytes.size();
     RIFTJIT_TRY_VOID(append_words(parsed->instruction, place));
@@ -242,22 +245,40 @@ void AssemblyReader::finish_symbols() {
     }
 }
 
-Result<void> AssemblyReader::finish_kernels() {
-    for (AssembledKernel& kernel : file_.kernels) {
-        const auto found = symbols_.find(kernel.name);
-        if (found == symbols_.end() || !found->second.value || found->second.value->section != size_t{0})
-            return fail(ErrorKind::Format, "{}: kernel {} has no code: no such label in .text", file_name_,
-                        kernel.name);
-        kernel.code_offset = static_cast<uint64_t>(found->second.value->number);
-        kernel.code_size = file_.text().bytes.size() - kernel.code_offset;
-        for (const AssemblySymbol& symbol : file_.symbols)
-            if (symbol.name == kernel.name && symbol.size != 0) kernel.code_size = symbol.size;
-        if (kernel.code_offset % 256 != 0)
-            return fail(ErrorKind::Format, "{}: kernel {} starts at {} in .text, not at a multiple of 256", file_name_,
-                        kernel.name, kernel.code_offset);
-        if (kernel.code_offset + kernel.code_size > file_.text().bytes.size())
-            return fail(ErrorKind::Format, "{}: kernel {} is larger than .text", file_name_, kernel.name);
+// Symbols that stand for numbers, replaced by them.
+std::string AssemblyReader::with_numbers(std::string_view line) const {
+    std::string replaced;
+    while (!line.empty()) {
+        const size_t length = symbol_length(line);
+        const auto found = length == 0 ? symbols_.end() : symbols_.find(line.substr(0, length));
+        if (found != symbols_.end() && found->second.value && !found->second.value->section) {
+            replaced += fmt::to_string(found->second.value->number);
+        } else {
+            replaced += line.substr(0, std::max<size_t>(length, 1));
+        }
+        line.remove_prefix(std::max<size_t>(length, 1));
     }
+    return replaced;
+}
+
+Result<void> AssemblyReader::place_kernel(AssembledKernel& kernel) const {
+    const auto found = symbols_.find(kernel.name);
+    if (found == symbols_.end() || !found->second.value || found->second.value->section != size_t{0})
+        return fail(ErrorKind::Format, "{}: kernel {} has no code: no such label in .text", file_name_, kernel.name);
+    kernel.code_offset = static_cast<uint64_t>(found->second.value->number);
+    const uint64_t available = file_.text().bytes.size() - kernel.code_offset;
+    kernel.code_size = found->second.size != 0 ? found->second.size : available;
+    if (kernel.code_offset % 256 != 0)
+        return fail(ErrorKind::Format, "{}: kernel {} starts at {} in .text, not at a multiple of 256", file_name_,
+                    kernel.name, kernel.code_offset);
+    if (kernel.code_size > available)
+        return fail(ErrorKind::Format, "{}: kernel {} is larger than .text", file_name_, kernel.name);
+    return {};
+}
+
+Result<void> AssemblyReader::finish_kernels() {
+    if (file_.kernels.empty()) return finish_simple_kernels();
+    for (AssembledKernel& kernel : file_.kernels) RIFTJIT_TRY_VOID(place_kernel(kernel));
     if (metadata_lines_.empty()) return {};
     RIFTJIT_TRY(metadata, parse_metadata(metadata_lines_, file_name_));
     file_.metadata = std::move(metadata);

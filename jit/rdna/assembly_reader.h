@@ -83,6 +83,10 @@ private:
     Result<void> finish_fixups();
     Result<void> apply(const Fixup& fixup);
     Result<void> finish_kernels();
+    Result<void> finish_simple_kernels();
+    Result<void> place_kernel(AssembledKernel& kernel) const;
+    Result<KernelCode> simple_kernel(const AssembledKernel& kernel) const;
+    std::string with_numbers(std::string_view line) const;
 
     std::string_view file_name_;
     std::optional<Target> target_;
@@ -93,6 +97,7 @@ private:
     std::vector<std::string> symbol_order_;
     std::vector<Fixup> fixups_;
 
+    uint32_t simple_kernarg_bytes_ = 0, simple_lds_bytes_ = 0;
     std::string kernel_name_;
     std::optional<KernelDirectives> kernel_;
     bool in_metadata_ = false;
