@@ -1,11 +1,12 @@
 // s_delay_alu tells the scheduler how long the next instruction would stall, so that another wave may issue instead. A
 // hint: the hardware interlocks (RDNA3 ISA 16.5, "S_DELAY_ALU").
-#include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "jit/rdna/effects.h"
 #include "jit/rdna/passes.h"
+#include "jit/rdna/wait_alu.h"
 
 namespace riftjit::rdna {
 namespace {
@@ -64,34 +65,38 @@ private:
     Delay delay_of(size_t at) const {
         Delay delay;
         if (!is_valu(info(program_.lines[at].instruction.opcode).format)) return delay;
-        const Effects reader = effects_of(at);
+        std::set<uint16_t> wanted;
+        for (const RegisterRange read : effects_of(at).reads)
+            if (read.first != Operand::kExec)
+                for (uint16_t i = 0; i < read.count; ++i) wanted.insert(static_cast<uint16_t>(read.first + i));
         unsigned vectors = 0, transcendentals = 0;
-        bool vector_found = false, transcendental_found = false;
-        for (size_t i = at; i-- > 0 && program_.lines[i + 1].labels.empty();) {
+        for (size_t i = at; i-- > 0 && program_.lines[i + 1].labels.empty() && vectors < kFurthestVector;) {
             const InstructionInfo& row = info(program_.lines[i].instruction.opcode);
-            if (is_branch(row.opcode)) break;
-            const bool produces = feeds(effects_of(i), reader);
-            if (is_salu(row.format)) {
-                if (produces && i + 1 == at) delay.add(kFirstScalar);
-                continue;
-            }
+            if (is_branch(row.opcode) || waits_for_vector_results(program_.lines[i].instruction)) break;
+            const bool produces = take_produced(wanted, i);
+            if (is_salu(row.format) && produces && i + 1 == at) delay.add(kFirstScalar);
             if (!is_valu(row.format)) continue;
-            unsigned& distance = row.transcendental ? transcendentals : vectors;
-            bool& found = row.transcendental ? transcendental_found : vector_found;
+            const unsigned distance = row.transcendental ? ++transcendentals : ++vectors;
             const unsigned furthest = row.transcendental ? kFurthestTranscendental : kFurthestVector;
-            if (++distance <= furthest && produces && !found) {
+            if (produces && distance <= furthest)
                 delay.add((row.transcendental ? kFirstTranscendental : kFirstVector) + distance - 1);
-                found = true;
-            }
-            if (vectors >= kFurthestVector) break;
         }
         return delay;
     }
 
-    static bool feeds(const Effects& writer, const Effects& reader) {
-        return std::ranges::any_of(writer.writes, [&](RegisterRange written) {
-            return written.first != Operand::kExec && reader.reads_any(written);
-        });
+    // Memory instructions wait by themselves.
+    static bool waits_for_vector_results(const Instruction& instruction) {
+        if (info(instruction.opcode).format >= Format::DS) return true;
+        return instruction.opcode == Opcode::s_wait_alu && waits_for(instruction.simm16, kWaitVectorResults);
+    }
+
+    // Whether line `i` writes one of the registers; they are wanted no longer.
+    bool take_produced(std::set<uint16_t>& wanted, size_t i) const {
+        size_t taken = 0;
+        for (const RegisterRange written : effects_of(i).writes)
+            for (uint16_t r = 0; r < written.count; ++r)
+                taken += wanted.erase(static_cast<uint16_t>(written.first + r));
+        return taken != 0;
     }
 
     Program& program_;

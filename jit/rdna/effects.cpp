@@ -120,9 +120,12 @@ SlotEffects slot_effects(WaveSize wave, const Instruction& instruction) {
     const bool keeps = reads_destination(instruction);
     for (unsigned i = 0; i < row.destinations; ++i)
         if (instruction.operands[i].exists()) add(effects, i, row.operands[i].size(wave), keeps, true);
-    for (unsigned i = row.destinations; i < row.destinations + row.sources; ++i)
-        if (instruction.operands[i].exists() && row.operands[i].type != OperandType::addr)
+    for (unsigned i = row.destinations; i < row.destinations + row.sources; ++i) {
+        // With bound_ctrl (op_sel[1]) no lane of the destination keeps its old value.
+        const bool is_dead = is_permlane16(row) && is_tied(row, i - row.destinations) && (instruction.op_sel & 2u) != 0;
+        if (instruction.operands[i].exists() && row.operands[i].type != OperandType::addr && !is_dead)
             add(effects, i, row.operands[i].size(wave), true, false);
+    }
     if (has_address(row)) add_address(effects, row, instruction.address);
     return effects;
 }

@@ -2,11 +2,11 @@
 // lead to an instruction (LLVM AMDGPU backend, GCNHazardRecognizer, has the same distances). gfx12's SGPR hazard is a
 // dataflow of its own (sgpr_hazard.cpp).
 #include <algorithm>
-#include <compare>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "jit/rdna/control_flow.h"
 #include "jit/rdna/effects.h"
@@ -36,6 +36,22 @@ Instruction wait_alu(uint16_t immediate) {
     instruction.simm16 = immediate;
     return instruction;
 }
+
+// What a search remembers of its path.
+struct TranscendentalPath {
+    uint8_t valu = 0, transcendental = 0;
+    bool operator<(const TranscendentalPath& other) const {
+        return std::tie(valu, transcendental) < std::tie(other.valu, other.transcendental);
+    }
+};
+struct ForwardingPath {
+    int valu = 0;
+    std::optional<int> exec;          // VALU between the write of exec and the reader
+    std::map<uint16_t, int> written;  // source register: VALU between its write and the reader
+    bool operator<(const ForwardingPath& other) const {
+        return std::tie(valu, exec, written) < std::tie(other.valu, other.exec, other.written);
+    }
+};
 
 class HazardPass {
 public:
@@ -117,14 +133,10 @@ private:
 
     // VALUTransUse: at most five VALU and one transcendental between writer and reader.
     bool use_of_transcendental(size_t at) const {
-        struct Distance {
-            uint8_t valu = 0, transcendental = 0;
-            auto operator<=>(const Distance&) const = default;
-        };
         const Line& reader = program_.lines[at];
         if (!is_valu(reader)) return false;
         const RegisterRanges sources = vector_reads(reader);
-        return search_back<Distance>(at, {}, [&](const Line& line, Distance& distance) {
+        return search_back<TranscendentalPath>(at, {}, [&](const Line& line, TranscendentalPath& distance) {
             if (distance.valu > 5 || distance.transcendental > 1) return Search::path_is_safe;
             if (is_memory_or_lds(line) || waits_for_alu(line, kWaitVectorResults)) return Search::path_is_safe;
             const bool is_transcendental = info(line.instruction.opcode).transcendental;
@@ -173,17 +185,11 @@ private:
     // VALUPartialForwarding: sources written on both sides of a scalar write of exec.
     bool partial_forwarding(size_t at) const {
         constexpr int kAroundExec = 2, kAfterLast = 4, kAll = kAroundExec + kAfterLast + 2;
-        struct Path {
-            int valu = 0;
-            std::optional<int> exec;
-            std::map<uint16_t, int> written;  // source register: VALU between its write and the reader
-            auto operator<=>(const Path&) const = default;
-        };
         const Line& reader = program_.lines[at];
         if (!is_valu(reader)) return false;
         const RegisterRanges sources = vector_reads(reader);
         if (sources.size() < 2) return false;
-        return search_back<Path>(at, {}, [&](const Line& line, Path& path) {
+        return search_back<ForwardingPath>(at, {}, [&](const Line& line, ForwardingPath& path) {
             if (path.valu > kAll || is_memory_or_lds(line) || waits_for_alu(line, kWaitVectorResults))
                 return Search::path_is_safe;
             if (is_valu(line)) {

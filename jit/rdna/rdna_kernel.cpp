@@ -134,7 +134,7 @@ void KernelAssembler::s_add_u64(Sgpr destination, Sgpr base, const Argument& off
 // halves at last, by lanes 0 and 32. Every lane combines the same pairs in the same order up to commutation.
 void KernelAssembler::reduce_wave(Vgpr value, Vgpr other, const Combine& combine) {
     for (const unsigned bit : {1u, 2u, 4u, 8u}) combine(value, value, value, row_xmask(bit));
-    for (unsigned i = 0; i < value.dwords(); ++i) v_permlanex16_b32(other[i], value[i], 0, 0);
+    for (unsigned i = 0; i < value.dwords(); ++i) v_permlanex16_b32(other[i], value[i], 0, 0, kNoOldValue);
     combine(value, value, other, std::nullopt);
     if (wave_size() == WaveSize::wave32) return;
     const Sgpr low = sgpr(value.dwords()), high = sgpr(value.dwords());

@@ -60,8 +60,8 @@ private:
             v_mov_b32(candidate_index, best_index, row_xmask(bit));
             take_better();
         }
-        v_permlanex16_b32(candidate, best, 0, 0);
-        v_permlanex16_b32(candidate_index, best_index, 0, 0);
+        v_permlanex16_b32(candidate, best, 0, 0, kNoOldValue);
+        v_permlanex16_b32(candidate_index, best_index, 0, 0, kNoOldValue);
         take_better();
         if (lanes() == 32) return;
         const Sgpr other_half = sgpr(2);
