@@ -196,10 +196,9 @@ MemoryEvents memory_events(Generation generation, const Instruction& instruction
         case Format::GLOBAL:
         case Format::SCRATCH:
         case Format::MUBUF:
-            if (instruction.opcode == Opcode::global_inv) return {{Counter::load}, true};
             if (instruction.opcode == Opcode::global_wb || instruction.opcode == Opcode::global_wbinv)
                 return {{Counter::store}, true};
-            if (row.memory == MemoryKind::none) return {};  // buffer_gl0_inv, buffer_gl1_inv
+            if (row.memory == MemoryKind::none) return {};  // invalidates: no result to wait for
             return {has_result ? CounterSet{Counter::load} : CounterSet{Counter::store}, true};
         default:
             return {};
