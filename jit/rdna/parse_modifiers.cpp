@@ -97,9 +97,10 @@ private:
         const bool is_packed = row_.format == Format::VOP3P;
         if (!is_vop3()) return refuse();
         const bool has_destination_bit = modifier_.name == "op_sel" && !is_packed && !is_permlane16(row_);
-        RIFTJIT_TRY(values, list_of(modifier_, 1, 1, sources_ + (has_destination_bit ? 1u : 0u)));
+        const unsigned sources = has_destination_bit ? op_sel_sources(row_) : sources_;
+        RIFTJIT_TRY(values, list_of(modifier_, 1, 1, sources + (has_destination_bit ? 1u : 0u)));
         unsigned bits = 0;
-        for (size_t i = 0; i < values.size(); ++i) bits |= values[i] << (i == sources_ ? 3 : i);
+        for (size_t i = 0; i < values.size(); ++i) bits |= values[i] << (has_destination_bit && i == sources ? 3 : i);
         const auto byte = static_cast<uint8_t>(bits);
         if (modifier_.name == "op_sel") {
             if (allowed_.op_sel == 0) return refuse();

@@ -116,7 +116,10 @@ private:
 
     std::string spell_scalar_offset() const {
         const Address& address = instruction_.address;
-        if (is_null(address.soffset)) return hexadecimal(address.offset);
+        if (is_null(address.soffset)) {
+            const bool spells_null = address.offset == 0 && generation_ != Generation::gfx12;
+            return spells_null ? "null" : hexadecimal(address.offset);
+        }
         std::string text = print_register(generation_, address.soffset, 1);
         // gfx12 has one form with both, and LLVM spells its offset always.
         if (address.offset != 0 || generation_ == Generation::gfx12) text += " offset:" + hexadecimal(address.offset);
@@ -216,7 +219,7 @@ private:
         if (row_.format == Format::VOP3P) {
             write_packed_modifiers(allowed, sources, all);
         } else if (allowed.op_sel != 0 && instruction_.op_sel != 0) {
-            write_op_sel(sources);
+            write_op_sel(op_sel_sources(row_));
         }
         write_output_modifiers();
     }

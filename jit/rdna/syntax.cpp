@@ -161,6 +161,10 @@ WrittenSources written_sources(const InstructionInfo& row) {
     return sources;
 }
 
+unsigned op_sel_sources(const InstructionInfo& row) {
+    return row.opcode == Opcode::v_fmac_f16 ? 3 : written_sources(row).count;
+}
+
 bool is_vop3_only(const InstructionInfo& row, Generation generation) {
     return row.format == Format::VOP3 || row.number[static_cast<size_t>(generation)].vop3_only;
 }

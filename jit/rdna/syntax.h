@@ -65,6 +65,9 @@ struct WrittenSources {
 };
 WrittenSources written_sources(const InstructionInfo& row);
 
+// How many sources op_sel:[...] lists before the destination: those, and v_fmac_f16's accumulator.
+unsigned op_sel_sources(const InstructionInfo& row);
+
 bool is_tied(const InstructionInfo& row, unsigned source);
 bool is_vop3_only(const InstructionInfo& row, Generation generation);
 bool is_fma_mix(const InstructionInfo& row);
