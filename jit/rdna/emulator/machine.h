@@ -61,8 +61,8 @@ struct Dimensions {
 };
 
 struct RunReport {
-    std::vector<Finding> findings;
-    Counts counts;
+    std::vector<Finding> findings = {};
+    Counts counts = {};
     uint64_t seed = 0;
     bool completed = false;  // every wave reached its end
 };

@@ -28,15 +28,15 @@ bool is_fault(FindingKind kind);
 inline constexpr int kNoLane = -1;
 
 struct Finding {
-    FindingKind kind;
-    std::string kernel;
-    uint64_t code_offset = 0;  // bytes from the kernel's first instruction
-    std::string instruction;   // as the disassembler prints it
-    uint32_t group = 0;        // linear number of the workgroup
-    uint32_t wave = 0;         // within the workgroup
-    int lane = kNoLane;        // the first lane concerned
-    std::string detail;        // one line: which register or address, and why
-    uint64_t times = 1;        // occurrences at this offset; the other fields are those of the first
+    FindingKind kind{};
+    std::string kernel = {};
+    uint64_t code_offset = 0;      // bytes from the kernel's first instruction
+    std::string instruction = {};  // as the disassembler prints it
+    uint32_t group = 0;            // linear number of the workgroup
+    uint32_t wave = 0;             // within the workgroup
+    int lane = kNoLane;            // the first lane concerned
+    std::string detail = {};       // one line: which register or address, and why
+    uint64_t times = 1;            // occurrences at this offset; the other fields are those of the first
 
     std::string text() const;  // "kernel+0x40: v_add_f32_e32 v0, v1, v2: use-before-wait: ..."
 };

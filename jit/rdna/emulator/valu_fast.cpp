@@ -1,5 +1,6 @@
 #include "jit/rdna/emulator/valu_fast.h"
 
+#include <algorithm>
 #include <string>
 
 namespace riftjit::rdna::emulator {
@@ -77,11 +78,29 @@ const uint32_t* words_of(const WaveState& wave, const FastSource& source, unsign
     modify(scratch, words, source.keep, source.flip);
     return scratch;
 }
+// The same of 64 bits in wave32, where the upper words lie 32 further on.
+const uint32_t* pairs_of(const WaveState& wave, const FastSource& source, uint32_t* scratch) {
+    const uint32_t* words = scratch;
+    if (source.kind == SourceKind::vgpr) {
+        words = wave.vgpr(source.index);
+    } else if (source.kind == SourceKind::constant) {
+        words = source.constant.data();
+    } else {
+        fill(scratch, wave.scalars[source.index]);
+        fill(scratch + kLanes, wave.scalars[source.index + 1]);
+    }
+    if (!source.has_modifier) return words;
+    if (words != scratch) std::copy_n(words, kLanes, scratch);
+    modify(scratch + kLanes, words + kLanes, source.keep, source.flip);
+    return scratch;
+}
 
 const uint32_t* arguments(const WaveState& wave, const FastOp& fast, unsigned index, unsigned first_lane,
                           Scratch& scratch) {
-    return index < fast.kernel.sources ? words_of(wave, fast.sources[index], first_lane, scratch.words[index])
-                                       : nullptr;
+    if (index >= fast.kernel.sources) return nullptr;
+    const FastSource& source = fast.sources[index];
+    if (fast.kernel.is_64_bits && wave.lanes == kLanes) return pairs_of(wave, source, scratch.words[index]);
+    return words_of(wave, source, first_lane, scratch.words[index]);
 }
 
 // The C++ way for the lanes from `first` on; those below are done.
@@ -113,8 +132,8 @@ std::optional<FastOp> prepare_fast(const LaneOp& op, ValuFunction slow) {
         fast.sources[2].kind = SourceKind::vgpr;
         fast.sources[2].index = op.vgpr;
     }
-    // A pair of registers serves 64-bit operands only as it stands: constants and scalars take the other way.
-    if (kernel->is_64_bits)
+    // In wave64 the halves of a pair lie too far apart for constants and scalars to be laid out here.
+    if (kernel->is_64_bits && op.wave_size == WaveSize::wave64)
         for (unsigned i = 0; i < kernel->sources; ++i)
             if (fast.sources[i].kind != SourceKind::vgpr || fast.sources[i].has_modifier) return std::nullopt;
     fast.vgpr = op.vgpr;

@@ -1,0 +1,158 @@
+// The emitted lane functions against the C++ ones, bit for bit.
+#include "jit/rdna/emulator/lanes_x86.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+
+#include "jit/rdna/emulator/valu_lane.h"
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+constexpr unsigned kLanes = 32, kRounds = 200;
+using Words = std::array<uint32_t, 4 * kLanes>;  // up to two registers, the second a stride later
+
+// Bit patterns at which integers and floats change their ways.
+constexpr uint32_t kSpecial[] = {
+    0,          1,          2,          31,         32,         33,         63,         0x7F,       0x80,
+    0xFF,       0x7FFF,     0x8000,     0xFFFF,     0x7FFFFF,   0x800000,   0xFFFFFF,   0x1000000,  0x7FFFFFFF,
+    0x80000000, 0x80000001, 0xFFFFFFFF, 0xFFFFFFE0, 0x3F800000, 0xBF800000, 0x3F000000, 0xBF000000, 0x3FC00000,
+    0x40200000, 0x7F800000, 0xFF800000, 0x7F7FFFFF, 0xFF7FFFFF, 0x00800000, 0x80800000, 0x007FFFFF, 0x807FFFFF,
+    0x4F000000, 0xCF000000, 0x4F800000, 0x4EFFFFFF, 0x4B000000, 0x4B7FFFFF, 0x3EFFFFFF, 0xBEFFFFFF, 0x5F000000,
+    0x7FC00001, 0x7F800001, 0xFFC12345, 0xFFA00000, 0x3FF00000, 0xBFF00000, 0x7FF00000, 0xFFF00000, 0x7FEFFFFF,
+};
+
+class Inputs {
+public:
+    uint32_t word() {
+        const uint32_t kind = random_() % 8;
+        if (kind < 3) return kSpecial[random_() % std::size(kSpecial)];
+        if (kind < 5) return float_near_one();
+        return random_();
+    }
+    uint32_t mask() {
+        const uint32_t kind = random_() % 3;
+        return kind == 0 ? 0xFFFFFFFF : kind == 1 ? random_() : random_() & random_() & random_();
+    }
+    void fill(Words& words) {
+        for (uint32_t& value : words) value = word();
+    }
+
+private:
+    uint32_t float_near_one() { return (random_() & 0x807FFFFF) | (120 + random_() % 16) << 23; }
+    std::mt19937 random_{20241128};
+};
+
+struct Expected {
+    Words words;
+    uint32_t mask = 0;
+};
+
+uint64_t pair(const Words& words, unsigned lane, unsigned stride) {
+    return words[lane] | uint64_t{words[stride + lane]} << 32;
+}
+
+Expected by_lane_functions(const LaneKernel& kernel, Opcode opcode, uint8_t variant, const Words& d,
+                           const Words (&sources)[3], uint64_t lanes, unsigned stride) {
+    Expected expected{d};
+    const LaneSemantics* semantics = lane_semantics(opcode);
+    LaneContext context;
+    context.neg = variant;
+    const bool accumulates = opcode == Opcode::v_fmac_f32;
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+        if ((lanes >> lane & 1) == 0) continue;
+        LaneData data;
+        data.lane = lane;
+        data.condition = (lanes >> (32 + lane) & 1) != 0;
+        for (unsigned i = 0; i < 3; ++i)
+            data.source[i] = kernel.is_64_bits ? pair(sources[i], lane, stride) : sources[i][lane];
+        if (accumulates) data.previous = sources[2][lane];
+        semantics->function(context, data);
+        expected.mask |= static_cast<uint32_t>(data.bit) << lane;
+        if (kernel.result == LaneKernelResult::mask) continue;
+        expected.words[lane] = static_cast<uint32_t>(data.result);
+        if (kernel.is_64_bits) expected.words[stride + lane] = static_cast<uint32_t>(data.result >> 32);
+    }
+    return expected;
+}
+
+class LaneKernels : public testing::TestWithParam<LaneIsa> {
+protected:
+    void SetUp() override {
+        if (GetParam() > host_lane_isa()) GTEST_SKIP() << "this host lacks the instruction set";
+    }
+    // How often the function computed a result.
+    unsigned compare(Opcode opcode, uint8_t variant, unsigned stride) {
+        const auto kernel = lane_kernel(GetParam(), opcode, variant, stride);
+        if (!kernel) return kRounds;  // this level has no form of it
+        Inputs inputs;
+        unsigned computed = 0;
+        for (unsigned round = 0; round < kRounds; ++round) {
+            Words sources[3], d;
+            for (Words& source : sources) inputs.fill(source);
+            inputs.fill(d);
+            if (round % 2 == 0) make_ordinary(sources);
+            const uint64_t lanes = inputs.mask() | uint64_t{inputs.mask()} << 32;
+            const Expected expected = by_lane_functions(*kernel, opcode, variant, d, sources, lanes, stride);
+            const Words before = d;
+            const uint64_t result =
+                kernel->function(d.data(), sources[0].data(), sources[1].data(), sources[2].data(), lanes);
+            if (result == kLaneKernelDeclined && kernel->result == LaneKernelResult::words) {
+                EXPECT_EQ(d, before) << info(opcode).name << " wrote though it declined";
+                continue;
+            }
+            ++computed;
+            EXPECT_EQ(d, expected.words) << info(opcode).name << " round " << round;
+            if (kernel->result != LaneKernelResult::words) {
+                EXPECT_EQ(static_cast<uint32_t>(result), expected.mask) << info(opcode).name;
+            }
+            if (HasFailure()) return computed;
+        }
+        return computed;
+    }
+
+private:
+    // No NaN, and nothing that makes one: exponents stay in the middle.
+    static void make_ordinary(Words (&sources)[3]) {
+        for (Words& source : sources)
+            for (uint32_t& word : source)
+                if ((word >> 20 & 0x7FF) > 0x480) word = (word & 0x800FFFFF) | 0x40000000;
+    }
+};
+
+TEST_P(LaneKernels, AgreeWithTheLaneFunctions) {
+    for (const Opcode opcode : lane_kernel_opcodes())
+        for (const unsigned stride : {32u, 64u}) {
+            EXPECT_GE(compare(opcode, 0, stride), kRounds / 8) << info(opcode).name << " declines nearly always";
+        }
+}
+
+TEST_P(LaneKernels, AgreeForEverySignOfTheMixedDotProduct) {
+    for (uint8_t signs = 0; signs < 4; ++signs) EXPECT_EQ(compare(Opcode::v_dot4_i32_iu8, signs, 32), kRounds);
+}
+
+TEST_P(LaneKernels, ComputeInPlace) {
+    const auto kernel = lane_kernel(GetParam(), Opcode::v_add_nc_u32, 0, 32);
+    ASSERT_TRUE(kernel.has_value());
+    Words d;
+    for (unsigned lane = 0; lane < kLanes; ++lane) d[lane] = lane;
+    kernel->function(d.data(), d.data(), d.data(), nullptr, 0xFFFFFFFF);
+    for (unsigned lane = 0; lane < kLanes; ++lane) EXPECT_EQ(d[lane], 2 * lane);
+}
+
+TEST_P(LaneKernels, DeclineNanResultsOfActiveLanesOnly) {
+    const auto kernel = lane_kernel(GetParam(), Opcode::v_mul_f32, 0, 32);
+    ASSERT_TRUE(kernel.has_value());
+    Words a{}, b{}, d{};
+    a[5] = 0x7F800000;  // infinity times zero
+    EXPECT_EQ(kernel->function(d.data(), a.data(), b.data(), nullptr, 0xFFFFFFFF), kLaneKernelDeclined);
+    EXPECT_EQ(kernel->function(d.data(), a.data(), b.data(), nullptr, 0xFFFFFFDF), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, LaneKernels, testing::Values(LaneIsa::avx2, LaneIsa::avx512),
+                         [](const auto& level) { return level.param == LaneIsa::avx2 ? "Avx2" : "Avx512"; });
+
+}  // namespace
+}  // namespace riftjit::rdna::emulator
