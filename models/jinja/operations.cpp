@@ -88,6 +88,7 @@ Value item(Runtime& runtime, const Value& object, const Value& index) {
         }
         if (const auto* list = object.get_if<List*>()) return (*list)->items[static_cast<size_t>(at)];
         const Text& text = object.as<Text>();
+        runtime.budget.work(text.size() / 32);
         const size_t begin = byte_offset(text.view(), static_cast<size_t>(at));
         return slice(runtime.budget, text, begin, begin + code_point(text.view(), begin).size);
     }

@@ -213,7 +213,7 @@ template <bool (*holds)(uint32_t)>
 Value all_characters_method(Runtime& runtime, const Value& self, Arguments& arguments) {
     arguments.finish("a test of characters");
     const std::string_view view = text_of(self).view();
-    runtime.budget.work(view.size() / 16);
+    runtime.budget.work(view.size() / 4);
     for (size_t offset = 0; offset < view.size(); offset += code_point(view, offset).size) {
         if (!holds(code_point(view, offset).value)) return false;
     }
@@ -225,7 +225,7 @@ template <utf8proc_category_t wanted, utf8proc_category_t other>
 Value is_case_method(Runtime& runtime, const Value& self, Arguments& arguments) {
     arguments.finish("a test of case");
     const std::string_view view = text_of(self).view();
-    runtime.budget.work(view.size() / 16);
+    runtime.budget.work(view.size() / 4);
     bool found = false;
     for (size_t offset = 0; offset < view.size(); offset += code_point(view, offset).size) {
         const uint32_t c = code_point(view, offset).value;

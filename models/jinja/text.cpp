@@ -47,6 +47,7 @@ void TextBuilder::append(const Text& text, size_t begin, size_t end) {
 }
 
 void TextBuilder::append_repeated(const Text& text, size_t count) {
+    if (text.size() == 0) return;
     budget_->memory(text.size() * count);  // before any of it is made
     if (text.runs().size() == 1) {
         std::string bytes;
@@ -295,6 +296,7 @@ bool is_cased(uint32_t c) {
 }  // namespace
 
 Text change_case(Budget& budget, const Text& text, Case to) {
+    budget.work(text.size() / 4);  // two look-ups in Unicode's tables for each character
     TextBuilder builder(budget);
     size_t offset = 0;
     bool starts_word = true;

@@ -202,6 +202,7 @@ Value int_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
     }
     if (!input.is<Text>()) return otherwise;
     const Text text = strip(runtime.budget, input.as<Text>(), Side::both, std::nullopt);
+    runtime.budget.work(text.size() / 4);
     if (const auto integer = parse_integer(text.view(), static_cast<int>(base))) return *integer;
     const auto real = parse_real(text.view());
     const auto whole = real ? truncated(*real) : std::nullopt;
@@ -213,7 +214,9 @@ Value float_filter(Runtime& runtime, const Value& input, Arguments& arguments) {
     arguments.finish("float");
     if (const auto number = input.number()) return *number;
     if (!input.is<Text>()) return otherwise;
-    const auto real = parse_real(strip(runtime.budget, input.as<Text>(), Side::both, std::nullopt).view());
+    const Text text = strip(runtime.budget, input.as<Text>(), Side::both, std::nullopt);
+    runtime.budget.work(text.size() / 4);
+    const auto real = parse_real(text.view());
     return real ? Value(*real) : otherwise;
 }
 

@@ -382,7 +382,7 @@ size_t length(Budget& budget, const Value& value) {
     if (value.is<Undefined>()) return 0;
     const auto* text = value.get_if<Text>();
     if (!text) refuse("{} has no length", type_name(value));
-    budget.work(text->size() / 64);
+    budget.work(text->size() / 32);
     return length(text->view());
 }
 

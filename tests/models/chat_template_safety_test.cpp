@@ -93,6 +93,19 @@ TEST(ChatTemplateSafety, BoundsLoops) {
               std::string::npos);
 }
 
+TEST(ChatTemplateSafety, SpendsNothingOnRepeatingNothing) {
+    EXPECT_EQ(refusal("[{{ '' * 1000000000 }}{{ 1000000000 * '' }}{{ [] * 1000000000 }}]"), "rendered: [[]]");
+}
+
+TEST(ChatTemplateSafety, CountsEveryCharacterThatIsLookedAt) {
+    for (const std::string look : {"s|float", "s|int", "s|length", "s[4999999]", "s[-1]", "s is lower", "s.isalpha()",
+                                   "s.isdigit()", "s|upper"}) {
+        const std::string source =
+            "{% set s = '1' * 5000000 %}{% for i in range(100000) %}{% set x = " + look + " %}{% endfor %}";
+        EXPECT_NE(refusal(source).find("t:1:"), std::string::npos) << look;
+    }
+}
+
 TEST(ChatTemplateSafety, BoundsWorkInsideLoops) {
     // Each turn is cheap to count and dear to run.
     const std::string loop = "{% for i in range(100000) %}";
