@@ -226,8 +226,7 @@ TEST(LdsReports, AlignmentAsTheModeDemands) {
         EXPECT_EQ(found("ds_store_b64 v1, v[4:5]", 4), misaligned);
         EXPECT_EQ(found("ds_store_b96 v1, v[4:6]", 8), misaligned);
         EXPECT_EQ(found("ds_store_b128 v1, v[4:7]", 8), misaligned);
-        EXPECT_EQ(found("ds_store_2addr_b64 v1, v[4:5], v[6:7] offset0:1 offset1:2", 4),
-                  misaligned);
+        EXPECT_EQ(found("ds_store_2addr_b64 v1, v[4:5], v[6:7] offset0:1 offset1:2", 4), misaligned);
         EXPECT_EQ(found("ds_store_b128 v1, v[4:7]", 16), "");
         EXPECT_EQ(found("ds_store_b64 v1, v[4:5]", 8), "");
     }

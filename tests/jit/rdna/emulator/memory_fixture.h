@@ -63,9 +63,7 @@ public:
           unit_(setup.target, setup.wave_size),
           memory({setup.target, setup.wave_size, setup.checks, setup.seed, 1, setup.caches, setup.alignment},
                  findings_) {
-        memory.begin_launch(
-            {setup.lds_bytes, setup.scratch_bytes, setup.waves_per_group, setup.groups, setup.workgroup_mode});
-        for (uint32_t g = 0; g < setup.groups; ++g) start_group(g);
+        launch();
     }
     ~Bench() {
         for (TestWave& wave : waves_)
@@ -146,6 +144,13 @@ public:
         for (TestWave& each : waves_) end(each);
         return memory.end_launch();
     }
+    // A new launch of the same shape, after end_all().
+    void restart() {
+        for (Group& group : groups_) memory.end_group(group);
+        waves_.clear();
+        groups_.clear();
+        launch();
+    }
 
     std::vector<Finding> findings() { return findings_.take(); }
     // The names of what was found, in order, joined by spaces.
@@ -159,6 +164,11 @@ public:
     }
 
 private:
+    void launch() {
+        memory.begin_launch(
+            {setup_.lds_bytes, setup_.scratch_bytes, setup_.waves_per_group, setup_.groups, setup_.workgroup_mode});
+        for (uint32_t g = 0; g < setup_.groups; ++g) start_group(g);
+    }
     void start_group(uint32_t number) {
         Group& group = groups_.emplace_back();
         group.number = number;
