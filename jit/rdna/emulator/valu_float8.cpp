@@ -89,6 +89,7 @@ uint64_t float8_to_f32(Float8 type, uint8_t byte) {
     const uint64_t sign = uint64_t{byte & 0x80u} << 24;
     if (type == Float8::bf8 && kE5M2.is_nan(byte)) return sign | kF32.infinity() | kF32.quiet_bit();
     if (type == Float8::fp8 && is_e4m3_nan(byte)) return sign | kF32.infinity() | kF32.quiet_bit();
+    if (type == Float8::bf8 && kE5M2.is_infinity(byte)) return sign | kF32.infinity();
     if (kE4M3.is_zero(byte & 0x7F)) return sign;
     const Exact value = exact_value(format_of(type), byte);  // E4M3's topmost binade holds numbers, and comes out right
     return round_exact(kF32, value, {});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/rdna/emulator/valu.h"
+#include "jit/rdna/emulator/valu_source.h"
 
 namespace riftjit::rdna::emulator {
 
