@@ -197,18 +197,21 @@ private:
 
     void deliver(TestWave& wave, const Instruction& instruction, const MemoryEffect& effect) {
         const InstructionInfo& row = info(instruction.opcode);
-        if (row.destinations == 0 || !instruction.destination().exists() || effect.lanes == 0) return;
+        if (row.destinations == 0 || effect.lanes == 0) return;
+        // A buffer atomic returns into the register of its data, which its text names once.
+        const bool in_place = row.format == Format::MUBUF && !instruction.destination().exists();
+        const Operand destination = in_place ? instruction.source(1) : instruction.destination();
         const unsigned dwords = row.destination_operands()[0].dwords, lanes = wave.state.lanes;
         for (unsigned d = 0; d < dwords; ++d) {
-            if (!instruction.destination().is_vgpr()) {
-                wave.state.scalars[instruction.destination().code + d] = effect.values[d];
+            if (!destination.is_vgpr()) {
+                wave.state.scalars[destination.code + d] = effect.values[d];
                 if (effect.undefined != nullptr)
-                    wave.state.scalar_undefined[instruction.destination().code + d] = effect.undefined[d];
+                    wave.state.scalar_undefined[destination.code + d] = effect.undefined[d];
                 continue;
             }
             for (unsigned lane = 0; lane < lanes; ++lane) {
                 if ((effect.lanes >> lane & 1) == 0) continue;
-                const unsigned at = (instruction.destination().vgpr() + d) * lanes + lane;
+                const unsigned at = (destination.vgpr() + d) * lanes + lane;
                 const auto merge = [&](uint32_t& to, uint32_t from) {
                     to = (to & ~effect.bits) | (from & effect.bits);
                 };

@@ -54,7 +54,7 @@ const std::set<std::string_view> kNotExecuted = {
     "buffer_store_d16_hi_format_x",
 };
 
-// Executed, with tests of their own in lds_test.cpp, smem_test.cpp and caches_test.cpp.
+// Executed, with tests of their own in lds_test.cpp, smem_test.cpp and races_test.cpp.
 const std::set<std::string_view> kTestedElsewhere = {
     "ds_swizzle_b32",
     "ds_permute_b32",

@@ -208,6 +208,25 @@ TEST(MemoryModelOrder, OnGfx12ANarrowScopeIsNotEnoughBetweenGroups) {
     EXPECT_EQ(scene.bench.found(), "stale-read");
 }
 
+TEST(MemoryModelOrder, OnGfx12WritingBackInvalidatesOnlyIfItSaysSo) {
+    for (const std::string_view text : {"global_wbinv scope:SCOPE_DEV", "global_wb scope:SCOPE_DEV"}) {
+        const Words& words = kWords[2];
+        Scene scene(words, 1, 2, 1);
+        TestWave &producer = scene.bench.wave(0), &consumer = scene.bench.wave(1);
+        scene.load(consumer, words.load, 1);
+        scene.store(producer, words.store, 0, 42);
+        scene.bench.wait(producer);
+        scene.store(producer, words.flag_store, 0, 1);
+        scene.bench.wait(producer);
+        scene.load(consumer, words.flag_load, 0);
+        scene.bench.wait(consumer);
+        scene.bench.run(consumer, text);
+        const bool invalidates = text.find("inv") != std::string_view::npos;
+        EXPECT_EQ(scene.load(consumer, words.load, 0), invalidates ? 42u : 100u);
+        EXPECT_EQ(scene.bench.found(), invalidates ? "" : "stale-read");
+    }
+}
+
 TEST(MemoryModelOrder, OnGfx10AFlagLoadWithoutDlcMayHitTheL1) {
     const Words& words = kWords[0];
     Scene scene(words, 1, 2, 1);
