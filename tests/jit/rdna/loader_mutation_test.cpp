@@ -40,9 +40,10 @@ void damage(std::vector<std::byte>& file, std::mt19937& random) {
                 put_little_endian(std::span(file), at, kInteresting[random() % std::size(kInteresting)]);
             break;
         case 3:
-            if (at + 4 <= file.size())
-                put_little_endian(std::span(file), at & ~size_t{3},
-                                  get_little_endian<uint32_t>(file, at & ~size_t{3}) + (random() % 33) - 16);
+            if (const size_t word = at & ~size_t{3}; word + 4 <= file.size()) {
+                const auto step = static_cast<uint32_t>(random() % 33) - 16;
+                put_little_endian(std::span(file), word, get_little_endian<uint32_t>(file, word) + step);
+            }
             break;
         default:
             if (random() % 8 == 0) file.resize(at + 1);
