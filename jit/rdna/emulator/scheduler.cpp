@@ -66,7 +66,19 @@ Outcome Scheduler::run(uint64_t first, uint64_t count, uint64_t resident) {
     for (uint64_t i = 0; i < count; ++i) waiting_[count - 1 - i] = first + i;
     if (options_.schedule == Schedule::reversed) std::reverse(waiting_.begin(), waiting_.end());
     while (slots_.size() < std::min(resident, count)) slots_.push_back(std::make_unique<ResidentGroup>());
-    return options_.schedule == Schedule::random ? run_randomly() : run_in_turn();
+    const Outcome outcome = options_.schedule == Schedule::random ? run_randomly() : run_in_turn();
+    if (outcome != Outcome::completed) abandon();
+    return outcome;
+}
+
+// What a run that stopped early still owes to memory.
+void Scheduler::abandon() {
+    for (const std::unique_ptr<ResidentGroup>& slot : slots_) {
+        if (!slot->active) continue;
+        for (size_t w = 0; w < slot->group.waves.size(); ++w)
+            if (slot->waves[w]->status != Wave::Status::ended) memory_.end_wave(slot->waves[w]->state);
+        finish_group(*slot);
+    }
 }
 
 Outcome Scheduler::run_in_turn() {

@@ -35,6 +35,7 @@ private:
     void start_group(ResidentGroup& slot, uint64_t number);
     void finish_group(ResidentGroup& slot);
     bool refill();
+    void abandon();
     Outcome run_in_turn();
     Outcome run_randomly();
     // Runs one wave; false when the launch must stop, with `outcome_` saying why.

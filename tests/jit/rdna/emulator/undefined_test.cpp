@@ -1,0 +1,148 @@
+// Bits that nothing wrote: copied silently, reported where they matter.
+#include "tests/jit/rdna/emulator/machine_fixture.h"
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+ProgramResult run(std::string_view text, Target target = Target::gfx1100, WaveSize wave = WaveSize::wave32) {
+    ProgramSetup setup{.target = target, .wave_size = wave, .lds_bytes = 1024};
+    setup.group.x = lanes(wave);
+    return run_program(setup, load_out_pointer(target) + "v_and_b32_e32 v0, 0x3ff, v0; v_lshlrev_b32_e32 v0, 2, v0\n" +
+                                  std::string(text) + "\ns_endpgm");
+}
+// v9 was never written; what the lines leave in v1 is stored.
+ProgramResult store_v1(std::string_view text) { return run(std::string(text) + "\nglobal_store_b32 v0, v1, s[2:3]"); }
+
+}  // namespace
+
+TEST(Undefined, IsReportedInAnAddress) {
+    EXPECT_TRUE(reports_only(run("v_and_b32_e32 v9, 0xfc, v9; global_load_b32 v1, v9, s[2:3]"),
+                             FindingKind::undefined_address));
+    EXPECT_EQ(run("s_load_b32 s8, s[20:21], 0x0").count(FindingKind::undefined_address), 1u);
+    EXPECT_TRUE(reports_only(run("v_and_b32_e32 v9, 0xfc, v9; ds_store_b32 v9, v0"), FindingKind::undefined_address));
+}
+
+TEST(Undefined, IsReportedInABranch) {
+    EXPECT_TRUE(reports_only(run("s_cmp_eq_u32 s20, 0; s_cbranch_scc1 leave\n s_nop 0\n leave:"),
+                             FindingKind::undefined_branch));
+    EXPECT_TRUE(reports_only(run("v_cmp_eq_u32_e32 vcc_lo, 0, v9; s_and_b32 vcc_lo, exec_lo, vcc_lo\n"
+                                 "s_cbranch_vccz leave\n s_nop 0\n leave:"),
+                             FindingKind::undefined_branch));
+}
+
+TEST(Undefined, IsNotReportedInABranchThatOneDefinedBitDecides) {
+    EXPECT_TRUE(reports_nothing(run("s_or_b32 s21, s20, 1; s_cbranch_scc1 leave\n s_nop 0\n leave:")));
+    EXPECT_TRUE(reports_nothing(run("s_and_b32 s21, s20, 0; s_cbranch_scc1 leave\n s_nop 0\n leave:")));
+    EXPECT_TRUE(reports_nothing(run("s_or_b32 vcc_lo, s20, 4; s_cbranch_vccnz leave\n s_nop 0\n leave:")));
+}
+
+TEST(Undefined, IsReportedInExec) {
+    EXPECT_TRUE(reports_only(run("s_mov_b32 exec_lo, s20"), FindingKind::undefined_exec));
+    EXPECT_TRUE(reports_only(run("s_and_saveexec_b32 s21, s20"), FindingKind::undefined_exec));
+    EXPECT_TRUE(reports_only(run("v_cmpx_eq_u32_e32 0, v9"), FindingKind::undefined_exec));
+}
+
+TEST(Undefined, IsNotReportedInLanesThatExecMasksAway) {
+    // A lane mask as compilers merge them: bits of inactive lanes are never written.
+    EXPECT_TRUE(
+        reports_nothing(run("s_mov_b32 exec_lo, 15; v_cmp_gt_u32_e64 s20, 8, v0\n"
+                            "s_and_not1_b32 s21, s21, exec_lo; s_and_b32 s20, s20, exec_lo\n"
+                            "s_or_b32 s21, s21, s20; s_and_saveexec_b32 s22, s21")));
+    EXPECT_TRUE(
+        reports_nothing(run("s_mov_b32 exec_lo, 15; v_mov_b32_e32 v9, 0; v_mov_b32_e32 v1, v9\n"
+                            "global_store_b32 v0, v1, s[2:3]")));
+    EXPECT_TRUE(reports_only(run("s_mov_b32 exec_lo, 15; v_mov_b32_e32 v9, 0; s_mov_b32 exec_lo, -1\n"
+                                 "global_store_b32 v0, v9, s[2:3]"),
+                             FindingKind::undefined_store));
+}
+
+TEST(Undefined, IsReportedInWhatIsStored) {
+    EXPECT_TRUE(reports_only(store_v1(""), FindingKind::undefined_store));
+    EXPECT_TRUE(reports_only(store_v1("v_add_f32_e32 v1, 1.0, v9"), FindingKind::undefined_store));
+    EXPECT_TRUE(reports_only(store_v1("v_mov_b32_e32 v1, s20"), FindingKind::undefined_store));
+    EXPECT_TRUE(reports_only(run("v_mov_b32_e32 v4, 0; v_mov_b32_e32 v5, 0; v_mov_b32_e32 v7, 0\n"
+                                 "global_store_b128 v0, v[4:7], s[2:3]"),
+                             FindingKind::undefined_store));
+}
+
+TEST(Undefined, StaysSilentWhileItIsOnlyCopied) {
+    EXPECT_TRUE(
+        reports_nothing(run("v_mov_b32_e32 v1, v9; v_add_f32_e32 v2, v1, v9; v_readfirstlane_b32 s20, v2\n"
+                            "s_add_u32 s21, s20, 1; ds_store_b32 v0, v9; v_writelane_b32 v3, s21, 0")));
+    EXPECT_TRUE(reports_nothing(store_v1("v_and_b32_e32 v1, 0xff, v9"))) << "padding: some bits are defined";
+}
+
+TEST(Undefined, EndsWhereTheValueNoLongerMatters) {
+    EXPECT_TRUE(reports_nothing(store_v1("v_and_b32_e32 v1, 0, v9")));
+    EXPECT_TRUE(reports_nothing(store_v1("v_or_b32_e32 v1, -1, v9")));
+    EXPECT_TRUE(reports_nothing(store_v1("v_xor_b32_e32 v1, v9, v9")));
+    EXPECT_TRUE(reports_nothing(store_v1("v_lshlrev_b32_e32 v1, 24, v9; v_and_b32_e32 v1, 0xffffff, v1")));
+    EXPECT_TRUE(reports_nothing(store_v1("v_and_b32_e32 v1, 0xff, v9; v_cvt_f32_ubyte1_e32 v1, v1")));
+    EXPECT_TRUE(reports_nothing(store_v1("v_and_b32_e32 v1, 0xffff0000, v9; v_cvt_f32_f16_e32 v1, v1")));
+    EXPECT_TRUE(reports_nothing(store_v1("s_mov_b32 s20, 0; v_cndmask_b32_e64 v1, v0, v9, s20")));
+    EXPECT_TRUE(
+        reports_only(store_v1("s_mov_b32 s20, 1; v_cndmask_b32_e64 v1, v0, v9, s20"), FindingKind::undefined_store));
+}
+
+TEST(Undefined, FollowsPackingAndShifts) {
+    const std::string half = "v_mov_b32_e32 v4, 0x1234\n";  // v9's bits never reach the result
+    EXPECT_TRUE(reports_nothing(run(half + "v_perm_b32 v1, v9, v4, 0x0c0c0c00; v_and_b32_e32 v1, 0xfc, v1\n"
+                                           "s_mov_b32 exec_lo, 1; ds_store_b32 v1, v4")));
+    EXPECT_TRUE(
+        reports_nothing(run(half + "v_perm_b32 v1, v9, v4, 0x0c0c0c0c; s_mov_b32 exec_lo, 1; ds_store_b32 v1, v4")));
+    EXPECT_TRUE(reports_only(
+        run(half +
+            "v_perm_b32 v1, v9, v4, 0x0c0c0c04; v_and_b32_e32 v1, 0xfc, v1; s_mov_b32 exec_lo, 1; ds_store_b32 v1, v4"),
+        FindingKind::undefined_address));
+    EXPECT_TRUE(reports_nothing(run(half + "v_lshl_or_b32 v1, v9, 16, v4; v_and_b32_e32 v1, 0xfc, v1\n"
+                                           "s_mov_b32 exec_lo, 1; ds_store_b32 v1, v4")));
+    EXPECT_TRUE(reports_nothing(
+        run(half + "v_bfe_u32 v1, v9, 0, 8; v_lshrrev_b32_e32 v1, 8, v1; s_mov_b32 exec_lo, 1; ds_store_b32 v1, v4")));
+}
+
+TEST(Undefined, GoesThroughLaneOperations) {
+    EXPECT_TRUE(reports_only(store_v1("v_mov_b32_dpp v1, v9 row_share:0 row_mask:0xf bank_mask:0xf"),
+                             FindingKind::undefined_store));
+    // Lane 0 of v4 alone is undefined: only what reads it is.
+    const std::string lane0 =
+        "v_mov_b32_e32 v4, 0; s_mov_b32 exec_lo, 1; v_mov_b32_e32 v4, v9; s_mov_b32 exec_lo, -1\n";
+    EXPECT_TRUE(reports_nothing(store_v1(lane0 + "v_mov_b32_dpp v1, v4 row_share:1 row_mask:0xf bank_mask:0xf")));
+    EXPECT_TRUE(reports_only(store_v1(lane0 + "v_mov_b32_dpp v1, v4 row_share:0 row_mask:0xf bank_mask:0xf"),
+                             FindingKind::undefined_store));
+    EXPECT_TRUE(reports_nothing(store_v1(lane0 + "v_readlane_b32 s20, v4, 1; v_mov_b32_e32 v1, s20")));
+    EXPECT_TRUE(reports_only(store_v1(lane0 + "v_readlane_b32 s20, v4, 0; v_mov_b32_e32 v1, s20"),
+                             FindingKind::undefined_store));
+    EXPECT_TRUE(reports_only(store_v1("v_readlane_b32 s20, v0, s21; v_mov_b32_e32 v1, s20"),
+                             FindingKind::undefined_lane_select));
+}
+
+TEST(Undefined, IsKeptPerHalfOfARegister) {
+    EXPECT_TRUE(reports_nothing(store_v1("v_add_f16_e32 v1, 1.0, v0")));  // high half undefined, low half defined
+    EXPECT_TRUE(reports_only(store_v1("v_add_f16_e32 v1, 1.0, v9"), FindingKind::undefined_store));
+}
+
+TEST(Undefined, CoversInitialStatePerGeneration) {
+    for (const Target target : {Target::gfx1030, Target::gfx1100, Target::gfx1201}) {
+        EXPECT_TRUE(reports_only(run("s_cmp_eq_u32 s40, 0; s_cbranch_scc1 leave\n s_nop 0\n leave:", target),
+                                 FindingKind::undefined_branch));
+        EXPECT_TRUE(reports_only(run("s_cmp_eq_u32 m0, 0; s_cbranch_scc1 leave\n s_nop 0\n leave:", target),
+                                 FindingKind::undefined_branch));
+    }
+}
+
+TEST(Undefined, ComesFromMemoryThatNothingWrote) {
+    const ProgramResult result =
+        run("ds_load_b32 v1, v0; s_waitcnt lgkmcnt(0); v_and_b32_e32 v1, 0xfc, v1\n"
+            "global_load_b32 v2, v1, s[2:3]");
+    EXPECT_GE(result.count(FindingKind::undefined_address) + result.count(FindingKind::undefined_lds), 1u)
+        << result.text();
+}
+
+TEST(Undefined, IsNotTrackedWithThatCheckOff) {
+    ProgramSetup setup;
+    setup.checks.undefined = false;
+    EXPECT_TRUE(
+        reports_nothing(run_program(setup, load_out_pointer(Target::gfx1100) + "s_mov_b32 exec_lo, s20; s_endpgm")));
+}
+
+}  // namespace riftjit::rdna::emulator
