@@ -7,6 +7,7 @@
 
 #include "jit/rdna/emulator/valu.h"
 #include "jit/rdna/emulator/valu_lane.h"
+#include "tests/jit/rdna/emulator/valu_expectations.h"
 
 namespace riftjit::rdna::emulator {
 namespace {
@@ -27,6 +28,15 @@ TEST(ValuCoverage, ExecutesEveryVectorRowOfTheTable) {
         EXPECT_EQ(valu_kind(row.opcode) == ValuKind::unsupported, listed) << row.name;
     }
     EXPECT_GE(rows, 550u);
+}
+
+TEST(ValuCoverage, ExpectsSomethingIndependentOfEveryVectorRow) {
+    std::set<Opcode> expected;
+    for (const auto& opcodes : {expected_integer_opcodes(), expected_float_opcodes(), expected_conversion_opcodes(),
+                                expected_dot_opcodes(), expected_cross_lane_opcodes()})
+        expected.insert(opcodes.begin(), opcodes.end());
+    for (const InstructionInfo& row : all_instructions())
+        EXPECT_EQ(expected.contains(row.opcode), is_vector_row(row)) << row.name;
 }
 
 TEST(ValuCoverage, ExecutesEveryOperationOfVopd) {
