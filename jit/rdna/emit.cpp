@@ -223,7 +223,6 @@ private:
     bool fits_short_form() const {
         const Instruction& instruction = line_.instruction;
         if (row_.modifiers[static_cast<size_t>(generation_)].no_e64) return true;
-        if (row_.number[static_cast<size_t>(generation_)].vop3_only) return false;
         if (instruction.neg != 0 || instruction.abs != 0 || instruction.clamp || instruction.omod != 0 || op_sel_given_)
             return false;
         for (unsigned i = 0; i < row_.destinations + row_.sources; ++i) {
@@ -237,18 +236,16 @@ private:
 
     void choose_encoding() {
         Instruction& instruction = line_.instruction;
-        const bool is_vop3 = row_.format == Format::VOP3 || row_.format == Format::VOP3P;
+        const bool is_vop3 = row_.format == Format::VOP3 || row_.format == Format::VOP3P ||
+                             row_.number[static_cast<size_t>(generation_)].vop3_only;
         const bool short_form = is_vop3 || fits_short_form();
-        if (row_.format == Format::VOP3P && !op_sel_given_) instruction.op_sel_hi = default_high_select();
+        if (row_.format == Format::VOP3P && !op_sel_given_) instruction.op_sel_hi = default_op_sel_hi(row_);
         if (dpp_given_) {
             instruction.encoding = short_form ? Encoding::dpp16 : Encoding::e64_dpp16;
         } else {
             instruction.encoding = short_form ? Encoding::native : Encoding::e64;
         }
     }
-
-    // Packed halves: the high result takes the high halves, unless the kernel says otherwise.
-    uint8_t default_high_select() const { return row_.modifiers[static_cast<size_t>(generation_)].op_sel_hi; }
 
     // --- memory
     void address_register(Operand& operand, unsigned slot, unsigned dwords, RegisterBank bank) {

@@ -1,0 +1,389 @@
+// One launch of every kernel with its inputs, and what must come out, computed in double. Each bound is argued where it
+// stands; kUlp is half a unit in the last place of a float near 1.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "jit/half.h"
+#include "jit/rdna/kernels/kernels.h"
+
+namespace riftjit::rdna::kernels {
+
+using Bytes = std::vector<std::byte>;
+inline constexpr double kUlp = 0x1p-24;
+
+template <class T>
+Bytes bytes_of(const std::vector<T>& values) {
+    Bytes bytes(values.size() * sizeof(T));
+    std::memcpy(bytes.data(), values.data(), bytes.size());
+    return bytes;
+}
+template <class T>
+std::vector<T> values_of(const Bytes& bytes) {
+    std::vector<T> values(bytes.size() / sizeof(T));
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    return values;
+}
+
+struct BufferIndex {
+    size_t value;
+};
+
+struct KernelCase {
+    std::string name;
+    std::function<Result<KernelProgram>(KernelTarget, PassOptions)> assemble;
+    std::vector<Bytes> buffers;                             // contents before the launch
+    std::vector<std::variant<BufferIndex, uint32_t>> args;  // in the kernel's order
+    uint32_t groups;
+    std::function<uint32_t(uint32_t lanes)> group_lanes;
+    // Empty when the buffers hold what they should after the launch, otherwise what is wrong.
+    std::function<std::string(const std::vector<Bytes>&)> wrong;
+    bool runs_in_wave64 = true;
+};
+
+inline std::vector<float> random_floats(size_t count, float low, float high, unsigned seed) {
+    std::mt19937 generator(seed);
+    std::vector<float> values(count);
+    // Not uniform_real_distribution: its results differ between libraries.
+    for (float& value : values) value = low + (high - low) * static_cast<float>(generator() >> 8) * 0x1p-24f;
+    return values;
+}
+
+template <class T>
+std::string compare(const std::vector<T>& got, const std::vector<double>& expected, const std::vector<double>& bound) {
+    for (size_t i = 0; i < expected.size(); ++i)
+        if (!(std::abs(static_cast<double>(got[i]) - expected[i]) <= bound[i]))
+            return "element " + std::to_string(i) + " is " + std::to_string(got[i]) + ", expected " +
+                   std::to_string(expected[i]) + " within " + std::to_string(bound[i]);
+    return "";
+}
+
+template <class T>
+std::string compare_exactly(const std::vector<T>& got, const std::vector<T>& expected) {
+    for (size_t i = 0; i < expected.size(); ++i)
+        if (got[i] != expected[i])
+            return "element " + std::to_string(i) + " is " + std::to_string(got[i]) + ", expected " +
+                   std::to_string(expected[i]);
+    return "";
+}
+
+inline Bytes zeros(size_t bytes) { return Bytes(bytes); }
+inline auto always(uint32_t lanes) {
+    return [lanes](uint32_t) { return lanes; };
+}
+
+inline KernelCase vector_add_case() {
+    constexpr uint32_t kCount = 700;  // two whole workgroups and a part: its last wave has 28 lanes on, two waves none
+    const auto a = random_floats(kCount, -4, 4, 1), b = random_floats(kCount, -4, 4, 2);
+    return {"vector_add",
+            [](KernelTarget t, PassOptions o) { return vector_add(t, {}, o); },
+            {bytes_of(a), bytes_of(b), zeros(kCount * 4)},
+            {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}, kCount},
+            3,
+            always(256),
+            [a, b](const std::vector<Bytes>& after) {
+                std::vector<float> expected(kCount);
+                for (size_t i = 0; i < kCount; ++i) expected[i] = a[i] + b[i];
+                return compare_exactly(values_of<float>(after[2]), expected);
+            }};
+}
+
+inline KernelCase swiglu_case() {
+    constexpr uint32_t kCount = 256;
+    const auto gate = random_floats(kCount, -8, 8, 3), up = random_floats(kCount, -4, 4, 4);
+    return {"swiglu",
+            [](KernelTarget t, PassOptions o) { return swiglu(t, {}, o); },
+            {bytes_of(gate), bytes_of(up), zeros(kCount * 4)},
+            {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}},
+            2,
+            always(128),
+            [gate, up](const std::vector<Bytes>& after) {
+                std::vector<double> expected(kCount), bound(kCount);
+                for (size_t i = 0; i < kCount; ++i) {
+                    const double g = gate[i];
+                    expected[i] = g / (1 + std::exp(-g)) * up[i];
+                    // The exponent is off by two roundings of at most 8 log2 e: 2^that by 16 ulp; exp, add, rcp and two
+                    // multiplications add 8.
+                    bound[i] = std::abs(expected[i]) * 24 * kUlp;
+                }
+                return compare(values_of<float>(after[2]), expected, bound);
+            }};
+}
+
+inline KernelCase rms_norm_case() {
+    constexpr uint32_t kRows = 3, kWidth = 1024;
+    const auto x = random_floats(kRows * kWidth, -3, 3, 5), gain = random_floats(kWidth, 0.5f, 2, 6);
+    return {"rms_norm",
+            [](KernelTarget t, PassOptions o) { return rms_norm(t, {}, o); },
+            {bytes_of(x), bytes_of(gain), zeros(kRows * kWidth * 4)},
+            {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}},
+            kRows,
+            always(128),
+            [x, gain](const std::vector<Bytes>& after) {
+                std::vector<double> expected(x.size()), bound(x.size());
+                for (size_t row = 0; row < kRows; ++row) {
+                    double sum = 0;
+                    for (size_t i = 0; i < kWidth; ++i) sum += double{x[row * kWidth + i]} * x[row * kWidth + i];
+                    const double scale = 1 / std::sqrt(sum / kWidth + double{1e-5f});
+                    for (size_t i = row * kWidth; i < (row + 1) * kWidth; ++i) {
+                        expected[i] = x[i] * scale * gain[i % kWidth];
+                        // Sums of positive numbers: 8 + 5 + 4 additions in a chain, halved by the root; rsq and two
+                        // multiplications, 4 more.
+                        bound[i] = std::abs(expected[i]) * 16 * kUlp;
+                    }
+                }
+                return compare(values_of<float>(after[2]), expected, bound);
+            }};
+}
+
+inline KernelCase rope_case() {
+    constexpr uint32_t kHeads = 3, kWidth = 128, kHalf = kWidth / 2, kPosition = 5;
+    const auto x = random_floats(kHeads * kWidth, -3, 3, 7);
+    std::vector<float> table;
+    for (uint32_t position = 0; position <= kPosition; ++position)
+        for (uint32_t i = 0; i < kHalf; ++i) {
+            const double angle = position * std::pow(10000.0, -2.0 * i / kWidth);
+            table.push_back(static_cast<float>(std::cos(angle)));
+            table.push_back(static_cast<float>(std::sin(angle)));
+        }
+    return {"rope",
+            [](KernelTarget t, PassOptions o) { return rope(t, {}, o); },
+            {bytes_of(x), bytes_of(table)},
+            {BufferIndex{0}, BufferIndex{1}, kPosition},
+            kHeads,
+            always(kHalf),
+            [x, table](const std::vector<Bytes>& after) {
+                std::vector<double> expected(x.size()), bound(x.size());
+                for (size_t i = 0; i < x.size(); ++i) {
+                    const size_t lane = i % kHalf, low = i / kWidth * kWidth + lane;
+                    const double c = table[(kPosition * kHalf + lane) * 2],
+                                 s = table[(kPosition * kHalf + lane) * 2 + 1];
+                    const double a = x[low], b = x[low + kHalf];
+                    expected[i] = i % kWidth < kHalf ? a * c - b * s : b * c + a * s;
+                    bound[i] = (std::abs(a) + std::abs(b)) * 2 * kUlp;  // one product and one fma are rounded
+                }
+                return compare(values_of<float>(after[0]), expected, bound);
+            }};
+}
+
+inline KernelCase softmax_case() {
+    constexpr uint32_t kRows = 2, kWidth = 1024;
+    const auto x = random_floats(kRows * kWidth, -10, 10, 8);
+    return {"softmax",
+            [](KernelTarget t, PassOptions o) { return softmax(t, {}, o); },
+            {bytes_of(x), zeros(kRows * kWidth * 4)},
+            {BufferIndex{0}, BufferIndex{1}},
+            kRows,
+            always(128),
+            [x](const std::vector<Bytes>& after) {
+                std::vector<double> expected(x.size()), bound(x.size());
+                for (size_t row = 0; row < kRows; ++row) {
+                    double maximum = -1e30, sum = 0;
+                    for (size_t i = row * kWidth; i < (row + 1) * kWidth; ++i)
+                        maximum = std::max<double>(maximum, x[i]);
+                    for (size_t i = row * kWidth; i < (row + 1) * kWidth; ++i) sum += std::exp(x[i] - maximum);
+                    for (size_t i = row * kWidth; i < (row + 1) * kWidth; ++i) {
+                        expected[i] = std::exp(x[i] - maximum) / sum;
+                        // x - maximum and its multiple are rounded, at most 20 log2 e: 60 ulp of the power; the sum
+                        // carries as much of each of its terms, mostly far less; additions and the quotient, 24.
+                        bound[i] = expected[i] * (60 + 60 + 24) * kUlp;
+                    }
+                }
+                return compare(values_of<float>(after[1]), expected, bound);
+            }};
+}
+
+inline KernelCase argmax_case() {
+    constexpr uint32_t kRows = 4, kWidth = 1000;
+    auto x = random_floats(kRows * kWidth, -3, 3, 9);
+    x[123] = x[124] = x[700] = 5;                 // the first of equals
+    x[kWidth + 999] = 5;                          // the last element, in the partly idle round
+    x[2 * kWidth] = 5;                            // the first
+    x[3 * kWidth + 77] = x[3 * kWidth + 45] = 4;  // equals in different lanes
+    return {"argmax",
+            [](KernelTarget t, PassOptions o) { return argmax(t, {}, o); },
+            {bytes_of(x), zeros(kRows * 4)},
+            {BufferIndex{0}, BufferIndex{1}},
+            kRows,
+            [](uint32_t lanes) { return lanes; },
+            [](const std::vector<Bytes>& after) {
+                return compare_exactly(values_of<uint32_t>(after[1]), std::vector<uint32_t>{123, 999, 0, 45});
+            }};
+}
+
+inline KernelCase gemv_q8_case() {
+    constexpr uint32_t kRows = 8, kColumns = 2080, kBlocks = kColumns / 32;
+    std::mt19937 generator(10);
+    std::vector<int8_t> weights(kRows * kColumns), input(kColumns);
+    for (int8_t& w : weights) w = static_cast<int8_t>(generator() >> 24);
+    for (int8_t& v : input) v = static_cast<int8_t>(generator() >> 24);
+    std::vector<uint16_t> scales(kRows * kBlocks);
+    for (uint16_t& s : scales) s = float_to_half(static_cast<float>(generator() >> 8) * 0x1p-30f);
+    const auto input_scales = random_floats(kBlocks, 0.001f, 0.02f, 11);
+    return {"gemv_q8",
+            [](KernelTarget t, PassOptions o) { return gemv_q8(t, {}, o); },
+            {bytes_of(weights), bytes_of(scales), bytes_of(input), bytes_of(input_scales), zeros(kRows * 4)},
+            {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}, BufferIndex{3}, BufferIndex{4}},
+            kRows / 4,
+            [](uint32_t lanes) { return 4 * lanes; },
+            [=](const std::vector<Bytes>& after) {
+                std::vector<double> expected(kRows), bound(kRows);
+                for (size_t row = 0; row < kRows; ++row)
+                    for (size_t block = 0; block < kBlocks; ++block) {
+                        int dot = 0;
+                        for (size_t i = block * 32; i < (block + 1) * 32; ++i)
+                            dot += weights[row * kColumns + i] * input[i];
+                        const double term =
+                            double{half_to_float(scales[row * kBlocks + block])} * input_scales[block] * dot;
+                        expected[row] += term;
+                        bound[row] += std::abs(term) * 12 * kUlp;  // the scale's product, 3 fma, 6 additions
+                    }
+                return compare(values_of<float>(after[4]), expected, bound);
+            }};
+}
+
+inline KernelCase matmul_f16_case() {
+    constexpr uint32_t kM = 64, kN = 96, kK = 64;
+    const auto halves = [](size_t count, unsigned seed) {
+        std::vector<uint16_t> values;
+        for (const float value : random_floats(count, -2, 2, seed)) values.push_back(float_to_half(value));
+        return values;
+    };
+    const auto a = halves(kM * kK, 12), b = halves(kN * kK, 13);
+    return {"matmul_f16",
+            [](KernelTarget t, PassOptions o) { return matmul_f16(t, {}, o); },
+            {bytes_of(a), bytes_of(b), zeros(kM * kN * 4)},
+            {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}},
+            kM / 32 * (kN / 32),
+            always(128),
+            [a, b](const std::vector<Bytes>& after) {
+                std::vector<double> expected(kM * kN), bound(kM * kN);
+                for (size_t m = 0; m < kM; ++m)
+                    for (size_t n = 0; n < kN; ++n)
+                        for (size_t k = 0; k < kK; ++k) {
+                            const double term = double{half_to_float(a[m * kK + k])} * half_to_float(b[n * kK + k]);
+                            expected[m * kN + n] += term;
+                            // Products of halves are exact in f32; at most one rounding per addition, in any order.
+                            bound[m * kN + n] += std::abs(term) * kK * kUlp;
+                        }
+                return compare(values_of<float>(after[2]), expected, bound);
+            },
+            false};
+}
+
+inline std::vector<uint32_t> random_words(size_t count, unsigned seed) {
+    std::mt19937 generator(seed);
+    std::vector<uint32_t> values(count);
+    for (uint32_t& value : values) value = static_cast<uint32_t>(generator());
+    return values;
+}
+
+inline KernelCase transpose_case() {
+    constexpr uint32_t kRows = 64, kColumns = 96;
+    const auto in = random_words(kRows * kColumns, 14);
+    return {"transpose",
+            [](KernelTarget t, PassOptions o) { return transpose(t, {}, o); },
+            {bytes_of(in), zeros(in.size() * 4)},
+            {BufferIndex{0}, BufferIndex{1}},
+            kRows / 32 * (kColumns / 32),
+            always(256),
+            [in](const std::vector<Bytes>& after) {
+                std::vector<uint32_t> expected(in.size());
+                for (size_t row = 0; row < kRows; ++row)
+                    for (size_t column = 0; column < kColumns; ++column)
+                        expected[column * kRows + row] = in[row * kColumns + column];
+                return compare_exactly(values_of<uint32_t>(after[1]), expected);
+            }};
+}
+
+inline KernelCase histogram_case() {
+    constexpr uint32_t kGroups = 2;
+    const auto data = random_words(kGroups * 4 * 256, 15);
+    return {"histogram",
+            [](KernelTarget t, PassOptions o) { return histogram(t, {}, o); },
+            {bytes_of(data), zeros(256 * 4)},
+            {BufferIndex{0}, BufferIndex{1}},
+            kGroups,
+            always(256),
+            [data](const std::vector<Bytes>& after) {
+                std::vector<uint32_t> expected(256);
+                for (const std::byte byte : bytes_of(data)) ++expected[static_cast<size_t>(byte)];
+                return compare_exactly(values_of<uint32_t>(after[1]), expected);
+            }};
+}
+
+inline KernelCase grid_barrier_case() {
+    constexpr uint32_t kGroups = 4, kLanes = 64, kCount = kGroups * kLanes;
+    const auto first = random_words(kCount, 16);
+    return {"grid_barrier",
+            [](KernelTarget t, PassOptions o) { return grid_barrier(t, {}, o); },
+            {bytes_of(first), zeros(kCount * 4), zeros(4)},
+            {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}},
+            kGroups,
+            always(kLanes),
+            [first](const std::vector<Bytes>& after) {
+                std::vector<uint32_t> from = first, to(kCount);
+                for (int phase = 0; phase < 3; ++phase) {
+                    for (uint32_t i = 0; i < kCount; ++i) to[i] = from[(i + kLanes) % kCount] + i;
+                    std::swap(from, to);
+                }
+                return compare_exactly(values_of<uint32_t>(after[1]), from);
+            }};
+}
+
+inline KernelCase reverse_copy_case() {
+    constexpr uint32_t kGroups = 2, kChunks = 6, kLanes = 64;
+    const auto in = random_words(kGroups * kChunks * kLanes * 4, 17);
+    return {"reverse_copy",
+            [](KernelTarget t, PassOptions o) { return reverse_copy(t, {}, o); },
+            {bytes_of(in), zeros(in.size() * 4)},
+            {BufferIndex{0}, BufferIndex{1}},
+            kGroups,
+            always(kLanes),
+            [in](const std::vector<Bytes>& after) {
+                std::vector<uint32_t> expected(in.size());
+                for (size_t i = 0; i < in.size(); ++i) {
+                    const size_t chunk = i / (kLanes * 4), lane = i / 4 % kLanes;
+                    expected[i] = in[(chunk * kLanes + kLanes - 1 - lane) * 4 + i % 4];
+                }
+                return compare_exactly(values_of<uint32_t>(after[1]), expected);
+            }};
+}
+
+inline KernelCase dot_f64_case() {
+    constexpr uint32_t kCount = 2048;
+    std::vector<double> a, b;
+    for (const float value : random_floats(kCount, -3, 3, 18)) a.push_back(value * 1.1);
+    for (const float value : random_floats(kCount, -3, 3, 19)) b.push_back(value * 0.9);
+    return {"dot_f64",
+            [](KernelTarget t, PassOptions o) { return dot_f64(t, {}, o); },
+            {bytes_of(a), bytes_of(b), zeros(8)},
+            {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}},
+            1,
+            always(256),
+            [a, b](const std::vector<Bytes>& after) {
+                long double sum = 0;
+                double bound = 0;
+                for (size_t i = 0; i < kCount; ++i) {
+                    sum += static_cast<long double>(a[i]) * b[i];
+                    bound += std::abs(a[i] * b[i]) * 24 * 0x1p-53;  // 8 fma, 6 additions in the wave, 8 of the waves
+                }
+                return compare(values_of<double>(after[2]), {static_cast<double>(sum)}, {bound});
+            }};
+}
+
+inline std::vector<KernelCase> kernel_cases() {
+    return {vector_add_case(),   swiglu_case(),       rms_norm_case(),   rope_case(),      softmax_case(),
+            argmax_case(),       gemv_q8_case(),      matmul_f16_case(), transpose_case(), histogram_case(),
+            grid_barrier_case(), reverse_copy_case(), dot_f64_case()};
+}
+
+}  // namespace riftjit::rdna::kernels

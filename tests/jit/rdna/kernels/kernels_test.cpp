@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include "tests/jit/rdna/kernels/kernel_run.h"
+
+namespace riftjit::rdna::kernels {
+namespace {
+
+// One chip per set of rules: gfx10.3, gfx11 with and without the transcendental hazard, gfx12.
+constexpr Target kTargets[] = {Target::gfx1030, Target::gfx1100, Target::gfx1150, Target::gfx1201};
+
+std::vector<KernelTarget> settings_of(bool runs_in_wave64) {
+    std::vector<KernelTarget> settings;
+    for (const Target target : kTargets) {
+        settings.push_back({target, WaveSize::wave32});
+        if (runs_in_wave64) settings.push_back({target, WaveSize::wave64});
+    }
+    return settings;
+}
+
+std::string describe(const std::string& kernel, KernelTarget target) {
+    return kernel + " on " + std::string(name(target.target)) + ", wave" + std::to_string(lanes(target.wave_size));
+}
+
+TEST(Kernels, AreAssembledForEveryTarget) {
+    for (const KernelEntry& kernel : all_kernels()) {
+        for (const TargetInfo& target : all_targets()) {
+            for (const WaveSize wave : {WaveSize::wave32, WaveSize::wave64}) {
+                if (wave == WaveSize::wave64 && !kernel.runs_in_wave64) continue;
+                const auto program = kernel.assemble({target.target, wave}, {});
+                ASSERT_TRUE(program) << kernel.name << " " << target.name << ": " << program.error().message;
+                const auto code = link(*program);
+                ASSERT_TRUE(code) << kernel.name << " " << target.name << ": " << code.error().message;
+                EXPECT_GT(code->resources.vgprs, 0u);
+                EXPECT_LE(code->resources.vgprs, 64u) << kernel.name;
+                EXPECT_TRUE(write_code_object(target.target, CodeObjectVersion::v5, {&*code, 1}));
+            }
+        }
+    }
+}
+
+TEST(Kernels, HaveACaseEach) {
+    const auto cases = kernel_cases();
+    ASSERT_EQ(cases.size(), all_kernels().size());
+    for (size_t i = 0; i < cases.size(); ++i) {
+        EXPECT_EQ(cases[i].name, all_kernels()[i].name);
+        EXPECT_EQ(cases[i].runs_in_wave64, all_kernels()[i].runs_in_wave64);
+    }
+}
+
+TEST(Kernels, ComputeTheReferenceUnderEveryScheduleBitForBit) {
+    for (const KernelCase& test : kernel_cases()) {
+        for (const KernelTarget target : settings_of(test.runs_in_wave64)) {
+            const auto program = test.assemble(target, {});
+            ASSERT_TRUE(program) << program.error().message;
+            std::vector<Bytes> first;
+            for (const RunSettings& settings : schedules()) {
+                const RunOutcome outcome = run_program(test, *program, settings);
+                EXPECT_TRUE(outcome.clean()) << describe(test.name, target) << ", " << emulator::name(settings.schedule)
+                                             << ": " << outcome.text();
+                if (first.empty()) first = outcome.after;
+                EXPECT_EQ(outcome.after, first) << describe(test.name, target);
+            }
+        }
+    }
+}
+
+TEST(Kernels, NeedNoneOfTheHints) {
+    const PassOptions plain = PassOptions::without({Pass::vopd, Pass::clauses, Pass::delay_alu, Pass::release_vgprs});
+    for (const KernelCase& test : kernel_cases()) {
+        for (const KernelTarget target : settings_of(test.runs_in_wave64)) {
+            const auto hinted = test.assemble(target, {}), bare = test.assemble(target, plain);
+            ASSERT_TRUE(hinted && bare);
+            const RunOutcome a = run_program(test, *hinted, {}), b = run_program(test, *bare, {});
+            EXPECT_TRUE(b.clean()) << describe(test.name, target) << ": " << b.text();
+            EXPECT_EQ(a.after, b.after) << describe(test.name, target);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace riftjit::rdna::kernels
