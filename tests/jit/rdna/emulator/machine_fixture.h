@@ -76,6 +76,8 @@ struct ProgramSetup {
     uint64_t seed = 1;
     LaunchOptions launch = {};
     FloatModes float_modes = {};
+    WorkItemIds work_item_ids = WorkItemIds::x;
+    uint32_t host_threads = 1;
 };
 
 // Where a program finds its one argument, the address of `out`, whatever the generation's layout: s[0:1] is the
@@ -118,12 +120,13 @@ inline ProgramResult run_program(const ProgramSetup& setup, std::string_view tex
     kernel.kernarg_size = 8;
     kernel.workgroup_ids = {.x = true, .y = true, .z = true};
     kernel.float_modes = setup.float_modes;
+    kernel.work_item_ids = setup.work_item_ids;
     const auto object = write_code_object(setup.target, CodeObjectVersion::v5, {&kernel, 1});
     if (!object) {
         ADD_FAILURE() << object.error().message;
         return result;
     }
-    Machine machine(setup.target, {.checks = setup.checks, .seed = setup.seed});
+    Machine machine(setup.target, {.checks = setup.checks, .seed = setup.seed, .host_threads = setup.host_threads});
     if (const auto loaded = machine.load(*object); !loaded) {
         ADD_FAILURE() << loaded.error().message;
         return result;

@@ -1,0 +1,305 @@
+// Who runs when: schedules, residency, barriers, deadlocks, runs that do not end.
+#include <sstream>
+
+#include "tests/jit/rdna/emulator/machine_fixture.h"
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+constexpr Schedule kSchedules[] = {Schedule::lock_step, Schedule::long_quanta, Schedule::random, Schedule::reversed};
+constexpr Target kTargets[] = {Target::gfx1030, Target::gfx1100, Target::gfx1201};
+
+std::string barrier(Target target) {
+    return generation(target) == Generation::gfx12 ? "s_barrier_signal -1; s_barrier_wait -1\n" : "s_barrier\n";
+}
+std::string wait_lds(Target target) {
+    return generation(target) == Generation::gfx12 ? "s_wait_dscnt 0x0\n" : "s_waitcnt lgkmcnt(0)\n";
+}
+
+// Workgroup id x into s8.
+std::string group_id(Target target) {
+    if (generation(target) == Generation::gfx12) return "s_mov_b32 s8, ttmp9\n";
+    return generation(target) == Generation::gfx11 ? "s_mov_b32 s8, s13\n" : "s_mov_b32 s8, s2\n";
+}
+
+// Each of four waves writes LDS, and after a barrier reads what the next wave wrote; with `sync` in between.
+std::string exchange_lds(Target target, const std::string& sync) {
+    const bool old = generation(target) == Generation::gfx10;
+    return load_out_pointer(target) +
+           "v_and_b32_e32 v0, 0x3ff, v0; v_lshlrev_b32_e32 v0, 2, v0; v_mov_b32_e32 v1, v0\n" +
+           (old ? "ds_write_b32 v0, v1\n" : "ds_store_b32 v0, v1\n") + wait_lds(target) + sync +
+           "v_add_nc_u32_e32 v2, 0x80, v0; v_and_b32_e32 v2, 0x1fc, v2\n" +
+           (old ? "ds_read_b32 v3, v2\n" : "ds_load_b32 v3, v2\n") + wait_lds(target) +
+           (old ? "global_store_dword v0, v3, s[2:3]\n" : "global_store_b32 v0, v3, s[2:3]\n") + "s_endpgm";
+}
+
+ProgramSetup four_waves(Target target, Schedule schedule) {
+    ProgramSetup setup{.target = target, .lds_bytes = 512};
+    setup.group = {128, 1, 1};
+    setup.launch.schedule = schedule;
+    return setup;
+}
+
+}  // namespace
+
+TEST(Schedules, AllGiveTheSameResultForASynchronisedProgram) {
+    for (const Target target : kTargets)
+        for (const Schedule schedule : kSchedules) {
+            const ProgramResult result =
+                run_program(four_waves(target, schedule), exchange_lds(target, barrier(target)));
+            EXPECT_TRUE(reports_nothing(result)) << name(target) << " " << name(schedule);
+            EXPECT_TRUE(result.report.completed);
+            for (unsigned i = 0; i < 128; ++i) EXPECT_EQ(result.out[i], (i + 32) % 128 * 4);
+        }
+}
+
+TEST(Schedules, AllReportAMissingBarrier) {
+    for (const Target target : kTargets)
+        for (const Schedule schedule : kSchedules)
+            EXPECT_GE(run_program(four_waves(target, schedule), exchange_lds(target, "")).count(FindingKind::lds_race),
+                      1u)
+                << name(target) << " " << name(schedule);
+}
+
+TEST(Schedules, HaveNames) {
+    for (const Schedule schedule : kSchedules) EXPECT_EQ(schedule_from_name(name(schedule)), schedule);
+    EXPECT_EQ(schedule_from_name("fair"), std::nullopt);
+}
+
+TEST(Schedules, AtRandomRepeatWithTheSeed) {
+    const auto trace = [](uint64_t seed) {
+        std::ostringstream out;
+        ProgramSetup setup = four_waves(Target::gfx1100, Schedule::random);
+        setup.seed = seed;
+        setup.launch.trace = &out;
+        run_program(setup, exchange_lds(Target::gfx1100, "s_barrier\n"));
+        return out.str();
+    };
+    EXPECT_EQ(trace(3), trace(3));
+    EXPECT_NE(trace(3), trace(4));
+}
+
+TEST(Barrier, IsNotReachedByAWaveThatEndsEarly) {
+    for (const Target target : kTargets)
+        for (const Schedule schedule : kSchedules) {
+            // Wave 0 has work-items below 32.
+            const std::string text =
+                "v_and_b32_e32 v0, 0x3ff, v0; v_readfirstlane_b32 s8, v0; s_cmp_lt_u32 s8, 32\n"
+                "s_cbranch_scc1 leave\n" +
+                barrier(target) + "leave:\n s_endpgm";
+            ProgramSetup setup = four_waves(target, schedule);
+            const ProgramResult result = run_program(setup, text);
+            EXPECT_TRUE(reports_only(result, FindingKind::barrier_not_reached)) << name(target) << name(schedule);
+            EXPECT_TRUE(result.report.completed) << "an ended wave no longer counts";
+        }
+}
+
+TEST(SplitBarrier, LetsWorkStandBetween) {
+    const std::string sync = "s_barrier_signal -1; v_mov_b32_e32 v9, 1; s_barrier_wait -1\n";
+    for (const Schedule schedule : kSchedules)
+        EXPECT_TRUE(
+            reports_nothing(run_program(four_waves(Target::gfx1201, schedule), exchange_lds(Target::gfx1201, sync))));
+}
+
+TEST(SplitBarrier, WithoutItsWaitIsAMisuseOrARace) {
+    for (const Schedule schedule : kSchedules) {
+        const std::string twice =
+            exchange_lds(Target::gfx1201, "s_barrier_signal -1\n s_barrier_signal -1; s_barrier_wait -1\n");
+        EXPECT_GE(run_program(four_waves(Target::gfx1201, schedule), twice).count(FindingKind::barrier_misuse), 1u);
+        const std::string once = exchange_lds(Target::gfx1201, "s_barrier_signal -1\n");
+        EXPECT_GE(run_program(four_waves(Target::gfx1201, schedule), once).count(FindingKind::lds_race), 1u);
+    }
+}
+
+TEST(SplitBarrier, WithoutItsSignalNeverOpens) {
+    const ProgramResult result =
+        run_program(four_waves(Target::gfx1201, Schedule::long_quanta), "s_barrier_wait -1; s_endpgm");
+    EXPECT_EQ(result.count(FindingKind::barrier_misuse), 1u);
+    EXPECT_EQ(result.count(FindingKind::deadlock), 1u);
+    EXPECT_FALSE(result.report.completed);
+    EXPECT_NE(result.text().find("group 0 wave 3 waits at barrier 0 at program+0x0"), std::string::npos)
+        << result.text();
+}
+
+TEST(SplitBarrier, TellsTheFirstToSignal) {
+    const std::string text = load_out_pointer(Target::gfx1201) +
+                             "v_and_b32_e32 v0, 0x3ff, v0; v_lshlrev_b32_e32 v0, 2, v0; s_barrier_signal_isfirst -1\n"
+                             "s_cselect_b32 s8, 1, 0; s_barrier_wait -1; v_mov_b32_e32 v1, s8\n"
+                             "global_store_b32 v0, v1, s[2:3]; s_endpgm";
+    const ProgramResult result = run_program(four_waves(Target::gfx1201, Schedule::random), text);
+    EXPECT_TRUE(reports_nothing(result));
+    EXPECT_EQ(result.out[0] + result.out[32] + result.out[64] + result.out[96], 1u);
+}
+
+TEST(NamedBarrier, CountsItsOwnMembers) {
+    // Waves 0 and 1 (work-items below 64) meet at barrier 1; the others do not take part.
+    const std::string text =
+        "v_and_b32_e32 v0, 0x3ff, v0; v_readfirstlane_b32 s8, v0; s_mov_b32 m0, 0x20000\n s_barrier_init 1\n"
+        "s_barrier_signal -1; s_barrier_wait -1\n"
+        "s_cmp_lt_u32 s8, 64; s_cbranch_scc0 leave\n"
+        "s_barrier_join 1; s_barrier_signal 1; s_barrier_wait 1\n leave:\n s_endpgm";
+    const ProgramResult result = run_program(four_waves(Target::gfx1201, Schedule::lock_step), text);
+    EXPECT_TRUE(reports_nothing(result));
+    EXPECT_TRUE(result.report.completed);
+}
+
+TEST(RunLimit, EndsARunThatDoesNot) {
+    ProgramSetup setup;
+    setup.launch.instruction_limit = 10'000;
+    const ProgramResult result = run_program(setup, "again:\n s_branch again");
+    EXPECT_TRUE(reports_only(result, FindingKind::run_limit));
+    EXPECT_FALSE(result.report.completed);
+    EXPECT_EQ(result.report.counts.total_instructions(), 10'000u);
+}
+
+namespace {
+
+// A grid barrier: every group adds 1 to a counter, then spins until all four have.
+std::string grid_barrier() {
+    return load_out_pointer(Target::gfx1100) +
+           "v_and_b32_e32 v0, 0x3ff, v0; v_cmp_eq_u32_e32 vcc_lo, 0, v0; s_and_saveexec_b32 s10, vcc_lo\n"
+           "s_cbranch_execz skip\n"
+           "v_mov_b32_e32 v1, 0; v_mov_b32_e32 v2, 1; global_atomic_add_u32 v1, v2, s[2:3]\n"
+           "spin:\n s_sleep 1; global_load_b32 v3, v1, s[2:3] glc; s_waitcnt vmcnt(0); v_readfirstlane_b32 s11, v3\n"
+           "s_cmp_lt_u32 s11, 4; s_cbranch_scc1 spin\n"
+           "skip:\n s_mov_b32 exec_lo, s10; s_endpgm";
+}
+
+}  // namespace
+
+TEST(Residency, LetsEveryGroupTakePart) {
+    for (const Schedule schedule : kSchedules) {
+        ProgramSetup setup;
+        setup.grid.x = 4;
+        setup.launch.schedule = schedule;
+        setup.launch.instruction_limit = 1'000'000;
+        const ProgramResult result = run_program(setup, grid_barrier());
+        EXPECT_TRUE(result.report.completed) << name(schedule) << result.text();
+        EXPECT_EQ(result.out[0], 4u);
+    }
+}
+
+TEST(Residency, OneAfterTheOtherNeverPassesAGridBarrier) {
+    ProgramSetup setup;
+    setup.grid.x = 4;
+    setup.launch.residency = Residency::one;
+    setup.launch.instruction_limit = 100'000;
+    const ProgramResult result = run_program(setup, grid_barrier());
+    EXPECT_FALSE(result.report.completed);
+    EXPECT_EQ(result.count(FindingKind::run_limit), 1u);
+}
+
+TEST(Residency, ByOccupancyHoldsWhatFits) {
+    // 1024 work-items and 64 KiB of LDS: two groups fit a WGP, so four need two of them.
+    for (const uint32_t processors : {1u, 2u}) {
+        ProgramSetup setup{.lds_bytes = 65536};
+        setup.grid.x = 4;
+        setup.group.x = 1024;
+        setup.launch.residency = Residency::occupancy;
+        setup.launch.work_group_processors = processors;
+        setup.launch.instruction_limit = 200'000;
+        EXPECT_EQ(run_program(setup, grid_barrier()).report.completed, processors == 2);
+    }
+}
+
+TEST(Groups, GetTheirIdsAndWorkItems) {
+    for (const Target target : kTargets) {
+        const bool old = generation(target) == Generation::gfx10;
+        // The ids come before the pointer, which on gfx10 goes where the first of them is.
+        const std::string text = group_id(target) + load_out_pointer(target) +
+                                 "v_and_b32_e32 v0, 0x3ff, v0; v_lshl_or_b32 v1, s8, 8, v0\n"
+                                 "s_lshl_b32 s10, s8, 5; v_add_nc_u32_e32 v2, s10, v0; v_lshlrev_b32_e32 v2, 2, v2\n" +
+                                 (old ? "global_store_dword v2, v1, s[2:3]\n" : "global_store_b32 v2, v1, s[2:3]\n") +
+                                 "s_endpgm";
+        ProgramSetup setup{.target = target};
+        setup.grid.x = 5;
+        const ProgramResult result = run_program(setup, text);
+        EXPECT_TRUE(reports_nothing(result));
+        for (unsigned g = 0; g < 5; ++g)
+            for (unsigned i = 0; i < 32; ++i) EXPECT_EQ(result.out[g * 32 + i], g << 8 | i);
+    }
+}
+
+TEST(Groups, OfSeveralDimensionsPackTheirWorkItemsPerGeneration) {
+    for (const Target target : kTargets) {
+        const bool old = generation(target) == Generation::gfx10;
+        // Each lane stores its id's x and y at its place in the group; gfx10 has them in v0 and v1.
+        std::string text = load_out_pointer(target);
+        text += old ? "" : "v_bfe_u32 v1, v0, 10, 10\n";
+        text +=
+            "v_and_b32_e32 v0, 0x3ff, v0; v_lshl_add_u32 v2, v1, 2, v0; v_lshlrev_b32_e32 v2, 2, v2\n"
+            "v_lshl_or_b32 v3, v1, 8, v0\n";
+        text += old ? "global_store_dword v2, v3, s[2:3]\n" : "global_store_b32 v2, v3, s[2:3]\n";
+        ProgramSetup setup{.target = target};
+        setup.group = {4, 8, 1};
+        setup.work_item_ids = WorkItemIds::xy;
+        const ProgramResult result = run_program(setup, text + "s_endpgm");
+        EXPECT_TRUE(reports_nothing(result)) << name(target);
+        for (unsigned y = 0; y < 8; ++y)
+            for (unsigned x = 0; x < 4; ++x) EXPECT_EQ(result.out[y * 4 + x], y << 8 | x);
+    }
+}
+
+TEST(Groups, RunOnHostThreadsWithChecksOff) {
+    const std::string text = group_id(Target::gfx1100) + load_out_pointer(Target::gfx1100) +
+                             "s_lshl_b32 s9, s8, 5; v_add_nc_u32_e32 v2, s9, v0; v_lshlrev_b32_e32 v3, 2, v2\n"
+                             "global_store_b32 v3, v2, s[2:3]; s_endpgm";
+    ProgramSetup setup{.checks = Checks::none()};
+    setup.host_threads = 2;
+    setup.grid.x = 128;
+    setup.launch.residency = Residency::one;
+    const ProgramResult result = run_program(setup, text);
+    EXPECT_TRUE(result.report.completed);
+    for (unsigned i = 0; i < kOutWords; ++i) EXPECT_EQ(result.out[i], i);
+}
+
+TEST(Counts, AreByClass) {
+    const ProgramResult result = run_program(
+        {}, load_out_pointer(Target::gfx1100) + "v_mov_b32_e32 v1, 0; v_exp_f32_e32 v2, v1; s_nop 0; s_endpgm");
+    const Counts& counts = result.report.counts;
+    EXPECT_EQ(counts[InstructionClass::scalar_memory], 1u);
+    EXPECT_EQ(counts[InstructionClass::wait], 1u);
+    EXPECT_EQ(counts[InstructionClass::valu], 1u);
+    EXPECT_EQ(counts[InstructionClass::transcendental], 1u);
+    EXPECT_EQ(counts.total_instructions(), 6u);
+}
+
+TEST(Trace, NamesPlaceInstructionAndChange) {
+    std::ostringstream out;
+    ProgramSetup setup;
+    setup.launch.trace = &out;
+    run_program(setup, "s_mov_b32 s8, 5; v_mov_b32_e32 v1, s8; s_endpgm");
+    EXPECT_EQ(out.str(),
+              "0.0 program+0x0000 s_mov_b32 s8, 5  // s8=0x5\n"
+              "0.0 program+0x0004 v_mov_b32_e32 v1, s8  // v1[0]=0x5\n"
+              "0.0 program+0x0008 s_endpgm\n");
+}
+
+TEST(Launch, RefusesWhatCannotRun) {
+    Machine machine(Target::gfx1100, {});
+    EXPECT_EQ(machine.launch("nothing", {}, {}, {}).error().message, "there is no kernel nothing");
+    KernelCode kernel;
+    kernel.name = "program";
+    kernel.code = {0xBFB00000};
+    kernel.kernarg_size = 8;
+    kernel.max_flat_workgroup_size = 256;
+    const auto object = write_code_object(Target::gfx1100, CodeObjectVersion::v5, {&kernel, 1});
+    ASSERT_TRUE(object);
+    ASSERT_TRUE(machine.load(*object));
+    EXPECT_EQ(machine.load(*object).error().message, "kernel program is loaded already");
+    const auto message = [&](Dimensions grid, Dimensions group, size_t args, uint32_t lds = 0) {
+        const std::vector<std::byte> bytes(args);
+        const auto report = machine.launch("program", grid, group, bytes, {.dynamic_lds_bytes = lds});
+        return report ? std::string("ran") : report.error().message;
+    };
+    EXPECT_EQ(message({0, 1, 1}, {1, 1, 1}, 0), "kernel program: grid and group must not be empty");
+    EXPECT_EQ(message({}, {1024, 2, 1}, 0), "kernel program: a workgroup of 2048 work-items, 1024 are possible");
+    EXPECT_EQ(message({}, {512, 1, 1}, 0), "kernel program: a workgroup of 512 work-items, the kernel allows 256");
+    EXPECT_EQ(message({}, {32, 1, 1}, 9), "kernel program: 9 bytes of arguments are given, it takes 8");
+    EXPECT_EQ(message({}, {32, 1, 1}, 8, 65537), "kernel program: 65537 bytes of LDS, 65536 are possible");
+    EXPECT_EQ(message({}, {32, 1, 1}, 8), "ran");
+    Machine other(Target::gfx1201, {});
+    EXPECT_FALSE(other.load(*object));
+}
+
+}  // namespace riftjit::rdna::emulator
