@@ -1,536 +1,430 @@
-#include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "jit/rdna/encoding.h"
-#include "jit/rdna/format_bits.h"
-#include "jit/rdna/operand_rules.h"
-#include "jit/rdna/operand_slots.h"
+#include "jit/rdna/pack.h"
 #include "jit/rdna/syntax.h"
 
 namespace riftjit::rdna {
 namespace {
 
-using namespace bits;
+struct RowForm {
+    Opcode opcode = Opcode::count;
+    Encoding encoding{};
+    bool exists() const { return opcode != Opcode::count; }
+};
 
-constexpr size_t kFormats = static_cast<size_t>(Format::MUBUF) + 1;
-constexpr uint16_t kNoRow = 0xFFFF;
-
-// Rows by generation, format and number; the VOP3 table also holds the long forms of the short formats.
-class OpcodeTables {
+// What an opcode number means, for every format of one generation.
+class NumberTable {
 public:
-    OpcodeTables() {
+    explicit NumberTable(Generation generation) {
         for (const InstructionInfo& row : all_instructions()) {
-            for (size_t g = 0; g < 3; ++g) {
-                const OpcodeNumber number = row.number[g];
-                if (!number.exists()) continue;
-                const auto opcode = static_cast<uint16_t>(row.opcode);
-                if (number.vop3_only || row.format == Format::VOP3) {
-                    put(g, Format::VOP3, number.value, opcode);
-                    continue;
-                }
-                put(g, row.format, number.value, opcode);
-                if (row.modifiers[g].no_e64) continue;
-                if (row.format == Format::VOPC) put(g, Format::VOP3, vop3::kVopcBase + number.value, opcode);
-                if (row.format == Format::VOP2) put(g, Format::VOP3, vop3::kVop2Base + number.value, opcode);
-                if (row.format == Format::VOP1) put(g, Format::VOP3, vop3::kVop1Base + number.value, opcode);
-            }
+            add(generation, row, Encoding::native);
+            add(generation, row, Encoding::e64);
+        }
+        for (const DualInfo& dual : dual_instructions()) {
+            if (generation < dual.first || generation > dual.last) continue;
+            if (dual.x.exists()) dual_[0][dual.x.value] = dual.opcode;
+            if (dual.y.exists()) dual_[1][dual.y.value] = dual.opcode;
         }
     }
-    std::optional<Opcode> find(Generation generation, Format format, uint32_t number) const {
-        const auto& table = tables_[static_cast<size_t>(generation)][static_cast<size_t>(format)];
-        if (number >= table.size() || table[number] == kNoRow) return std::nullopt;
-        return static_cast<Opcode>(table[number]);
+    RowForm find(Layout layout, uint32_t number) const {
+        const auto& rows = rows_[static_cast<size_t>(layout)];
+        return number < rows.size() ? rows[number] : RowForm{};
+    }
+    Opcode half(unsigned half, uint32_t number) const { return dual_[half][number]; }
+
+private:
+    void add(Generation generation, const InstructionInfo& row, Encoding encoding) {
+        const EncodingPlan& plan = encoding_plan(generation, row.opcode, encoding);
+        if (!plan.exists) return;
+        const Layout layout = plan.base == Layout::VOP3_sdst ? Layout::VOP3 : plan.base;
+        auto& rows = rows_[static_cast<size_t>(layout)];
+        if (rows.size() <= plan.number) rows.resize(plan.number + 1u);
+        check(!rows[plan.number].exists(), "instructions.def: two rows have one number");
+        rows[plan.number] = {row.opcode, encoding};
+    }
+
+    std::array<std::vector<RowForm>, kLayoutCount> rows_;
+    std::array<std::array<Opcode, 32>, 2> dual_ = [] {
+        std::array<std::array<Opcode, 32>, 2> none{};
+        for (auto& half : none) half.fill(Opcode::count);
+        return none;
+    }();
+};
+
+const NumberTable& number_table(Generation generation) {
+    static const std::array<NumberTable, 3> tables = {NumberTable(Generation::gfx10), NumberTable(Generation::gfx11),
+                                                      NumberTable(Generation::gfx12)};
+    return tables[static_cast<size_t>(generation)];
+}
+
+// The format of a first word. Those with the longest prefix come first; the rest are disjoint.
+constexpr Layout kOrder[] = {Layout::SOP1, Layout::SOPC, Layout::SOPP,   Layout::SOPK,    Layout::SOP2, Layout::VOP1,
+                             Layout::VOPC, Layout::VOP2, Layout::VOP3,   Layout::VOP3P,   Layout::VOPD, Layout::SMEM,
+                             Layout::DS,   Layout::FLAT, Layout::GLOBAL, Layout::SCRATCH, Layout::MUBUF};
+
+class LayoutTable {
+public:
+    // The first nine bits tell all formats apart but those of gfx10's and gfx11's FLAT.
+    explicit LayoutTable(Generation generation) {
+        for (uint32_t bits = 0; bits < layouts_.size(); ++bits) layouts_[bits] = search(generation, bits << 23);
+    }
+    Layout find(Generation generation, uint32_t word) const {
+        const Layout layout = layouts_[word >> 23];
+        if (layout != Layout::FLAT || generation == Generation::gfx12) return layout;
+        for (const Layout flat : {Layout::GLOBAL, Layout::FLAT, Layout::SCRATCH})
+            if (matches(layout_info(flat, generation), word)) return flat;
+        return Layout::none;
     }
 
 private:
-    void put(size_t generation, Format format, uint32_t number, uint16_t opcode) {
-        auto& table = tables_[generation][static_cast<size_t>(format)];
-        if (table.size() <= number) table.resize(number + 1, kNoRow);
-        table[number] = opcode;
+    static bool matches(const LayoutInfo& layout, uint32_t word) {
+        return layout.words != 0 && (word & layout.prefix_mask) == layout.prefix;
     }
-    std::vector<uint16_t> tables_[3][kFormats];
+    static Layout search(Generation generation, uint32_t word) {
+        for (const Layout layout : kOrder)
+            if (matches(layout_info(layout, generation), word)) return layout;
+        return Layout::none;
+    }
+    std::array<Layout, 512> layouts_;
 };
 
-const OpcodeTables& tables() {
-    static const OpcodeTables all;
-    return all;
+const LayoutTable& layout_table(Generation generation) {
+    static const std::array<LayoutTable, 3> tables = {LayoutTable(Generation::gfx10), LayoutTable(Generation::gfx11),
+                                                      LayoutTable(Generation::gfx12)};
+    return tables[static_cast<size_t>(generation)];
 }
+
+int32_t sign_extended(uint32_t value, unsigned width) {
+    const uint32_t sign = 1u << (width - 1);
+    return static_cast<int32_t>((value ^ sign) - sign);
+}
+
+Operand operand(uint32_t code) { return {static_cast<uint16_t>(code)}; }
 
 class Unpacker {
 public:
-    Unpacker(Target target, WaveSize wave, std::span<const uint32_t> words)
-        : target_(target), generation_(generation(target)), wave_(wave), input_(words) {
-        std::copy_n(words.begin(), std::min<size_t>(words.size(), words_.words.size()), words_.words.begin());
-    }
+    Unpacker(const EncodingContext& context, std::span<const uint32_t> words) : context_(context), words_(words) {}
 
-    Decoded unpack() {
-        if (input_.empty()) return error(DecodeError::truncated);
-        if (const auto failed = unpack_format()) return error(*failed);
-        if (const auto failed = unpack_literal()) return error(*failed);
-        if (count_ > input_.size()) return error(DecodeError::truncated);
-        instruction_.size = static_cast<uint8_t>(4 * count_);
-        if (instruction_.encoding != Encoding::vopd &&
-            (!has(target_, instruction_.opcode) ||
-             !has_form(target_, info(instruction_.opcode), instruction_.encoding)))
-            return error(has(target_, instruction_.opcode) ? DecodeError::form : DecodeError::unknown_opcode);
-        // What the encoder refuses is no instruction; a bit that it would write otherwise is a reserved one.
-        const Result<EncodedInstruction> again = encode(target_, wave_, instruction_);
-        if (!again) return error(DecodeError::operand);
-        if (again->count != count_ || !std::equal(again->words.begin(), again->words.begin() + count_, input_.begin()))
-            return error(DecodeError::reserved_bits);
-        Decoded decoded;
-        decoded.instruction = instruction_;
-        decoded.ok = true;
-        return decoded;
+    Decoded decode() {
+        if (words_.empty()) return refused(DecodeError::truncated);
+        const Layout layout = layout_table(context_.generation).find(context_.generation, words_[0]);
+        if (layout == Layout::none) return refused(DecodeError::family_left_out);
+        const LayoutInfo& form = layout_info(layout, context_.generation);
+        if (!read_fields(form, words_, values_)) return refused(DecodeError::truncated);
+        count_ = form.words;
+        if (const auto error = layout == Layout::VOPD ? unpack_dual() : unpack(layout); error) return refused(*error);
+        return check();
     }
 
 private:
-    using Failure = std::optional<DecodeError>;
-    static Decoded error(DecodeError why) {
+    static Decoded refused(DecodeError error) {
         Decoded decoded;
-        decoded.error = why;
+        decoded.error = error;
         return decoded;
     }
-    uint32_t get(Field field) const { return words_.get(field); }
-    bool is_gfx10() const { return generation_ == Generation::gfx10; }
-    bool is_gfx12() const { return generation_ == Generation::gfx12; }
-    const InstructionInfo& row() const { return info(instruction_.opcode); }
-    void put(uint8_t slot, Operand operand) {
-        if (slot != kNoOperand) instruction_.operands[slot] = operand;
-    }
-    static Operand any(uint32_t code) { return {static_cast<uint16_t>(code)}; }
-    static Operand vector(uint32_t index) { return vgpr(index); }
 
-    Failure find(Format format, uint32_t number) {
-        const auto opcode = tables().find(generation_, format, number);
-        if (!opcode) return DecodeError::unknown_opcode;
-        instruction_.opcode = *opcode;
-        slots_ = slots_of(*opcode);
-        return std::nullopt;
-    }
-
-    Failure unpack_format() {
-        const uint32_t top9 = get(sop1::prefix), top6 = get(smem::prefix);
-        if (top9 == sop1::kPrefix) return unpack_sop1();
-        if (top9 == sopc::kPrefix) return unpack_sopc();
-        if (top9 == sopp::kPrefix) return unpack_sopp();
-        if (get(sopk::prefix) == sopk::kPrefix) return unpack_sopk();
-        if (get(sop2::prefix) == sop2::kPrefix) return unpack_sop2();
-        if (get(vop2::prefix) == vop2::kPrefix) {
-            const uint32_t top7 = get(vop1::prefix);
-            if (top7 == vop1::kPrefix) return unpack_vop1();
-            return top7 == vopc::kPrefix ? unpack_vopc() : unpack_vop2();
+    std::optional<DecodeError> unpack(Layout layout) {
+        const RowForm form = number_table(context_.generation).find(layout, values_[Field::op]);
+        if (!form.exists() || !has(context_.target, form.opcode)) return DecodeError::unknown_opcode;
+        instruction_.opcode = form.opcode;
+        instruction_.encoding = form.encoding;
+        row_ = &info(form.opcode);
+        if (layout == Layout::VOP3 && row_->destinations == 2)
+            read_fields(layout_info(Layout::VOP3_sdst, context_.generation), words_, values_);
+        const bool is_vector = row_->format >= Format::VOP1 && row_->format <= Format::VOP3P;
+        if (is_vector)
+            if (const auto error = find_word_form()) return error;
+        plan_ = &encoding_plan(context_.generation, instruction_.opcode, instruction_.encoding);
+        if (!plan_->exists) return DecodeError::form;
+        if (plan_->extra != Layout::none) {
+            if (!read_fields(layout_info(plan_->extra, context_.generation), words_.subspan(count_), values_))
+                return DecodeError::truncated;
+            ++count_;
         }
-        if (top9 == vop3p::kPrefix) return unpack_vop3p();
-        if (top6 == smem::kPrefix) return unpack_smem();
-        if (top6 == vop3::kPrefix) return unpack_vop3();
-        if (top6 == ds::kPrefix) return unpack_ds();
-        if (is_gfx12()) {
-            const uint32_t top8 = get(flat12::prefix);
-            if (top8 == flat12::kFlat) return unpack_flat12(Format::FLAT);
-            if (top8 == flat12::kScratch) return unpack_flat12(Format::SCRATCH);
-            if (top8 == flat12::kGlobal) return unpack_flat12(Format::GLOBAL);
-            if (top6 == mubuf12::kPrefix) return unpack_mubuf12();
-        } else {
-            if (top6 == flat::kPrefix) return unpack_flat();
-            if (top6 == mubuf::kPrefix) return unpack_mubuf();
-        }
-        if (!is_gfx10() && top6 == vopd::kPrefix) return unpack_vopd();
-        return DecodeError::family_left_out;  // MIMG, MTBUF, EXP, VINTERP, LDSDIR, or nothing at all
+        if (plan_->uses_simm16) instruction_.simm16 = static_cast<uint16_t>(values_[Field::simm16]);
+        if (is_vector) unpack_modifiers();
+        if (row_->format == Format::SMEM || row_->format >= Format::DS) unpack_address();
+        for (unsigned i = 0; i < plan_->operand_count; ++i) instruction_.operands[i] = unpack_operand(i);
+        fill_copies();
+        return unpack_literal();
     }
 
-    Failure unpack_sop2() {
-        if (const auto failed = find(Format::SOP2, get(sop2::op))) return failed;
-        put(slots_.destination, any(get(sop2::sdst)));
-        put(slots_.source[0], any(get(sop2::ssrc0)));
-        put(slots_.source[1], any(get(sop2::ssrc1)));
-        return std::nullopt;
-    }
-    Failure unpack_sopk() {
-        if (const auto failed = find(Format::SOPK, get(sopk::op))) return failed;
-        put(slots_.destination, any(get(sopk::sdst)));
-        instruction_.simm16 = static_cast<uint16_t>(get(sopk::simm16));
-        return std::nullopt;
-    }
-    Failure unpack_sop1() {
-        if (const auto failed = find(Format::SOP1, get(sop1::op))) return failed;
-        put(slots_.destination, any(get(sop1::sdst)));
-        put(slots_.immediate != kNoOperand ? slots_.immediate : slots_.source[0], any(get(sop1::ssrc0)));
-        return std::nullopt;
-    }
-    Failure unpack_sopc() {
-        if (const auto failed = find(Format::SOPC, get(sopc::op))) return failed;
-        put(slots_.source[0], any(get(sopc::ssrc0)));
-        put(slots_.source[1], any(get(sopc::ssrc1)));
-        return std::nullopt;
-    }
-    Failure unpack_sopp() {
-        if (const auto failed = find(Format::SOPP, get(sopp::op))) return failed;
-        instruction_.simm16 = static_cast<uint16_t>(get(sopp::simm16));
-        return std::nullopt;
-    }
-
-    // --- vector ALU ---
-
-    Failure unpack_vop1() {
-        if (const auto failed = find(Format::VOP1, get(vop1::op))) return failed;
-        const bool is_scalar = slots_.destination != kNoOperand && row().destinations > 0 &&
-                               row().operands[0].registers == RegisterClass::sgpr;
-        put(slots_.destination, is_scalar ? any(get(vop1::vdst)) : vector(get(vop1::vdst)));
-        return unpack_src0(get(vop1::src0), false);
-    }
-    Failure unpack_vop2() {
-        if (const auto failed = find(Format::VOP2, get(vop2::op))) return failed;
-        put(slots_.destination, vector(get(vop2::vdst)));
-        put(slots_.source[1], vector(get(vop2::vsrc1)));
-        put(slots_.mask_destination, any(Operand::kVcc));
-        put(slots_.mask_source, any(Operand::kVcc));
-        return unpack_src0(get(vop2::src0), false);
-    }
-    Failure unpack_vopc() {
-        if (const auto failed = find(Format::VOPC, get(vopc::op))) return failed;
-        put(slots_.mask_destination, any(Operand::kVcc));
-        put(slots_.source[1], vector(get(vopc::vsrc1)));
-        return unpack_src0(get(vopc::src0), false);
-    }
-
-    // The source field of word 0 or 1, or a marker for an extra word.
-    Failure unpack_src0(uint32_t field, bool is_long) {
-        const bool is_short_row = row().format >= Format::VOP1 && row().format <= Format::VOPC;
-        const bool is_e64 = is_long && is_short_row;
-        instruction_.encoding = is_e64 ? Encoding::e64 : Encoding::native;
-        if (slots_.source[0] == kNoOperand) return field == 0 ? Failure() : DecodeError::reserved_bits;
-        switch (field) {
-            case kSdwaMarker:
-                if (is_long || !is_gfx10()) return DecodeError::form;
+    // src0 says whether a DPP or SDWA word follows.
+    std::optional<DecodeError> find_word_form() {
+        if (row_->destinations + row_->sources == 0) return std::nullopt;
+        const bool is_long = instruction_.encoding == Encoding::e64;
+        switch (values_[Field::src0]) {
+            case kDpp16Follows:
+                instruction_.encoding = is_long ? Encoding::e64_dpp16 : Encoding::dpp16;
+                return std::nullopt;
+            case kDpp8Follows:
+            case kDpp8FollowsFetchInactive:
+                instruction_.dpp.fetch_inactive = values_[Field::src0] == kDpp8FollowsFetchInactive;
+                instruction_.encoding = is_long ? Encoding::e64_dpp8 : Encoding::dpp8;
+                return std::nullopt;
+            case kSdwaFollows:
+                if (instruction_.encoding != Encoding::native) return DecodeError::form;
                 instruction_.encoding = Encoding::sdwa;
-                return unpack_sdwa();
-            case kDpp16Marker:
-                instruction_.encoding = is_e64 ? Encoding::e64_dpp16 : Encoding::dpp16;
-                return unpack_dpp16(is_long);
-            case kDpp8Marker:
-            case kDpp8FetchInactiveMarker:
-                instruction_.encoding = is_e64 ? Encoding::e64_dpp8 : Encoding::dpp8;
-                instruction_.dpp.fetch_inactive = field == kDpp8FetchInactiveMarker;
-                return unpack_dpp8();
+                return std::nullopt;
             default:
-                put(slots_.source[0], any(field));
                 return std::nullopt;
         }
     }
 
-    Failure take_extra(Words& extra) {
-        if (count_ >= input_.size()) return DecodeError::truncated;
-        extra.words[0] = input_[count_++];
-        return std::nullopt;
+    Operand unpack_operand(unsigned i) const {
+        const OperandSlot slot = plan_->slots[i];
+        switch (slot.place) {
+            case Place::none:
+            case Place::constant:
+            case Place::tied:
+            case Place::swapped:
+                return {};
+            case Place::vcc:
+                return {Operand::kVcc};
+            case Place::exec:
+                return {Operand::kExec};
+            case Place::immediate:
+                return operand(values_[slot.field]);
+            case Place::vector:
+                return is_unwritten(i) ? Operand{} : vgpr(values_[slot.field]);
+            case Place::scalar:
+                if (plan_->extra == Layout::SDWA_compare && values_[Field::has_sdst] == 0) return {Operand::kVcc};
+                return operand(values_[slot.field]);
+            case Place::source:
+                return instruction_.encoding == Encoding::sdwa ? unpack_sdwa_source(slot.field)
+                                                               : operand(values_[slot.field]);
+        }
+        return {};
     }
 
-    Failure unpack_dpp16(bool is_long) {
-        Words extra;
-        if (const auto failed = take_extra(extra)) return failed;
-        Dpp& dpp = instruction_.dpp;
-        put(slots_.source[0], vector(extra.get(dpp::vsrc0)));
-        dpp.control = static_cast<uint16_t>(extra.get(dpp::control));
-        dpp.fetch_inactive = extra.get(dpp::fetch_inactive) != 0;
-        dpp.bound_control = extra.get(dpp::bound_control) != 0;
-        dpp.bank_mask = static_cast<uint8_t>(extra.get(dpp::bank_mask));
-        dpp.row_mask = static_cast<uint8_t>(extra.get(dpp::row_mask));
-        if (is_long) return std::nullopt;
-        instruction_.neg = static_cast<uint8_t>(extra.get(dpp::neg0) | extra.get(dpp::neg1) << 1);
-        instruction_.abs = static_cast<uint8_t>(extra.get(dpp::abs0) | extra.get(dpp::abs1) << 1);
-        return std::nullopt;
-    }
-    Failure unpack_dpp8() {
-        Words extra;
-        if (const auto failed = take_extra(extra)) return failed;
-        put(slots_.source[0], vector(extra.get(dpp::vsrc0)));
-        instruction_.dpp.selectors = extra.get(dpp::selectors);
-        return std::nullopt;
-    }
-    Failure unpack_sdwa() {
-        Words extra;
-        if (const auto failed = take_extra(extra)) return failed;
-        Sdwa& sdwa = instruction_.sdwa;
-        const auto source = [&](Field scalar, uint32_t code) {
-            return extra.get(scalar) != 0 ? any(code) : vector(code);
-        };
-        put(slots_.source[0], source(sdwa::src0_scalar, extra.get(sdwa::vsrc0)));
-        if (row().format == Format::VOPC) {
-            if (extra.get(sdwa::has_sdst) != 0) put(slots_.mask_destination, any(extra.get(sdwa::sdst)));
-        } else {
-            sdwa.destination_select = static_cast<uint8_t>(extra.get(sdwa::dst_sel));
-            sdwa.destination_unused = static_cast<uint8_t>(extra.get(sdwa::dst_unused));
-            instruction_.clamp = extra.get(sdwa::clamp) != 0;
-            instruction_.omod = static_cast<uint8_t>(extra.get(sdwa::omod));
-        }
-        sdwa.source_select[0] = static_cast<uint8_t>(extra.get(sdwa::src0_sel));
-        sdwa.sign_extend = static_cast<uint8_t>(extra.get(sdwa::src0_sext));
-        instruction_.neg = static_cast<uint8_t>(extra.get(sdwa::src0_neg));
-        instruction_.abs = static_cast<uint8_t>(extra.get(sdwa::src0_abs));
-        if (slots_.source[1] == kNoOperand) return std::nullopt;
-        const uint32_t src1 = row().format == Format::VOPC ? get(vopc::vsrc1) : get(vop2::vsrc1);
-        put(slots_.source[1], source(sdwa::src1_scalar, src1));
-        sdwa.source_select[1] = static_cast<uint8_t>(extra.get(sdwa::src1_sel));
-        sdwa.sign_extend |= static_cast<uint8_t>(extra.get(sdwa::src1_sext) << 1);
-        instruction_.neg |= static_cast<uint8_t>(extra.get(sdwa::src1_neg) << 1);
-        instruction_.abs |= static_cast<uint8_t>(extra.get(sdwa::src1_abs) << 1);
-        return std::nullopt;
+    bool is_unwritten(unsigned i) const {
+        if (row_->format < Format::DS || i >= row_->destinations) return false;
+        if (instruction_.address.lds) return true;
+        if (row_->memory != MemoryKind::atomic || row_->format == Format::DS) return false;
+        return row_->format == Format::MUBUF ||
+               !returns_old_value(context_.generation, *row_, instruction_.address.cache);
     }
 
-    Failure unpack_vop3() {
-        if (const auto failed = find(Format::VOP3, get(vop3::op))) return failed;
-        count_ = 2;
-        const InstructionInfo& row = this->row();
-        if (row.format == Format::VOPC) {
-            put(slots_.mask_destination, any(get(vop3::vdst)));
-        } else {
-            const bool is_scalar = row.destinations > 0 && row.operands[0].registers == RegisterClass::sgpr;
-            put(slots_.destination, is_scalar ? any(get(vop3::vdst)) : vector(get(vop3::vdst)));
-        }
-        const bool has_sdst = slots_.mask_destination != kNoOperand && row.format != Format::VOPC;
-        if (has_sdst) {
-            put(slots_.mask_destination, any(get(vop3::sdst)));
-        } else {
-            instruction_.op_sel = static_cast<uint8_t>(get(vop3::op_sel));
-            instruction_.abs = static_cast<uint8_t>(get(vop3::abs));
-        }
-        instruction_.clamp = get(vop3::clamp) != 0;
-        instruction_.neg = static_cast<uint8_t>(get(vop3::neg));
-        instruction_.omod = static_cast<uint8_t>(get(vop3::omod));
-        put(slots_.source[1], any(get(vop3::src1)));
-        put(slots_.mask_source != kNoOperand ? slots_.mask_source : slots_.source[2], any(get(vop3::src2)));
-        return unpack_src0(get(vop3::src0), true);
+    Operand unpack_sdwa_source(Field field) const {
+        const bool is_scalar = values_[field == Field::word_src0 ? Field::scalar0 : Field::scalar1] != 0;
+        return is_scalar ? operand(values_[field]) : vgpr(values_[field]);
     }
 
-    Failure unpack_vop3p() {
-        if (const auto failed = find(Format::VOP3P, get(vop3p::op))) return failed;
-        count_ = 2;
-        put(slots_.destination, vector(get(vop3p::vdst)));
-        instruction_.clamp = get(vop3p::clamp) != 0;
-        instruction_.op_sel = static_cast<uint8_t>(get(vop3p::op_sel));
-        instruction_.op_sel_hi = static_cast<uint8_t>(get(vop3p::op_sel_hi01) | get(vop3p::op_sel_hi2) << 2);
-        instruction_.neg = static_cast<uint8_t>(get(vop3p::neg_lo));
-        instruction_.abs = static_cast<uint8_t>(get(vop3p::neg_hi));
-        put(slots_.source[1], any(get(vop3p::src1)));
-        put(slots_.source[2], any(get(vop3p::src2)));
-        return unpack_src0(get(vop3p::src0), true);
+    // Registers that the fields imply.
+    void fill_copies() {
+        for (unsigned i = 0; i < plan_->operand_count; ++i) {
+            if (plan_->slots[i].place == Place::tied) instruction_.operands[i] = instruction_.operands[0];
+            if (plan_->slots[i].place == Place::swapped) instruction_.operands[i] = instruction_.operands[2];
+        }
+        if (row_->format == Format::DS && row_->destinations == 2)
+            instruction_.operands[1] = instruction_.address.vaddr;
     }
 
-    Failure unpack_vopd() {
-        count_ = 2;
-        instruction_.encoding = Encoding::vopd;
-        VopdHalf &x = instruction_.dual[0], &y = instruction_.dual[1];
-        bool has_x = false, has_y = false;
-        for (const DualInfo& dual : dual_instructions()) {
-            if (generation_ < dual.first || generation_ > dual.last) continue;
-            if (dual.x.exists() && dual.x.value == get(vopd::op_x)) x.opcode = dual.opcode, has_x = true;
-            if (dual.y.exists() && dual.y.value == get(vopd::op_y)) y.opcode = dual.opcode, has_y = true;
+    std::optional<DecodeError> unpack_literal() {
+        bool has_literal = plan_->has_immediate_literal;
+        for (unsigned i = row_->destinations; i < plan_->operand_count; ++i) {
+            const Place place = plan_->slots[i].place;
+            const bool is_source = place == Place::source || place == Place::scalar;
+            has_literal |= is_source && instruction_.operands[i].is_literal();
         }
-        if (!has_x || !has_y) return DecodeError::unknown_opcode;
-        instruction_.opcode = x.opcode;
-        const uint32_t vdst_x = get(vopd::vdst_x);
-        x.operands[0] = vector(vdst_x);
-        y.operands[0] = vector(2 * get(vopd::vdst_y_half) + (vdst_x % 2 == 0 ? 1 : 0));
-        x.operands[1] = any(get(vopd::src0_x));
-        y.operands[1] = any(get(vopd::src0_y));
-        if (x.opcode != Opcode::v_mov_b32) x.operands[2] = vector(get(vopd::vsrc1_x));
-        if (y.opcode != Opcode::v_mov_b32) y.operands[2] = vector(get(vopd::vsrc1_y));
-        return std::nullopt;
+        return has_literal ? read_literal() : std::nullopt;
     }
-
-    bool names_literal() const {
-        if (instruction_.encoding == Encoding::vopd) {
-            for (const VopdHalf& half : instruction_.dual)
-                if (half.operands[1].is_literal() || half.opcode == Opcode::v_fmaak_f32 ||
-                    half.opcode == Opcode::v_fmamk_f32)
-                    return true;
-            return false;
-        }
-        const InstructionInfo& row = this->row();
-        if (slots_.constant != kNoOperand) return true;
-        if (row.format > Format::SOPP && (row.format < Format::VOP1 || row.format > Format::VOP3P)) return false;
-        for (unsigned i = 0; i < row.sources; ++i) {
-            const unsigned index = row.destinations + i;
-            if (row.operands[index].type == OperandType::literal) return true;
-            if (row.operands[index].type != OperandType::imm && instruction_.operands[index].is_literal()) return true;
-        }
-        return false;
-    }
-    Failure unpack_literal() {
-        if (!names_literal()) return std::nullopt;
-        if (count_ >= input_.size()) return DecodeError::truncated;
-        instruction_.literal = input_[count_++];
+    std::optional<DecodeError> read_literal() {
+        if (count_ >= words_.size()) return DecodeError::truncated;
+        instruction_.literal = words_[count_++];
         instruction_.has_literal = true;
         return std::nullopt;
     }
 
-    // --- memory ---
+    void unpack_modifiers() {
+        Instruction& to = instruction_;
+        const bool is_long =
+            plan_->base == Layout::VOP3 || plan_->base == Layout::VOP3_sdst || plan_->base == Layout::VOP3P;
+        to.neg = static_cast<uint8_t>(is_long ? values_[Field::neg]
+                                              : values_[Field::word_neg0] | values_[Field::word_neg1] << 1);
+        to.abs = static_cast<uint8_t>(is_long ? values_[Field::abs]
+                                              : values_[Field::word_abs0] | values_[Field::word_abs1] << 1);
+        to.clamp = values_[Field::clamp] != 0;
+        to.omod = static_cast<uint8_t>(values_[Field::omod]);
+        to.op_sel = static_cast<uint8_t>(values_[Field::op_sel]);
+        to.op_sel_hi = static_cast<uint8_t>(values_[Field::op_sel_hi01] | values_[Field::op_sel_hi2] << 2);
+        if (plan_->extra == Layout::DPP16) unpack_dpp16();
+        if (plan_->extra == Layout::DPP8) to.dpp.selectors = values_[Field::selectors];
+        if (to.encoding == Encoding::sdwa) unpack_sdwa();
+    }
 
-    Failure unpack_smem() {
-        if (const auto failed = find(Format::SMEM, get(is_gfx12() ? smem::op12 : smem::op10))) return failed;
-        count_ = 2;
-        Address& address = instruction_.address;
-        bool has_base = false, has_offset = false;
-        for (const OperandInfo& source : row().source_operands()) {
-            has_base |= source.type == OperandType::base || source.type == OperandType::rsrc;
-            has_offset |= source.type == OperandType::length;
+    void unpack_dpp16() {
+        Dpp& dpp = instruction_.dpp;
+        dpp.control = static_cast<uint16_t>(values_[Field::dpp_control]);
+        dpp.row_mask = static_cast<uint8_t>(values_[Field::row_mask]);
+        dpp.bank_mask = static_cast<uint8_t>(values_[Field::bank_mask]);
+        dpp.bound_control = values_[Field::bound_control] != 0;
+        dpp.fetch_inactive = values_[Field::fetch_inactive] != 0;
+    }
+
+    void unpack_sdwa() {
+        Sdwa& sdwa = instruction_.sdwa;
+        if (plan_->extra == Layout::SDWA) {
+            sdwa.destination_select = static_cast<uint8_t>(values_[Field::destination_select]);
+            sdwa.destination_unused = static_cast<uint8_t>(values_[Field::destination_unused]);
         }
-        has_offset |= has_base;
-        put(slots_.immediate != kNoOperand ? slots_.immediate : slots_.destination, any(get(smem::sdata)));
-        if (has_base) address.saddr = any(2 * get(smem::sbase));
-        if (!has_offset) return std::nullopt;
-        address.soffset = any(get(smem::soffset));
-        if (is_gfx12()) {
-            address.offset = words_.get_signed(smem::offset12);
-            address.cache.temporal_hint = static_cast<uint8_t>(get(smem::th12));
-            address.cache.scope = static_cast<uint8_t>(get(smem::scope12));
-        } else {
-            address.offset = words_.get_signed(smem::offset10);
-            address.cache.glc = get(is_gfx10() ? smem::glc10 : smem::glc11) != 0;
-            address.cache.dlc = get(is_gfx10() ? smem::dlc10 : smem::dlc11) != 0;
-        }
-        return std::nullopt;
+        sdwa.source_select[0] = static_cast<uint8_t>(values_[Field::source_select0]);
+        const bool has_second = row_->format != Format::VOP1;
+        if (has_second) sdwa.source_select[1] = static_cast<uint8_t>(values_[Field::source_select1]);
+        sdwa.sign_extend = static_cast<uint8_t>(values_[Field::sign_extend0] | values_[Field::sign_extend1] << 1);
     }
 
-    bool has_address() const {
-        for (const OperandInfo& source : row().source_operands())
-            if (source.type == OperandType::addr) return true;
-        return false;
-    }
-
-    Failure unpack_ds() {
-        if (const auto failed = find(Format::DS, get(ds::op))) return failed;
-        count_ = 2;
+    void unpack_address() {
         Address& address = instruction_.address;
-        address.gds = get(ds::gds) != 0;
-        if (is_two_address(row())) {
-            address.offset = static_cast<int32_t>(get(ds::offset0));
-            address.offset1 = static_cast<uint8_t>(get(ds::offset1));
-        } else {
-            address.offset = static_cast<int32_t>(get(ds::offset));
-        }
-        if (has_address()) address.vaddr = vector(get(ds::addr));
-        put(slots_.destination, vector(get(ds::vdst)));
-        put(slots_.source[0], vector(get(ds::data0)));
-        put(slots_.source[1], vector(get(ds::data1)));
-        return std::nullopt;
-    }
-
-    // The fields that FLAT, GLOBAL and SCRATCH share at every generation.
-    void unpack_flat_operands(uint32_t vdst, uint32_t data, uint32_t vaddr, uint32_t saddr, bool vaddr_enable) {
-        Address& address = instruction_.address;
-        const InstructionInfo& row = this->row();
-        const bool returns = row.memory != MemoryKind::atomic || address.cache.glc || (address.cache.temporal_hint & 1);
-        if (returns) put(slots_.destination, vector(vdst));
-        put(slots_.source[0], vector(data));
-        if (!has_address()) return;
-        if (row.format == Format::SCRATCH) {
-            const bool has_neither = is_gfx10() && saddr == flat::kScratchWithoutBase10;
-            const bool has_vaddr = is_gfx10() ? saddr == null_register(generation_).code : vaddr_enable;
-            address.saddr = has_neither ? null_register(generation_) : any(saddr);
-            address.vaddr_enable = vaddr_enable;
-            if (has_vaddr) address.vaddr = vector(vaddr);
-            return;
-        }
-        if (row.format == Format::GLOBAL) address.saddr = any(saddr);
-        if (row.name.find("addtid") == std::string_view::npos) address.vaddr = vector(vaddr);
-    }
-
-    Failure unpack_flat() {
-        const uint32_t segment = get(is_gfx10() ? flat::segment10 : flat::segment11);
-        if (segment > flat::kGlobal) return DecodeError::unknown_opcode;
-        const Format format = segment == flat::kFlat     ? Format::FLAT
-                              : segment == flat::kGlobal ? Format::GLOBAL
-                                                         : Format::SCRATCH;
-        if (const auto failed = find(format, get(flat::op))) return failed;
-        count_ = 2;
-        Address& address = instruction_.address;
-        const bool is_flat = format == Format::FLAT;
-        const Field offset = is_gfx10() ? flat::offset10 : flat::offset11;
-        address.offset = is_flat ? static_cast<int32_t>(get(offset)) : words_.get_signed(offset);
-        address.cache.slc = get(is_gfx10() ? flat::slc10 : flat::slc11) != 0;
-        address.cache.glc = get(is_gfx10() ? flat::glc10 : flat::glc11) != 0;
-        address.cache.dlc = get(is_gfx10() ? flat::dlc10 : flat::dlc11) != 0;
-        unpack_flat_operands(get(flat::vdst), get(flat::data), get(flat::addr), get(flat::saddr),
-                             !is_gfx10() && get(flat::sve11) != 0);
-        return std::nullopt;
-    }
-    Failure unpack_flat12(Format format) {
-        if (const auto failed = find(format, get(flat12::op))) return failed;
-        count_ = 3;
-        Address& address = instruction_.address;
-        address.offset = words_.get_signed(flat12::offset);
-        address.cache.temporal_hint = static_cast<uint8_t>(get(flat12::th));
-        address.cache.scope = static_cast<uint8_t>(get(flat12::scope));
-        unpack_flat_operands(get(flat12::vdst), get(flat12::data), get(flat12::addr), get(flat12::saddr),
-                             get(flat12::sve) != 0);
-        return std::nullopt;
-    }
-
-    void unpack_buffer_data(uint32_t vdata) {
-        if (row().memory == MemoryKind::load) {
-            if (!instruction_.address.lds) put(slots_.destination, vector(vdata));
-        } else {
-            put(slots_.source[0], vector(vdata));
+        unpack_cache_policy();
+        address.gds = values_[Field::gds] != 0;
+        address.tfe = values_[Field::tfe] != 0;
+        address.lds = values_[Field::lds] != 0;
+        unpack_offset();
+        switch (row_->format) {
+            case Format::SMEM:
+                return unpack_scalar_address();
+            case Format::DS:
+                if (plan_->has_vaddr) address.vaddr = vgpr(values_[Field::vaddr]);
+                return;
+            case Format::MUBUF:
+                return unpack_buffer_address();
+            default:
+                return unpack_flat_address();
         }
     }
-    Failure unpack_mubuf() {
-        if (const auto failed = find(Format::MUBUF, get(is_gfx10() ? mubuf::op10 : mubuf::op11))) return failed;
-        count_ = 2;
-        if (!has_address()) return std::nullopt;
-        Address& address = instruction_.address;
-        address.offset = static_cast<int32_t>(get(mubuf::offset));
-        address.cache.glc = get(is_gfx10() ? mubuf::glc10 : mubuf::glc11) != 0;
-        address.cache.dlc = get(is_gfx10() ? mubuf::dlc10 : mubuf::dlc11) != 0;
-        address.cache.slc = get(is_gfx10() ? mubuf::slc10 : mubuf::slc11) != 0;
-        address.tfe = get(is_gfx10() ? mubuf::tfe10 : mubuf::tfe11) != 0;
-        address.index_enable = get(is_gfx10() ? mubuf::idxen10 : mubuf::idxen11) != 0;
-        address.offset_enable = get(is_gfx10() ? mubuf::offen10 : mubuf::offen11) != 0;
-        address.lds = is_gfx10() && get(mubuf::lds10) != 0;
-        address.resource = any(4 * get(mubuf::srsrc));
-        address.soffset = any(get(mubuf::soffset));
-        address.vaddr = vector(get(mubuf::vaddr));
-        unpack_buffer_data(get(mubuf::vdata));
-        return std::nullopt;
-    }
-    Failure unpack_mubuf12() {
-        if (const auto failed = find(Format::MUBUF, get(mubuf12::op))) return failed;
-        count_ = 3;
-        Address& address = instruction_.address;
-        address.offset = words_.get_signed(mubuf12::offset);
-        address.tfe = get(mubuf12::tfe) != 0;
-        address.index_enable = get(mubuf12::idxen) != 0;
-        address.offset_enable = get(mubuf12::offen) != 0;
-        address.cache.temporal_hint = static_cast<uint8_t>(get(mubuf12::th));
-        address.cache.scope = static_cast<uint8_t>(get(mubuf12::scope));
-        address.resource = any(get(mubuf12::rsrc));
-        address.soffset = any(get(mubuf12::soffset));
-        address.vaddr = vector(get(mubuf12::vaddr));
-        unpack_buffer_data(get(mubuf12::vdata));
-        return std::nullopt;
+
+    void unpack_cache_policy() {
+        CachePolicy& cache = instruction_.address.cache;
+        cache.glc = values_[Field::glc] != 0;
+        cache.slc = values_[Field::slc] != 0;
+        cache.dlc = values_[Field::dlc] != 0;
+        cache.temporal_hint = static_cast<uint8_t>(values_[Field::temporal_hint]);
+        cache.scope = static_cast<uint8_t>(values_[Field::scope]);
     }
 
-    Target target_;
-    Generation generation_;
-    WaveSize wave_;
-    std::span<const uint32_t> input_;
-    Words words_;
-    size_t count_ = 1;
+    void unpack_offset() {
+        Address& address = instruction_.address;
+        const uint32_t raw = values_[Field::offset];
+        const bool is_gfx12 = context_.generation == Generation::gfx12;
+        switch (row_->format) {
+            case Format::SMEM:
+                address.offset = sign_extended(raw, is_gfx12 ? 24 : 21);
+                return;
+            case Format::DS:
+                address.offset = static_cast<int32_t>(is_two_address(*row_) ? raw : raw | values_[Field::offset1] << 8);
+                if (is_two_address(*row_)) address.offset1 = static_cast<uint8_t>(values_[Field::offset1]);
+                return;
+            case Format::MUBUF:
+                address.offset = static_cast<int32_t>(raw);
+                return;
+            default:
+                break;
+        }
+        const bool is_unsigned = row_->format == Format::FLAT && !is_gfx12;
+        const unsigned width = is_gfx12 ? 24 : context_.generation == Generation::gfx10 ? 12 : 13;
+        address.offset = is_unsigned ? static_cast<int32_t>(raw) : sign_extended(raw, width);
+    }
+
+    void unpack_scalar_address() {
+        Address& address = instruction_.address;
+        const bool has_sbase = plan_->has_base || plan_->has_resource;
+        if (has_sbase) address.saddr = operand(2 * values_[Field::sbase]);
+        address.soffset =
+            has_sbase || plan_->is_prefetch ? operand(values_[Field::soffset]) : null_register(context_.generation);
+    }
+
+    void unpack_buffer_address() {
+        Address& address = instruction_.address;
+        address.index_enable = values_[Field::index_enable] != 0;
+        address.offset_enable = values_[Field::offset_enable] != 0;
+        if (!plan_->has_addr) return;
+        const bool is_gfx12 = context_.generation == Generation::gfx12;
+        address.vaddr = vgpr(values_[Field::vaddr]);
+        address.resource = operand(is_gfx12 ? values_[Field::resource] : 4 * values_[Field::resource]);
+        address.soffset = operand(values_[Field::soffset]);
+    }
+
+    void unpack_flat_address() {
+        Address& address = instruction_.address;
+        const Operand null = null_register(context_.generation), saddr = operand(values_[Field::saddr]);
+        if (row_->format != Format::FLAT && plan_->has_addr) address.saddr = saddr;
+        bool has_vaddr = plan_->has_vaddr;
+        if (row_->format == Format::SCRATCH) {
+            address.vaddr_enable = values_[Field::vaddr_enable] != 0;
+            has_vaddr = context_.generation == Generation::gfx10 ? saddr == null : address.vaddr_enable;
+            if (context_.generation == Generation::gfx10 && saddr.code == kScratchOff) address.saddr = null;
+        }
+        if (has_vaddr) address.vaddr = vgpr(values_[Field::vaddr]);
+    }
+
+    std::optional<DecodeError> unpack_dual() {
+        const NumberTable& table = number_table(context_.generation);
+        const Opcode x = table.half(0, values_[Field::op_x]), y = table.half(1, values_[Field::op_y]);
+        if (x == Opcode::count || y == Opcode::count) return DecodeError::unknown_opcode;
+        instruction_.opcode = x;
+        instruction_.encoding = Encoding::vopd;
+        auto& [half_x, half_y] = instruction_.dual;
+        half_x = {x, {vgpr(values_[Field::vdst_x]), operand(values_[Field::src0_x]), vgpr(values_[Field::vsrc1_x])}};
+        const unsigned y_is_odd = (values_[Field::vdst_x] & 1) ^ 1;
+        half_y = {y,
+                  {vgpr(2 * values_[Field::vdst_y] + y_is_odd), operand(values_[Field::src0_y]),
+                   vgpr(values_[Field::vsrc1_y])}};
+        bool has_literal = false;
+        for (VopdHalf& half : instruction_.dual) {
+            if (half.opcode == Opcode::v_mov_b32) half.operands[2] = {};
+            has_literal |= half.operands[1].is_literal() || half.opcode == Opcode::v_fmaak_f32 ||
+                           half.opcode == Opcode::v_fmamk_f32;
+        }
+        return has_literal ? read_literal() : std::nullopt;
+    }
+
+    // What encode would refuse is refused, and what it would write otherwise has bits that mean nothing.
+    Decoded check() const {
+        EncodedInstruction again;
+        if (const Refusal refusal = pack(context_, instruction_, again)) return refused(refusal.kind);
+        for (unsigned i = 0; i < count_; ++i)
+            if (again.words[i] != words_[i]) return refused(DecodeError::reserved_bits);
+        Decoded decoded;
+        decoded.instruction = instruction_;
+        decoded.instruction.size = static_cast<uint8_t>(4 * count_);
+        decoded.ok = true;
+        return decoded;
+    }
+
+    const EncodingContext context_;
+    const std::span<const uint32_t> words_;
+    FieldValues values_;
     Instruction instruction_;
-    OperandSlots slots_;
+    const InstructionInfo* row_ = nullptr;
+    const EncodingPlan* plan_ = nullptr;
+    unsigned count_ = 0;
 };
 
 }  // namespace
 
 Decoded decode(Target target, WaveSize wave, std::span<const uint32_t> words) {
-    return Unpacker(target, wave, words).unpack();
+    return Unpacker(EncodingContext(target, wave), words).decode();
 }
 
 std::string_view name(DecodeError error) {
-    constexpr std::string_view kNames[] = {"truncated",     "family left out", "unknown opcode",
-                                           "reserved bits", "operand",         "form"};
-    return kNames[static_cast<size_t>(error)];
+    switch (error) {
+        case DecodeError::truncated:
+            return "truncated";
+        case DecodeError::family_left_out:
+            return "family left out";
+        case DecodeError::unknown_opcode:
+            return "unknown opcode";
+        case DecodeError::reserved_bits:
+            return "reserved bits";
+        case DecodeError::operand:
+            return "operand";
+        case DecodeError::form:
+            return "form";
+    }
+    return "?";
 }
 
 }  // namespace riftjit::rdna

@@ -1,0 +1,73 @@
+// The encoder and decoder proper: what encode() and decode() wrap, without messages.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "jit/rdna/encoding.h"
+#include "jit/rdna/encoding_plan.h"
+#include "jit/rdna/formats.h"
+
+namespace riftjit::rdna {
+
+struct EncodingContext {
+    Target target;
+    Generation generation;
+    WaveSize wave;
+
+    EncodingContext(Target target, WaveSize wave) : target(target), generation(rdna::generation(target)), wave(wave) {}
+};
+
+// Why an instruction has no encoding. `part` names the operand or field; an operand's number is its place in the row.
+struct Refusal {
+    const char* why = nullptr;  // null: none
+    const char* part = nullptr;
+    int8_t operand = -1, half = -1;  // half: of VOPD
+    DecodeError kind = DecodeError::operand;
+
+    explicit operator bool() const { return why != nullptr; }
+};
+inline Refusal refuse_operand(unsigned operand, const char* why) {
+    return {why, nullptr, static_cast<int8_t>(operand), -1, DecodeError::operand};
+}
+inline Refusal refuse_part(const char* part, const char* why) { return {why, part, -1, -1, DecodeError::operand}; }
+inline Refusal refuse_form(const char* why) { return {why, nullptr, -1, -1, DecodeError::form}; }
+
+class FieldValues {
+public:
+    uint32_t operator[](Field field) const { return values_[static_cast<size_t>(field)]; }
+    uint32_t& operator[](Field field) { return values_[static_cast<size_t>(field)]; }
+
+private:
+    std::array<uint32_t, kFieldCount> values_{};
+};
+
+// Adds the layout's words to `out`.
+void write_fields(const LayoutInfo& layout, const FieldValues& values, EncodedInstruction& out);
+// Reads the layout's fields; false if `words` are too few.
+bool read_fields(const LayoutInfo& layout, std::span<const uint32_t> words, FieldValues& values);
+
+Refusal pack(const EncodingContext& context, const Instruction& instruction, EncodedInstruction& out);
+Refusal pack_dual(const EncodingContext& context, const Instruction& instruction, EncodedInstruction& out);
+
+// Whether a scalar field may name `dwords` registers from `code` on: alignment and the file's end.
+bool is_scalar_group(Generation generation, unsigned code, unsigned dwords);
+// What else a source may be: an inline constant, an aperture, scc.
+bool is_special_source(unsigned code);
+
+Refusal pack_modifiers(const EncodingContext& context, const Instruction& instruction, const EncodingPlan& plan,
+                       FieldValues& values);
+Refusal pack_address(const EncodingContext& context, const Instruction& instruction, const EncodingPlan& plan,
+                     FieldValues& values);
+// The scalar values that one VALU instruction may read.
+Refusal check_constant_bus(const EncodingContext& context, const Instruction& instruction, const EncodingPlan& plan);
+
+bool returns_old_value(Generation generation, const InstructionInfo& row, const CachePolicy& cache);
+// The row of VOPD's half, if this generation has it there.
+const DualInfo* find_dual(Generation generation, Opcode opcode);
+// gfx12's VBUFFER carries a data format; untyped accesses hold this one.
+inline constexpr uint32_t kUntypedFormat = 1;
+inline constexpr unsigned kScratchOff = 127;  // gfx10: saddr of a scratch access without any register
+
+}  // namespace riftjit::rdna
