@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -17,12 +18,21 @@ struct CacheLine {
     std::array<uint32_t, kCacheLineBytes / 32> undefined;  // one bit per byte
 
     static constexpr uint64_t kNoLine = ~uint64_t{0};
+
+    // Bit i: byte i of the `count` (at most 16) from `offset`.
+    uint32_t undefined_bytes(uint64_t offset, unsigned count) const {
+        uint64_t bits = undefined[offset / 32];
+        if (offset % 32 + count > 32) bits |= uint64_t{undefined[offset / 32 + 1]} << 32;
+        return static_cast<uint32_t>(bits >> offset % 32) & ((1u << count) - 1);
+    }
 };
 
 // Direct-mapped. Its size bounds the model's cost; real caches of these sizes have more ways.
 class LineCache {
 public:
-    explicit LineCache(size_t lines) : line_count_(lines) {}
+    explicit LineCache(size_t lines) : line_count_(lines) {
+        check(std::has_single_bit(lines), "a line cache holds a power of two of lines");
+    }
 
     CacheLine* find(uint64_t address) {
         if (lines_.empty()) return nullptr;
@@ -42,7 +52,7 @@ public:
 private:
     CacheLine& slot(uint64_t address) {
         const uint64_t line = address / kCacheLineBytes;
-        return lines_[(line ^ line >> 11) % line_count_];
+        return lines_[(line ^ line >> 11) & (line_count_ - 1)];
     }
     size_t line_count_;
     std::vector<CacheLine> lines_;  // empty until first filled

@@ -54,7 +54,9 @@ Place MemoryModel::locate(Issue& issue, int lane, Space space, uint64_t address,
         case Space::global:
             break;
     }
-    Allocation* allocation = map.find(address, bytes);
+    // Neighbouring lanes mostly go to the same allocation.
+    Allocation* allocation =
+        issue.recent != nullptr && issue.recent->contains(address, bytes) ? issue.recent : map.find(address, bytes);
     if (allocation == nullptr) {
         findings.report(FindingKind::out_of_bounds, issue.wave, lane,
                         fmt::format("{} bytes {} at {}", bytes, verb(issue), describe_address(*this, address)));
@@ -65,11 +67,12 @@ Place MemoryModel::locate(Issue& issue, int lane, Space space, uint64_t address,
                         fmt::format("{} bytes at {}", bytes, describe_address(*this, address)));
         return {};
     }
+    issue.recent = allocation;
     return {allocation, address - allocation->base, space, allocation};
 }
 
 bool MemoryModel::aligned(Issue& issue, int lane, uint64_t address, unsigned alignment) {
-    if (address % alignment == 0) return true;
+    if ((address & (alignment - 1)) == 0) return true;
     findings.report(FindingKind::misaligned, issue.wave, lane,
                     fmt::format("address {:#x} is no multiple of {}", address, alignment));
     return false;
@@ -99,7 +102,7 @@ void MemoryModel::read(Issue& issue, int lane, const Place& place, unsigned coun
     if (configuration.checks.races) note(issue, lane, place, count, kind);
     if (place.space == Space::global && configuration.checks.visibility)
         return read_global(issue, place, count, bytes, undefined);
-    std::memcpy(bytes, region.bytes + place.offset, count);
+    copy_bytes(bytes, region.bytes + place.offset, count);
     if (!configuration.checks.undefined) return;
     undefined = region.undefined_bytes(place.offset, count);
     if (undefined != 0 && place.space == Space::lds)
@@ -118,13 +121,12 @@ void MemoryModel::read_global(Issue& issue, const Place& place, unsigned count, 
         const auto part = static_cast<unsigned>(std::min<uint64_t>(count - done, kCacheLineBytes - in_line));
         CacheLine* line = cached ? cached_line(issue, allocation, address) : nullptr;
         if (line == nullptr) {
-            std::memcpy(bytes + done, allocation.bytes + place.offset + done, part);
+            copy_bytes(bytes + done, allocation.bytes + place.offset + done, part);
             if (configuration.checks.undefined)
                 undefined |= allocation.undefined_bytes(place.offset + done, part) << done;
         } else {
-            std::memcpy(bytes + done, line->bytes.data() + in_line, part);
-            for (unsigned i = 0; i < part; ++i)
-                undefined |= (line->undefined[(in_line + i) / 32] >> (in_line + i) % 32 & 1) << (done + i);
+            copy_bytes(bytes + done, line->bytes.data() + in_line, part);
+            undefined |= line->undefined_bytes(in_line, part) << done;
         }
         done += part;
     }
@@ -172,7 +174,7 @@ void MemoryModel::write(Issue& issue, int lane, const Place& place, unsigned cou
     if (configuration.checks.races)
         note(issue, lane, place, count, issue.op.path.atomic ? AccessKind::atomic_write : AccessKind::write);
     if (place.space == Space::lds || !checked) {
-        std::memcpy(region.bytes + place.offset, bytes, count);
+        copy_bytes(region.bytes + place.offset, bytes, count);
         if (configuration.checks.undefined) region.set_undefined_bytes(place.offset, count, undefined);
         return;
     }

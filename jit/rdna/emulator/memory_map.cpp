@@ -15,14 +15,6 @@ uint64_t mix(uint64_t value) {  // SplitMix64's finaliser
 
 }  // namespace
 
-uint32_t Region::undefined_bytes(uint64_t offset, unsigned count) const {
-    if (undefined == nullptr) return 0;
-    const uint64_t word = offset / 64, shift = offset % 64;
-    uint64_t bits = undefined[word] >> shift;
-    if (shift + count > 64) bits |= undefined[word + 1] << (64 - shift);
-    return static_cast<uint32_t>(bits & ((uint64_t{1} << count) - 1));
-}
-
 void Region::set_undefined_bytes(uint64_t offset, unsigned count, uint32_t bits) {
     if (undefined == nullptr) {
         if (bits == 0) return;

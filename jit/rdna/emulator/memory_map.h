@@ -21,6 +21,14 @@ namespace riftjit::rdna::emulator::memory {
 
 inline constexpr uint64_t kCacheLineBytes = 128;
 
+// Most accesses move a dword, for which this is one move instead of a call.
+inline void copy_bytes(std::byte* to, const std::byte* from, size_t count) {
+    if (count == 4)
+        std::memcpy(to, from, 4);
+    else
+        std::memcpy(to, from, count);
+}
+
 // Bytes that are addressed from `base`: an allocation, a workgroup's LDS, a wave's scratch.
 struct Region {
     uint64_t base = 0, size = 0;
@@ -33,7 +41,13 @@ struct Region {
         return address >= base && count <= size && address - base <= size - count;
     }
     // Bit i: byte i of the `count` (at most 32) from `offset` is undefined.
-    uint32_t undefined_bytes(uint64_t offset, unsigned count) const;
+    uint32_t undefined_bytes(uint64_t offset, unsigned count) const {
+        if (undefined == nullptr) return 0;
+        const uint64_t word = offset / 64, shift = offset % 64;
+        uint64_t bits = undefined[word] >> shift;
+        if (shift + count > 64) bits |= undefined[word + 1] << (64 - shift);
+        return static_cast<uint32_t>(bits & ((uint64_t{1} << count) - 1));
+    }
     void set_undefined_bytes(uint64_t offset, unsigned count, uint32_t bits);
     void make_undefined();  // every byte
 };

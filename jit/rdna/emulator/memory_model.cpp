@@ -46,7 +46,9 @@ Issue MemoryModel::begin(WaveState& wave, const MemoryOp& op) {
     issue.token = ++issue.memory.time;
     if (op.site >= sites.size()) sites.resize(op.site + 1);
     sites[op.site] = wave.op;
-    if (configuration.checks.races) issue.store.release = release_of(issue.memory);
+    const MemoryAction action = op.shape.action;
+    const bool publishes = action == MemoryAction::store ? op.format != Format::DS : op.shape.atomic != AtomicOp::none;
+    if (configuration.checks.races && publishes) issue.store.release = release_of(issue.memory);
     return issue;
 }
 

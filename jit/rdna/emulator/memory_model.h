@@ -77,9 +77,10 @@ struct Release {
     SharedClock seen;
 };
 
+// What the waves that signalled a barrier's phase release; complete, and not changed again, when one passes it.
 struct BarrierClock {
     uint64_t phase = 0;
-    SharedClock clock;
+    std::shared_ptr<Clock> clock;
 };
 
 }  // namespace memory
@@ -128,6 +129,7 @@ struct Issue {
     uint32_t token = 0;
     SharedClock acquired;
     WithheldStore store;
+    Allocation* recent = nullptr;  // that a lane accessed
 };
 
 class MemoryModel {

@@ -122,7 +122,7 @@ void MemoryModel::note(Issue& issue, int lane, const Place& place, unsigned coun
     access.site = issue.op.site;
     access.kind = static_cast<uint32_t>(kind);
     access.counter = static_cast<uint32_t>(place.space == Space::lds ? Counter::lds : issue.op.counter);
-    if (kind == AccessKind::write && count <= 8 && place.offset % count == 0)
+    if (kind == AccessKind::write && count <= 8 && (place.offset & (count - 1)) == 0)
         access.atomic_store = static_cast<uint32_t>(
             wave.accessed_before && wave.in_flight.empty() ? AtomicStore::publishing : AtomicStore::possible);
     Shadow& shadow = place.region->shadow;
@@ -213,8 +213,9 @@ void MemoryModel::barrier_signal(WaveState& state, unsigned barrier) {
     WaveMemory& wave = *state.memory;
     const uint64_t phase = ++wave.signals[barrier];
     BarrierClock& gathered = wave.group->barriers[barrier][phase % 2];
-    if (gathered.phase != phase) gathered = {phase, nullptr};
-    gathered.clock = join(gathered.clock, clock_of(release_of(wave)));
+    if (gathered.phase != phase) gathered = {phase, std::make_shared<Clock>()};
+    if (wave.seen != nullptr && !gathered.clock->covers(*wave.seen)) gathered.clock->join(*wave.seen);
+    gathered.clock->raise(wave.id, wave.done);
 }
 
 void MemoryModel::barrier_wait_done(WaveState& state, unsigned barrier) {

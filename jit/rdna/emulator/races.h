@@ -134,7 +134,15 @@ void remember(Shadow& shadow, ShadowWord& word, const Access& access, const Orde
         std::vector<Access>& list = shadow.more(word);
         std::erase_if(list, superseded);
     }
-    if (!stored) shadow.more(word).push_back(access);
+    if (stored) return;
+    std::vector<Access>& list = shadow.more(word);
+    list.push_back(access);
+    // Thousands of waves may read one word, or count in it. A conflict with any of them shows in those remembered.
+    constexpr size_t kMostRemembered = 14;
+    if (list.size() <= kMostRemembered) return;
+    const auto oldest = std::find_if(list.begin(), list.end(),
+                                     [](const Access& old) { return old.access_kind() != AccessKind::write; });
+    if (oldest != list.end()) list.erase(oldest);
 }
 
 }  // namespace riftjit::rdna::emulator::memory

@@ -153,6 +153,13 @@ void update_lane(Issue& issue, MemoryEffect& effect, const LaneTargets& targets,
 // takes as many cycles as some bank has different dwords to give.
 uint64_t bank_conflicts(const LaneTargets& targets, unsigned bytes, uint32_t element_offset, unsigned lanes) {
     constexpr unsigned kBanks = 32;
+    const auto one_after_the_other = [&] {
+        bool so = std::popcount(targets.active) == static_cast<int>(lanes) && targets.address[0] % 4 == 0;
+        for (unsigned lane = 0; so && lane < lanes; ++lane)
+            so = targets.address[lane] == targets.address[0] + uint64_t{lane} * bytes;
+        return so;
+    };
+    if (bytes >= 4 && element_offset % 4 == 0 && one_after_the_other()) return 0;
     const unsigned pass = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
     uint64_t further = 0;
     for (unsigned start = 0; start < lanes; start += pass) {

@@ -24,27 +24,40 @@ void move(const WaveState& wave, const MemoryOp& op, const MemoryEffect& effect,
     }
 }
 
-// Offsets of the active lanes from `base`; the largest must leave room for the access.
+// Offsets of the active lanes from a base; the largest must leave room for the access.
 struct Offsets {
     std::array<uint64_t, kMaxLanes> of;
     uint64_t largest = 0;
 };
 
-Offsets global_offsets(const WaveState& wave, const MemoryOp& op, uint64_t active, uint64_t base) {
-    Offsets offsets;
-    const uint32_t* low = wave.vgpr(op.vaddr);
-    if (op.saddr.kind == MemoryScalar::Kind::registers) {
-        const uint64_t start = op.saddr.read_pair(wave) + static_cast<uint64_t>(op.offset) - base;
-        for_each_lane(active, [&](int lane) { offsets.of[lane] = start + low[lane]; });
-    } else {
-        const uint32_t* high = wave.vgpr(op.vaddr + 1u);
-        const uint64_t start = static_cast<uint64_t>(op.offset) - base;
-        for_each_lane(active, [&](int lane) {
-            offsets.of[lane] = start + (low[lane] | static_cast<uint64_t>(high[lane]) << 32);
-        });
-    }
-    for_each_lane(active, [&](int lane) { offsets.largest = std::max(offsets.largest, offsets.of[lane]); });
-    return offsets;
+// What is added to every lane's low register.
+uint64_t common_address(const WaveState& wave, const MemoryOp& op) {
+    const bool based = op.saddr.kind == MemoryScalar::Kind::registers;
+    return static_cast<uint64_t>(op.offset) + (based ? op.saddr.read_pair(wave) : 0);
+}
+
+uint64_t lane_address(const WaveState& wave, const MemoryOp& op, unsigned lane) {
+    uint64_t address = common_address(wave, op) + wave.vgpr(op.vaddr)[lane];
+    if (op.saddr.kind != MemoryScalar::Kind::registers)
+        address += static_cast<uint64_t>(wave.vgpr(op.vaddr + 1u)[lane]) << 32;
+    return address;
+}
+
+// Every lane active, and each one's bytes behind those of the lane before.
+template <unsigned bytes>
+bool is_consecutive(const uint32_t* low, const uint32_t* high, unsigned lanes) {
+    uint32_t different = 0;
+    for (unsigned lane = 0; lane < lanes; ++lane) different |= low[lane] ^ (low[0] + lane * bytes);
+    if (high != nullptr)
+        for (unsigned lane = 0; lane < lanes; ++lane) different |= high[lane] ^ high[0];
+    return different == 0 && low[0] <= low[0] + (lanes - 1) * bytes;
+}
+
+void fill_offsets(const WaveState& wave, const MemoryOp& op, uint64_t active, uint64_t base, Offsets& offsets) {
+    for_each_lane(active, [&](int lane) {
+        offsets.of[lane] = lane_address(wave, op, static_cast<unsigned>(lane)) - base;
+        offsets.largest = std::max(offsets.largest, offsets.of[lane]);
+    });
 }
 
 uint64_t count_lines(const Offsets& offsets, uint64_t active, uint64_t base, unsigned bytes) {
@@ -68,6 +81,26 @@ uint64_t count_lines(const Offsets& offsets, uint64_t active, uint64_t base, uns
     return static_cast<uint64_t>(std::unique(seen.begin(), seen.begin() + count) - seen.begin());
 }
 
+// Lane after lane in memory: one bound, one range of lines, and single dwords are one copy.
+template <Direction direction, unsigned dwords>
+void move_consecutive(const WaveState& wave, const MemoryOp& op, const MemoryEffect& effect, std::byte* memory) {
+    if constexpr (dwords == 1) {
+        if constexpr (direction == Direction::load)
+            std::memcpy(effect.values, memory, 4u * wave.lanes);
+        else
+            std::memcpy(memory, wave.vgprs + op.data[0] * wave.lanes, 4u * wave.lanes);
+        return;
+    }
+    for (unsigned lane = 0; lane < wave.lanes; ++lane)
+        move<direction, dwords>(wave, op, effect, static_cast<int>(lane), memory + uint64_t{lane} * dwords * 4);
+}
+
+template <Direction direction>
+void count_bytes(Counts& counts, uint64_t bytes, uint64_t lines) {
+    (direction == Direction::load ? counts.global_bytes_loaded : counts.global_bytes_stored) += bytes;
+    counts.cache_lines += lines;
+}
+
 template <Direction direction, unsigned dwords>
 void run_fast_global(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect) {
     constexpr unsigned kBytes = 4 * dwords;
@@ -76,17 +109,24 @@ void run_fast_global(MemorySystem& system, WaveState& wave, const void* data, Me
     if (!is_plain(model)) return run_global(system, wave, data, effect);
     const uint64_t active = wave.exec() & wave.all_lanes();
     if (active == 0) return;
-    const Offsets first = global_offsets(wave, op, active & -active, 0);
-    const Allocation* allocation = model.map.find(first.largest, kBytes);
+    const uint64_t first = lane_address(wave, op, static_cast<unsigned>(std::countr_zero(active)));
+    const Allocation* allocation = model.map.find(first, kBytes);
     if (allocation == nullptr || (direction == Direction::store && allocation->access == MemoryAccess::read_only))
         return run_global(system, wave, data, effect);
-    const Offsets offsets = global_offsets(wave, op, active, allocation->base);
-    if (offsets.largest > allocation->size - kBytes) return run_global(system, wave, data, effect);
     Counts& counts = wave.memory->counts;
-    counts.cache_lines += count_lines(offsets, active, allocation->base, kBytes);
-    const uint64_t bytes = static_cast<uint64_t>(std::popcount(active)) * kBytes;
-    (direction == Direction::load ? counts.global_bytes_loaded : counts.global_bytes_stored) += bytes;
     effect.lanes = active;
+    const bool based = op.saddr.kind == MemoryScalar::Kind::registers;
+    if (active == wave.all_lanes() && allocation->contains(first, uint64_t{kBytes} * wave.lanes) &&
+        is_consecutive<kBytes>(wave.vgpr(op.vaddr), based ? nullptr : wave.vgpr(op.vaddr + 1u), wave.lanes)) {
+        const uint64_t bytes = uint64_t{kBytes} * wave.lanes;
+        count_bytes<direction>(counts, bytes, (first + bytes - 1) / kCacheLineBytes - first / kCacheLineBytes + 1);
+        return move_consecutive<direction, dwords>(wave, op, effect, allocation->bytes + (first - allocation->base));
+    }
+    Offsets offsets;
+    fill_offsets(wave, op, active, allocation->base, offsets);
+    if (offsets.largest > allocation->size - kBytes) return run_global(system, wave, data, effect);
+    count_bytes<direction>(counts, uint64_t{kBytes} * static_cast<unsigned>(std::popcount(active)),
+                           count_lines(offsets, active, allocation->base, kBytes));
     for_each_lane(active, [&](int lane) {
         move<direction, dwords>(wave, op, effect, lane, allocation->bytes + offsets.of[lane]);
     });
@@ -101,16 +141,15 @@ void run_fast_lds(MemorySystem& system, WaveState& wave, const void* data, Memor
     const uint64_t active = wave.exec() & wave.all_lanes();
     const Region& lds = wave.memory->group->lds;
     const uint32_t* address = wave.vgpr(op.vaddr);
-    const uint64_t begin = uint64_t{address[0]} + static_cast<uint64_t>(op.offset);
-    bool consecutive =
-        active == wave.all_lanes() && begin % 4 == 0 && lds.contains(begin, uint64_t{kBytes} * wave.lanes);
-    for (unsigned lane = 0; lane < wave.lanes; ++lane) consecutive &= address[lane] == address[0] + lane * kBytes;
-    if (!consecutive) return run_lds(system, wave, data, effect);
+    const uint64_t begin = uint64_t{address[0]} + static_cast<uint64_t>(op.offset),
+                   bytes = uint64_t{kBytes} * wave.lanes;
+    if (active != wave.all_lanes() || begin % 4 != 0 || !lds.contains(begin, bytes) ||
+        !is_consecutive<kBytes>(address, nullptr, wave.lanes))
+        return run_lds(system, wave, data, effect);
     Counts& counts = wave.memory->counts;
-    (direction == Direction::load ? counts.lds_bytes_loaded : counts.lds_bytes_stored) += uint64_t{kBytes} * wave.lanes;
+    (direction == Direction::load ? counts.lds_bytes_loaded : counts.lds_bytes_stored) += bytes;
     effect.lanes = active;
-    for (unsigned lane = 0; lane < wave.lanes; ++lane)
-        move<direction, dwords>(wave, op, effect, static_cast<int>(lane), lds.bytes + begin + lane * kBytes);
+    move_consecutive<direction, dwords>(wave, op, effect, lds.bytes + begin);
 }
 
 template <template <Direction, unsigned> class Run>
