@@ -223,6 +223,7 @@ private:
     bool fits_short_form() const {
         const Instruction& instruction = line_.instruction;
         if (row_.modifiers[static_cast<size_t>(generation_)].no_e64) return true;
+        if (row_.number[static_cast<size_t>(generation_)].vop3_only) return false;
         if (instruction.neg != 0 || instruction.abs != 0 || instruction.clamp || instruction.omod != 0 || op_sel_given_)
             return false;
         for (unsigned i = 0; i < row_.destinations + row_.sources; ++i) {
@@ -236,8 +237,7 @@ private:
 
     void choose_encoding() {
         Instruction& instruction = line_.instruction;
-        const bool is_vop3 = row_.format == Format::VOP3 || row_.format == Format::VOP3P ||
-                             row_.number[static_cast<size_t>(generation_)].vop3_only;
+        const bool is_vop3 = row_.format == Format::VOP3 || row_.format == Format::VOP3P;
         const bool short_form = is_vop3 || fits_short_form();
         if (row_.format == Format::VOP3P && !op_sel_given_) instruction.op_sel_hi = default_op_sel_hi(row_);
         if (dpp_given_) {
