@@ -49,9 +49,9 @@ OperandRange loaded_registers(const Instruction& instruction, const Footprint& f
     const InstructionInfo& row = info(instruction.opcode);
     const bool is_memory = row.format >= Format::DS || row.format == Format::SMEM;
     if (!is_memory || row.destinations == 0 || footprint.writes.empty()) return {};
-    if (instruction.destination() == null_register(generation(target))) return {};
-    return range_of(instruction.destination(),
-                    row.destination_operands()[0].size(wave) + (instruction.address.tfe ? 1u : 0u));
+    const Operand destination = destination_of(instruction, generation(target));
+    if (destination == null_register(generation(target))) return {};
+    return range_of(destination, row.destination_operands()[0].size(wave) + (instruction.address.tfe ? 1u : 0u));
 }
 
 }  // namespace

@@ -81,6 +81,13 @@ bool returns_value(const Instruction& instruction, Generation generation) {
     return generation == Generation::gfx12 ? (cache.temporal_hint & 1) != 0 : cache.glc;
 }
 
+Operand destination_of(const Instruction& instruction, Generation generation) {
+    const InstructionInfo& row = info(instruction.opcode);
+    const bool is_buffer_atomic = row.format == Format::MUBUF && row.memory == MemoryKind::atomic;
+    if (!is_buffer_atomic) return instruction.destination();
+    return returns_value(instruction, generation) ? instruction.source(row.sources - 1u) : Operand{};
+}
+
 namespace {
 
 class Tracer {
@@ -97,9 +104,6 @@ public:
             if (is_memory()) trace_address();
         }
         count_vgpr_operands();
-        const Operand null = null_register(generation_);
-        result_.reads.remove_scalar(null.code);
-        result_.writes.remove_scalar(null.code);
         return result_;
     }
 
@@ -107,7 +111,8 @@ private:
     bool is_memory() const { return row_.format >= Format::DS || row_.format == Format::SMEM; }
     bool is_valu() const { return row_.format >= Format::VOP1 && row_.format <= Format::VOP3P; }
 
-    static void add(RegisterSet& set, const Operand& operand, unsigned dwords) {
+    void add(RegisterSet& set, const Operand& operand, unsigned dwords) const {
+        if (operand == null_register(generation_)) return;
         const OperandRange range = range_of(operand, dwords);
         if (range.scalar)
             set.add_scalars(range.first, range.count);
@@ -129,7 +134,8 @@ private:
                 i == 0 && is_memory() && row_.memory == MemoryKind::atomic && !returns_value(instruction_, generation_);
             if (is_unused_result) continue;
             const unsigned dwords = operand.size(wave_) + (instruction_.address.tfe ? 1 : 0);
-            add(result_.writes, mask_or(instruction_.operands[i], operand), dwords);
+            const Operand destination = i == 0 ? destination_of(instruction_, generation_) : instruction_.operands[i];
+            add(result_.writes, mask_or(destination, operand), dwords);
             if (i == 0 && accumulates(instruction_.opcode)) add(result_.reads, instruction_.operands[i], dwords);
         }
         for (unsigned i = row_.destinations; i < row_.destinations + row_.sources; ++i) trace_source(i);
@@ -193,7 +199,6 @@ private:
             add(result_.address, address.saddr, base);
         add(result_.address, address.soffset, 1);
         add(result_.address, address.resource, 4);
-        result_.address.remove_scalar(null_register(generation_).code);
         result_.reads = result_.reads | result_.address;
     }
     bool has_scalar_base() const {

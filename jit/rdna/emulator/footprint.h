@@ -66,6 +66,9 @@ Footprint footprint(const Instruction& instruction, Target target, WaveSize wave
 // ...
 bool accumulates(Opcode opcode);
 
+// Where the first result goes. Buffer atomics name one register for the data and the old value.
+Operand destination_of(const Instruction& instruction, Generation generation);
+
 // Vector memory: whether an atomic gives back the old value.
 bool returns_value(const Instruction& instruction, Generation generation);
 
