@@ -131,8 +131,11 @@ private:
         instruction_.opcode = form.opcode;
         instruction_.encoding = form.encoding;
         row_ = &info(form.opcode);
-        if (layout == Layout::VOP3 && row_->destinations == 2)
+        if (layout == Layout::VOP3 && row_->destinations == 2) {
+            // The second destination lies where the other instructions have these.
+            values_[Field::abs] = values_[Field::op_sel] = 0;
             read_fields(layout_info(Layout::VOP3_sdst, context_.generation), words_, values_);
+        }
         const bool is_vector = row_->format >= Format::VOP1 && row_->format <= Format::VOP3P;
         if (is_vector)
             if (const auto error = find_word_form()) return error;

@@ -10,11 +10,11 @@ namespace {
 constexpr std::array<std::string_view, 13> kFlagNames = {
     "clamp", "glc", "slc", "dlc", "gds", "lds", "tfe", "offen", "idxen", "row_mirror", "row_half_mirror", "nv", "done"};
 
-constexpr std::array<std::string_view, 31> kValueNames = {
-    "offset",   "offset0",   "offset1",   "th",        "scope",        "dst_sel",    "dst_unused", "src0_sel",
-    "src1_sel", "op_sel",    "neg_lo",    "neg_hi",    "op_sel_hi",    "quad_perm",  "row_shl",    "row_shr",
-    "row_ror",  "row_share", "row_mask",  "row_xmask", "bank_mask",    "bound_ctrl", "fi",         "dpp8",
-    "mul",      "div",       "index_key", "format",    "row_newbcast", "row_bcast",  "wave_shl"};
+constexpr std::array<std::string_view, 32> kValueNames = {
+    "offset",   "offset0",   "offset1",   "th",        "scope",     "dst_sel",      "dst_unused", "src0_sel",
+    "src1_sel", "op_sel",    "neg_lo",    "neg_hi",    "op_sel_hi", "quad_perm",    "row_shl",    "row_shr",
+    "row_ror",  "row_share", "row_mask",  "row_xmask", "bank_mask", "bound_ctrl",   "fi",         "dpp8",
+    "mul",      "div",       "index_key", "byte_sel",  "format",    "row_newbcast", "row_bcast",  "wave_shl"};
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }

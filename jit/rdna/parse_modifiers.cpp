@@ -69,6 +69,7 @@ public:
         if (name == "clamp" || name == "mul" || name == "div") return apply_output();
         if (name == "op_sel" || name == "op_sel_hi" || name == "neg_lo" || name == "neg_hi") return apply_bits();
         if (name == "index_key") return apply_index_key();
+        if (name == "byte_sel") return apply_byte_select();
         if (name.ends_with("_sel") || name == "dst_unused") return apply_sdwa();
         return apply_dpp();
     }
@@ -103,7 +104,7 @@ private:
         for (size_t i = 0; i < values.size(); ++i) bits |= values[i] << (has_destination_bit && i == sources ? 3 : i);
         const auto byte = static_cast<uint8_t>(bits);
         if (modifier_.name == "op_sel") {
-            if (allowed_.op_sel == 0) return refuse();
+            if (allowed_.op_sel == 0 || selects_byte(row_)) return refuse();
             instruction_.op_sel = byte;
             return {};
         }
@@ -124,6 +125,13 @@ private:
         if (!is_swmmac(row_) || allowed_.op_sel == 0) return refuse();
         RIFTJIT_TRY(key, bounded(modifier_, 0, 1));
         instruction_.op_sel = static_cast<uint8_t>(key);
+        return {};
+    }
+
+    Result<void> apply_byte_select() {
+        if (!selects_byte(row_) || !is_vop3()) return refuse();
+        RIFTJIT_TRY(byte, bounded(modifier_, 0, 3));
+        instruction_.op_sel = op_sel_of_byte(row_, byte);
         return {};
     }
 

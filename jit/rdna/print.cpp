@@ -240,6 +240,10 @@ private:
     }
 
     void write_op_sel(unsigned sources) {
+        if (selects_byte(row_)) {
+            text_ += fmt::format(" byte_sel:{}", byte_select(row_, instruction_.op_sel));
+            return;
+        }
         if (is_permlane16(row_)) return write_list("op_sel", instruction_.op_sel, 2);
         const unsigned low = instruction_.op_sel & ((1u << sources) - 1);
         write_list("op_sel", low | (instruction_.op_sel >> 3 & 1u) << sources, sources + 1);

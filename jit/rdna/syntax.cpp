@@ -161,6 +161,21 @@ WrittenSources written_sources(const InstructionInfo& row) {
     return sources;
 }
 
+// The stochastic conversions choose the destination's byte, in the upper bits of op_sel; the others the source's, with
+// the bits the other way round.
+bool selects_byte(const InstructionInfo& row) {
+    return row.name.starts_with("v_cvt_sr_") || row.opcode == Opcode::v_cvt_f32_fp8 ||
+           row.opcode == Opcode::v_cvt_f32_bf8;
+}
+uint8_t byte_select(const InstructionInfo& row, uint8_t op_sel) {
+    if (row.format == Format::VOP3) return op_sel >> 2 & 3;
+    return static_cast<uint8_t>((op_sel & 1) << 1 | (op_sel >> 1 & 1));
+}
+uint8_t op_sel_of_byte(const InstructionInfo& row, unsigned byte) {
+    if (row.format == Format::VOP3) return static_cast<uint8_t>(byte << 2);
+    return static_cast<uint8_t>((byte & 1) << 1 | (byte >> 1 & 1));
+}
+
 unsigned op_sel_sources(const InstructionInfo& row) {
     return row.opcode == Opcode::v_fmac_f16 ? 3 : written_sources(row).count;
 }

@@ -65,6 +65,11 @@ struct WrittenSources {
 };
 WrittenSources written_sources(const InstructionInfo& row);
 
+// gfx12's conversions from and to fp8 and bf8 choose a byte where others have op_sel: byte_sel:N in the text.
+bool selects_byte(const InstructionInfo& row);
+uint8_t byte_select(const InstructionInfo& row, uint8_t op_sel);
+uint8_t op_sel_of_byte(const InstructionInfo& row, unsigned byte);
+
 // How many sources op_sel:[...] lists before the destination: those, and v_fmac_f16's accumulator.
 unsigned op_sel_sources(const InstructionInfo& row);
 
