@@ -103,7 +103,8 @@ private:
     }
 
     Refusal put_immediate(unsigned i, Operand operand) {
-        const unsigned limit = plan_.slots[i].field == Field::sdata ? 127 : 255;
+        const bool is_short = plan_.slots[i].field == Field::sdata;
+        const unsigned limit = is_short && context_.generation == Generation::gfx12 ? 31 : is_short ? 127 : 255;
         if (operand.code > limit) return refuse_operand(i, "does not fit its field");
         values_[plan_.slots[i].field] = operand.code;
         return {};
@@ -135,6 +136,8 @@ private:
 
     Refusal put_vgpr(unsigned i, Operand operand, Field field) {
         if (operand.code > 511 || operand.vgpr() + dwords(i) > 256) return refuse_operand(i, "reaches past v255");
+        if (plan_.slots[i].half && operand.vgpr() > 127)
+            return refuse_operand(i, "is beyond v127, which a 16-bit operand of this form cannot name");
         values_[field] = operand.vgpr();
         return {};
     }

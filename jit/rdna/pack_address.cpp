@@ -58,7 +58,7 @@ private:
     bool is_gfx12() const { return context_.generation == Generation::gfx12; }
     bool takes_policy() const {
         if (row_.format == Format::DS || plan_.is_prefetch) return false;
-        if (row_.format == Format::SMEM) return row_.memory == MemoryKind::load || plan_.has_base || plan_.has_resource;
+        if (row_.format == Format::SMEM) return row_.destinations != 0 && (plan_.has_base || plan_.has_resource);
         return plan_.has_addr || row_.format == Format::GLOBAL;
     }
 
@@ -71,6 +71,9 @@ private:
         if (cache.temporal_hint > hints) return refuse_part("th", "does not fit its field");
         if (cache.scope > 3) return refuse_part("scope", "does not fit its field");
         if (row_.format == Format::SMEM && cache.slc) return refuse_part("slc", "is not taken");
+        if (cache.dlc && row_.format == Format::MUBUF && row_.memory == MemoryKind::atomic &&
+            context_.generation == Generation::gfx10)
+            return refuse_part("dlc", "is not taken by atomics");
         values_[Field::glc] = cache.glc;
         values_[Field::slc] = cache.slc;
         values_[Field::dlc] = cache.dlc;
@@ -83,6 +86,7 @@ private:
         const bool is_buffer = row_.format == Format::MUBUF && plan_.has_addr;
         if (address_.gds && (row_.format != Format::DS || is_gfx12() || row_.no_gds))
             return refuse_part("gds", "is not taken");
+        if (needs_gds() && !address_.gds) return refuse_part("gds", "must be set");
         if (address_.tfe && !(is_buffer && row_.memory == MemoryKind::load && !address_.lds))
             return refuse_part("tfe", "is not taken");
         if (address_.lds && !(context_.generation == Generation::gfx10 && can_load_to_lds()))
@@ -99,6 +103,11 @@ private:
         values_[Field::offset_enable] = address_.offset_enable;
         values_[Field::vaddr_enable] = address_.vaddr_enable;
         return {};
+    }
+
+    bool needs_gds() const {
+        return row_.format == Format::DS && (row_.name.starts_with("ds_gws_") || row_.name.ends_with("_gs_reg_rtn") ||
+                                             row_.opcode == Opcode::ds_ordered_count);
     }
 
     // One dword or less goes straight to LDS.

@@ -49,6 +49,9 @@ private:
         if ((instruction_.abs & ~abs) != 0)
             return refuse_part(row_.format == Format::VOP3P ? "neg_hi" : "abs", "names a source that does not take it");
         if (instruction_.clamp && !(has_output && allowed_.clamp)) return refuse_part("clamp", "is not taken");
+        const bool scales = !is_sdwa() || !converts_to_integer();
+        if (instruction_.omod != 0 && !scales)
+            return refuse_part("omod", "is not taken by SDWA conversions to integers");
         if (instruction_.omod > 3 || (instruction_.omod != 0 && !(has_output && allowed_.omod)))
             return refuse_part("omod", "is not taken");
         values_[Field::clamp] = instruction_.clamp;
@@ -63,6 +66,12 @@ private:
             values_[Field::word_abs1] = instruction_.abs >> 1 & 1u;
         }
         return {};
+    }
+
+    bool converts_to_integer() const {
+        for (const std::string_view start : {"v_cvt_u", "v_cvt_i", "v_cvt_norm", "v_frexp_exp"})
+            if (row_.name.starts_with(start)) return true;
+        return false;
     }
 
     Refusal pack_selects() {
@@ -148,8 +157,8 @@ private:
     Refusal check_sign_extension() const {
         for (unsigned source = 0; source < 8; ++source) {
             if ((instruction_.sdwa.sign_extend >> source & 1) == 0) continue;
-            if (source > 1 || source >= row_.sources || !is_integer(row_.source_operands()[source].type) ||
-                ((allowed_.neg | allowed_.abs) >> source & 1) != 0)
+            if (source > (row_.format == Format::VOP1 ? 0u : 1u) || source >= row_.sources ||
+                !is_integer(row_.source_operands()[source].type) || ((allowed_.neg | allowed_.abs) >> source & 1) != 0)
                 return refuse_part("sext", "names a source that is no integer");
         }
         return {};
