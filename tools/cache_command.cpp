@@ -9,6 +9,7 @@
 
 #include "jit/cache_admin.h"
 #include "jit/disk_cache.h"
+#include "tools/options.h"
 #include "tools/reporter.h"
 
 namespace riftjit::tools {
@@ -37,7 +38,12 @@ std::string counted(uint64_t count, std::string_view one, std::string_view many)
     return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-std::string utc_minute(int64_t seconds) { return fmt::format("{:%Y-%m-%d %H:%M}", fmt::gmtime(std::time_t(seconds))); }
+// Some file systems keep times of years that no calendar has.
+std::string utc_minute(int64_t seconds) {
+    const std::time_t time = seconds;
+    std::tm parts{};
+    return gmtime_r(&time, &parts) == nullptr ? "out of range" : fmt::format("{:%Y-%m-%d %H:%M}", parts);
+}
 
 Result<int> show_totals(const CacheOptions& options) {
     RIFTJIT_TRY(admin, CacheAdmin::open(options.directory));
@@ -205,8 +211,10 @@ void add_cache_command(CLI::App& app, int& exit_code) {
     const auto options = std::make_shared<CacheOptions>();
     for (const Subcommand& subcommand : kSubcommands) {
         CLI::App* command = cache->add_subcommand(subcommand.name, subcommand.help);
-        command->add_option("--cache-dir", options->directory,
-                            "Cache directory (default: $RIFTJIT_CACHE_DIR, $XDG_CACHE_HOME/riftjit, ~/.cache/riftjit)");
+        command
+            ->add_option("--cache-dir", options->directory,
+                         "Cache directory (default: $RIFTJIT_CACHE_DIR, $XDG_CACHE_HOME/riftjit, ~/.cache/riftjit)")
+            ->check(file_name());
         command->add_flag("--json", options->json, "Print JSON");
         if (subcommand.run == prune_entries)
             command->add_option("--max-bytes", options->max_bytes, "What may stay: 4096, 64K, 100M, 2G (default: 1G)");

@@ -98,6 +98,30 @@ CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& ta
         ->default_str(target);
 }
 
+CLI::Validator file_name() {
+    return CLI::Validator([](const std::string& text) { return text.empty() ? "expected a name, got \"\"" : ""; }, "");
+}
+
+void let_last_count(CLI::App& command) {
+    for (CLI::Option* option : command.get_options()) {
+        const bool has_one_value = option->get_items_expected_max() == 1;
+        if (has_one_value && option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw)
+            option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    }
+}
+
+std::vector<std::string> given_repeatedly(const CLI::App& command) {
+    std::vector<std::string> warnings;
+    for (const CLI::Option* option : command.get_options()) {
+        const bool is_single = option->get_items_expected_max() == 1 &&
+                               option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast;
+        if (is_single && option->get_expected_min() == 1 && option->count() > 1)
+            warnings.push_back(
+                fmt::format("{} is given {} times; the last one counts", option->get_name(), option->count()));
+    }
+    return warnings;
+}
+
 void add_machine_choice(CLI::App& app, const std::string& group, MachineChoice& choice) {
     app.add_option_function<std::string>(
            "--max-isa",
@@ -112,6 +136,7 @@ void add_machine_choice(CLI::App& app, const std::string& group, MachineChoice& 
     app.add_option("--cache-dir", choice.cache_directory,
                    "where kernels are kept (RIFTJIT_CACHE_DIR, default: ~/.cache/riftjit)")
         ->type_name("DIR")
+        ->check(file_name())
         ->group(group);
     add_choice(app, "--cache-mode", choice.cache_mode, {"rw", "ro", "off", "require"},
                "require: exit 4 rather than generate a kernel")

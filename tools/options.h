@@ -20,6 +20,14 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, double& target,
 CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& target, std::vector<std::string> allowed,
                         const std::string& help);
 
+// A check for names of files and directories: empty, as an unset variable of a script leaves them, they would pass for
+// "the default".
+CLI::Validator file_name();
+
+// Options of one value that stand several times on the command line: the last one counts, as in llama.cpp.
+void let_last_count(CLI::App& command);
+std::vector<std::string> given_repeatedly(const CLI::App& command);  // one warning each
+
 // Which instructions kernels may use and where they are kept, the same for every command that runs some.
 struct MachineChoice {
     std::optional<Isa> max_isa;

@@ -17,8 +17,8 @@ namespace riftjit {
 
 class Scratch {
 public:
-    Scratch() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "riftjit-test-XXXXXX").string();
+    explicit Scratch(const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+        std::string pattern = (parent / "riftjit-test-XXXXXX").string();
         directory_ = mkdtemp(pattern.data());
     }
     ~Scratch() {

@@ -1,6 +1,8 @@
 #include "tools/cache_command.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -46,6 +48,21 @@ TEST(CacheCommand, ListsKernels) {
     EXPECT_EQ(json[0]["kernel"], "rj_quantize_w1024_i16");
     EXPECT_EQ(json[0]["key"], key);
     EXPECT_EQ(json[0]["problem"], "");
+}
+
+TEST(CacheCommand, ListsEntriesOfTimesThatNoCalendarHas) {
+    const Scratch in_memory("/dev/shm");  // a file system that keeps any number of seconds
+    const std::string directory = in_memory.path("cache");
+    run_once(directory);
+    const std::string entry = directory + "/v1/" + entry_file_name(cache_key(test_spec(), Isa::avx2));
+    const timespec beyond[2] = {{int64_t(1) << 62, 0}, {int64_t(1) << 62, 0}};
+    struct stat status{};
+    utimensat(AT_FDCWD, entry.c_str(), beyond, 0);
+    if (stat(entry.c_str(), &status) != 0 || status.st_mtime != beyond[1].tv_sec)
+        GTEST_SKIP() << "/dev/shm does not keep such times";
+    const CommandOutcome listed = cache_command({"ls", "--cache-dir", directory});
+    EXPECT_EQ(listed.exit_code, 0);
+    EXPECT_TRUE(has_text(listed.output, "out of range      rj_quantize_w1024_i16\n")) << listed.output;
 }
 
 TEST(CacheCommand, VerifyExitsWith1WhenAnEntryIsBad) {
