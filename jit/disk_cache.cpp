@@ -62,6 +62,7 @@ struct DiskCache::State {
     CacheProblem obstacle{CacheFault::missing, ""};
     Warn warn;
     std::atomic<bool> has_warned = false;
+    std::atomic<uint32_t> failed_stores = 0;
     std::mutex mutex;
     std::set<std::string> kept;  // entries of a later format version, not to be replaced
 
@@ -162,10 +163,13 @@ void DiskCache::store(const KernelSpec& spec, const CodeObject& object) {
         if (state_->kept.contains(file_name)) return;
     }
     const auto published = publish_file(state_->directory.get(), file_name, encode_entry(key, object));
-    if (!published)
-        state_->warn_once(fmt::format("cache: {}: {}; kernels are not kept", state_->file_path(file_name),
-                                      published.error().message));
+    if (published) return;
+    ++state_->failed_stores;
+    state_->warn_once(
+        fmt::format("cache: {}: {}; kernels are not kept", state_->file_path(file_name), published.error().message));
 }
+
+uint32_t DiskCache::failed_stores() const { return state_->failed_stores; }
 
 void DiskCache::collect() {
     if (state_->mode != CacheMode::rw) return;

@@ -43,6 +43,7 @@ public:
 
     Result<std::optional<CodeObject>> load(const KernelSpec& spec, Isa isa);  // nullopt: miss
     void store(const KernelSpec& spec, const CodeObject& object);             // best effort
+    uint32_t failed_stores() const;
     // Once after a run's stores: removes abandoned temporary files, and the least recently used entries above the cap.
     void collect();
 

@@ -7,7 +7,9 @@ namespace riftjit {
 
 void check_failed(std::string_view why, std::source_location where) {
     std::fflush(stdout);
-    fmt::print(stderr, "internal error: {} ({}:{}), please report this line\n", why, where.file_name(), where.line());
+    const std::string line =
+        fmt::format("internal error: {} ({}:{}), please report this line\n", why, where.file_name(), where.line());
+    std::fputs(line.c_str(), stderr);  // unlike fmt::print, which throws when stderr cannot be written
     std::_Exit(2);
 }
 

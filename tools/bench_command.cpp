@@ -8,6 +8,7 @@
 #include "tools/bench_peaks.h"
 #include "tools/bench_printer.h"
 #include "tools/bench_run.h"
+#include "tools/output.h"
 
 namespace riftjit::tools {
 
@@ -49,8 +50,8 @@ private:
         const BenchTest& test = tests_[index];
         const auto progress = [&](const std::string& what) {
             if (options_.progress)
-                fmt::print(stderr, "riftjit bench: benchmark {}/{}: {}: {}\n", index + 1, tests_.size(),
-                           test_name(test), what);
+                write_diagnostic(fmt::format("riftjit bench: benchmark {}/{}: {}: {}\n", index + 1, tests_.size(),
+                                             test_name(test), what));
         };
         if (!session_ || test.setup != open_setup_) {
             progress("loading");

@@ -32,7 +32,7 @@ std::vector<std::string> split(const std::string& text, char separator) {
 void append_range(const std::string& flag, const std::string& range, uint32_t low, uint32_t high,
                   std::vector<uint32_t>& values) {
     const auto number = [&](const std::string& text) { return uint64_t(parse_integer(flag, text, low, high)); };
-    const size_t dash = range.find('-');
+    const size_t dash = range.find('-', 1);  // a first one is a sign
     const uint64_t first = number(range.substr(0, dash));
     if (dash == std::string::npos) return values.push_back(uint32_t(first));
     const size_t sign = range.find_first_of("+*", dash);
@@ -123,7 +123,10 @@ void add_test_options(CLI::App& app, BenchOptions& o) {
     constexpr uint32_t kMost = 1 << 24;
     add_list(app, "-m,--model", "model files (default: the model that ships with riftjit)",
              [&o](const std::string& text, bool) {
-                 for (std::string& path : split(text, ',')) o.models.push_back(std::move(path));
+                 for (std::string& path : split(text, ',')) {
+                     if (path.empty()) refuse("--model", "expected a name, got \"\"");
+                     o.models.push_back(std::move(path));
+                 }
              })
         ->type_name("FILE")
         ->group(kGroup);

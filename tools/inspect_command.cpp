@@ -9,6 +9,7 @@
 #include "models/tokenizer.h"
 #include "tools/engine.h"
 #include "tools/inspect_report.h"
+#include "tools/options.h"
 #include "tools/reporter.h"
 
 namespace riftjit::tools {
@@ -76,7 +77,8 @@ void add_inspect_command(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand("inspect", "Show what a model file holds, after checking all of it");
     const auto options = std::make_shared<InspectOptions>();
     command->footer(kExamples);
-    command->add_option("FILE,-m,--model", options->model, "GGUF file (default: the model that ships with riftjit)");
+    command->add_option("FILE,-m,--model", options->model, "GGUF file (default: the model that ships with riftjit)")
+        ->check(file_name());
     command->add_flag_callback("--json", [options] { options->output = InspectOutput::json; }, "Print one JSON object");
     command->add_flag_callback(
         "--check-tensors", [options] { options->tensor_data = TensorData::checked; },

@@ -1,7 +1,6 @@
 // The riftjit command: subcommands, global help, exit codes.
 
 #include <CLI/CLI.hpp>
-#include <csignal>
 #include <system_error>
 
 #include "tools/arguments.h"
@@ -73,8 +72,7 @@ std::string failure_text(const CLI::App* app, const CLI::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    std::signal(SIGPIPE, SIG_IGN);
-    tools::ensure_standard_descriptors();
+    tools::prepare_standard_streams();
     CLI::App app(kDescription, "riftjit");
     app.footer(kExamples);
     app.set_version_flag("--version,-V", std::string("riftjit ") + RIFTJIT_VERSION);
@@ -98,7 +96,11 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& error) {
         const int code = app.exit(error);
         return tools::finish_output(code == 0 ? tools::kExitDone : tools::kExitError);
-    } catch (const std::system_error&) {  // fmt::print's, of a stream that cannot be written
+    } catch (const std::bad_alloc&) {
+        tools::write_diagnostic("error: out of memory\n");
+        return tools::finish_output(tools::kExitError);
+    } catch (const std::system_error& error) {  // fmt::print's, of a stdout that cannot be written
+        tools::note_write_error(error.code().value());
         return tools::finish_output(exit_code);
     }
     return tools::finish_output(exit_code);

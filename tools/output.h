@@ -1,4 +1,5 @@
 // Standard output, whose failures are seen: a reader that left ends the program quietly, a full disk is an error.
+// Standard error, whose failures are not: what cannot be said there changes neither the answer nor the exit code.
 #pragma once
 
 #include <string_view>
@@ -8,10 +9,16 @@ namespace riftjit::tools {
 // Writes and flushes; false when that failed, now or before.
 bool write_output(std::string_view text);
 
+// What somebody else's write to stdout failed with.
+void note_write_error(int error);
+
 // Last thing before the program ends: the exit code, which a lost part of the output changes.
 int finish_output(int exit_code);
 
-// Opens /dev/null for standard descriptors that were closed, so that no file takes their number.
-void ensure_standard_descriptors();
+void write_diagnostic(std::string_view text);
+
+// First thing: opens /dev/null for standard descriptors that were closed, so that no file takes their number, and
+// turns the signals of writes that cannot succeed (no reader, a file above its limit) into errors of these writes.
+void prepare_standard_streams();
 
 }  // namespace riftjit::tools

@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+#include "tools/output.h"
+
 namespace riftjit::tools {
 
 Progress::Progress(std::string what) : what_(std::move(what)) {
@@ -25,10 +27,9 @@ void Progress::show_seconds() {
     std::unique_lock lock(mutex_);
     int seconds = 0;
     while (!done_changed_.wait_for(lock, std::chrono::seconds(1), [this] { return done_; })) {
-        fmt::print(stderr, "\r{} … {} s", what_, ++seconds);
-        std::fflush(stderr);
+        write_diagnostic(fmt::format("\r{} … {} s", what_, ++seconds));
     }
-    if (seconds > 0) fmt::print(stderr, "\r\x1b[K");
+    if (seconds > 0) write_diagnostic("\r\x1b[K");
 }
 
 }  // namespace riftjit::tools

@@ -1,22 +1,26 @@
 #include "tools/prompt.h"
 
+#include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <memory>
 
 namespace riftjit::tools {
 
 Result<std::string> read_file(const std::string& path) {
-    std::error_code error;
-    if (std::filesystem::is_directory(path, error)) return fail(ErrorKind::Io, "{}: {}", path, std::strerror(EISDIR));
-    std::ifstream file(path, std::ios::binary);
+    constexpr size_t kMaxBytes = size_t(1) << 30;
+    const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
     if (!file) return fail(ErrorKind::Io, "{}: {}", path, std::strerror(errno));
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (file.bad()) return fail(ErrorKind::Io, "{}: {}", path, std::strerror(errno));
-    return std::move(text).str();
+    std::string text;
+    std::array<char, 1 << 16> chunk;
+    while (const size_t taken = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
+        text.append(chunk.data(), taken);
+        if (text.size() > kMaxBytes) return fail(ErrorKind::Usage, "{}: more than {} bytes", path, kMaxBytes);
+    }
+    if (std::ferror(file.get()) != 0) return fail(ErrorKind::Io, "{}: {}", path, std::strerror(errno));
+    return text;
 }
 
 std::string process_escapes(std::string_view text) {
@@ -119,6 +123,18 @@ Result<nlohmann::ordered_json> template_variables(const RunOptions& options) {
 }
 
 }  // namespace
+
+std::vector<std::string> template_flags(const RunOptions& options) {
+    std::vector<std::string> flags;
+    if (!options.system_prompt.empty()) flags.push_back("-sys");
+    if (!options.system_prompt_file.empty()) flags.push_back("-sysf");
+    if (!options.chat_template.empty()) flags.push_back("--chat-template");
+    if (!options.chat_template_file.empty()) flags.push_back("--chat-template-file");
+    if (!options.chat_template_kwargs.empty()) flags.push_back("--chat-template-kwargs");
+    if (options.reasoning != "auto") flags.push_back("--reasoning");
+    if (!options.reasoning_effort.empty()) flags.push_back("--reasoning-effort");
+    return flags;
+}
 
 Result<PromptInputs> read_prompt_inputs(const RunOptions& options) {
     PromptInputs inputs;

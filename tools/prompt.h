@@ -17,6 +17,10 @@ struct PromptInputs {
     std::optional<models::ChatTemplate> chat_template;
     nlohmann::ordered_json variables = nlohmann::ordered_json::object();  // for the template
 };
+
+// Flags given that only a chat template looks at.
+std::vector<std::string> template_flags(const RunOptions& options);
+
 Result<PromptInputs> read_prompt_inputs(const RunOptions& options);
 std::string process_escapes(std::string_view text);                                  // \n \t \r \" \' \\ \xHH
 Result<std::vector<int32_t>> parse_ids(std::string_view text, uint32_t vocabulary);  // "1,2,3"

@@ -2,24 +2,26 @@
 
 #include <cstdio>
 
+#include "tools/output.h"
+
 namespace riftjit::tools {
 
 void Reporter::warn(const std::string& message) {
     ++warnings_;
-    if (shows(Verbosity::warnings)) fmt::print(stderr, "warn: {}\n", message);
+    if (shows(Verbosity::warnings)) write_diagnostic(fmt::format("warn: {}\n", message));
 }
 
 void Reporter::info(const std::string& line) const {
-    if (shows(Verbosity::info)) fmt::print(stderr, "{}\n", line);
+    if (shows(Verbosity::info)) write_diagnostic(fmt::format("{}\n", line));
 }
 
 void Reporter::detail(const std::string& line) const {
-    if (shows(Verbosity::details)) fmt::print(stderr, "{}\n", line);
+    if (shows(Verbosity::details)) write_diagnostic(fmt::format("{}\n", line));
 }
 
 int report(const Error& error) {
     std::fflush(stdout);
-    fmt::print(stderr, "error: {}\n", error.message);
+    write_diagnostic(fmt::format("error: {}\n", error.message));
     switch (error.kind) {
         case ErrorKind::Cache:
             return kExitCache;

@@ -1,5 +1,6 @@
 #include "tools/run_command.h"
 
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -40,7 +41,7 @@ public:
 private:
     std::vector<std::vector<int32_t>> dry_breakers() const;
     Result<void> prepare_sampler();
-    Result<int> one_shot(std::vector<int32_t> prompt);
+    Result<int> one_shot(std::vector<int32_t> prompt, std::string_view echo = {});
     Result<int> converse(Conversation& conversation, std::optional<std::string> first_message);
     Result<int> dump_logits(const std::vector<int32_t>& prompt);
     Result<Generation> answer(std::span<const int32_t> prompt, bool is_quiet);
@@ -95,7 +96,7 @@ Result<void> Run::prepare_sampler() {
 }
 
 void Run::show_prompt(std::span<const int32_t> prompt) const {
-    for (int32_t id : prompt) fmt::print(stderr, "{:6} -> '{}'\n", id, engine_.tokenizer.piece(id));
+    for (int32_t id : prompt) write_diagnostic(fmt::format("{:6} -> '{}'\n", id, engine_.tokenizer.piece(id)));
 }
 
 // Truncates the session to the longest common prefix with `ids` and returns the rest, at least one token.
@@ -172,17 +173,18 @@ int Run::finish(const Generation& generation, std::span<const int32_t> prompt) {
     } else {
         if (!generation.text.empty() && !generation.text.ends_with('\n')) write_output("\n");
         if (options_.show_perf && reporter_.shows(Verbosity::info)) {
-            fmt::print(stderr, "\n{}", timing_block(timings_, cache));
+            write_diagnostic(fmt::format("\n{}", timing_block(timings_, cache)));
         }
-        if (hash_) fmt::print(stderr, "logits hash: {}\n", hash_->hex());
+        if (hash_) write_diagnostic(fmt::format("logits hash: {}\n", hash_->hex()));
     }
-    return generation.reason == StopReason::interrupted && pending_interrupt() != Interrupt::none ? kExitInterrupted
-                                                                                                  : kExitDone;
+    return pending_interrupt() == Interrupt::none ? kExitDone : kExitInterrupted;
 }
 
-Result<int> Run::one_shot(std::vector<int32_t> prompt) {
+// `echo` is repeated on stdout, once it is sure that the prompt can be read.
+Result<int> Run::one_shot(std::vector<int32_t> prompt, std::string_view echo) {
     RIFTJIT_TRY(rest, reuse_prefix(prompt));
     if (options_.verbose_prompt) show_prompt(prompt);
+    write_output(echo);
     RIFTJIT_TRY(generated, answer(rest, options_.json));
     return finish(generated, prompt);
 }
@@ -191,6 +193,9 @@ Result<int> Run::dump_logits(const std::vector<int32_t>& prompt) {
     RIFTJIT_TRY(rest, reuse_prefix(prompt));
     RIFTJIT_TRY(file, NpyWriter::create(options_.dump_logits, rest.size(), engine_.session->vocabulary()));
     for (size_t at = 0; at < rest.size(); at += kLogitsBatch) {
+        if (pending_interrupt() != Interrupt::none)
+            return fail(ErrorKind::Interrupted, "interrupted after {} of {} positions; {} is not complete", at,
+                        rest.size(), options_.dump_logits);
         RIFTJIT_TRY(logits, engine_.session->evaluate(rest.subspan(at, std::min(kLogitsBatch, rest.size() - at))));
         RIFTJIT_TRY_VOID(file.add(logits));
         if (hash_) hash_->add(logits);
@@ -200,16 +205,25 @@ Result<int> Run::dump_logits(const std::vector<int32_t>& prompt) {
     return finish(nothing, prompt);
 }
 
-// One line from a terminal, or everything from a pipe; nullopt at the end of input.
+// False when Ctrl-C came first. Short waits, as it may come in the moment before one and on any thread.
+bool wait_for_line() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    while (pending_interrupt() == Interrupt::none) {
+        if (poll(&input, 1, /*timeout in ms=*/100) > 0) return true;
+    }
+    return false;
+}
+
+// One line from a terminal, or everything from a pipe; nullopt at the end of input or of the conversation.
 std::optional<std::string> read_message(bool is_terminal) {
     if (!is_terminal) {
         std::string text(std::istreambuf_iterator<char>(std::cin), {});
         while (text.ends_with('\n')) text.pop_back();
         return text.empty() ? std::nullopt : std::optional(text);
     }
-    fmt::print(stderr, "\n> ");
+    write_diagnostic("\n> ");
     std::string line;
-    if (!std::getline(std::cin, line)) return std::nullopt;
+    if (!wait_for_line() || !std::getline(std::cin, line) || line == "/exit") return std::nullopt;
     return line;
 }
 
@@ -261,9 +275,10 @@ Result<int> Run::execute() {
     if (conversation) return converse(*conversation, std::move(text));
     if (!text) text = read_message(isatty(STDIN_FILENO) != 0);
     RIFTJIT_TRY(ids, engine_.tokenizer.encode(text.value_or(""), models::ParseSpecial::yes, models::AddBos::yes));
+    if (ids.empty() && engine_.tokenizer.bos()) ids.push_back(*engine_.tokenizer.bos());
     if (!options_.dump_logits.empty()) return dump_logits(ids);
-    if (text && options_.display_prompt && !options_.json) write_output(*text);
-    return one_shot(std::move(ids));
+    const bool is_repeated = text && options_.display_prompt && !options_.json;
+    return one_shot(std::move(ids), is_repeated ? std::string_view(*text) : std::string_view());
 }
 
 // The weights stay in memory, or one warning says why not.
@@ -296,6 +311,12 @@ void list_devices() {
                isa ? std::string(name(*isa)) : isa.error().message, runtime::physical_cores(), runtime::usable_cpus());
 }
 
+bool uses_template(const RunOptions& options, const models::Gguf& file) {
+    if (options.conversation == Toggle::off || options.prompt_ids) return false;
+    const bool is_given = !options.chat_template.empty() || !options.chat_template_file.empty();
+    return is_given || file.find("tokenizer.chat_template") != nullptr;
+}
+
 Result<int> run(const RunOptions& options, Reporter& reporter) {
     const auto start = Clock::now();
     if (options.list_devices) {
@@ -312,6 +333,10 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     }();
     if (!opened) return std::unexpected(opened.error());
     Engine& engine = *opened;
+    if (!uses_template(options, engine.model.file)) {
+        for (const std::string& flag : template_flags(options))
+            reporter.warn(flag + ": changes nothing without a chat template");
+    }
     if (options.check_tensors) RIFTJIT_TRY_VOID(check_weights(engine.model.file, reporter));
     if (options.lock_memory) lock_weights(*engine.session, reporter);
     reporter.detail(fmt::format("{}: {} threads, level {}, context {}, {} bytes of KV cache when full",
@@ -331,7 +356,7 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
 constexpr const char* kExamples =
     "Examples:\n"
     "  riftjit run -p \"Tell me a short story about a fox and a lamp.\"    a turn with the shipped model\n"
-    "  riftjit run                                                       a conversation, until Ctrl-D\n"
+    "  riftjit run                                                       a conversation, until /exit or Ctrl-D\n"
     "  riftjit run -m m.gguf -no-cnv -p \"Once upon a time\" -n 64         continue raw text\n"
     "  riftjit run -m m.gguf -f question.txt --temp 0 --json             greedy, one JSON object\n"
     "  riftjit run -m m.gguf --dump-isa matmul --max-isa avx2            generated code, also for other processors\n"
@@ -354,8 +379,12 @@ void add_run_command(CLI::App& app, int& exit_code) {
     add_run_options(*command, *options);
     command->callback([command, options, &exit_code] {
         options->has_prompt = command->count("--prompt") != 0;
+        for (std::string& warning : given_repeatedly(*command)) options->without_effect.push_back(std::move(warning));
         Reporter reporter(verbosity_of(*options));
-        const auto result = run(*options, reporter);
+        const auto result = [&]() -> Result<int> {
+            RIFTJIT_TRY_VOID(check_opposites(*command));
+            return run(*options, reporter);
+        }();
         exit_code = result ? *result : report(result.error());
     });
 }

@@ -12,6 +12,7 @@ void add_model_options(CLI::App& app, RunOptions& o) {
     app.add_option("-m,--model", o.model,
                    "GGUF file; of a split set, the first part (default: the shipped storyteller)")
         ->type_name("FILE")
+        ->check(file_name())
         ->group(kGroup);
     app.add_option("--pre", o.pre, "pre-tokenizer, for files that do not name one")->type_name("NAME")->group(kGroup);
     add_integer(app, "-c,--ctx-size", o.context, 0, INT32_MAX,
@@ -39,9 +40,11 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
         ->group(kGroup);
     app.add_option("-f,--file", o.prompt_file, "the prompt from a file, less one trailing newline")
         ->type_name("FILE")
+        ->check(file_name())
         ->group(kGroup);
     app.add_option("--binary-file", o.binary_file, "-bf: the prompt from a file, every byte")
         ->type_name("FILE")
+        ->check(file_name())
         ->group(kGroup);
     app.add_option("--prompt-ids", o.prompt_ids, "the prompt as token ids: 1,2,3")->type_name("IDS")->group(kGroup);
     app.add_flag_callback(
@@ -52,6 +55,7 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
     app.add_option("--system-prompt", o.system_prompt, "-sys: the system message")->type_name("TEXT")->group(kGroup);
     app.add_option("--system-prompt-file", o.system_prompt_file, "-sysf: the system message from a file")
         ->type_name("FILE")
+        ->check(file_name())
         ->group(kGroup);
     app.add_flag_callback(
            "--conversation", [&o] { o.conversation = Toggle::on; },
@@ -66,6 +70,7 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
         ->group(kGroup);
     app.add_option("--chat-template-file", o.chat_template_file, "the same from a file")
         ->type_name("FILE")
+        ->check(file_name())
         ->group(kGroup);
     app.add_option("--chat-template-kwargs", o.chat_template_kwargs, "variables for the template, a JSON object")
         ->type_name("JSON")
@@ -101,6 +106,7 @@ void add_output_options(CLI::App& app, RunOptions& o) {
         ->group(kGroup);
     app.add_option("--dump-logits", o.dump_logits, "write the prompt's logits, f32 [positions, vocabulary]")
         ->type_name("FILE.npy")
+        ->check(file_name())
         ->group(kGroup);
     app.add_flag("-v,--verbose,--log-verbose", o.verbose, "say more on stderr")->group(kGroup);
 }
@@ -135,6 +141,21 @@ void add_run_options(CLI::App& app, RunOptions& options) {
     add_sampling_options(app, options);
     add_kernel_options(app, options);
     add_compatibility_options(app, options);
+    let_last_count(app);
+}
+
+// CLI11 calls back in the order of definition: the last of two opposites on the command line would not win.
+Result<void> check_opposites(const CLI::App& app) {
+    constexpr std::pair<const char*, const char*> kOpposites[] = {{"--escape", "--no-escape"},
+                                                                  {"--conversation", "--no-conversation"},
+                                                                  {"--display-prompt", "--no-display-prompt"},
+                                                                  {"--perf", "--no-perf"},
+                                                                  {"--samplers", "--sampler-seq"}};
+    for (const auto& [one, other] : kOpposites) {
+        if (app.count(one) != 0 && app.count(other) != 0)
+            return fail(ErrorKind::Usage, "{} and {} contradict each other; give one", one, other);
+    }
+    return {};
 }
 
 Result<EngineOptions> engine_options(const RunOptions& o) {

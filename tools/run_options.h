@@ -51,6 +51,9 @@ void add_run_options(CLI::App& app, RunOptions& options);
 void add_sampling_options(CLI::App& app, RunOptions& options);
 void add_compatibility_options(CLI::App& app, RunOptions& options);
 
+// Refuses --perf with --no-perf, and their like.
+Result<void> check_opposites(const CLI::App& app);
+
 // What the command line alone can tell wrong; also turns names into values. Called before the model is opened.
 Result<EngineOptions> engine_options(const RunOptions& options);
 

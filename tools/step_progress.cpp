@@ -5,13 +5,15 @@
 
 #include <cmath>
 
+#include "tools/output.h"
+
 namespace riftjit::tools {
 
 StepProgress::StepProgress(uint64_t steps)
     : steps_(steps), is_terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()), drawn_(start_) {}
 
 StepProgress::~StepProgress() {
-    if (is_drawn_) fmt::print(stderr, "\r\x1b[K");
+    if (is_drawn_) write_diagnostic("\r\x1b[K");
 }
 
 void StepProgress::show(uint64_t done) {
@@ -20,8 +22,8 @@ void StepProgress::show(uint64_t done) {
     if (now - drawn_ < std::chrono::milliseconds(100)) return;
     drawn_ = now;
     is_drawn_ = true;
-    fmt::print(stderr, "\r{}\x1b[K", progress_line(done, steps_, std::chrono::duration<double>(now - start_).count()));
-    std::fflush(stderr);
+    const double seconds = std::chrono::duration<double>(now - start_).count();
+    write_diagnostic(fmt::format("\r{}\x1b[K", progress_line(done, steps_, seconds)));
 }
 
 std::string progress_line(uint64_t done, uint64_t steps, double seconds_so_far) {

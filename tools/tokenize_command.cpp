@@ -11,6 +11,7 @@
 #include "models/gguf_text.h"
 #include "models/tokenizer.h"
 #include "tools/engine.h"
+#include "tools/options.h"
 #include "tools/reporter.h"
 
 namespace riftjit::tools {
@@ -143,7 +144,8 @@ void add_tokenize_command(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand("tokenize", "Turn text into token ids");
     command->footer(kExamples);
     const auto options = std::make_shared<TokenizeOptions>();
-    command->add_option("-m,--model", options->model, "GGUF file with the vocabulary (default: the shipped model)");
+    command->add_option("-m,--model", options->model, "GGUF file with the vocabulary (default: the shipped model)")
+        ->check(file_name());
     command->add_option("-p,--prompt", options->prompt, "Text to tokenize");
     command->add_flag("--stdin", options->reads_stdin, "Read the text from standard input");
     CLI::Option* ids = command->add_flag("--ids", options->ids, "Print ids only: [1, 2, 3]");

@@ -76,12 +76,12 @@ Result<int> warm(const WarmOptions& options) {
     DiskCache disk = DiskCache::open(options.cache_directory, CacheMode::rw,
                                      [&reporter](const std::string& message) { reporter.warn(message); });
     if (disk.mode() != CacheMode::rw) return fail(ErrorKind::Io, "there is no cache to warm, see the warning above");
-    KernelCache kernels(x86::compile, std::move(disk), KernelCache::Use::warm);
+    std::optional<KernelCache> kernels(std::in_place, x86::compile, disk, KernelCache::Use::warm);
     auto summary = nlohmann::ordered_json::array();
     CacheStatistics before;
     for (const Isa isa : levels) {
-        for (const graph::Graph& graph : graphs) RIFTJIT_TRY_VOID(warm_level(graph, passes, options, isa, kernels));
-        const CacheStatistics after = kernels.statistics();
+        for (const graph::Graph& graph : graphs) RIFTJIT_TRY_VOID(warm_level(graph, passes, options, isa, *kernels));
+        const CacheStatistics after = kernels->statistics();
         const uint32_t generated = after.misses - before.misses, present = after.hits - before.hits;
         const double generate_ms = after.compile_ms - before.compile_ms;
         before = after;
@@ -92,7 +92,10 @@ Result<int> warm(const WarmOptions& options) {
         summary.push_back(
             {{"isa", name(isa)}, {"generated", generated}, {"present", present}, {"jit_ms", generate_ms}});
     }
-    RIFTJIT_TRY_VOID(kernels.seal());
+    RIFTJIT_TRY_VOID(kernels->seal());
+    kernels.reset();  // waits for what is still being written
+    if (const uint32_t lost = disk.failed_stores(); lost != 0)
+        return fail(ErrorKind::Io, "{} kernels could not be kept, see the warning above", lost);
     if (options.json) fmt::print("{}\n", summary.dump());
     return kExitDone;
 }
@@ -109,7 +112,8 @@ void add_warm_command(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand("warm", "Generate a model's kernels into the cache, for any processor");
     command->footer(kExamples);
     const auto options = std::make_shared<WarmOptions>();
-    command->add_option("FILE,-m,--model", options->model, "GGUF file (default: the shipped storyteller)");
+    command->add_option("FILE,-m,--model", options->model, "GGUF file (default: the shipped storyteller)")
+        ->check(file_name());
     command
         ->add_option("--isa", options->levels,
                      "levels: all, or a list of " + isa_names() + " (default: this machine's)")
@@ -121,7 +125,8 @@ void add_warm_command(CLI::App& app, int& exit_code) {
         ->type_name("LIST")
         ->capture_default_str();
     command->add_option("--cache-dir", options->cache_directory, "where kernels are kept (RIFTJIT_CACHE_DIR)")
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->check(file_name());
     command->add_flag("--json", options->json, "one JSON object per level, in a list");
     command->callback([options, &exit_code] {
         const auto result = warm(*options);

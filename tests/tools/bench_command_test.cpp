@@ -53,6 +53,7 @@ TEST(BenchCommand, BadOptionsAreRefusedBeforeAnythingIsPrinted) {
     Program program;
     const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
         {{"bench", "-p", "abc"}, "expected an integer, got \"abc\""},
+        {{"bench", "-m", "a.gguf,"}, "expected a name, got \"\""},
         {{"bench", "-r", "0"}, "0 is out of range, expected an integer from 1 to 10000"},
         {{"bench", "-t", "0"}, "0 is out of range"},
         {{"bench", "-pg", "4"}, "expected P,N, got \"4\""},

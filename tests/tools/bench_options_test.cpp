@@ -45,6 +45,8 @@ TEST(BenchOptions, ListsThatAreNoneAreRefused) {
     EXPECT_EQ(refusal(""), "error while handling argument \"-p\": expected an integer, got \"\"");
     EXPECT_EQ(refusal("1,,2"), "error while handling argument \"-p\": expected an integer, got \"\"");
     EXPECT_EQ(refusal("1-"), "error while handling argument \"-p\": expected an integer, got \"\"");
+    EXPECT_EQ(refusal("-1"),
+              "error while handling argument \"-p\": -1 is out of range, expected an integer from 0 to 100000");
     EXPECT_EQ(refusal("9-3"), "error while handling argument \"-p\": 9-3: the range ends before it begins");
     EXPECT_EQ(refusal("0-8*2"), "error while handling argument \"-p\": 0-8*2: a product from 0 never grows");
     EXPECT_NE(refusal("1-8*1"), "");

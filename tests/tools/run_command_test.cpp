@@ -122,6 +122,16 @@ TEST(RunCommand, RefusesInOneLineThatNamesFlagValueAndRange) {
          "--chat-template:1:4: no such turn, in"},
         {{"run", "-m", "/nonexistent.gguf"}, "/nonexistent.gguf: cannot open: No such file or directory"},
         {{"run", "-m", "/etc/passwd"}, "invalid magic"},
+        {{"run", "-m", ""}, "--model: expected a name, got \"\""},
+        {{"run", "-p", "a", "--dump-logits", ""}, "--dump-logits: expected a name, got \"\""},
+        {{"run", "--cache-dir", ""}, "--cache-dir: expected a name, got \"\""},
+        {{"inspect", ""}, "expected a name, got \"\""},
+        {{"tokenize", "-p", "a", "-m", ""}, "expected a name, got \"\""},
+        {{"warm", "-m", ""}, "expected a name, got \"\""},
+        {{"cache", "stat", "--cache-dir", ""}, "expected a name, got \"\""},
+        {{"run", "-p", "a", "--no-perf", "--perf"}, "--perf and --no-perf contradict each other"},
+        {{"run", "-p", "a", "-cnv", "-no-cnv"}, "--conversation and --no-conversation contradict each other"},
+        {{"run", "-f", "/etc"}, "/etc: Is a directory"},
         {{"run", "-f", "/nonexistent.txt"}, "/nonexistent.txt: No such file or directory"},
         {{"run", "-p", "a", "-f", "/etc/passwd"}, "-p, -f, -bf and --prompt-ids are different prompts; give one"},
         {{"run", "--prompt-ids", ""}, "expected an integer, got \"\""},
@@ -133,7 +143,7 @@ TEST(RunCommand, RefusesInOneLineThatNamesFlagValueAndRange) {
         {{"run", "--tpo-k", "3"}, "did you mean --top-k?"},
         {{"run", "--dump-isa", "magic"}, "no kernel's name contains \"magic\""},
         {{"rnu"}, "did you mean run?"},
-        {{}, "expected a command: run, bench, inspect, tokenize, warm, cache"},
+        {{}, "expected a command: run, bench, sim, inspect, tokenize, warm, cache"},
     };
     Program program;
     for (const Refused& refused : cases) {
@@ -175,6 +185,26 @@ TEST(RunCommand, WarnsOnceAboutEachFlagWithoutEffectAndRefusesUnderStrict) {
     EXPECT_EQ(refused.exit_code, 1);
     EXPECT_EQ(refused.out, "");
     EXPECT_NE(refused.err.find("--strict: 2 warning(s)"), std::string::npos) << refused.err;
+}
+
+TEST(RunCommand, SaysWhichFlagsOnlyATemplateReads) {
+    Program program;
+    const Outcome outcome = program.run({"run", "-no-cnv", "-sys", "Be brief.", "--reasoning", "off", "-p", "a", "-n",
+                                         "1", "--temp", "0", "--no-perf"});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.err,
+              "warn: -sys: changes nothing without a chat template\n"
+              "warn: --reasoning: changes nothing without a chat template\n");
+    const Outcome used = program.run({"run", "-sys", "Be brief.", "-p", "a", "-n", "1", "--temp", "0", "--no-perf"});
+    EXPECT_EQ(used.err, "");
+}
+
+TEST(RunCommand, TakesTheLastOfARepeatedFlagAndSaysSo) {
+    Program program;
+    const Outcome outcome = program.run({"run", "--prompt-ids", "1,2", "-n", "9", "-n", "3", "--temp", "0", "--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(json::parse(outcome.out)["ids"].size(), 3u);
+    EXPECT_EQ(outcome.err, "warn: --predict is given 2 times; the last one counts\n");
 }
 
 TEST(RunCommand, AnswersTheSameAtAnyThreadCountAndInJson) {

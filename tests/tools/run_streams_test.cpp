@@ -1,0 +1,127 @@
+// What becomes of a run when its streams, its limits or its terminal do not play along.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
+
+#include <chrono>
+#include <thread>
+
+#include "tests/tools/program.h"
+
+namespace riftjit::tools {
+namespace {
+
+// Exit code of a script of bash in which $riftjit is the program.
+int bash(const Program& program, const std::string& script) {
+    const std::string path = program.folder() / "script.sh";
+    std::ofstream(path) << "export RIFTJIT_CACHE_DIR=" << (program.folder() / "cache").string() << "\ncd "
+                        << program.folder().string() << "\nriftjit=" << RIFTJIT_BINARY << "\n"
+                        << script << "\n";
+    const int status = std::system(("bash " + path).c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+TEST(Streams, AreNotMissedWhereOnlyDiagnosticsAreLost) {
+    const Program program;
+    EXPECT_EQ(bash(program, "$riftjit run -m /nonexistent 2> /dev/full"), 1);
+    EXPECT_EQ(bash(program, "$riftjit inspect /nonexistent 2> /dev/full"), 1);
+    EXPECT_EQ(bash(program, "$riftjit run -ngl 9 -v --prompt-ids 1,2 -n 1 --json > answer 2> /dev/full"), 0);
+    EXPECT_NE(read_whole(program.folder() / "answer").find("\"stop_reason\""), std::string::npos);
+}
+
+TEST(Streams, TurnALimitOnFilesIntoAnError) {
+    const Program program;
+    EXPECT_EQ(
+        bash(program, "(ulimit -f 1; exec $riftjit run --prompt-ids 1,2 --cache-mode off --dump-logits file 2> err)"),
+        1);
+    EXPECT_EQ(read_whole(program.folder() / "err"), "error: file: File too large\n");
+    EXPECT_EQ(bash(program, "(ulimit -f 1; exec $riftjit inspect > file 2> err)"), 1);
+    EXPECT_EQ(read_whole(program.folder() / "err"), "error: standard output: File too large\n");
+    // Neither a kernel nor the warning about it can be written.
+    EXPECT_EQ(bash(program, "(ulimit -f 0; exec $riftjit run --prompt-ids 1,2 -n 1 > /dev/null 2> err)"), 0);
+}
+
+TEST(Streams, KeepStdoutEmptyWhenARawPromptIsTooLong) {
+    Program program;
+    const Outcome outcome = program.run({"run", "-no-cnv", "-p", "Once upon a time", "-c", "2"});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find("context_length_exceeded"), std::string::npos) << outcome.err;
+}
+
+TEST(Memory, WhoseEndIsOneLine) {
+    if (kSanitizerSlowdown > 1) GTEST_SKIP() << "sanitizers need more address space than the limit leaves";
+    const Program program;
+    EXPECT_EQ(bash(program, "(ulimit -v 300000; exec $riftjit run -f /dev/zero 2> err)"), 1);
+    EXPECT_EQ(read_whole(program.folder() / "err"), "error: out of memory\n");
+}
+
+TEST(Warming, FailsWhenKernelsCannotBeKept) {
+    const Program program;
+    EXPECT_EQ(bash(program,
+                   "(ulimit -f 0; $riftjit warm 2>&1; echo \"exit $?\") | tail -n 2 | tee >(cat >&2) | "
+                   "grep -q 'exit 1'"),
+              0);
+}
+
+TEST(Interrupt, EndsTheDumpOfALongPrompt) {
+    Program program;
+    std::string ids = "1";
+    for (int i = 0; i < 30000; ++i) ids += ",2";
+    const std::string file = program.folder() / "logits.npy";
+    program.start({"run", "--prompt-ids", ids, "-c", "40000", "--dump-logits", file, "--log-disable"});
+    for (int i = 0; i < 1000 && read_whole(file).empty(); ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    program.send(SIGINT);
+    const Outcome outcome = program.wait_for_end();
+    EXPECT_EQ(outcome.exit_code, 130);
+    EXPECT_NE(outcome.err.find("of 30001 positions"), std::string::npos) << outcome.err;
+}
+
+// A conversation at a terminal.
+class Terminal {
+public:
+    explicit Terminal(const Program& program) {
+        process_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
+        if (process_ != 0) return;
+        setenv("RIFTJIT_CACHE_DIR", (program.folder() / "cache").c_str(), 1);
+        execl(RIFTJIT_BINARY, RIFTJIT_BINARY, "run", "-n", "2", "--temp", "0", "--no-perf", nullptr);
+        _exit(127);
+    }
+    ~Terminal() { close(terminal_); }
+
+    void wait_for_prompt() {
+        std::string seen;
+        pollfd ready{terminal_, POLLIN, 0};
+        char byte = 0;
+        while (!seen.ends_with("\n> ") && poll(&ready, 1, 20'000) == 1 && read(terminal_, &byte, 1) == 1) seen += byte;
+        EXPECT_TRUE(seen.ends_with("\n> ")) << seen;
+    }
+    void type(std::string_view text) const {
+        EXPECT_EQ(write(terminal_, text.data(), text.size()), ssize_t(text.size()));
+    }
+    int exit_code() const {
+        int status = 0;
+        waitpid(process_, &status, 0);
+        return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    }
+
+private:
+    int terminal_ = -1;
+    pid_t process_ = -1;
+};
+
+TEST(Conversation, EndsAtExitEndOfInputAndCtrlC) {
+    const Program program;
+    for (const auto& [typed, code] : {std::pair("/exit\n", 0), {"\x04", 0}, {"\x03", 130}}) {
+        Terminal terminal(program);
+        terminal.wait_for_prompt();
+        terminal.type("hello\n");
+        terminal.wait_for_prompt();
+        terminal.type(typed);
+        EXPECT_EQ(terminal.exit_code(), code) << typed;
+    }
+}
+
+}  // namespace
+}  // namespace riftjit::tools
