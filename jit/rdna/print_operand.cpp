@@ -67,7 +67,7 @@ std::string print_literal(OperandType type, uint32_t literal) {
         case OperandType::f16:
             return print_integer_or(static_cast<int16_t>(low), float_name(FloatFormat::f16, low), low);
         case OperandType::bf16:
-            return print_integer_or(static_cast<int16_t>(low), float_name(FloatFormat::bf16, low), low);
+            return print_integer_or(static_cast<int16_t>(low), float_name(FloatFormat::bf16, low), literal);
         case OperandType::f16x2:
             return print_integer_or(static_cast<int32_t>(literal),
                                     literal > 0xFFFF ? "" : float_name(FloatFormat::f16, literal), literal);
