@@ -31,12 +31,6 @@ template <auto& Format>
 void fmac(const LaneContext& context, LaneData& lane) {
     lane.result = float_fma(Format, lane.source[0], lane.source[1], lane.previous, control_of(context, Format));
 }
-// fmamk: source 0 times the constant plus source 2; fmaak: the constant is the addend.
-template <auto& Format>
-void fmaak(const LaneContext& context, LaneData& lane) {
-    fma<Format>(context, lane);
-}
-
 // DX9's rule: zero times anything is +0.
 uint64_t dx9_product(uint64_t a, uint64_t b, const FloatControl& control) {
     if (kF32.is_zero(flush_input(kF32, a, control)) || kF32.is_zero(flush_input(kF32, b, control))) return 0;
@@ -188,10 +182,11 @@ constexpr LaneSemantics kRows[] = {
     {Opcode::v_fma_f64, fma<kF64>, kDouble},
     {Opcode::v_fmac_f16, fmac<kF16>, kHalf},
     {Opcode::v_fmac_f32, fmac<kF32>, kSingle},
+    // Their constant comes in its place among the sources.
     {Opcode::v_fmamk_f16, fma<kF16>, kHalf},
     {Opcode::v_fmamk_f32, fma<kF32>, kSingle},
-    {Opcode::v_fmaak_f16, fmaak<kF16>, kHalf},
-    {Opcode::v_fmaak_f32, fmaak<kF32>, kSingle},
+    {Opcode::v_fmaak_f16, fma<kF16>, kHalf},
+    {Opcode::v_fmaak_f32, fma<kF32>, kSingle},
     {Opcode::v_mul_dx9_zero_f32, multiply_dx9, kSingle},
     {Opcode::v_fma_dx9_zero_f32, fma_dx9, kSingle},
     {Opcode::v_fmac_dx9_zero_f32, fmac_dx9, kSingle},
