@@ -138,7 +138,7 @@ Result<KernelProgram> histogram(KernelTarget target, const HistogramSpec& spec, 
 // spec.phases times: to[i] = from[(i + group_lanes) mod n] + i, n = groups * group_lanes, then a barrier over the whole
 // grid and the buffers change places. All workgroups must be resident. `counter` starts at 0.
 struct GridBarrierSpec {
-    uint32_t groups = 4, group_lanes = 64, phases = 3;
+    uint32_t groups = 4, group_lanes = 128, phases = 3;
     auto operator<=>(const GridBarrierSpec&) const = default;
 };
 struct GridBarrierArgs {
@@ -149,7 +149,7 @@ Result<KernelProgram> grid_barrier(KernelTarget target, const GridBarrierSpec& s
 // Copies chunks of group_lanes float4, each reversed; the next chunk is loaded across the barrier. A workgroup copies
 // spec.chunks of them.
 struct ReverseCopySpec {
-    uint32_t chunks = 6, group_lanes = 64;
+    uint32_t chunks = 6, group_lanes = 128;
     auto operator<=>(const ReverseCopySpec&) const = default;
 };
 struct ReverseCopyArgs {

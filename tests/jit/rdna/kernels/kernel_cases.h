@@ -321,7 +321,7 @@ inline KernelCase histogram_case() {
 }
 
 inline KernelCase grid_barrier_case() {
-    constexpr uint32_t kGroups = 4, kLanes = 64, kCount = kGroups * kLanes;
+    constexpr uint32_t kGroups = 4, kLanes = 128, kCount = kGroups * kLanes;
     const auto first = random_words(kCount, 16);
     return {"grid_barrier",
             [](KernelTarget t, PassOptions o) { return grid_barrier(t, {}, o); },
@@ -340,7 +340,7 @@ inline KernelCase grid_barrier_case() {
 }
 
 inline KernelCase reverse_copy_case() {
-    constexpr uint32_t kGroups = 2, kChunks = 6, kLanes = 64;
+    constexpr uint32_t kGroups = 2, kChunks = 6, kLanes = 128;
     const auto in = random_words(kGroups * kChunks * kLanes * 4, 17);
     return {"reverse_copy",
             [](KernelTarget t, PassOptions o) { return reverse_copy(t, {}, o); },
