@@ -111,9 +111,10 @@ private:
     bool is_memory() const { return row_.format >= Format::DS || row_.format == Format::SMEM; }
     bool is_valu() const { return row_.format >= Format::VOP1 && row_.format <= Format::VOP3P; }
 
-    void add(RegisterSet& set, const Operand& operand, unsigned dwords) const {
+    void add(RegisterSet& set, const Operand& operand, unsigned dwords) {
         if (operand == null_register(generation_)) return;
         const OperandRange range = range_of(operand, dwords);
+        if (range.first + unsigned{range.count} > (range.scalar ? 128u : 256u)) result_.leaves_file = true;
         if (range.scalar)
             set.add_scalars(range.first, range.count);
         else

@@ -56,6 +56,7 @@ struct Footprint {
     RegisterSet lane_mask;      // scalars that a VALU instruction reads as one bit per lane: part of reads
     uint8_t vgpr_operands = 0;  // distinct VGPR sources of a VALU instruction
     bool literal = false;
+    bool leaves_file = false;  // some tuple reaches beyond the last register
 };
 
 // Everything, implicit registers included. exec counts as read by VALU and vector memory instructions only where the

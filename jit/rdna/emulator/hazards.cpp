@@ -95,7 +95,7 @@ void HazardState::step(WaveState& wave, const Op& op, const Checks& checks) {
             step_gfx10(wave, op);
         else
             step_lanes(wave, op);
-        if (wave.generation == Generation::gfx11) step_gfx11(wave, op);
+        if (wave.generation == Generation::gfx11) step_gfx11(wave, op, checks);
     }
     if (checks.sgpr_read_hazard && wave.generation == Generation::gfx12) step_sgpr_read(wave, op);
     if (traits.valu) {
@@ -138,7 +138,7 @@ void HazardState::step_lanes(WaveState& wave, const Op& op) {
         wave.findings->report(FindingKind::dealloc_message, wave, kNoLane, "s_nop must stand before the message");
 }
 
-void HazardState::step_gfx11(WaveState& wave, const Op& op) {
+void HazardState::step_gfx11(WaveState& wave, const Op& op, const Checks& checks) {
     const HazardTraits& traits = op.checks->hazards;
     const bool flushes = traits.ends_vdst || va_vdst(traits.alu_wait) == 0;
     if (flushes) {
@@ -147,7 +147,8 @@ void HazardState::step_gfx11(WaveState& wave, const Op& op) {
     }
     if (traits.valu && info(wave.target).trans_use_hazard) check_trans_use(wave, op);
     if (wave.lanes == 64) {
-        if (traits.valu && op.checks->footprint.vgpr_operands >= 2) check_partial_forwarding(wave, op);
+        if (checks.partial_forwarding && traits.valu && op.checks->footprint.vgpr_operands >= 2)
+            check_partial_forwarding(wave, op);
         step_mask_write(wave, op);
     }
     note_writes(wave, op);

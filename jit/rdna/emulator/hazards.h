@@ -36,7 +36,7 @@ public:
 
 private:
     void step_gfx10(WaveState& wave, const Op& op);
-    void step_gfx11(WaveState& wave, const Op& op);
+    void step_gfx11(WaveState& wave, const Op& op, const Checks& checks);
     void step_lanes(WaveState& wave, const Op& op);
     void check_trans_use(WaveState& wave, const Op& op);
     void check_partial_forwarding(WaveState& wave, const Op& op);

@@ -243,6 +243,8 @@ void Program::resolve(Op& op) {
     };
     op.counted_as = class_of(op.instruction);
     op.checks = &checks_.emplace_back(make_checks(op.instruction, target_, wave_size_));
+    if (op.checks->footprint.leaves_file)
+        return refuse(FindingKind::illegal_instruction, "a register tuple reaches beyond the last register");
     if (row.format >= Format::VOP1 && row.format <= Format::VOP3P) {
         op.kind = OpKind::valu;
         const auto call = valu_.prepare(op.instruction);

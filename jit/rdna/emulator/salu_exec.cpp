@@ -1,4 +1,8 @@
 // exec saved and combined in one instruction, and scalar registers named by m0.
+#include <fmt/format.h>
+
+#include <optional>
+
 #include "jit/rdna/emulator/salu.h"
 
 namespace riftjit::rdna::emulator {
@@ -46,40 +50,40 @@ constexpr auto kOrNot0 = [](auto s, auto exec) { return ~s | exec; };
 constexpr auto kAndNot1 = [](auto s, auto exec) { return s & ~exec; };
 constexpr auto kOrNot1 = [](auto s, auto exec) { return s | ~exec; };
 
+constexpr unsigned kSgprs = 106;
+
+// The register that `base` and an index from m0 name; nothing, and a report, beyond s105.
+std::optional<unsigned> relative_register(WaveState& wave, unsigned base, uint32_t index, unsigned dwords) {
+    const uint64_t code = uint64_t{base} + index;
+    if (base < kSgprs && code + dwords <= kSgprs) return static_cast<unsigned>(code);
+    wave.findings->report(FindingKind::register_index, wave, kNoLane,
+                          fmt::format("m0 is {:#x}, which leads beyond s105", wave.m0()));
+    return std::nullopt;
+}
+unsigned named_register(const Operand& operand) { return operand.is_scalar_register() ? operand.code : kSgprs; }
+
 template <class T>
 void move_from_relative(WaveState& wave, const Op& op) {
-    const unsigned code = static_cast<unsigned>(op.sources[0].code) + wave.m0();
-    const bool inside = code + sizeof(T) / 4 <= 106;
-    if (!inside) {
-        wave.findings->report(FindingKind::register_index, wave, kNoLane, "m0 leads beyond s105");
-        return;
-    }
+    const auto code = relative_register(wave, named_register(op.instruction.source(0)), wave.m0(), sizeof(T) / 4);
+    if (!code) return;
     if constexpr (sizeof(T) == 8)
-        write64(wave, op, wave.scalars[code] | uint64_t{wave.scalars[code + 1]} << 32);
+        write64(wave, op, wave.scalars[*code] | uint64_t{wave.scalars[*code + 1]} << 32);
     else
-        write32(wave, op, wave.scalars[code]);
-}
-template <class T>
-void move_to(WaveState& wave, unsigned code, T value) {
-    if (code + sizeof(T) / 4 > 106) {
-        wave.findings->report(FindingKind::register_index, wave, kNoLane, "m0 leads beyond s105");
-        return;
-    }
-    wave.scalars[code] = static_cast<uint32_t>(value);
-    if constexpr (sizeof(T) == 8) wave.scalars[code + 1] = static_cast<uint32_t>(value >> 32);
+        write32(wave, op, wave.scalars[*code]);
 }
 template <class T>
 void move_to_relative(WaveState& wave, const Op& op) {
-    move_to<T>(wave, op.instruction.operands[0].code + wave.m0(), source<T>(wave, op, 1));
+    const auto code = relative_register(wave, named_register(op.instruction.operands[0]), wave.m0(), sizeof(T) / 4);
+    if (!code) return;
+    const T value = source<T>(wave, op, 1);
+    wave.scalars[*code] = static_cast<uint32_t>(value);
+    if constexpr (sizeof(T) == 8) wave.scalars[*code + 1] = static_cast<uint32_t>(value >> 32);
 }
 // m0[9:0] moves the source, m0[25:16] the destination.
 void move_both_relative(WaveState& wave, const Op& op) {
-    const unsigned from = static_cast<unsigned>(op.sources[0].code) + (wave.m0() & 0x3FF);
-    if (from >= 106) {
-        wave.findings->report(FindingKind::register_index, wave, kNoLane, "m0 leads beyond s105");
-        return;
-    }
-    move_to<uint32_t>(wave, op.instruction.destination().code + (wave.m0() >> 16 & 0x3FF), wave.scalars[from]);
+    const auto from = relative_register(wave, named_register(op.instruction.source(0)), wave.m0() & 0x3FF, 1);
+    const auto to = relative_register(wave, named_register(op.instruction.destination()), wave.m0() >> 16 & 0x3FF, 1);
+    if (from && to) wave.scalars[*to] = wave.scalars[*from];
 }
 
 }  // namespace

@@ -16,18 +16,24 @@ std::string scalar_name(unsigned code) {
     return code == 126 ? "exec_lo" : "exec_hi";
 }
 
-// Scalars that differ, and the written VGPRs' value in the first active lane.
+// What is marked undefined, if anything is.
+std::string doubt(uint64_t undefined) { return undefined ? fmt::format(" (undefined {:#x})", undefined) : ""; }
+
+// Scalars that differ, and the written VGPRs' value in the first active lane with the lanes that are undefined.
 std::string changes(const WaveState& before, const WaveState& after) {
     std::string text;
     for (unsigned code = 0; code < kScalarRegisters; ++code)
         if (before.scalars[code] != after.scalars[code])
-            text += fmt::format(" {}={:#x}", scalar_name(code), after.scalars[code]);
-    if (before.scc != after.scc) text += fmt::format(" scc={}", after.scc);
+            text +=
+                fmt::format(" {}={:#x}{}", scalar_name(code), after.scalars[code], doubt(after.scalar_undefined[code]));
+    if (before.scc != after.scc) text += fmt::format(" scc={}{}", after.scc, doubt(after.scc_undefined));
     if (!after.op->checks) return text;
     const RegisterSet& written = after.op->checks->footprint.writes;
     const unsigned lane = before.exec() ? static_cast<unsigned>(std::countr_zero(before.exec())) : 0;
     for (unsigned v = 0; v < written.vgpr_end(); ++v)
-        if (written.has_vgpr(v)) text += fmt::format(" v{}[{}]={:#x}", v, lane, after.vgpr(v)[lane]);
+        if (written.has_vgpr(v))
+            text += fmt::format(" v{}[{}]={:#x}{}", v, lane, after.vgpr(v)[lane],
+                                doubt(after.vgpr_undefined ? after.undefined_lanes[v] : 0));
     return text;
 }
 
