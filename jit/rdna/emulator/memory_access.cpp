@@ -79,36 +79,60 @@ bool MemoryModel::aligned(Issue& issue, int lane, uint64_t address, unsigned ali
 }
 
 void MemoryModel::read(Issue& issue, int lane, const Place& place, unsigned count, std::byte* bytes,
-                       uint32_t& undefined) {
-    undefined = 0;
+                       std::byte* undefined) {
     if (place.region == nullptr) {
         std::memset(bytes, 0, count);
-        if (configuration.checks.undefined) undefined = (uint32_t{1} << count) - 1;
+        if (undefined != nullptr) std::memset(undefined, 0xFF, count);
         return;
     }
-    Region& region = *place.region;
-    if (place.space == Space::scratch) {
-        for (unsigned i = 0; i < count; ++i) {
-            const uint64_t at = scratch_offset(issue.wave, lane, place.offset + i);
-            bytes[i] = region.bytes[at];
-            undefined |= region.undefined_bytes(at, 1) << i;
-        }
-        return;
+    if (place.space == Space::scratch) return read_scratch(issue, lane, place, count, bytes, undefined);
+    const uint32_t undefined_bytes = read_shared(issue, lane, place, count, bytes);
+    if (undefined == nullptr || undefined_bytes == 0) return;
+    for (unsigned i = 0; i < count; ++i)
+        if (undefined_bytes >> i & 1) undefined[i] = std::byte{0xFF};
+}
+
+void MemoryModel::read_scratch(Issue& issue, int lane, const Place& place, unsigned count, std::byte* bytes,
+                               std::byte* undefined) {
+    const std::byte* unknown = issue.memory.scratch_undefined.get();
+    for (unsigned i = 0; i < count; ++i) {
+        const uint64_t at = scratch_offset(issue.wave, lane, place.offset + i);
+        bytes[i] = place.region->bytes[at];
+        if (undefined != nullptr && unknown != nullptr) undefined[i] = unknown[at];
     }
+}
+
+void MemoryModel::write_scratch(Issue& issue, int lane, const Place& place, unsigned count, const std::byte* bytes,
+                                const std::byte* undefined) {
+    std::byte* unknown = issue.memory.scratch_undefined.get();
+    for (unsigned i = 0; i < count; ++i) {
+        const uint64_t at = scratch_offset(issue.wave, lane, place.offset + i);
+        place.region->bytes[at] = bytes[i];
+        if (unknown != nullptr) unknown[at] = undefined == nullptr ? std::byte{0} : undefined[i];
+    }
+}
+
+// Global memory and LDS. Returns which bytes are undefined.
+uint32_t MemoryModel::read_shared(Issue& issue, int lane, const Place& place, unsigned count, std::byte* bytes) {
+    const bool atomic = issue.op.path.atomic && count <= 8 && place.space == Space::global;
     const AccessKind kind = issue.op.counter == Counter::scalar ? AccessKind::scalar_read
-                            : issue.op.path.atomic && count <= 8 && place.space == Space::global
-                                ? AccessKind::atomic_read
-                                : AccessKind::read;
+                            : atomic                            ? AccessKind::atomic_read
+                                                                : AccessKind::read;
     if (configuration.checks.races) note(issue, lane, place, count, kind);
-    if (place.space == Space::global && configuration.checks.visibility)
-        return read_global(issue, place, count, bytes, undefined);
-    copy_bytes(bytes, region.bytes + place.offset, count);
-    if (!configuration.checks.undefined) return;
-    undefined = region.undefined_bytes(place.offset, count);
-    if (undefined != 0 && place.space == Space::lds)
+    uint32_t undefined = 0;
+    if (place.space == Space::global && configuration.checks.visibility) {
+        read_global(issue, place, count, bytes, undefined);
+        return undefined;
+    }
+    copy_bytes(bytes, place.region->bytes + place.offset, count);
+    if (!configuration.checks.undefined) return 0;
+    undefined = place.region->undefined_bytes(place.offset, count);
+    if (undefined != 0 && place.space == Space::lds) {
+        const uint64_t first = place.offset + static_cast<unsigned>(std::countr_zero(undefined));
         findings.report(FindingKind::undefined_lds, issue.wave, lane,
-                        fmt::format("the word at {:#x} of LDS was not written",
-                                    (place.offset + static_cast<unsigned>(std::countr_zero(undefined))) / 4 * 4));
+                        fmt::format("the word at {:#x} of LDS was not written", first / 4 * 4));
+    }
+    return undefined;
 }
 
 void MemoryModel::read_global(Issue& issue, const Place& place, unsigned count, std::byte* bytes, uint32_t& undefined) {
@@ -160,27 +184,24 @@ CacheLine* MemoryModel::cached_line(Issue& issue, const Allocation& allocation, 
 }
 
 void MemoryModel::write(Issue& issue, int lane, const Place& place, unsigned count, const std::byte* bytes,
-                        uint32_t undefined) {
+                        const std::byte* undefined) {
     if (place.region == nullptr) return;
+    if (place.space == Space::scratch) return write_scratch(issue, lane, place, count, bytes, undefined);
     Region& region = *place.region;
-    if (place.space == Space::scratch) {
-        for (unsigned i = 0; i < count; ++i) {
-            const uint64_t at = scratch_offset(issue.wave, lane, place.offset + i);
-            region.bytes[at] = bytes[i];
-            if (configuration.checks.undefined) region.set_undefined_bytes(at, 1, undefined >> i);
-        }
-        return;
-    }
+    if (!checked) return copy_bytes(region.bytes + place.offset, bytes, count);
+    uint32_t undefined_bytes = 0;
+    for (unsigned i = 0; undefined != nullptr && i < count; ++i)
+        if (undefined[i] != std::byte{0}) undefined_bytes |= 1u << i;
     if (configuration.checks.races)
         note(issue, lane, place, count, issue.op.path.atomic ? AccessKind::atomic_write : AccessKind::write);
-    if (place.space == Space::lds || !checked) {
+    if (place.space == Space::lds) {
         copy_bytes(region.bytes + place.offset, bytes, count);
-        if (configuration.checks.undefined) region.set_undefined_bytes(place.offset, count, undefined);
+        if (configuration.checks.undefined) region.set_undefined_bytes(place.offset, count, undefined_bytes);
         return;
     }
     StoredPiece piece{
-        place.allocation, place.offset, {}, static_cast<uint8_t>(count), static_cast<uint16_t>(undefined)};
-    std::memcpy(piece.bytes.data(), bytes, count);
+        place.allocation, place.offset, {}, static_cast<uint8_t>(count), static_cast<uint16_t>(undefined_bytes)};
+    copy_bytes(piece.bytes.data(), bytes, count);
     if (!configuration.checks.visibility) return put(issue.memory, piece, issue.store.release);
     const uint64_t address = region.base + place.offset;
     issue.store.lowest = std::min(issue.store.lowest, address);

@@ -103,6 +103,8 @@ struct WaveMemory {
     GroupMemory* group = nullptr;
     uint32_t l0 = 0;  // index into the group's
     memory::Allocation* scratch = nullptr;
+    // One bit per bit, unlike other memory: lane masks are spilled with bits that nobody will use undefined.
+    std::unique_ptr<std::byte[]> scratch_undefined;
     Counts counts;
 };
 
@@ -119,6 +121,9 @@ struct GroupMemory {
 namespace memory {
 
 class MemoryModel;
+
+// The undefined bits of a lane's bytes: one bit per bit.
+using UndefinedBits = std::array<std::byte, kMaxPieceBytes>;
 
 // An instruction being executed.
 struct Issue {
@@ -157,8 +162,10 @@ public:
 
     // ---- One lane (memory_access.cpp).
     Place locate(Issue& issue, int lane, Space space, uint64_t address, unsigned bytes);
-    void read(Issue& issue, int lane, const Place& place, unsigned count, std::byte* bytes, uint32_t& undefined);
-    void write(Issue& issue, int lane, const Place& place, unsigned count, const std::byte* bytes, uint32_t undefined);
+    // `undefined` is as long as the bytes, or null with that check off.
+    void read(Issue& issue, int lane, const Place& place, unsigned count, std::byte* bytes, std::byte* undefined);
+    void write(Issue& issue, int lane, const Place& place, unsigned count, const std::byte* bytes,
+               const std::byte* undefined);
     // Returns the old value; `undefined` comes in as that of the operands, and leaves as that of the old value.
     uint64_t modify(Issue& issue, int lane, const Place& place, AtomicWidth width, uint64_t first, uint64_t second,
                     uint32_t& undefined);
@@ -178,6 +185,11 @@ private:
     void deliver_overlapping(WaveMemory& wave, uint64_t begin, uint64_t end);
     void deliver_by_chance();
     void put(WaveMemory& wave, const StoredPiece& piece, uint32_t release);
+    void read_scratch(Issue& issue, int lane, const Place& place, unsigned count, std::byte* bytes,
+                      std::byte* undefined);
+    uint32_t read_shared(Issue& issue, int lane, const Place& place, unsigned count, std::byte* bytes);
+    void write_scratch(Issue& issue, int lane, const Place& place, unsigned count, const std::byte* bytes,
+                       const std::byte* undefined);
     void read_global(Issue& issue, const Place& place, unsigned count, std::byte* bytes, uint32_t& undefined);
     CacheLine* cached_line(Issue& issue, const Allocation& allocation, uint64_t address);
     AtomicDenormals denormals(const Issue& issue, Space space) const;

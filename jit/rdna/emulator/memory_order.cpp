@@ -8,7 +8,8 @@ namespace riftjit::rdna::emulator::memory {
 // Judges one access against those remembered of the same word.
 class OrderJudge {
 public:
-    OrderJudge(MemoryModel& model, Issue& issue, int lane, const Place& place, ShadowWord& word, const Access& now)
+    OrderJudge(MemoryModel& model, Issue& issue, int lane, const Place& place, const ShadowWord& word,
+               const Access& now)
         : model_(model), issue_(issue), lane_(lane), place_(place), word_(word), now_(now) {}
 
     // Whether `old` happened before. Reports a race, or a cache that may still hold what was there before it.
@@ -71,17 +72,7 @@ private:
             return could_be(old, AtomicStore::possible) && could_be(now_, AtomicStore::possible);
         if (is_atomic(old.access_kind()) || is_atomic(now_.access_kind()))
             return could_be(old, AtomicStore::publishing) && could_be(now_, AtomicStore::publishing);
-        return used_atomically() && could_be(old, AtomicStore::possible) && could_be(now_, AtomicStore::possible);
-    }
-
-    bool used_atomically() const {
-        const auto atomic = [](const Access& access) { return access.wave != 0 && is_atomic(access.access_kind()); };
-        for (const Access& access : word_.recent)
-            if (atomic(access)) return true;
-        if (word_.more == 0) return false;
-        for (const Access& access : place_.region->shadow.more(word_))
-            if (atomic(access)) return true;
-        return false;
+        return word_.used_atomically && could_be(old, AtomicStore::possible) && could_be(now_, AtomicStore::possible);
     }
 
     std::string word_text() const {
@@ -110,7 +101,7 @@ private:
     Issue& issue_;
     int lane_;
     const Place& place_;
-    ShadowWord& word_;
+    const ShadowWord& word_;
     const Access& now_;
 };
 
@@ -133,6 +124,7 @@ void MemoryModel::note(Issue& issue, int lane, const Place& place, unsigned coun
         access.bytes = bytes;
         ShadowWord& word = shadow.word(at);
         const OrderJudge judge(*this, issue, lane, place, word, access);
+        if (is_atomic(kind)) word.used_atomically = 1;
         remember(shadow, word, access, [&](const Access& old) { return judge.ordered(old); });
     }
 }

@@ -86,11 +86,13 @@ void MemorySystem::begin_wave(WaveState& wave) {
     memory->group = wave.group->memory;
     memory->l0 = model.shape.workgroup_mode == WorkgroupMode::wgp ? wave.index % 2 : 0;
     if (model.shape.scratch_bytes != 0) {
-        const InitialBytes initial =
-            model.configuration.checks.undefined ? InitialBytes::undefined : InitialBytes::given;
-        const uint64_t dwords = (uint64_t{model.shape.scratch_bytes} + 3) / 4;
-        memory->scratch = &model.map.allocate("scratch", dwords * 4 * wave.lanes, MemoryAccess::read_write, initial,
+        const uint64_t bytes = (uint64_t{model.shape.scratch_bytes} + 3) / 4 * 4 * wave.lanes;
+        memory->scratch = &model.map.allocate("scratch", bytes, MemoryAccess::read_write, InitialBytes::given,
                                               MemoryMap::Placement::slot_start);
+        if (model.configuration.checks.undefined) {
+            memory->scratch_undefined = std::make_unique_for_overwrite<std::byte[]>(bytes);
+            std::fill_n(memory->scratch_undefined.get(), bytes, std::byte{0xFF});
+        }
     }
     wave.memory = memory.get();
     wave.shared_base = kSharedBase;

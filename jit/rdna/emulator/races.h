@@ -76,8 +76,9 @@ struct Access {
 // The accesses of one 4-byte word that a later one may conflict with.
 struct ShadowWord {
     std::array<Access, 2> recent;
-    uint32_t more = 0;       // 1 + index of a list in Shadow: what does not fit in `recent`
-    uint32_t publisher = 0;  // which release the newest visible value carries (MemoryModel); 0: none
+    uint32_t more : 31 = 0;            // 1 + index of a list in Shadow: what does not fit in `recent`
+    uint32_t used_atomically : 1 = 0;  // by some access so far
+    uint32_t publisher = 0;            // which release the newest visible value carries (MemoryModel); 0: none
 };
 
 // Of a region. Pages come into being when touched.
@@ -94,7 +95,7 @@ public:
     std::vector<Access>& more(ShadowWord& word) {
         if (word.more == 0) {
             lists_.emplace_back();
-            word.more = static_cast<uint32_t>(lists_.size());
+            word.more = static_cast<uint32_t>(lists_.size()) & 0x7FFFFFFF;
         }
         return lists_[word.more - 1];
     }

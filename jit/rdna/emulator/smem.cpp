@@ -21,16 +21,15 @@ void load(Issue& issue, MemoryEffect& effect, uint64_t address, unsigned in_rang
     effect.lanes = 1;
     for (unsigned d = 0; d < shape.dwords(); ++d) {
         const unsigned bytes = std::min<unsigned>(shape.bytes, 4);
-        std::array<std::byte, 4> memory{};
-        uint32_t undefined = 0;
+        std::array<std::byte, 4> memory{}, undefined{};
         if (4 * d + bytes <= in_range) {
             const Place place = issue.model.locate(issue, kWholeWave, Space::global, address + 4 * d, bytes);
-            issue.model.read(issue, kWholeWave, place, bytes, memory.data(), undefined);
+            issue.model.read(issue, kWholeWave, place, bytes, memory.data(),
+                             effect.undefined == nullptr ? nullptr : undefined.data());
         }
-        uint32_t value, unknown = 0;
+        uint32_t value, unknown;
         std::memcpy(&value, memory.data(), sizeof value);
-        for (unsigned byte = 0; byte < bytes; ++byte)
-            if (undefined >> byte & 1) unknown |= 0xFFu << 8 * byte;
+        std::memcpy(&unknown, undefined.data(), sizeof unknown);
         if (shape.sign_extend) {
             const unsigned shift = 32 - 8 * bytes;
             value = static_cast<uint32_t>(static_cast<int32_t>(value << shift) >> shift);

@@ -6,7 +6,7 @@
 namespace riftjit::rdna::emulator::memory {
 namespace {
 
-// One bit per byte to one bit per bit.
+// One bit per byte to one bit per bit, and back.
 constexpr uint32_t bits_of_bytes(uint32_t bytes) {
     uint32_t bits = 0;
     for (unsigned i = 0; i < 4; ++i)
@@ -18,6 +18,12 @@ constexpr uint32_t bytes_of_bits(uint32_t bits) {
     for (unsigned i = 0; i < 4; ++i)
         if (bits >> 8 * i & 0xFF) bytes |= 1u << i;
     return bytes;
+}
+
+uint32_t dword_at(const std::byte* bytes, unsigned dword) {
+    uint32_t value;
+    std::memcpy(&value, bytes + size_t{4} * dword, sizeof value);
+    return value;
 }
 
 uint32_t replaced_bits(RegisterPart part) {
@@ -55,32 +61,25 @@ void load_lane(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, i
     MemoryModel& model = issue.model;
     const MemoryShape& shape = issue.op.shape;
     std::array<std::byte, kMaxPieceBytes> bytes{};
-    uint32_t undefined = 0;
+    UndefinedBits undefined{};
+    std::byte* unknown = effect.undefined == nullptr ? nullptr : undefined.data();
     const Parts parts = parts_of(issue.op, targets, lane);
     const uint64_t address = targets.address[lane] + issue.op.element_offset[element];
     for (unsigned done = 0; done < parts.in_range;) {
         const unsigned count = std::min(parts.count(done), parts.in_range - done);
-        uint32_t part_undefined = 0;
         const Place place =
             model.locate(issue, lane, targets.space[lane], address + uint64_t{done} / 4 * parts.step, count);
-        model.read(issue, lane, place, count, bytes.data() + done, part_undefined);
-        undefined |= part_undefined << done;
+        model.read(issue, lane, place, count, bytes.data() + done, unknown == nullptr ? nullptr : unknown + done);
         done += count;
     }
     const unsigned lanes = issue.wave.lanes, first = element * shape.dwords();
-    if (shape.bytes < 4) {
-        uint32_t value = 0;
-        std::memcpy(&value, bytes.data(), shape.bytes);
-        uint32_t unknown = bits_of_bytes(undefined);
-        put_dword(effect, first * lanes + static_cast<unsigned>(lane), extended(shape, value),
-                  extended(shape, unknown));
-        return;
-    }
     for (unsigned d = 0; d < shape.dwords(); ++d) {
-        uint32_t value;
-        std::memcpy(&value, bytes.data() + 4 * d, sizeof value);
-        put_dword(effect, (first + d) * lanes + static_cast<unsigned>(lane), value,
-                  bits_of_bytes(undefined >> 4 * d & 15));
+        uint32_t value = dword_at(bytes.data(), d), not_known = dword_at(undefined.data(), d);
+        if (shape.bytes < 4) {
+            value = extended(shape, value);
+            not_known = extended(shape, not_known);
+        }
+        put_dword(effect, (first + d) * lanes + static_cast<unsigned>(lane), value, not_known);
     }
 }
 
@@ -89,24 +88,25 @@ void store_lane(Issue& issue, const LaneTargets& targets, int lane, unsigned ele
     const WaveState& wave = issue.wave;
     const MemoryShape& shape = issue.op.shape;
     std::array<std::byte, kMaxPieceBytes> bytes{};
-    uint32_t undefined = 0;
+    UndefinedBits undefined{};
     const unsigned source = issue.op.data[element];
+    const unsigned shift = shape.part == RegisterPart::high_half ? 16 : 0;
     for (unsigned d = 0; d < shape.dwords(); ++d) {
-        const unsigned shift = shape.part == RegisterPart::high_half ? 16 : 0;
-        const uint32_t value = wave.vgpr(source + d)[lane] >> shift;
-        std::memcpy(bytes.data() + 4 * d, &value, sizeof value);
-        if (wave.vgpr_undefined != nullptr)
-            undefined |=
-                bytes_of_bits(wave.vgpr_undefined[(source + d) * wave.lanes + static_cast<unsigned>(lane)] >> shift)
-                << 4 * d;
+        const unsigned at = (source + d) * wave.lanes + static_cast<unsigned>(lane);
+        const uint32_t value = wave.vgprs[at] >> shift;
+        std::memcpy(bytes.data() + size_t{4} * d, &value, sizeof value);
+        if (wave.vgpr_undefined == nullptr) continue;
+        const uint32_t not_known = wave.vgpr_undefined[at] >> shift;
+        std::memcpy(undefined.data() + size_t{4} * d, &not_known, sizeof not_known);
     }
+    const std::byte* unknown = wave.vgpr_undefined == nullptr ? nullptr : undefined.data();
     const Parts parts = parts_of(issue.op, targets, lane);
     const uint64_t address = targets.address[lane] + issue.op.element_offset[element];
     for (unsigned done = 0; done < parts.in_range;) {
         const unsigned count = std::min(parts.count(done), parts.in_range - done);
         const Place place =
             model.locate(issue, lane, targets.space[lane], address + uint64_t{done} / 4 * parts.step, count);
-        model.write(issue, lane, place, count, bytes.data() + done, undefined >> done);
+        model.write(issue, lane, place, count, bytes.data() + done, unknown == nullptr ? nullptr : unknown + done);
         done += count;
     }
 }

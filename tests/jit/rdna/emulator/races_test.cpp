@@ -379,6 +379,22 @@ TEST_P(MemoryModelSequences, ALockOrdersItsHolders) {
     }
 }
 
+// The atomic that took the lock is forgotten once its wave has stored to the word, its nature must not be.
+TEST_P(MemoryModelSequences, ALockReleasedTwiceIsStillALock) {
+    const Words& words = GetParam();
+    Scene scene(words, 1, 2, 1);
+    for (const uint32_t holder : {0u, 1u, 0u, 1u}) {
+        TestWave& wave = scene.bench.wave(holder);
+        scene.load(wave, words.add_returning, 0);
+        scene.bench.wait(wave);
+        scene.store(wave, words.flag_store, 0, 0);
+        scene.bench.wait(wave);
+        scene.store(wave, words.flag_store, 0, 0);
+        scene.bench.wait(wave);
+    }
+    EXPECT_EQ(scene.bench.found(), "");
+}
+
 // ---- Two producers that publish the same flag
 
 TEST_P(MemoryModelSequences, SeveralWavesMaySetOneFlag) {

@@ -134,6 +134,21 @@ TEST_P(Vmem, ScratchWithNoRegisterAtAll) {
     EXPECT_EQ(bench.found(), "");
 }
 
+// Lane masks are spilled to scratch with bits that nothing wrote beside those that count.
+TEST_P(Vmem, ScratchKeepsUndefinedBitsBitByBit) {
+    Bench bench({.target = GetParam()});
+    TestWave& wave = bench.wave();
+    wave.undefined[4 * 32 + 9] = 0xFFFFFFFE;
+    wave.undefined[5 * 32 + 9] = 0x00000100;
+    bench.run(wave, spelled(GetParam(), "scratch_store_dwordx2", "scratch_store_b64") + " off, v[4:5], off");
+    bench.run(wave, spelled(GetParam(), "scratch_load_dwordx2", "scratch_load_b64") + " v[8:9], off, off");
+    EXPECT_EQ(wave.undefined[8 * 32 + 9], 0xFFFFFFFEu);
+    EXPECT_EQ(wave.undefined[9 * 32 + 9], 0x00000100u);
+    EXPECT_EQ(wave.undefined[8 * 32 + 10], 0u);
+    bench.run(wave, spelled(GetParam(), "scratch_load_dword", "scratch_load_b32") + " v8, off, off offset:8");
+    EXPECT_EQ(wave.undefined[8 * 32 + 9], 0xFFFFFFFFu);  // never written
+}
+
 // ---- Reports
 
 TEST_P(Vmem, ALaneOutOfBoundsIsNamedWithTheNearestAllocation) {
