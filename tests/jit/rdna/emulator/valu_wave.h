@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "jit/rdna/emulator/program.h"
 #include "jit/rdna/emulator/valu.h"
 #include "jit/rdna/emulator/valu_source.h"
 
@@ -16,7 +17,10 @@ inline constexpr uint32_t kDefaultMode = 0x3F0;  // to nearest, denormals kept, 
 
 struct TestWave {
     explicit TestWave(Target target = Target::gfx1100, WaveSize size = WaveSize::wave32)
-        : wave_size(size), unit(target, size), registers(kVgprsNameable * lanes(size) + 16, 0xBADC0DE5) {
+        : wave_size(size),
+          program(object, size),
+          unit(target, size),
+          registers(kVgprsNameable * lanes(size) + 16, 0xBADC0DE5) {
         state.vgprs = registers.data() + (16 - (reinterpret_cast<uintptr_t>(registers.data()) / 4) % 16) % 16;
         state.generation = generation(target);
         state.target = target;
@@ -24,6 +28,8 @@ struct TestWave {
         state.vgpr_count = kVgprsNameable;
         state.mode = kDefaultMode;
         state.findings = &findings;
+        op.program = &program;
+        state.op = &op;
         state.set_mask(Operand::kExec, state.all_lanes());
     }
 
@@ -37,6 +43,7 @@ struct TestWave {
     void set_exec(uint64_t exec) { state.set_mask(Operand::kExec, exec); }
 
     void run(const Instruction& instruction) {
+        op.instruction = instruction;
         const auto call = unit.prepare(instruction);
         ASSERT_TRUE(call.has_value()) << call.error().message;
         call->run(state, call->data);
@@ -47,6 +54,9 @@ struct TestWave {
     }
 
     WaveSize wave_size;
+    LoadedObject object{};  // empty: reports need a place to name
+    Program program;
+    Op op;
     ValuUnit unit;
     std::vector<uint32_t> registers;
     WaveState state{};
