@@ -191,6 +191,23 @@ void HazardState::check_partial_forwarding(WaveState& wave, const Op& op) {
     }
 }
 
+// Masks that were read before, unless this VALU reads a literal or any scalar beside them (other masks included).
+void HazardState::forget_masks_beside(const WaveState& wave, const Footprint& footprint) {
+    RegisterSet read = footprint.reads;
+    for (const unsigned code : {126u, 127u, unsigned{m0_register(wave.generation).code}}) read.remove_scalar(code);
+    const bool reads_none = (read.scalars[0] | read.scalars[1]) == 0;
+    if (reads_none && !footprint.literal) return;
+    RegisterSet kept;
+    for (unsigned pair = 0; pair < 128 && !footprint.literal; pair += 2) {
+        RegisterSet this_pair, others = read;
+        this_pair.add_scalars(pair, 2);
+        for (size_t i = 0; i < 2; ++i) others.scalars[i] &= ~this_pair.scalars[i];
+        const bool reads_others = (others.scalars[0] | others.scalars[1]) != 0;
+        if (!reads_others) kept = kept | (masks_read_ & this_pair);
+    }
+    masks_read_ = kept;
+}
+
 // A lane mask that a VALU read is overwritten by SALU: sa_sdst = 0 must follow before anything else happens. Any other
 // scalar or literal that a VALU reads in between is a cure too.
 void HazardState::step_mask_write(WaveState& wave, const Op& op) {
@@ -206,13 +223,7 @@ void HazardState::step_mask_write(WaveState& wave, const Op& op) {
         masks_overwritten_ = {};
     }
     if (traits.valu) {
-        RegisterSet others = footprint.reads;
-        for (size_t i = 0; i < 2; ++i) others.scalars[i] &= ~footprint.lane_mask.scalars[i];
-        others.remove_scalar(Operand::kExec);
-        others.remove_scalar(Operand::kExec + 1);
-        others.remove_scalar(m0_register(wave.generation).code);
-        const bool cures = footprint.literal || (others.scalars[0] | others.scalars[1]) != 0;
-        if (cures) masks_read_ = {};
+        if (!masks_read_.empty()) forget_masks_beside(wave, footprint);
         masks_read_ = masks_read_ | footprint.lane_mask;
     } else if (traits.salu && masks_read_.meets_scalars(footprint.writes)) {
         masks_overwritten_ = masks_overwritten_ | (masks_read_ & footprint.writes);

@@ -42,6 +42,7 @@ private:
     void check_partial_forwarding(WaveState& wave, const Op& op);
     void step_mask_write(WaveState& wave, const Op& op);
     void step_sgpr_read(WaveState& wave, const Op& op);
+    void forget_masks_beside(const WaveState& wave, const Footprint& footprint);
     void note_writes(WaveState& wave, const Op& op);
     void apply_sgpr_waits(uint16_t alu_wait);
 
