@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/validate.h"
 #include "jit/rdna/rdna_kernel.h"
 
 namespace riftjit::rdna::kernels {
@@ -93,6 +94,7 @@ private:
 }  // namespace
 
 Result<KernelProgram> argmax(KernelTarget target, const ArgmaxSpec& spec, PassOptions options) {
+    RIFTJIT_TRY_VOID(check_at_most("argmax", "width", spec.width, kMaxBufferBytes / 4));
     return assemble<ArgmaxKernel>(target, spec, "argmax", options);
 }
 

@@ -1,4 +1,5 @@
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/validate.h"
 #include "jit/rdna/rdna_kernel.h"
 
 namespace riftjit::rdna::kernels {
@@ -55,8 +56,8 @@ private:
 }  // namespace
 
 Result<KernelProgram> dot_f64(KernelTarget target, const DotF64Spec& spec, PassOptions options) {
-    if (spec.count == 0 || spec.count % spec.group_lanes != 0)
-        return fail(ErrorKind::Usage, "dot_f64: {} elements are not a multiple of {}", spec.count, spec.group_lanes);
+    RIFTJIT_TRY_VOID(check_group("dot_f64", target.wave_size, spec.group_lanes));
+    RIFTJIT_TRY_VOID(check_multiple("dot_f64", "element count", spec.count, spec.group_lanes));
     return assemble<DotF64Kernel>(target, spec, "dot_f64", options);
 }
 

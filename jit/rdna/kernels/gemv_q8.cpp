@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/validate.h"
 #include "jit/rdna/rdna_kernel.h"
 
 namespace riftjit::rdna::kernels {
@@ -97,8 +98,8 @@ private:
 }  // namespace
 
 Result<KernelProgram> gemv_q8(KernelTarget target, const GemvQ8Spec& spec, PassOptions options) {
-    if (spec.columns == 0 || spec.columns % 32 != 0)
-        return fail(ErrorKind::Usage, "gemv_q8: {} columns are not a multiple of 32", spec.columns);
+    RIFTJIT_TRY_VOID(check_multiple("gemv_q8", "column count", spec.columns, 32));
+    RIFTJIT_TRY_VOID(check_group("gemv_q8", target.wave_size, spec.rows_per_group * lanes(target.wave_size)));
     return assemble<GemvQ8Kernel>(target, spec, "gemv_q8", options);
 }
 

@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/validate.h"
 #include "jit/rdna/rdna_kernel.h"
 
 namespace riftjit::rdna::kernels {
@@ -79,9 +80,10 @@ private:
 }  // namespace
 
 Result<KernelProgram> grid_barrier(KernelTarget target, const GridBarrierSpec& spec, PassOptions options) {
-    if (!std::has_single_bit(spec.groups) || !std::has_single_bit(spec.group_lanes))
-        return fail(ErrorKind::Usage, "grid_barrier: {} groups of {} lanes are not powers of two", spec.groups,
-                    spec.group_lanes);
+    RIFTJIT_TRY_VOID(check_group("grid_barrier", target.wave_size, spec.group_lanes));
+    if (!std::has_single_bit(spec.groups))
+        return fail(ErrorKind::Usage, "grid_barrier: {} groups are not a power of two", spec.groups);
+    RIFTJIT_TRY_VOID(check_at_most("grid_barrier", "phases", spec.phases, 64));
     return assemble<GridBarrierKernel>(target, spec, "grid_barrier", options);
 }
 

@@ -1,4 +1,5 @@
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/validate.h"
 #include "jit/rdna/rdna_kernel.h"
 
 namespace riftjit::rdna::kernels {
@@ -66,6 +67,7 @@ private:
 }  // namespace
 
 Result<KernelProgram> histogram(KernelTarget target, const HistogramSpec& spec, PassOptions options) {
+    RIFTJIT_TRY_VOID(check_at_most("histogram", "rounds", spec.rounds, uint32_t{1} << 20));
     return assemble<HistogramKernel>(target, spec, "histogram", options);
 }
 

@@ -1,5 +1,6 @@
 // The project's RDNA kernels: what may change the code of each (Spec), what one launch passes (Args), and the function
-// that assembles it. A workgroup is one-dimensional, of spec.group_lanes lanes.
+// that assembles it. A workgroup is one-dimensional, of spec.group_lanes lanes: a power of two, whole waves. Byte
+// offsets are 32 bits: no buffer may reach 4 GiB.
 #pragma once
 
 #include <compare>
@@ -14,7 +15,7 @@ namespace riftjit::rdna::kernels {
 
 // out[i] = a[i] + b[i] for i < count; a workgroup for every group_lanes elements, the last perhaps partly idle.
 struct VectorAddSpec {
-    uint32_t group_lanes = 256;  // power of two
+    uint32_t group_lanes = 256;
     auto operator<=>(const VectorAddSpec&) const = default;
 };
 struct VectorAddArgs {
@@ -26,7 +27,7 @@ Result<KernelProgram> vector_add(KernelTarget target, const VectorAddSpec& spec,
 
 // out = gate * sigmoid(gate) * up; one element per lane.
 struct SwigluSpec {
-    uint32_t group_lanes = 128;  // power of two
+    uint32_t group_lanes = 128;
     auto operator<=>(const SwigluSpec&) const = default;
 };
 struct SwigluArgs {

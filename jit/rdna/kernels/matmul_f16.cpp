@@ -1,4 +1,7 @@
+#include <algorithm>
+
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/validate.h"
 #include "jit/rdna/rdna_kernel.h"
 
 namespace riftjit::rdna::kernels {
@@ -153,9 +156,12 @@ private:
 Result<KernelProgram> matmul_f16(KernelTarget target, const MatmulF16Spec& spec, PassOptions options) {
     if (target.wave_size != WaveSize::wave32)
         return fail(ErrorKind::Unsupported, "matmul_f16: only for waves of 32 lanes");
-    if (spec.m % 32 != 0 || spec.n % 32 != 0 || spec.k % 16 != 0 || spec.n == 0 || spec.k == 0)
-        return fail(ErrorKind::Usage, "matmul_f16: {} x {} x {} are not multiples of 32, 32 and 16", spec.m, spec.n,
-                    spec.k);
+    RIFTJIT_TRY_VOID(check_multiple("matmul_f16", "row count m", spec.m, 32));
+    RIFTJIT_TRY_VOID(check_multiple("matmul_f16", "column count n", spec.n, 32));
+    RIFTJIT_TRY_VOID(check_multiple("matmul_f16", "depth k", spec.k, 16));
+    const uint64_t largest =
+        std::max({uint64_t{spec.m} * spec.k * 2, uint64_t{spec.n} * spec.k * 2, uint64_t{spec.m} * spec.n * 4});
+    RIFTJIT_TRY_VOID(check_at_most("matmul_f16", "bytes of a matrix", largest, kMaxBufferBytes));
     return assemble<MatmulF16Kernel>(target, spec, "matmul_f16", options);
 }
 

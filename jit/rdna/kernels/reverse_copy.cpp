@@ -1,6 +1,7 @@
 #include <array>
 
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/validate.h"
 #include "jit/rdna/rdna_kernel.h"
 
 namespace riftjit::rdna::kernels {
@@ -65,6 +66,8 @@ private:
 }  // namespace
 
 Result<KernelProgram> reverse_copy(KernelTarget target, const ReverseCopySpec& spec, PassOptions options) {
+    RIFTJIT_TRY_VOID(check_group("reverse_copy", target.wave_size, spec.group_lanes));
+    RIFTJIT_TRY_VOID(check_at_most("reverse_copy", "chunks", spec.chunks, 64));
     return assemble<ReverseCopyKernel>(target, spec, "reverse_copy", options);
 }
 

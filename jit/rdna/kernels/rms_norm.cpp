@@ -1,4 +1,5 @@
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/validate.h"
 #include "jit/rdna/rdna_kernel.h"
 
 namespace riftjit::rdna::kernels {
@@ -71,8 +72,8 @@ private:
 }  // namespace
 
 Result<KernelProgram> rms_norm(KernelTarget target, const RmsNormSpec& spec, PassOptions options) {
-    if (spec.width == 0 || spec.width % spec.group_lanes != 0)
-        return fail(ErrorKind::Usage, "rms_norm: width {} is not a multiple of {}", spec.width, spec.group_lanes);
+    RIFTJIT_TRY_VOID(check_group("rms_norm", target.wave_size, spec.group_lanes));
+    RIFTJIT_TRY_VOID(check_multiple("rms_norm", "width", spec.width, spec.group_lanes));
     return assemble<RmsNormKernel>(target, spec, "rms_norm", options);
 }
 

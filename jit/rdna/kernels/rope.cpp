@@ -1,4 +1,5 @@
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/validate.h"
 #include "jit/rdna/rdna_kernel.h"
 
 namespace riftjit::rdna::kernels {
@@ -59,8 +60,8 @@ private:
 }  // namespace
 
 Result<KernelProgram> rope(KernelTarget target, const RopeSpec& spec, PassOptions options) {
-    if (spec.head_width % 64 != 0 || spec.head_width > 512)
-        return fail(ErrorKind::Usage, "rope: head width {} is not a multiple of 64 up to 512", spec.head_width);
+    RIFTJIT_TRY_VOID(check_group("rope", target.wave_size, spec.head_width / 2));
+    RIFTJIT_TRY_VOID(check_at_most("rope", "head width", spec.head_width, 512));
     return assemble<RopeKernel>(target, spec, "rope", options);
 }
 

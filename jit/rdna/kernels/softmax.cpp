@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/validate.h"
 #include "jit/rdna/rdna_kernel.h"
 
 namespace riftjit::rdna::kernels {
@@ -78,8 +79,9 @@ private:
 }  // namespace
 
 Result<KernelProgram> softmax(KernelTarget target, const SoftmaxSpec& spec, PassOptions options) {
-    if (spec.width == 0 || spec.width % spec.group_lanes != 0 || spec.width / spec.group_lanes > 16)
-        return fail(ErrorKind::Usage, "softmax: width {} is not 1 to 16 times {}", spec.width, spec.group_lanes);
+    RIFTJIT_TRY_VOID(check_group("softmax", target.wave_size, spec.group_lanes));
+    RIFTJIT_TRY_VOID(check_multiple("softmax", "width", spec.width, spec.group_lanes));
+    RIFTJIT_TRY_VOID(check_at_most("softmax", "elements per lane", spec.width / spec.group_lanes, 16));
     return assemble<SoftmaxKernel>(target, spec, "softmax", options);
 }
 

@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/validate.h"
 #include "jit/rdna/rdna_kernel.h"
 
 namespace riftjit::rdna::kernels {
@@ -60,6 +61,7 @@ private:
 }  // namespace
 
 Result<KernelProgram> swiglu(KernelTarget target, const SwigluSpec& spec, PassOptions options) {
+    RIFTJIT_TRY_VOID(check_group("swiglu", target.wave_size, spec.group_lanes));
     return assemble<SwigluKernel>(target, spec, "swiglu", options);
 }
 

@@ -1,4 +1,5 @@
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/validate.h"
 #include "jit/rdna/rdna_kernel.h"
 
 namespace riftjit::rdna::kernels {
@@ -81,8 +82,9 @@ private:
 }  // namespace
 
 Result<KernelProgram> transpose(KernelTarget target, const TransposeSpec& spec, PassOptions options) {
-    if (spec.rows == 0 || spec.columns == 0 || spec.rows % 32 != 0 || spec.columns % 32 != 0)
-        return fail(ErrorKind::Usage, "transpose: {} x {} are not multiples of 32", spec.rows, spec.columns);
+    RIFTJIT_TRY_VOID(check_multiple("transpose", "row count", spec.rows, 32));
+    RIFTJIT_TRY_VOID(check_multiple("transpose", "column count", spec.columns, 32));
+    RIFTJIT_TRY_VOID(check_at_most("transpose", "bytes", uint64_t{spec.rows} * spec.columns * 4, kMaxBufferBytes));
     return assemble<TransposeKernel>(target, spec, "transpose", options);
 }
 

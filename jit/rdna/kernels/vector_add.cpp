@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/validate.h"
 #include "jit/rdna/rdna_kernel.h"
 
 namespace riftjit::rdna::kernels {
@@ -54,6 +55,7 @@ private:
 }  // namespace
 
 Result<KernelProgram> vector_add(KernelTarget target, const VectorAddSpec& spec, PassOptions options) {
+    RIFTJIT_TRY_VOID(check_group("vector_add", target.wave_size, spec.group_lanes));
     return assemble<VectorAddKernel>(target, spec, "vector_add", options);
 }
 

@@ -1,0 +1,36 @@
+// What every kernel's spec must satisfy.
+#pragma once
+
+#include <bit>
+#include <string_view>
+
+#include "jit/rdna/occupancy.h"
+#include "jit/rdna/target.h"
+#include "jit/result.h"
+
+namespace riftjit::rdna::kernels {
+
+// Byte offsets are 32 bits wide.
+inline constexpr uint64_t kMaxBufferBytes = uint64_t{1} << 32;
+
+// Whole waves, so that sums across lanes find every lane on; a power of two, so that indices are shifts.
+inline Result<void> check_group(std::string_view kernel, WaveSize wave_size, uint32_t group_lanes) {
+    if (!std::has_single_bit(group_lanes) || group_lanes < lanes(wave_size) || group_lanes > kMaxThreadsPerGroup)
+        return fail(ErrorKind::Usage, "{}: {} lanes in a workgroup are not a power of two from {} to {}", kernel,
+                    group_lanes, lanes(wave_size), kMaxThreadsPerGroup);
+    return {};
+}
+
+inline Result<void> check_multiple(std::string_view kernel, std::string_view what, uint32_t value, uint32_t of) {
+    if (value == 0 || value % of != 0)
+        return fail(ErrorKind::Usage, "{}: {} {} is not a multiple of {}", kernel, what, value, of);
+    return {};
+}
+
+inline Result<void> check_at_most(std::string_view kernel, std::string_view what, uint64_t value, uint64_t max) {
+    if (value == 0 || value > max)
+        return fail(ErrorKind::Usage, "{}: {} {} is not within 1 to {}", kernel, what, value, max);
+    return {};
+}
+
+}  // namespace riftjit::rdna::kernels
