@@ -34,6 +34,18 @@ std::optional<int> source_in_row(unsigned control, int lane) {
     return std::nullopt;
 }
 
+template <class Word>
+uint64_t route_words(const LaneRouting& routing, unsigned lanes, uint64_t exec, const Word* from, Word* to) {
+    uint64_t written = exec & routing.enabled;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        const int source = routing.from[lane];
+        const bool valid = source != LaneRouting::kInvalid && (routing.fetch_inactive || (exec >> source & 1) != 0);
+        to[lane] = valid ? from[source] : 0;
+        if (!valid && !routing.zero_invalid) written &= ~(uint64_t{1} << lane);
+    }
+    return written;
+}
+
 }  // namespace
 
 Result<LaneRouting> dpp16_routing(const Dpp& dpp) {
@@ -64,14 +76,11 @@ LaneRouting dpp8_routing(const Dpp& dpp) {
 uint64_t route(const LaneRouting& routing, unsigned lanes, uint64_t exec, uint64_t* values) {
     std::array<uint64_t, 64> before;
     std::copy_n(values, lanes, before.begin());
-    uint64_t written = exec & routing.enabled;
-    for (unsigned lane = 0; lane < lanes; ++lane) {
-        const int from = routing.from[lane];
-        const bool valid = from != LaneRouting::kInvalid && (routing.fetch_inactive || (exec >> from & 1) != 0);
-        values[lane] = valid ? before[static_cast<size_t>(from)] : 0;
-        if (!valid && !routing.zero_invalid) written &= ~(uint64_t{1} << lane);
-    }
-    return written;
+    return route_words(routing, lanes, exec, before.data(), values);
+}
+
+uint64_t route(const LaneRouting& routing, unsigned lanes, uint64_t exec, const uint32_t* from, uint32_t* to) {
+    return route_words(routing, lanes, exec, from, to);
 }
 
 }  // namespace riftjit::rdna::emulator

@@ -23,5 +23,7 @@ LaneRouting dpp8_routing(const Dpp& dpp);
 
 // The lanes that an instruction writes, of those in `exec`; `values` are replaced by what each lane fetches.
 uint64_t route(const LaneRouting& routing, unsigned lanes, uint64_t exec, uint64_t* values);
+// The same from one place to another.
+uint64_t route(const LaneRouting& routing, unsigned lanes, uint64_t exec, const uint32_t* from, uint32_t* to);
 
 }  // namespace riftjit::rdna::emulator

@@ -103,6 +103,13 @@ const uint32_t* arguments(const WaveState& wave, const FastOp& fast, unsigned in
     return words_of(wave, source, first_lane, scratch.words[index]);
 }
 
+const uint32_t* routed_argument(const FastOp& fast, const uint32_t* routed, Scratch& scratch) {
+    const FastSource& source = fast.sources[0];
+    if (!source.has_modifier) return routed;
+    modify(scratch.words[0], routed, source.keep, source.flip);
+    return scratch.words[0];
+}
+
 // The C++ way for the lanes from `first` on; those below are done.
 void run_rest(WaveState& wave, const FastOp& fast, unsigned first) {
     const uint32_t below = wave.scalars[Operand::kExec];
@@ -118,7 +125,7 @@ bool modes_fit(const WaveState& wave, const FastOp& fast) {
 }  // namespace
 
 std::optional<FastOp> prepare_fast(const LaneOp& op, ValuFunction slow) {
-    if (op.routing || op.sdwa || op.omod != 0 || op.clamp || !has_plain_sources(op)) return std::nullopt;
+    if (op.sdwa || op.omod != 0 || op.clamp || !has_plain_sources(op)) return std::nullopt;
     const Opcode opcode = without_exec(op.semantics->opcode);
     const unsigned stride = lanes(op.wave_size);
     const auto kernel = lane_kernel(host_lane_isa(), opcode, opcode == Opcode::v_dot4_i32_iu8 ? op.neg & 3 : 0, stride);
@@ -132,6 +139,7 @@ std::optional<FastOp> prepare_fast(const LaneOp& op, ValuFunction slow) {
         fast.sources[2].kind = SourceKind::vgpr;
         fast.sources[2].index = op.vgpr;
     }
+    if (op.routing && (fast.sources[0].kind != SourceKind::vgpr || kernel->is_64_bits)) return std::nullopt;
     // In wave64 the halves of a pair lie too far apart for constants and scalars to be laid out here.
     if (kernel->is_64_bits && op.wave_size == WaveSize::wave64)
         for (unsigned i = 0; i < kernel->sources; ++i)
@@ -148,14 +156,19 @@ void run_fast(WaveState& wave, const void* data) {
     const auto& fast = *static_cast<const FastOp*>(data);
     if (!modes_fit(wave, fast)) return fast.slow(wave, fast.op);
     Scratch scratch;
-    const uint64_t exec = wave.exec(), condition = fast.mask.exists ? fast.mask.read(wave) : 0;
+    const uint64_t condition = fast.mask.exists ? fast.mask.read(wave) : 0;
+    uint64_t exec = wave.exec();
+    alignas(64) std::array<uint32_t, 64> routed;
+    if (fast.op->routing)  // DPP
+        exec = route(*fast.op->routing, wave.lanes, exec, wave.vgpr(fast.sources[0].index), routed.data());
     uint64_t mask = 0;
     for (unsigned first = 0; first < wave.lanes; first += kLanes) {
         uint32_t* d = fast.vgpr == kNoRegister ? nullptr : wave.vgpr(fast.vgpr) + first;
         const uint64_t lanes = (exec >> first & 0xFFFFFFFF) | condition >> first << 32;
-        const uint64_t result =
-            fast.kernel.function(d, arguments(wave, fast, 0, first, scratch), arguments(wave, fast, 1, first, scratch),
-                                 arguments(wave, fast, 2, first, scratch), lanes);
+        const uint32_t* a = fast.op->routing ? routed_argument(fast, routed.data() + first, scratch)
+                                             : arguments(wave, fast, 0, first, scratch);
+        const uint64_t result = fast.kernel.function(d, a, arguments(wave, fast, 1, first, scratch),
+                                                     arguments(wave, fast, 2, first, scratch), lanes);
         if (result == kLaneKernelDeclined) return run_rest(wave, fast, first);
         mask |= result << first;
     }

@@ -85,7 +85,7 @@ TEST(ValuDecoded, AgreesWithTheLaneFunctionsOnWholeWaves) {
     for (const InstructionInfo& row : all_instructions()) {
         if (valu_kind(row.opcode) != ValuKind::lane_wise) continue;
         for (const WaveSize size : {WaveSize::wave32, WaveSize::wave64})
-            for (unsigned variant = 0; variant < 6; ++variant) {
+            for (unsigned variant = 0; variant < 8; ++variant) {
                 Instruction made = with_ties(row.opcode);
                 const Modifiers& modifiers = row.modifiers[1];
                 const unsigned first = row.destinations;
@@ -100,6 +100,11 @@ TEST(ValuDecoded, AgreesWithTheLaneFunctionsOnWholeWaves) {
                 if (variant >= 3 && floats && row.format != Format::VOP3P) {
                     made.neg = modifiers.neg & 1;
                     made.abs = modifiers.abs & 1;
+                }
+                if (variant >= 6 && modifiers.dpp) {
+                    made.encoding = Encoding::dpp16;
+                    made.operands[first] = vgpr(4);
+                    made.dpp = {static_cast<uint16_t>(variant == 6 ? 0x112 : 0x163), 15, 13, variant == 6, false, 0};
                 }
                 TestWave fast(Target::gfx1100, size), slow(Target::gfx1100, size);
                 randomize(fast, 100 + variant);
