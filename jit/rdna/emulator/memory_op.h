@@ -40,6 +40,7 @@ struct MemoryOp {
     Counter counter{};
     uint32_t site = 0;  // numbers the prepared instructions, for reports that name two of them
     bool returns = false;
+    bool discards_result = false;  // SMEM into null
 
     static constexpr uint16_t kNoRegister = 0xFFFF;
     uint16_t vaddr = kNoRegister;                               // VGPR; the first of two for 64-bit addresses

@@ -178,6 +178,7 @@ Result<MemoryCall> MemoryUnit::prepare(const Instruction& instruction) {
     if (op.shape.action == MemoryAction::consume) op.shape.atomic = AtomicOp::sub;
     if (op.shape.atomic != AtomicOp::none && op.format == Format::DS && op.shape.action != MemoryAction::atomic)
         op.returns = true;
+    op.discards_result = row.destinations != 0 && instruction.destination() == null_register(family);
     set_data_registers(op, row, instruction);
     set_address(op, instruction);
     return MemoryCall{function_of(op), &op};

@@ -18,7 +18,7 @@ void load(Issue& issue, MemoryEffect& effect, uint64_t address, unsigned in_rang
     // Whatever is smaller than a dword is aligned by itself; the hardware drops the low bits.
     const unsigned alignment = std::min<unsigned>(shape.bytes, 4);
     if (!issue.model.aligned(issue, kWholeWave, address, alignment)) address -= address % alignment;
-    effect.lanes = 1;
+    effect.lanes = issue.op.discards_result ? 0 : 1;
     for (unsigned d = 0; d < shape.dwords(); ++d) {
         const unsigned bytes = std::min<unsigned>(shape.bytes, 4);
         std::array<std::byte, 4> memory{}, undefined{};
@@ -35,6 +35,7 @@ void load(Issue& issue, MemoryEffect& effect, uint64_t address, unsigned in_rang
             value = static_cast<uint32_t>(static_cast<int32_t>(value << shift) >> shift);
             unknown = static_cast<uint32_t>(static_cast<int32_t>(unknown << shift) >> shift);
         }
+        if (issue.op.discards_result) continue;
         effect.values[d] = value;
         if (effect.undefined != nullptr) effect.undefined[d] = unknown;
     }

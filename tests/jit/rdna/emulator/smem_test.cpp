@@ -46,6 +46,14 @@ TEST_P(Smem, IgnoresExec) {
     EXPECT_EQ(wave.state.scalars[21], 1001u);
 }
 
+TEST_P(Smem, LoadsIntoNullWriteNothingButAreChecked) {
+    EXPECT_EQ(bench.run(wave, load() + " null, s[4:5], 0x0").lanes, 0u);
+    EXPECT_EQ(wave.state.scalars[null_register(wave.state.generation).code], 0u);
+    EXPECT_EQ(bench.found(), "");
+    bench.run(wave, load() + " null, s[4:5], 0x100");
+    EXPECT_EQ(bench.found(), "out-of-bounds");
+}
+
 TEST_P(Smem, ReportsWhatLiesBeyondTheArguments) {
     bench.run(wave, load(4) + " s[20:23], s[4:5], 0xf4");
     const auto findings = bench.findings();
