@@ -101,6 +101,7 @@ KernelProgram Assembler::finish(PassOptions options) {
         throw AssemblyError(fmt::format("{}: the code does not end with s_endpgm", header_.name));
     KernelProgram kernel{{target_.target, target_.wave_size, header_.name, std::move(lines_)}, header_};
     allocate_registers(kernel.program, registers_);
+    check_overlaps(kernel.program);
     run_passes(kernel.program, options);
     return kernel;
 }

@@ -145,5 +145,7 @@ private:
 
 // Checks definitions and uses, then replaces virtual by hardware registers (register_allocation.cpp). Throws.
 void allocate_registers(Program& program, std::vector<VirtualRegister>& registers);
+// Refuses destinations over sources where the hardware forbids it (overlap_rules.cpp). Throws.
+void check_overlaps(const Program& program);
 
 }  // namespace riftjit::rdna

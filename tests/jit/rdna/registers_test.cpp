@@ -152,6 +152,31 @@ TEST(Registers, NameThePressureInsteadOfSpilling) {
     });
 }
 
+TEST(Registers, RefuseAWideProductOverItsAddendWhereTheHardwareForbidsIt) {
+    const auto body = [](SmallKernel& k) {
+        const Vgpr sum = k.vgpr(2);
+        k.v_mov_b32(sum[0], 0);
+        k.v_mov_b32(sum[1], 0);
+        k.v_mad_co_u64_u32(sum, k.null(), k.launch_lane(), k.launch_lane(), sum);
+    };
+    expect_refusal("the destination lies over source 2, which gfx1100 forbids", body, Target::gfx1100);
+    for (const Target target : {kGfx10, Target::gfx1150, kGfx12}) EXPECT_EQ(refusal(body, target), "");
+}
+
+TEST(Registers, RefuseAMatrixResultOverItsFactorsOrPartOfItsSums) {
+    const auto multiply = [](unsigned factor, unsigned sums) {
+        return [=](SmallKernel& k) {
+            const Vgpr all = k.vgpr(40);
+            for (unsigned i = 0; i < 40; ++i) k.v_mov_b32(all[i], 0);
+            k.v_wmma_f32_16x16x16_f16(all.part(16, 8), all.part(factor, 4), all.part(0, 4), all.part(sums, 8));
+        };
+    };
+    EXPECT_EQ(refusal(multiply(4, 16), kGfx12), "");
+    EXPECT_EQ(refusal(multiply(4, 24), kGfx12), "");
+    expect_refusal("the destination lies over source 0", multiply(13, 16), kGfx12);
+    expect_refusal("the destination lies over source 2", multiply(4, 20), kGfx12);
+}
+
 TEST(Registers, NeedEveryLabelBoundOnce) {
     expect_refusal("label 0 is never bound", [](SmallKernel& k) { k.s_branch(k.label()); });
     expect_refusal("label 0 is bound twice", [](SmallKernel& k) {
