@@ -235,52 +235,54 @@ Op* Program::append_fault(uint64_t address, uint32_t word, FindingKind kind, std
 }
 
 void Program::resolve(Op& op) {
-    const InstructionInfo& row = info(op.instruction.opcode);
-    const auto refuse = [&](FindingKind kind, std::string detail) {
-        op.kind = OpKind::fault;
-        op.fault = kind;
-        op.detail = std::move(detail);
-    };
+    const Format format = info(op.instruction.opcode).format;
     op.counted_as = class_of(op.instruction);
     op.checks = &checks_.emplace_back(make_checks(op.instruction, target_, wave_size_));
     if (op.checks->footprint.leaves_file)
-        return refuse(FindingKind::illegal_instruction, "a register tuple reaches beyond the last register");
-    if (row.format >= Format::VOP1 && row.format <= Format::VOP3P) {
-        op.kind = OpKind::valu;
-        const auto call = valu_.prepare(op.instruction);
-        if (!call) return refuse(FindingKind::unsupported_instruction, call.error().message);
-        op.valu = *call;
-        return;
-    }
-    if (is_control(op.instruction.opcode)) {
-        op.kind = OpKind::control;
-        return resolve_scalar(op);
-    }
-    if (row.format >= Format::DS || row.format == Format::SMEM) {
-        op.kind = OpKind::memory;
-        const auto call = memory_.prepare(op.instruction);
-        if (!call) return refuse(FindingKind::unsupported_instruction, call.error().message);
-        op.memory = *call;
-        return;
-    }
+        refuse(op, FindingKind::illegal_instruction, "a register tuple reaches beyond the last register");
+    else if (is_control(op.instruction.opcode))
+        op.kind = OpKind::control, resolve_scalar(op);
+    else if (format >= Format::VOP1 && format <= Format::VOP3P)
+        resolve_call(op, OpKind::valu, op.valu, valu_.prepare(op.instruction));
+    else if (format >= Format::DS || format == Format::SMEM)
+        resolve_call(op, OpKind::memory, op.memory, memory_.prepare(op.instruction));
+    else
+        resolve_salu(op);
+}
+
+void Program::refuse(Op& op, FindingKind kind, std::string detail) {
+    op.kind = OpKind::fault;
+    op.fault = kind;
+    op.detail = std::move(detail);
+}
+
+template <class Call>
+void Program::resolve_call(Op& op, OpKind kind, Call& call, const Result<Call>& prepared) {
+    if (!prepared) return refuse(op, FindingKind::unsupported_instruction, prepared.error().message);
+    op.kind = kind;
+    call = *prepared;
+}
+
+void Program::resolve_salu(Op& op) {
+    const Opcode opcode = op.instruction.opcode;
     resolve_scalar(op);
-    if (ends(op.instruction.opcode)) {
+    const auto* branch = std::find_if(std::begin(kBranches), std::end(kBranches),
+                                      [&](const BranchRow& row) { return row.opcode == opcode; });
+    if (ends(opcode)) {
         op.kind = OpKind::end;
-    } else if (op.instruction.opcode == Opcode::s_code_end) {
-        refuse(FindingKind::code_end, "execution runs into the padding after the code");
-    } else if (op.instruction.opcode == Opcode::s_trap) {
-        refuse(FindingKind::trap, fmt::format("s_trap {}", op.instruction.simm16));
-    } else if (jumps(op.instruction.opcode)) {
+    } else if (opcode == Opcode::s_code_end) {
+        refuse(op, FindingKind::code_end, "execution runs into the padding after the code");
+    } else if (opcode == Opcode::s_trap) {
+        refuse(op, FindingKind::trap, fmt::format("s_trap {}", op.instruction.simm16));
+    } else if (jumps(opcode)) {
         op.kind = OpKind::jump;
-    } else if (const auto* branch = std::find_if(std::begin(kBranches), std::end(kBranches),
-                                                 [&](const BranchRow& b) { return b.opcode == op.instruction.opcode; });
-               branch != std::end(kBranches)) {
+    } else if (branch != std::end(kBranches)) {
         op.kind = OpKind::branch;
         op.condition = branch->condition;
-    } else {
+    } else if (op.scalar = scalar_function(opcode); op.scalar) {
         op.kind = OpKind::scalar;
-        op.scalar = scalar_function(op.instruction.opcode);
-        if (!op.scalar) refuse(FindingKind::unsupported_instruction, fmt::format("{} is not implemented", row.name));
+    } else {
+        refuse(op, FindingKind::unsupported_instruction, fmt::format("{} is not implemented", info(opcode).name));
     }
 }
 

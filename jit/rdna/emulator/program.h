@@ -99,6 +99,10 @@ private:
     Op* append(uint64_t address);
     Op* append_fault(uint64_t address, uint32_t word, FindingKind kind, std::string detail);
     void resolve(Op& op);
+    template <class Call>
+    static void resolve_call(Op& op, OpKind kind, Call& call, const Result<Call>& prepared);
+    static void refuse(Op& op, FindingKind kind, std::string detail);
+    void resolve_salu(Op& op);
     void resolve_scalar(Op& op);
     void link_branches();
     bool is_function_end(uint64_t address) const;
