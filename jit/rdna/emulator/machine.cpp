@@ -18,6 +18,7 @@ namespace {
 constexpr uint64_t kCodeBase = uint64_t{0x7F00} << 32;  // objects are loaded from here on, 16 MiB apart at least
 constexpr uint64_t kCodeSpacing = uint64_t{1} << 24;
 constexpr uint64_t kQueueBytes = 256;
+constexpr uint32_t kDynamicStackBytes = 1024;  // per lane, that the runtime adds where recursion hides the need
 
 struct ScheduleName {
     std::string_view name;
@@ -27,6 +28,10 @@ constexpr ScheduleName kSchedules[] = {{"lock-step", Schedule::lock_step},
                                        {"long-quanta", Schedule::long_quanta},
                                        {"random", Schedule::random},
                                        {"reversed", Schedule::reversed}};
+
+uint32_t scratch_bytes(const KernelDescriptor& descriptor) {
+    return descriptor.scratch_bytes + (descriptor.uses_dynamic_stack ? kDynamicStackBytes : 0);
+}
 
 // An object in memory, decoded when a kernel of a wave size is first launched.
 struct LoadedProgram {
@@ -258,7 +263,7 @@ Result<RunReport> Machine::launch(std::string_view kernel, Dimensions grid, Dime
 
     RunReport report{.seed = impl_->options.seed};
     impl_->memory.begin_launch({.lds_bytes = launch.lds_bytes,
-                                .scratch_bytes = descriptor.scratch_bytes,
+                                .scratch_bytes = scratch_bytes(descriptor),
                                 .waves_per_group = launch.waves_per_group(),
                                 .groups = static_cast<uint32_t>(grid.count()),
                                 .workgroup_mode = descriptor.workgroup_mode});
