@@ -58,7 +58,6 @@ public:
     // A value that the machine itself computes, but that comes through a counter (messages, clocks).
     void issue_scalar(WaveState& wave, Counter counter, OperandRange destination, uint64_t value, Delivery delivery);
     void wait(WaveState& wave, const WaitRequest& request, MemorySystem& memory);
-    bool outstanding(Counter counter) const { return !queues_[static_cast<size_t>(counter)].empty(); }
     void reset();
 
 private:

@@ -94,6 +94,17 @@ TEST(Barrier, IsNotReachedByAWaveThatEndsEarly) {
         }
 }
 
+TEST(Barrier, PublishesOnlyStoresToLdsThatWereWaitedFor) {
+    for (const Target target : kTargets)
+        for (const Schedule schedule : kSchedules) {
+            std::string text = exchange_lds(target, barrier(target));
+            const size_t wait = text.find(wait_lds(target), text.find("ds_"));
+            text.erase(wait, wait_lds(target).size());
+            EXPECT_TRUE(reports_only(run_program(four_waves(target, schedule), text), FindingKind::lds_race))
+                << name(target) << name(schedule);
+        }
+}
+
 TEST(SplitBarrier, LetsWorkStandBetween) {
     const std::string sync = "s_barrier_signal -1; v_mov_b32_e32 v9, 1; s_barrier_wait -1\n";
     for (const Schedule schedule : kSchedules)
