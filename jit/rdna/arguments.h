@@ -58,8 +58,8 @@ inline Argument abs(Vgpr reg) {
     return argument;
 }
 
-// v_permlane16, v_permlanex16: lanes that are off are read, and a lane without a source becomes 0 instead of keeping the
-// destination's old value.
+// v_permlane16, v_permlanex16: lanes that are off are read, and a lane without a source becomes 0 instead of keeping
+// the destination's old value.
 inline constexpr OpSel kNoOldValue = {.low = 3, .high = 0};
 
 // Lanes move within rows of 16 (DPP16). A lane whose source is switched off or outside the row reads 0.

@@ -38,6 +38,7 @@ Assembler::Assembler(KernelTarget target, std::string name)
 }
 
 RegisterPart Assembler::declare(VirtualRegister reg) {
+    check(registers_.size() < RegisterPart::kNone, "a kernel has fewer than 65535 registers");
     registers_.push_back(reg);
     return {static_cast<uint16_t>(registers_.size() - 1), 0, reg.dwords};
 }

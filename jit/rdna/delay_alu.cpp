@@ -30,6 +30,7 @@ public:
 
     void run() {
         std::vector<Delay> delays;
+        delays.reserve(program_.lines.size());
         for (size_t i = 0; i < program_.lines.size(); ++i) delays.push_back(delay_of(i));
         std::vector<Line> result;
         std::optional<size_t> open;  // a delay with room for one more, whose instruction was the last
@@ -70,7 +71,9 @@ private:
             if (read.first != Operand::kExec)
                 for (uint16_t i = 0; i < read.count; ++i) wanted.insert(static_cast<uint16_t>(read.first + i));
         unsigned vectors = 0, transcendentals = 0;
-        for (size_t i = at; i-- > 0 && program_.lines[i + 1].labels.empty() && vectors < kFurthestVector;) {
+        for (size_t after = at; after > 0 && vectors < kFurthestVector; --after) {
+            if (!program_.lines[after].labels.empty()) break;
+            const size_t i = after - 1;
             const InstructionInfo& row = info(program_.lines[i].instruction.opcode);
             if (is_branch(row.opcode) || waits_for_vector_results(program_.lines[i].instruction)) break;
             const bool produces = take_produced(wanted, i);

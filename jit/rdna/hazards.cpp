@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "jit/rdna/control_flow.h"
 #include "jit/rdna/effects.h"
@@ -112,7 +113,7 @@ private:
                 if (seen.emplace(before, path).second && walk(before, blocks[before].end, path)) return true;
             return false;
         };
-        return walk(static_cast<size_t>(home - blocks.begin()), start, state);
+        return walk(static_cast<size_t>(home - blocks.begin()), start, std::move(state));
     }
 
     Effects effects_of(const Line& line) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 
 #include "jit/rdna/assembler.h"
 #include "jit/rdna/effects.h"
@@ -27,7 +28,7 @@ unsigned alignment(const VirtualRegister& reg) {
 struct Placed {
     RegisterRange registers;
     LiveRange live;
-    uint16_t id;
+    size_t id;
 };
 
 class Allocator {
@@ -48,14 +49,14 @@ private:
         return nullptr;
     }
 
-    void place(uint16_t id, uint16_t code) {
+    void place(size_t id, uint16_t code) {
         codes_[id] = code;
         placed_.push_back({{code, registers_[id].dwords}, ranges_[id], id});
     }
 
     void place_fixed() {
         codes_.assign(registers_.size(), 0);
-        for (uint16_t id = 0; id < registers_.size(); ++id) {
+        for (size_t id = 0; id < registers_.size(); ++id) {
             const VirtualRegister& reg = registers_[id];
             if (!reg.fixed || ranges_[id].empty()) continue;
             LiveRange& live = ranges_[id];
@@ -71,14 +72,14 @@ private:
     }
 
     void place_others() {
-        std::vector<uint16_t> order;
-        for (uint16_t id = 0; id < registers_.size(); ++id)
+        std::vector<size_t> order;
+        for (size_t id = 0; id < registers_.size(); ++id)
             if (!registers_[id].fixed && !ranges_[id].empty()) order.push_back(id);
-        std::ranges::stable_sort(order, {}, [&](uint16_t id) { return ranges_[id].begin; });
-        for (const uint16_t id : order) place_virtual(id);
+        std::ranges::sort(order, {}, [&](size_t id) { return std::pair(ranges_[id].begin, id); });
+        for (const size_t id : order) place_virtual(id);
     }
 
-    void place_virtual(uint16_t id) {
+    void place_virtual(size_t id) {
         const VirtualRegister& reg = registers_[id];
         const bool is_vector = reg.bank == RegisterBank::vector;
         const unsigned first = is_vector ? Operand::kFirstVgpr : 0, count = is_vector ? kMaxVgprs : kSgprs;
