@@ -483,8 +483,9 @@ TEST_P(MemoryModelSequences, EveryMissingPieceOfTheGridBarrierIsNoticed) {
                   std::string::npos);
         EXPECT_EQ(meet_on_the_grid(GetParam(), seed, {.acquire_l0 = false}).found, "stale-read");
         EXPECT_TRUE(meet_on_the_grid(GetParam(), seed, {.bypass = false}).noticed());
-        if (GetParam().target != Target::gfx1201)
+        if (GetParam().target != Target::gfx1201) {
             EXPECT_EQ(meet_on_the_grid(GetParam(), seed, {.acquire_l1 = false}).found, "stale-read");
+        }
     }
 }
 
