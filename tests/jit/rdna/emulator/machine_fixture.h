@@ -18,7 +18,7 @@
 
 namespace riftjit::rdna::emulator {
 
-// One instruction a line or separated by ';', "label:" on a line of its own, branches to labels.
+// One instruction (or ".long word") a line or separated by ';', "label:" on a line of its own, branches to labels.
 inline std::vector<uint32_t> assemble(Target target, WaveSize wave, std::string_view text) {
     struct Fixup {
         size_t word;
@@ -37,6 +37,10 @@ inline std::vector<uint32_t> assemble(Target target, WaveSize wave, std::string_
         if (line.empty()) continue;
         if (line.ends_with(':')) {
             labels[std::string(line.substr(0, line.size() - 1))] = code.size();
+            continue;
+        }
+        if (line.starts_with(".long ")) {
+            code.push_back(static_cast<uint32_t>(std::stoul(std::string(line.substr(6)), nullptr, 0)));
             continue;
         }
         const Result<Parsed> parsed = parse(target, wave, line);
@@ -71,7 +75,8 @@ struct ProgramSetup {
     WaveSize wave_size = WaveSize::wave32;
     Checks checks = {};
     uint32_t vgprs = 32;
-    uint32_t lds_bytes = 0;
+    uint32_t lds_bytes = 0, scratch_bytes = 0;
+    uint32_t in_words = 0;  // not 0: the address of so many words is a second argument
     Dimensions grid = {1, 1, 1}, group = {32, 1, 1};
     uint64_t seed = 1;
     LaunchOptions launch = {};
@@ -114,10 +119,14 @@ inline ProgramResult run_program(const ProgramSetup& setup, std::string_view tex
     kernel.name = "program";
     kernel.code = assemble(setup.target, setup.wave_size, text);
     kernel.wave_size = setup.wave_size;
-    kernel.resources = {.vgprs = setup.vgprs, .sgprs = 100, .lds_bytes = setup.lds_bytes};
-    kernel.args = {
-        {.offset = 0, .size = 8, .value_kind = ValueKind::global_buffer, .address_space = AddressSpace::global}};
-    kernel.kernarg_size = 8;
+    kernel.resources = {
+        .vgprs = setup.vgprs, .sgprs = 100, .lds_bytes = setup.lds_bytes, .scratch_bytes = setup.scratch_bytes};
+    kernel.kernarg_size = setup.in_words > 0 ? 16 : 8;
+    for (uint32_t offset = 0; offset < kernel.kernarg_size; offset += 8)
+        kernel.args.push_back({.offset = offset,
+                               .size = 8,
+                               .value_kind = ValueKind::global_buffer,
+                               .address_space = AddressSpace::global});
     kernel.workgroup_ids = {.x = true, .y = true, .z = true};
     kernel.float_modes = setup.float_modes;
     kernel.work_item_ids = setup.work_item_ids;
@@ -133,8 +142,12 @@ inline ProgramResult run_program(const ProgramSetup& setup, std::string_view tex
     }
     const std::vector<std::byte> zeros(kOutWords * 4);
     const uint64_t out = machine.allocate("out", zeros);
-    std::vector<std::byte> args(8);
+    std::vector<std::byte> args(kernel.kernarg_size);
     std::memcpy(args.data(), &out, 8);
+    if (setup.in_words > 0) {
+        const uint64_t in = machine.allocate("in", std::span(zeros).first(size_t{setup.in_words} * 4));
+        std::memcpy(args.data() + 8, &in, 8);
+    }
     auto report = machine.launch("program", setup.grid, setup.group, args, setup.launch);
     if (!report) {
         ADD_FAILURE() << report.error().message;
