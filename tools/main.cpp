@@ -4,8 +4,10 @@
 #include <system_error>
 
 #include "tools/arguments.h"
+#include "tools/asm_command.h"
 #include "tools/bench_command.h"
 #include "tools/cache_command.h"
+#include "tools/disasm_command.h"
 #include "tools/inspect_command.h"
 #include "tools/output.h"
 #include "tools/reporter.h"
@@ -13,6 +15,7 @@
 #include "tools/self_description.h"
 #include "tools/sim_command.h"
 #include "tools/suggestion.h"
+#include "tools/targets_command.h"
 #include "tools/tokenize_command.h"
 #include "tools/warm_command.h"
 
@@ -82,6 +85,9 @@ int main(int argc, char** argv) {
     tools::add_run_command(app, exit_code);
     tools::add_bench_command(app, exit_code);
     tools::add_sim_command(app, exit_code);
+    tools::add_asm_command(app, exit_code);
+    tools::add_disasm_command(app, exit_code);
+    tools::add_targets_command(app, exit_code);
     tools::add_inspect_command(app, exit_code);
     tools::add_tokenize_command(app, exit_code);
     tools::add_warm_command(app, exit_code);

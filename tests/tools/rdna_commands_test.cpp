@@ -1,0 +1,107 @@
+// riftjit asm, disasm and targets, as a user runs them.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/program.h"
+
+namespace riftjit::tools {
+namespace {
+
+constexpr const char* kFill =
+    "    .text\n"
+    "    .globl fill\n"
+    "    .kernarg_size 8\n"
+    "fill:\n"
+    "    s_load_b64 s[2:3], s[0:1], 0x8\n"
+    "    v_lshlrev_b32 v1, 2, v0\n"
+    "    s_waitcnt lgkmcnt(0)\n"
+    "    s_cbranch_scc0 done_already\n"
+    "    global_store_b32 v1, v0, s[2:3]\n"
+    "done_already:\n"
+    "    s_endpgm\n";
+
+TEST(AsmCommand, MakesAnObjectWhoseListingAssemblesToTheSameWords) {
+    Program program;
+    const std::string source = program.folder() / "k.s", object = program.folder() / "k.co";
+    std::ofstream(source) << kFill;
+    Outcome outcome = program.run({"asm", source, "--target", "gfx1100", "-o", object});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    outcome = program.run({"disasm", object, "--json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto json = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(json["target"], "gfx1100");
+    const auto& kernel = json["kernels"][0];
+    EXPECT_EQ(kernel["name"], "fill");
+    EXPECT_EQ(kernel["wave_size"], 32);
+    // The first words are those of the published spot check of this load.
+    EXPECT_EQ(kernel["instructions"][0]["words"], nlohmann::json({"f4040080", "f8000008"}));
+    std::string listing = "    .text\n    .globl fill\nfill:\n", words;
+    for (const auto& instruction : kernel["instructions"]) {
+        if (instruction.contains("label")) listing += instruction["label"].get<std::string>() + ":\n";
+        listing += instruction["text"].get<std::string>() + "\n";
+        words += instruction["words"].dump();
+    }
+    std::ofstream(source) << listing;
+    ASSERT_EQ(program.run({"asm", source, "--target", "gfx1100", "-o", object}).exit_code, 0);
+    const auto again = nlohmann::json::parse(program.run({"disasm", object, "--json"}).out);
+    std::string words_again;
+    for (const auto& instruction : again["kernels"][0]["instructions"]) words_again += instruction["words"].dump();
+    EXPECT_EQ(words_again, words);
+}
+
+// Published spot checks of three generations.
+TEST(AsmCommand, TranslatesLinesToHexAndBack) {
+    const std::pair<const char*, const char*> cases[] = {
+        {"gfx1030", "bf8cc07f"}, {"gfx1100", "bf89fc07"}, {"gfx1201", "be804ec1"}};
+    const std::string texts[] = {"s_waitcnt lgkmcnt(0)", "s_waitcnt lgkmcnt(0)", "s_barrier_signal -1"};
+    Program program;
+    for (size_t i = 0; i < 3; ++i) {
+        const Outcome hex = program.run({"asm", "--target", cases[i].first, "--hex"}, texts[i] + "\n");
+        EXPECT_EQ(hex.exit_code, 0) << hex.err;
+        EXPECT_EQ(hex.out, std::string(cases[i].second) + "\n");
+        const Outcome text = program.run({"disasm", "--target", cases[i].first, "--hex"}, hex.out);
+        EXPECT_EQ(text.out, texts[i] + "\n");
+    }
+}
+
+TEST(AsmCommand, NamesTheLineThatItCannotTranslate) {
+    Program program;
+    const Outcome outcome =
+        program.run({"asm", "--target", "gfx1030", "--hex"}, "s_endpgm\nv_wmma_f32_16x16x16_f16 v0\ns_nop 0\n");
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.out, "bf810000\n\nbf800000\n");
+    EXPECT_NE(outcome.err.find("line 2"), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("gfx1030"), std::string::npos) << outcome.err;
+}
+
+TEST(AsmCommand, RefusesWhatItCannotDoInOneLine) {
+    Program program;
+    const std::string source = program.folder() / "k.s";
+    std::ofstream(source) << "fill:\n    v_add_f33 v0, v1, v2\n";
+    Outcome outcome = program.run({"asm", source, "--target", "gfx1100", "-o", program.folder() / "k.co"});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.err.find("k.s:2:"), std::string::npos) << outcome.err;
+    EXPECT_FALSE(std::filesystem::exists(program.folder() / "k.co"));
+    outcome = program.run({"asm", source, "--target", "gfx999"});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.err.find("gfx999"), std::string::npos) << outcome.err;
+    outcome = program.run({"disasm", source});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+}
+
+TEST(TargetsCommand, ListsEveryChipWithWhatItsTableHas) {
+    Program program;
+    const auto json = nlohmann::json::parse(program.run({"targets", "--json"}).out);
+    ASSERT_EQ(json.size(), 17u);
+    EXPECT_EQ(json[0]["name"], "gfx1030");
+    EXPECT_EQ(json[0]["has"], nlohmann::json({"dot2-f16", "dot4-i8", "dot8-i4", "sdwa"}));
+    EXPECT_GT(json[16]["rows"], 1000);
+    const Outcome table = program.run({"targets"});
+    EXPECT_NE(table.out.find("gfx1201"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace riftjit::tools

@@ -1,0 +1,33 @@
+// What the commands for AMD GPUs share: whole files in and out, the options --target and --wave64, lines of --hex.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "jit/rdna/target.h"
+#include "jit/result.h"
+
+namespace riftjit::tools {
+
+Result<std::vector<std::byte>> read_bytes(const std::string& path);  // "-": standard input
+// Under a temporary name beside it, then renamed: the file is whole or as it was.
+Result<void> write_file(const std::string& path, std::span<const std::byte> bytes);
+
+struct RdnaChoice {
+    std::optional<rdna::Target> target;
+    rdna::WaveSize wave_size = rdna::WaveSize::wave32;
+};
+void add_rdna_choice(CLI::App& app, RdnaChoice& choice, const std::string& target_help, const std::string& wave_help);
+
+// A line of standard input in, a line out. A line that `translate` refuses is an error with its number on stderr, an
+// empty line out, and exit code 1 at the end.
+int translate_lines(const std::function<Result<std::string>(std::string_view)>& translate);
+
+}  // namespace riftjit::tools
