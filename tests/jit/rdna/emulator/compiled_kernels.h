@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,6 +61,7 @@ struct KernelCase {
     std::vector<std::byte> a, b, expected;
     std::vector<size_t> ignored = {};  // bytes of `expected` that are padding
     uint32_t groups = kGroups;
+    std::optional<FindingKind> broken_by_clang = {};  // a rule that clang 19 is known to break in this kernel
 };
 
 // `make(i)` for each of `count` elements.
@@ -110,7 +112,8 @@ inline void run_case(const KernelCase& kernel, Target target, std::span<const st
         machine.launch(kernel.name, {kernel.groups, 1, 1}, {kGroupItems, 1, 1}, std::as_bytes(std::span(args)),
                        {.schedule = run.schedule, .instruction_limit = 20'000'000});
     ASSERT_TRUE(report) << report.error().message;
-    for (const Finding& finding : report->findings) ADD_FAILURE() << finding.text();
+    for (const Finding& finding : report->findings)
+        if (finding.kind != kernel.broken_by_clang) ADD_FAILURE() << finding.text();
     EXPECT_TRUE(report->completed);
     auto out = *machine.read(args[2], kernel.expected.size());
     for (const size_t at : kernel.ignored) out[at] = kernel.expected[at];
