@@ -8,6 +8,7 @@
 #include "tools/bench_command.h"
 #include "tools/cache_command.h"
 #include "tools/disasm_command.h"
+#include "tools/emulate_command.h"
 #include "tools/inspect_command.h"
 #include "tools/output.h"
 #include "tools/reporter.h"
@@ -87,6 +88,7 @@ int main(int argc, char** argv) {
     tools::add_sim_command(app, exit_code);
     tools::add_asm_command(app, exit_code);
     tools::add_disasm_command(app, exit_code);
+    tools::add_emulate_command(app, exit_code);
     tools::add_targets_command(app, exit_code);
     tools::add_inspect_command(app, exit_code);
     tools::add_tokenize_command(app, exit_code);

@@ -72,6 +72,10 @@ a message says what is wrong with the command line, a file or the machine
 .B 2
 an internal check failed; please report the line
 .TP
+.B 3
+.B riftjit emulate
+found a fault in the kernel, or a wave did not reach its end
+.TP
 .B 4
 with
 .BR \-\-cache\-mode=require :

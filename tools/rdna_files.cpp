@@ -73,7 +73,7 @@ Result<void> write_file(const std::string& path, std::span<const std::byte> byte
     return written;
 }
 
-void add_rdna_choice(CLI::App& app, RdnaChoice& choice, const std::string& target_help, const std::string& wave_help) {
+void add_rdna_target(CLI::App& app, RdnaChoice& choice, const std::string& help) {
     app.add_option_function<std::string>(
            "--target",
            [&choice](const std::string& text) {
@@ -83,8 +83,12 @@ void add_rdna_choice(CLI::App& app, RdnaChoice& choice, const std::string& targe
                        fmt::format("--target: \"{}\" is not known, expected one of {}", text, rdna::target_names()),
                        CLI::ExitCodes::ValidationError);
            },
-           target_help)
+           help)
         ->type_name("GFX");
+}
+
+void add_rdna_choice(CLI::App& app, RdnaChoice& choice, const std::string& target_help, const std::string& wave_help) {
+    add_rdna_target(app, choice, target_help);
     app.add_flag_callback("--wave64", [&choice] { choice.wave_size = rdna::WaveSize::wave64; }, wave_help);
 }
 

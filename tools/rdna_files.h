@@ -24,6 +24,7 @@ struct RdnaChoice {
     std::optional<rdna::Target> target;
     rdna::WaveSize wave_size = rdna::WaveSize::wave32;
 };
+void add_rdna_target(CLI::App& app, RdnaChoice& choice, const std::string& help);  // --target alone
 void add_rdna_choice(CLI::App& app, RdnaChoice& choice, const std::string& target_help, const std::string& wave_help);
 
 // A line of standard input in, a line out. A line that `translate` refuses is an error with its number on stderr, an

@@ -10,6 +10,7 @@ namespace riftjit::tools {
 inline constexpr int kExitDone = 0;
 inline constexpr int kExitError = 1;     // usage, load or run-time error with a message
 inline constexpr int kExitInternal = 2;  // a broken invariant (check())
+inline constexpr int kExitFindings = 3;  // the software machine reported something
 inline constexpr int kExitCache = 4;     // --cache-mode=require and a kernel was not usable
 inline constexpr int kExitInterrupted = 130;
 

@@ -37,7 +37,7 @@ Result<KernelCode> kernel_code(const AssembledFile& file, const AssembledKernel&
     }
     code.wave_size = descriptor.wave_size;
     code.resources.vgprs = metadata != nullptr && metadata->vgpr_count != 0 ? metadata->vgpr_count : descriptor.vgprs();
-    code.resources.sgprs = metadata != nullptr ? metadata->sgpr_count : (descriptor.sgpr_blocks + 1U) * 8;
+    code.resources.sgprs = metadata != nullptr ? metadata->sgpr_count : kernel.sgprs;
     code.resources.lds_bytes = descriptor.lds_bytes;
     code.resources.scratch_bytes = descriptor.scratch_bytes;
     code.kernarg_size = descriptor.kernarg_bytes;

@@ -37,6 +37,7 @@ struct AssembledKernel {
     std::string name;
     KernelDescriptor descriptor;              // entry_offset is left 0
     uint64_t code_offset = 0, code_size = 0;  // in .text
+    uint32_t sgprs = kNumberedSgprs;          // counted from the code in the simple form; the descriptor cannot say it
 };
 
 // A distance between two sections, known when they are placed: the 32 bits at `offset` of `section` receive the low or

@@ -38,7 +38,7 @@ Metadata metadata_from_descriptors(const AssembledFile& file) {
         written.scratch_bytes = descriptor.scratch_bytes;
         written.wave_size = descriptor.wave_size;
         written.vgpr_count = descriptor.vgprs();
-        written.sgpr_count = (descriptor.sgpr_blocks + 1U) * 8;
+        written.sgpr_count = kernel.sgprs;
         written.max_flat_workgroup_size = 1024;
         written.workgroup_processor_mode = descriptor.workgroup_mode == WorkgroupMode::wgp;
     }

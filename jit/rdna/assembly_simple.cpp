@@ -59,6 +59,7 @@ Result<void> AssemblyReader::finish_simple_kernels() {
         const Result<KernelDescriptor> descriptor = describe(code, file_.target);
         if (!descriptor) return fail(ErrorKind::Format, "{}: {}", file_name_, descriptor.error().message);
         kernel.descriptor = *descriptor;
+        kernel.sgprs = code.resources.sgprs;
     }
     return {};
 }

@@ -15,6 +15,7 @@ namespace riftjit::rdna {
 
 inline constexpr size_t kKernelDescriptorBytes = 64;
 inline constexpr uint32_t kMaxVgprs = 256;       // that one wave can name
+inline constexpr uint32_t kNumberedSgprs = 106;  // that every wave has, VCC apart
 inline constexpr uint32_t kMaxUserSgprs = 16;    // that the hardware fills before a wave starts
 inline constexpr uint32_t kMaxLdsBytes = 65536;  // of one workgroup
 

@@ -10,8 +10,6 @@
 namespace riftjit::rdna {
 namespace {
 
-constexpr unsigned kNumberedSgprs = 106;
-
 Result<void> resolve_labels(Program& program, const std::vector<uint32_t>& starts) {
     std::map<uint16_t, uint32_t> position;  // in words
     for (size_t i = 0; i < program.lines.size(); ++i)

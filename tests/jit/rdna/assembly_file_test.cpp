@@ -212,6 +212,7 @@ TEST(SimpleAssembly, ComputesTheDescriptorFromTheCode) {
     ASSERT_EQ(file->kernels.size(), 2U);
     EXPECT_EQ(file->kernels[0].name, "first");
     EXPECT_EQ(file->kernels[0].descriptor.vgprs(), 16U);  // v9 is the highest; blocks of eight
+    EXPECT_EQ(file->kernels[0].sgprs, 4U);
     EXPECT_EQ(file->kernels[0].descriptor.lds_bytes, 512U);
     EXPECT_EQ(file->kernels[0].descriptor.kernarg_bytes, 8U);
     EXPECT_TRUE(file->kernels[0].descriptor.user_sgprs.kernarg_ptr);

@@ -1,0 +1,169 @@
+// riftjit emulate, as a user runs it: values, findings, exit codes.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "tests/tools/program.h"
+
+namespace riftjit::tools {
+namespace {
+
+// y[i] = x[i] * factor, a workgroup of 32.
+constexpr std::string_view kScale = R"(
+    .kernarg_size 20
+    .globl scale
+scale:
+    s_load_b128 s[4:7], s[0:1], null
+    s_load_b32 s8, s[0:1], 0x10
+    s_lshl_b32 s9, s15, 5
+    v_add_nc_u32 v0, s9, v0
+    v_lshlrev_b32 v1, 2, v0
+    s_waitcnt lgkmcnt(0)
+    global_load_b32 v2, v1, s[4:5]
+    s_waitcnt vmcnt(0)
+    v_mul_f32 v2, s8, v2
+    global_store_b32 v1, v2, s[6:7]
+    s_endpgm
+)";
+
+class EmulateCommand : public testing::Test {
+protected:
+    std::string path(const std::string& name) const { return program.folder() / name; }
+
+    void assemble(std::string_view source) {
+        std::ofstream(path("k.s")) << source;
+        const Outcome outcome = program.run({"asm", path("k.s"), "--target", "gfx1100", "-o", path("k.co")});
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    }
+    Outcome emulate(std::vector<std::string> more) {
+        std::vector<std::string> arguments = {"emulate", path("k.co"), "scale", "--group", "32"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return program.run(arguments);
+    }
+    // 64 numbers 0, 1, 2, ... scaled by a half into `y.bin`.
+    Outcome scale(const std::vector<std::string>& more) {
+        std::vector<float> x(64);
+        for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+        std::ofstream(path("x.bin"), std::ios::binary).write(reinterpret_cast<const char*>(x.data()), 256);
+        std::vector<std::string> arguments = {
+            "--grid",        "2",        "--buffer", path("x.bin"), "--buffer",
+            "undefined:256", "--scalar", "f32:0.5",  "--out",       "1:" + path("y.bin")};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return emulate(arguments);
+    }
+    std::vector<float> saved() const {
+        const std::string bytes = read_whole(path("y.bin"));
+        std::vector<float> values(bytes.size() / 4);
+        std::memcpy(values.data(), bytes.data(), values.size() * 4);
+        return values;
+    }
+
+    Program program;
+};
+
+std::string without(std::string_view line) {
+    std::string source(kScale);
+    const size_t at = source.find(line);
+    return source.erase(at, source.find('\n', at) - at);
+}
+
+TEST_F(EmulateCommand, RunsAKernelUnderEverySchedule) {
+    assemble(kScale);
+    for (const std::string schedule : {"lock-step", "long-quanta", "random", "reversed"}) {
+        const Outcome outcome = scale({"--schedule", schedule, "--json"});
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+        ASSERT_EQ(saved().size(), 64u);
+        for (size_t i = 0; i < 64; ++i) EXPECT_EQ(saved()[i], static_cast<float>(i) / 2);
+        const auto json = nlohmann::json::parse(outcome.out);
+        EXPECT_EQ(json["completed"], true);
+        EXPECT_EQ(json["findings"], nlohmann::json::array());
+        // Of two waves: three vector operations, a load and a store of 32 words in one line of 128 bytes each.
+        EXPECT_EQ(json["instructions"]["valu"], 6);
+        EXPECT_EQ(json["instructions"]["vector-load"], 2);
+        EXPECT_EQ(json["memory"]["global_bytes_loaded"], 256);
+        EXPECT_EQ(json["memory"]["global_bytes_stored"], 256);
+        EXPECT_EQ(json["memory"]["cache_lines"], 4);
+    }
+}
+
+TEST_F(EmulateCommand, NamesAMissingWaitAndExitsWith3) {
+    assemble(without("s_waitcnt vmcnt(0)"));
+    const Outcome outcome = scale({"--json"});
+    EXPECT_EQ(outcome.exit_code, 3);
+    const auto finding = nlohmann::json::parse(outcome.out)["findings"][0];
+    EXPECT_EQ(finding["kind"], "use-before-wait");
+    EXPECT_EQ(finding["kernel"], "scale");
+    EXPECT_EQ(finding["instruction"], "v_mul_f32_e32 v2, s8, v2");
+    EXPECT_EQ(finding["times"], 2);
+    const Outcome text = scale({});
+    EXPECT_EQ(text.exit_code, 3);
+    EXPECT_NE(text.out.find("  scale+0x28: v_mul_f32_e32 v2, s8, v2: use-before-wait: group 0"), std::string::npos)
+        << text.out;
+}
+
+TEST_F(EmulateCommand, LooksOnlyForWhatItIsAskedTo) {
+    assemble(without("s_waitcnt vmcnt(0)"));
+    EXPECT_EQ(scale({"--check", "none"}).exit_code, 0);
+    EXPECT_EQ(scale({"--check", "races,registers"}).exit_code, 0);
+    EXPECT_EQ(scale({"--check", "waits"}).exit_code, 3);
+    const Outcome unknown = scale({"--check", "waits,speed"});
+    EXPECT_EQ(unknown.exit_code, 1);
+    EXPECT_TRUE(unknown.err.starts_with("error: --check waits,speed: \"speed\" is not known, expected all, none or"))
+        << unknown.err;
+}
+
+TEST_F(EmulateCommand, ReportsAccessOutOfBounds) {
+    assemble(kScale);
+    const Outcome outcome =
+        emulate({"--grid", "2", "--buffer", "zero:252", "--buffer", "zero:256", "--scalar", "f32:1"});
+    EXPECT_EQ(outcome.exit_code, 3);
+    EXPECT_NE(outcome.out.find("out-of-bounds: group 1, wave 0, lane 31"), std::string::npos) << outcome.out;
+}
+
+TEST_F(EmulateCommand, EndsARunThatDoesNotEnd) {
+    assemble(".globl scale\nscale:\nagain:\n    s_branch again\n    s_endpgm\n");
+    const Outcome outcome = emulate({"--grid", "1", "--limit", "10k"});
+    EXPECT_EQ(outcome.exit_code, 3);
+    EXPECT_NE(outcome.out.find("run-does-not-end"), std::string::npos) << outcome.out;
+    EXPECT_NE(outcome.out.find("not every wave reached its end"), std::string::npos) << outcome.out;
+}
+
+TEST_F(EmulateCommand, TracesEveryInstruction) {
+    assemble(kScale);
+    const Outcome outcome = scale({"--trace"});
+    size_t lines = 0;
+    for (size_t at = outcome.out.find(" scale+0x"); at != std::string::npos; at = outcome.out.find(" scale+0x", at + 1))
+        ++lines;
+    EXPECT_EQ(lines, 2u * 11) << outcome.out;
+}
+
+TEST_F(EmulateCommand, SharesWorkgroupsAmongThreadsWithoutChecks) {
+    assemble(kScale);
+    ASSERT_EQ(scale({"--check", "none", "-t", "2"}).exit_code, 0);
+    for (size_t i = 0; i < 64; ++i) EXPECT_EQ(saved()[i], static_cast<float>(i) / 2);
+    const Outcome refused = scale({"-t", "2"});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_EQ(refused.err, "error: --threads 2: checks and traces need one thread; --check none lifts that\n");
+}
+
+TEST_F(EmulateCommand, RefusesWhatItCannotLaunchInOneLine) {
+    assemble(kScale);
+    const auto refusal = [&](const std::vector<std::string>& arguments) {
+        const Outcome outcome = emulate(arguments);
+        EXPECT_EQ(outcome.exit_code, 1);
+        EXPECT_EQ(outcome.out, "");
+        return outcome.err;
+    };
+    EXPECT_EQ(refusal({"--grid", "1", "--scalar", "hex:000000000000000000000000000000000000000000"}),
+              "error: kernel scale takes 20 bytes of arguments, 21 are given\n");
+    EXPECT_EQ(refusal({"--grid", "1,2,3,4"}), "error: --grid 1,2,3,4: more than three sizes\n");
+    EXPECT_EQ(refusal({"--grid", "1", "--out", "0:y"}), "error: --out 0:y: there are 0 buffers, counted from 0\n");
+    EXPECT_NE(refusal({"--grid", "0"}).find("0 is out of range"), std::string::npos);
+    const Outcome unknown = program.run({"emulate", path("k.co"), "scales", "--grid", "1", "--group", "1"});
+    EXPECT_EQ(unknown.exit_code, 1);
+    EXPECT_EQ(unknown.err, "error: " + path("k.co") + ": no kernel scales; there are scale\n");
+}
+
+}  // namespace
+}  // namespace riftjit::tools

@@ -1,0 +1,327 @@
+#include "tools/emulate_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "jit/rdna/emulator/machine.h"
+#include "tools/emulate_arguments.h"
+#include "tools/options.h"
+#include "tools/output.h"
+#include "tools/rdna_files.h"
+#include "tools/reporter.h"
+
+namespace riftjit::tools {
+
+namespace {
+
+namespace emulator = rdna::emulator;
+using nlohmann::ordered_json;
+
+struct CheckName {
+    std::string_view name;
+    bool emulator::Checks::* check;
+};
+constexpr CheckName kChecks[] = {
+    {"waits", &emulator::Checks::waits},
+    {"undefined", &emulator::Checks::undefined},
+    {"registers", &emulator::Checks::registers},
+    {"overlap", &emulator::Checks::overlap},
+    {"hazards", &emulator::Checks::hazards},
+    {"sgpr-read-hazard", &emulator::Checks::sgpr_read_hazard},
+    {"partial-forwarding", &emulator::Checks::partial_forwarding},
+    {"wmma", &emulator::Checks::wmma},
+    {"races", &emulator::Checks::races},
+    {"visibility", &emulator::Checks::visibility},
+};
+
+struct EmulateOptions {
+    std::string object, kernel, schedule = "long-quanta";
+    std::string grid, group, checks = "all";
+    std::vector<std::string> values;  // of --buffer and --scalar, in the order given
+    std::vector<bool> are_buffers;
+    std::vector<std::string> saved;
+    RdnaChoice chip;
+    int64_t seed = 1, threads = 1, dynamic_lds = 0;
+    uint64_t limit = emulator::LaunchOptions{}.instruction_limit;
+    bool trace = false, json = false;
+};
+
+// "all", "none", or a list of names; "-NAME" leaves one out of all.
+Result<emulator::Checks> parse_checks(const std::string& text) {
+    if (text == "none") return emulator::Checks::none();
+    if (text == "all") return emulator::Checks{};
+    emulator::Checks checks = text.starts_with('-') ? emulator::Checks{} : emulator::Checks::none();
+    for (size_t at = 0; at <= text.size();) {
+        const size_t end = std::min(text.find(',', at), text.size());
+        std::string_view name = std::string_view(text).substr(at, end - at);
+        const bool is_left_out = name.starts_with('-');
+        if (is_left_out) name.remove_prefix(1);
+        const auto* known = std::ranges::find(kChecks, name, &CheckName::name);
+        if (known == std::end(kChecks)) {
+            std::string names;
+            for (const CheckName& check : kChecks) names += (names.empty() ? "" : ", ") + std::string(check.name);
+            return fail(ErrorKind::Usage, "--check {}: \"{}\" is not known, expected all, none or a list of {}", text,
+                        name, names);
+        }
+        checks.*known->check = !is_left_out;
+        at = end + 1;
+    }
+    return checks;
+}
+
+// "64", "64,2", "64,2,1".
+Result<emulator::Dimensions> parse_dimensions(const std::string& flag, const std::string& text) {
+    uint32_t sizes[3] = {1, 1, 1};
+    size_t count = 0;
+    for (size_t at = 0; at <= text.size(); ++count) {
+        const size_t end = std::min(text.find(',', at), text.size());
+        if (count == std::size(sizes)) return fail(ErrorKind::Usage, "{} {}: more than three sizes", flag, text);
+        sizes[count] = static_cast<uint32_t>(parse_integer(flag, text.substr(at, end - at), 1, UINT32_MAX));
+        at = end + 1;
+    }
+    return emulator::Dimensions{sizes[0], sizes[1], sizes[2]};
+}
+
+struct PlacedBuffer {
+    uint64_t address, size;
+};
+struct Launch {
+    std::vector<PassedValue> values;
+    std::vector<PlacedBuffer> buffers;
+};
+
+Result<Launch> place_values(const EmulateOptions& options, emulator::Machine& machine) {
+    Launch launch;
+    for (size_t i = 0; i < options.values.size(); ++i) {
+        if (!options.are_buffers[i]) {
+            RIFTJIT_TRY(bytes, parse_scalar(options.values[i]));
+            launch.values.push_back({.bytes = std::move(bytes), .is_buffer = false});
+            continue;
+        }
+        RIFTJIT_TRY(buffer, parse_buffer(options.values[i]));
+        const std::string name = fmt::format("buffer {}", launch.buffers.size());
+        const uint64_t address =
+            buffer.is_undefined ? machine.allocate(name, buffer.size) : machine.allocate(name, buffer.bytes);
+        launch.buffers.push_back({address, buffer.size});
+        PassedValue value{.bytes = std::vector<std::byte>(sizeof address), .is_buffer = true};
+        std::memcpy(value.bytes.data(), &address, sizeof address);
+        launch.values.push_back(std::move(value));
+    }
+    return launch;
+}
+
+Result<void> save_buffers(const EmulateOptions& options, const Launch& launch, const emulator::Machine& machine) {
+    for (const std::string& text : options.saved) {
+        RIFTJIT_TRY(saved, parse_saved_buffer(text, launch.buffers.size()));
+        RIFTJIT_TRY(bytes, machine.read(launch.buffers[saved.buffer].address, launch.buffers[saved.buffer].size));
+        RIFTJIT_TRY_VOID(write_file(saved.path, bytes));
+    }
+    return {};
+}
+
+struct NamedCount {
+    std::string_view name;
+    uint64_t count;
+};
+std::vector<NamedCount> memory_counts(const emulator::Counts& counts) {
+    return {{"global_bytes_loaded", counts.global_bytes_loaded},
+            {"global_bytes_stored", counts.global_bytes_stored},
+            {"scalar_bytes_loaded", counts.scalar_bytes_loaded},
+            {"lds_bytes_loaded", counts.lds_bytes_loaded},
+            {"lds_bytes_stored", counts.lds_bytes_stored},
+            {"scratch_bytes_loaded", counts.scratch_bytes_loaded},
+            {"scratch_bytes_stored", counts.scratch_bytes_stored},
+            {"lds_bank_conflicts", counts.lds_bank_conflicts},
+            {"cache_lines", counts.cache_lines}};
+}
+
+std::vector<NamedCount> instruction_counts(const emulator::Counts& counts) {
+    std::vector<NamedCount> classes;
+    for (size_t i = 0; i < counts.instructions.size(); ++i)
+        classes.push_back({emulator::name(static_cast<emulator::InstructionClass>(i)), counts.instructions[i]});
+    return classes;
+}
+
+ordered_json to_json(const std::vector<NamedCount>& counts) {
+    ordered_json json = ordered_json::object();
+    for (const NamedCount& each : counts) json[std::string(each.name)] = each.count;
+    return json;
+}
+
+ordered_json to_json(const emulator::Finding& finding) {
+    ordered_json json = {
+        {"kind", emulator::name(finding.kind)}, {"kernel", finding.kernel}, {"offset", finding.code_offset},
+        {"instruction", finding.instruction},   {"group", finding.group},   {"wave", finding.wave}};
+    if (finding.lane != emulator::kNoLane) json["lane"] = finding.lane;
+    json["detail"] = finding.detail;
+    json["times"] = finding.times;
+    return json;
+}
+
+void print_json(const EmulateOptions& options, std::string_view target, const emulator::RunReport& report) {
+    ordered_json findings = ordered_json::array();
+    for (const emulator::Finding& finding : report.findings) findings.push_back(to_json(finding));
+    const ordered_json json = {{"kernel", options.kernel},
+                               {"target", target},
+                               {"grid", options.grid},
+                               {"group", options.group},
+                               {"schedule", options.schedule},
+                               {"seed", report.seed},
+                               {"checks", options.checks},
+                               {"completed", report.completed},
+                               {"findings", findings},
+                               {"instructions", to_json(instruction_counts(report.counts))},
+                               {"memory", to_json(memory_counts(report.counts))}};
+    write_output(json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+}
+
+// Those that are not 0: "valu 12, lds 3".
+std::string listed(const std::vector<NamedCount>& counts) {
+    std::string text;
+    for (const NamedCount& each : counts)
+        if (each.count > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", each.name, each.count);
+    return text.empty() ? "none" : text;
+}
+
+void print_text(const EmulateOptions& options, std::string_view target, const emulator::RunReport& report) {
+    std::string text = fmt::format("{} on {}: {} workgroups of {}, schedule {}, seed {}, checks {}\n", options.kernel,
+                                   target, options.grid, options.group, options.schedule, report.seed, options.checks);
+    text += fmt::format("instructions  {}: {}\n", report.counts.total_instructions(),
+                        listed(instruction_counts(report.counts)));
+    text += fmt::format("memory        {}\n", listed(memory_counts(report.counts)));
+    text +=
+        fmt::format("findings      {}{}\n", report.findings.empty() ? "none" : std::to_string(report.findings.size()),
+                    report.completed ? "" : "; not every wave reached its end");
+    for (const emulator::Finding& finding : report.findings) text += fmt::format("  {}\n", finding.text());
+    write_output(text);
+}
+
+Result<emulator::LaunchOptions> launch_options(const EmulateOptions& options, const emulator::Checks& checks) {
+    emulator::LaunchOptions launch;
+    launch.schedule = *emulator::schedule_from_name(options.schedule);
+    launch.instruction_limit = options.limit;
+    launch.dynamic_lds_bytes = static_cast<uint32_t>(options.dynamic_lds);
+    if (options.trace) launch.trace = options.json ? &std::cerr : &std::cout;
+    if (options.threads > 1) {
+        if (checks.any() || options.trace)
+            return fail(ErrorKind::Usage, "--threads {}: checks and traces need one thread; --check none lifts that",
+                        options.threads);
+        launch.residency = emulator::Residency::one;
+    }
+    return launch;
+}
+
+Result<int> run(const EmulateOptions& options) {
+    RIFTJIT_TRY(checks, parse_checks(options.checks));
+    RIFTJIT_TRY(how, launch_options(options, checks));
+    RIFTJIT_TRY(grid, parse_dimensions("--grid", options.grid));
+    RIFTJIT_TRY(group, parse_dimensions("--group", options.group));
+    const size_t buffers = static_cast<size_t>(std::ranges::count(options.are_buffers, true));
+    for (const std::string& saved : options.saved) RIFTJIT_TRY_VOID(parse_saved_buffer(saved, buffers));
+    RIFTJIT_TRY(bytes, read_bytes(options.object));
+    const auto object = rdna::load_code_object(bytes, options.chip.target);
+    if (!object) return fail(object.error().kind, "{}: {}", options.object, object.error().message);
+    const rdna::LoadedKernel* kernel = object->find(options.kernel);
+    if (!kernel) {
+        std::string names;
+        for (const rdna::LoadedKernel& each : object->kernels) names += (names.empty() ? "" : ", ") + each.name;
+        return fail(ErrorKind::Usage, "{}: no kernel {}; there are {}", options.object, options.kernel,
+                    names.empty() ? "none" : names);
+    }
+    emulator::Machine machine(object->target, {.checks = checks,
+                                               .seed = static_cast<uint64_t>(options.seed),
+                                               .host_threads = static_cast<uint32_t>(options.threads)});
+    RIFTJIT_TRY_VOID(machine.load(bytes));
+    RIFTJIT_TRY(launch, place_values(options, machine));
+    RIFTJIT_TRY(args, lay_out_arguments(*kernel, launch.values));
+    RIFTJIT_TRY(report, machine.launch(options.kernel, grid, group, args, how));
+    RIFTJIT_TRY_VOID(save_buffers(options, launch, machine));
+    if (options.json)
+        print_json(options, rdna::name(object->target), report);
+    else
+        print_text(options, rdna::name(object->target), report);
+    return report.findings.empty() && report.completed ? kExitDone : kExitFindings;
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  riftjit emulate k.co add --grid 64 --group 128 --buffer a.bin --buffer b.bin --buffer zero:32768 --scalar "
+    "u32:8192\n"
+    "      --out 2:sum.bin                                     three buffers and a count; saves the third buffer\n"
+    "  riftjit emulate k.co add --grid 2,2 --group 8,8 --buffer undefined:1024 --schedule random --seed 7 --json\n"
+    "  riftjit emulate k.co add --grid 4096 --group 256 --buffer zero:4194304 --check none -t 2\n"
+    "--buffer and --scalar fill the kernel's arguments in the order given. --grid counts workgroups. Exit code 3: a "
+    "check\n"
+    "reported something, or a wave did not reach its end.";
+
+void add_values(CLI::App& command, const std::shared_ptr<EmulateOptions>& options) {
+    const auto add = [&](const std::string& flag, const std::string& type, const std::string& help) {
+        command.add_option(flag, help)
+            ->type_name(type)
+            ->type_size(1)
+            ->expected(1, CLI::detail::expected_max_vector_size)
+            ->allow_extra_args(false)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    };
+    add("--buffer", "FILE", "device memory: FILE, zero:BYTES, or undefined:BYTES that nothing may read before writing");
+    add("--scalar", "TYPE:VALUE", "u8 to u64, i8 to i64, f16, f32, f64, or hex:BYTES as they lie in memory");
+    command.add_option("--out", options->saved, "N:FILE saves the N-th buffer afterwards, counted from 0")
+        ->type_name("N:FILE")
+        ->allow_extra_args(false);
+}
+
+// CLI11 gathers values by option; their common order is that of its list of what it met.
+void gather_values(const CLI::App& command, EmulateOptions& options) {
+    const CLI::Option *buffer = command.get_option("--buffer"), *scalar = command.get_option("--scalar");
+    size_t buffers = 0, scalars = 0;
+    for (const CLI::Option* met : command.parse_order()) {
+        if (met != buffer && met != scalar) continue;
+        size_t& taken = met == buffer ? buffers : scalars;
+        options.values.push_back(met->results().at(taken++));
+        options.are_buffers.push_back(met == buffer);
+    }
+}
+
+}  // namespace
+
+void add_emulate_command(CLI::App& app, int& exit_code) {
+    CLI::App* command = app.add_subcommand("emulate", "Run an RDNA kernel in the software machine, checking it");
+    command->footer(kExamples);
+    const auto options = std::make_shared<EmulateOptions>();
+    command->add_option("FILE", options->object, "code object or offload bundle")->required()->check(file_name());
+    command->add_option("KERNEL", options->kernel, "name of the kernel")->required();
+    command->add_option("--grid", options->grid, "workgroups")->type_name("X[,Y[,Z]]")->required();
+    command->add_option("--group", options->group, "work-items of a workgroup")->type_name("X[,Y[,Z]]")->required();
+    add_values(*command, options);
+    add_rdna_target(*command, options->chip, "the chip; picks the entry of a bundle");
+    add_choice(*command, "--schedule", options->schedule, {"lock-step", "long-quanta", "random", "reversed"},
+               "which wave runs next");
+    command->add_option("--check", options->checks, "all, none, or NAME,NAME or -NAME,-NAME")
+        ->type_name("LIST")
+        ->capture_default_str();
+    add_integer(*command, "--seed", options->seed, 0, INT64_MAX,
+                "of garbage, random schedules and the order of stores");
+    add_integer(*command, "--dynamic-lds", options->dynamic_lds, 0, 65536, "bytes of LDS beyond the kernel's own");
+    command
+        ->add_option_function<std::string>(
+            "--limit", [options](const std::string& text) { options->limit = parse_count("--limit", text, INT64_MAX); },
+            "instructions after which a run counts as endless")
+        ->type_name("N")
+        ->default_str("2G");
+    add_integer(*command, "-t,--threads", options->threads, 1, 1024,
+                "host threads, with --check none: workgroups then run apart from each other");
+    command->add_flag("--trace", options->trace, "a line per executed instruction; with --json on stderr");
+    command->add_flag("--json", options->json, "print one JSON object");
+    command->callback([command, options, &exit_code] {
+        gather_values(*command, *options);
+        const auto done = run(*options);
+        exit_code = done ? *done : report(done.error());
+    });
+}
+
+}  // namespace riftjit::tools
