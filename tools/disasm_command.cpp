@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <memory>
@@ -28,6 +29,7 @@ struct DisasmOptions {
 struct ListedKernel {
     std::string name;
     rdna::WaveSize wave_size;
+    uint32_t kernarg_bytes, lds_bytes;
     std::vector<rdna::ListedInstruction> instructions;
 };
 
@@ -39,10 +41,29 @@ std::vector<ListedKernel> list_kernels(const rdna::LoadedObject& object, std::st
         std::vector<uint32_t> words(bytes.size() / sizeof(uint32_t));
         std::memcpy(words.data(), bytes.data(), words.size() * sizeof(uint32_t));
         const rdna::WaveSize wave_size = kernel.descriptor.wave_size;
-        kernels.push_back(
-            {kernel.name, wave_size, rdna::list_instructions(object.target, wave_size, words, kernel.code.address)});
+        // Labels of several kernels in one text must differ.
+        const std::string prefix = kernels.empty() ? "L" : fmt::format("L{}_", kernels.size());
+        kernels.push_back({kernel.name, wave_size, kernel.descriptor.kernarg_bytes, kernel.descriptor.lds_bytes,
+                           rdna::list_instructions(object.target, wave_size, words, kernel.code.address, prefix)});
     }
     return kernels;
+}
+
+// A file of the assembler's simple form. What it says once for all kernels is enough for each of them.
+std::string to_text(rdna::Target target, std::span<const ListedKernel> kernels) {
+    uint32_t kernarg_bytes = 0, lds_bytes = 0;
+    for (const ListedKernel& kernel : kernels) {
+        kernarg_bytes = std::max(kernarg_bytes, kernel.kernarg_bytes);
+        lds_bytes = std::max(lds_bytes, kernel.lds_bytes);
+    }
+    std::string text = fmt::format("    .amdgcn_target \"{}\"\n    .text\n    .wave_size {}\n", rdna::target_id(target),
+                                   rdna::lanes(kernels.front().wave_size));
+    if (kernarg_bytes > 0) text += fmt::format("    .kernarg_size {}\n", kernarg_bytes);
+    if (lds_bytes > 0) text += fmt::format("    .lds_size {}\n", lds_bytes);
+    for (const ListedKernel& kernel : kernels)
+        text += fmt::format("\n    .p2align 8\n    .globl {0}\n{0}:  ; wave{1}\n{2}    .size {0}, .-{0}\n", kernel.name,
+                            rdna::lanes(kernel.wave_size), rdna::format_listing(kernel.instructions));
+    return text;
 }
 
 nlohmann::ordered_json to_json(const ListedKernel& kernel) {
@@ -78,9 +99,7 @@ Result<int> disassemble_file(const DisasmOptions& options) {
         text =
             nlohmann::ordered_json{{"target", rdna::name(object.target)}, {"kernels", std::move(list)}}.dump() + "\n";
     } else {
-        for (const ListedKernel& kernel : kernels)
-            text += fmt::format("{}:  ; {}, wave{}\n{}\n", kernel.name, rdna::name(object.target),
-                                rdna::lanes(kernel.wave_size), rdna::format_listing(kernel.instructions));
+        text = to_text(object.target, kernels);
     }
     write_output(text);
     return kExitDone;
@@ -118,7 +137,7 @@ Result<int> run(const DisasmOptions& options) {
 
 constexpr const char* kExamples =
     "Examples:\n"
-    "  riftjit disasm k.co                    every kernel, in LLVM's spelling; riftjit asm gives the same words back\n"
+    "  riftjit disasm k.co > k.s              every kernel, in LLVM's spelling; riftjit asm k.s gives the same words\n"
     "  riftjit disasm bundle.co --target gfx1100 saxpy --json\n"
     "  echo '060a0501' | riftjit disasm --target gfx1100 --hex";
 

@@ -33,8 +33,9 @@ void take_apart(ListedInstruction& listed) {
 
 class Lister {
 public:
-    Lister(Target target, WaveSize wave, std::span<const uint32_t> code, uint64_t address)
-        : target_(target), wave_(wave), code_(code), address_(address) {}
+    Lister(Target target, WaveSize wave, std::span<const uint32_t> code, uint64_t address,
+           std::string_view label_prefix)
+        : target_(target), wave_(wave), code_(code), address_(address), label_prefix_(label_prefix) {}
 
     std::vector<ListedInstruction> run() {
         for (size_t at = 0; at < code_.size(); at += list(at)) {
@@ -72,7 +73,7 @@ private:
             if (target && index_.contains(*target)) labels[*target];
         size_t number = 0;
         for (auto& [address, label] : labels) {
-            label = fmt::format("L{}", number++);
+            label = fmt::format("{}{}", label_prefix_, number++);
             listed_[index_[address]].label = label;
         }
         for (size_t i = 0; i < listed_.size(); ++i) {
@@ -86,6 +87,7 @@ private:
     WaveSize wave_;
     std::span<const uint32_t> code_;
     uint64_t address_;
+    std::string_view label_prefix_;
     std::vector<ListedInstruction> listed_;
     std::vector<std::optional<uint64_t>> targets_;  // beside listed_
     std::map<uint64_t, size_t> index_;              // address -> index in listed_
@@ -94,8 +96,8 @@ private:
 }  // namespace
 
 std::vector<ListedInstruction> list_instructions(Target target, WaveSize wave, std::span<const uint32_t> code,
-                                                 uint64_t address) {
-    return Lister(target, wave, code, address).run();
+                                                 uint64_t address, std::string_view label_prefix) {
+    return Lister(target, wave, code, address, label_prefix).run();
 }
 
 std::string format_listing(std::span<const ListedInstruction> instructions) {

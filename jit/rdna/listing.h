@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "jit/rdna/target.h"
@@ -22,10 +23,10 @@ struct ListedInstruction {
     bool is_instruction = true;
 };
 
-// Labels are numbered by address. Branches out of the stretch keep their number. Words that decode to nothing are
-// listed one by one.
+// Labels are numbered by address, behind `label_prefix`. Branches out of the stretch keep their number. Words that
+// decode to nothing are listed one by one.
 std::vector<ListedInstruction> list_instructions(Target target, WaveSize wave, std::span<const uint32_t> code,
-                                                 uint64_t address);
+                                                 uint64_t address, std::string_view label_prefix = "L");
 
 // One line per instruction, with labels on lines of their own; assembling it again gives the same words.
 std::string format_listing(std::span<const ListedInstruction> instructions);

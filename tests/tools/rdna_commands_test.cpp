@@ -51,6 +51,45 @@ TEST(AsmCommand, MakesAnObjectWhoseListingAssemblesToTheSameWords) {
     EXPECT_EQ(words_again, words);
 }
 
+// Names and words of the kernels in an object.
+std::string code_of(Program& program, const std::string& object) {
+    const auto json = nlohmann::json::parse(program.run({"disasm", object, "--json"}).out);
+    std::string words;
+    for (const auto& kernel : json["kernels"]) {
+        words += kernel["name"].get<std::string>() + ":";
+        for (const auto& instruction : kernel["instructions"]) words += instruction["words"].dump();
+    }
+    return words;
+}
+
+TEST(DisasmCommand, PrintsAFileThatAssemblesToTheSameKernels) {
+    Program program;
+    const std::string source = program.folder() / "k.s", object = program.folder() / "k.co";
+    const std::string kernel =
+        ":\n    s_mov_b32 s4, 9\nagainNAME:\n    s_sub_u32 s4, s4, 1\n    s_cmp_lg_u32 s4, 0\n"
+        "    s_cbranch_scc1 againNAME\n    s_endpgm\n";
+    std::string text = "    .kernarg_size 16\n    .lds_size 64\n";
+    for (const std::string name : {"first", "second"}) {
+        std::string body = ".p2align 8\n.globl " + name + "\n" + name + kernel + ".size " + name + ", .-" + name + "\n";
+        for (size_t at = 0; (at = body.find("NAME")) != std::string::npos;) body.replace(at, 4, name);
+        text += body;
+    }
+    for (const std::string wave : {"32", "64"}) {
+        std::ofstream(source) << text << "    .wave_size " << wave << "\n";
+        Outcome outcome = program.run({"asm", source, "--target", "gfx1201", "-o", object});
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+        const std::string code = code_of(program, object), bytes = read_whole(object);
+        EXPECT_NE(code.find("second:"), std::string::npos);
+        outcome = program.run({"disasm", object});
+        EXPECT_NE(outcome.out.find("s_cbranch_scc1 L1_0"), std::string::npos) << outcome.out;
+        std::ofstream(source) << outcome.out;
+        outcome = program.run({"asm", source, "-o", object});  // the listing names its target
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+        EXPECT_EQ(code_of(program, object), code);
+        EXPECT_EQ(read_whole(object), bytes);
+    }
+}
+
 // Published spot checks of three generations.
 TEST(AsmCommand, TranslatesLinesToHexAndBack) {
     const std::pair<const char*, const char*> cases[] = {
