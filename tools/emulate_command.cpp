@@ -189,7 +189,7 @@ std::string listed(const std::vector<NamedCount>& counts) {
 }
 
 void print_text(const EmulateOptions& options, std::string_view target, const emulator::RunReport& report) {
-    std::string text = fmt::format("{} on {}: {} workgroups of {}, schedule {}, seed {}, checks {}\n", options.kernel,
+    std::string text = fmt::format("{} on {}: grid {}, group {}, schedule {}, seed {}, checks {}\n", options.kernel,
                                    target, options.grid, options.group, options.schedule, report.seed, options.checks);
     text += fmt::format("instructions  {}: {}\n", report.counts.total_instructions(),
                         listed(instruction_counts(report.counts)));

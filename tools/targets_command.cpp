@@ -18,10 +18,11 @@ namespace {
 using nlohmann::ordered_json;
 using rdna::Opcode;
 
-// What a user asks of a chip, by an instruction that is there or not.
+// What a user asks of a chip, by an instruction that is there or not. Where generations differ in the operands they
+// have a row each.
 struct Ability {
     std::string_view name;
-    Opcode witness;
+    Opcode witness, other = witness;
 };
 constexpr Ability kAbilities[] = {
     {"dot2-f16", Opcode::v_dot2_f32_f16},
@@ -31,8 +32,8 @@ constexpr Ability kAbilities[] = {
     {"dot8-i4", Opcode::v_dot8_i32_i4},
     {"dot8-iu4", Opcode::v_dot8_i32_iu4},
     {"dot4-fp8", Opcode::v_dot4_f32_fp8_fp8},
-    {"wmma-f16", Opcode::v_wmma_f32_16x16x16_f16},
-    {"wmma-iu8", Opcode::v_wmma_i32_16x16x16_iu8},
+    {"wmma-f16", Opcode::v_wmma_f32_16x16x16_f16, Opcode::v_wmma_f32_16x16x16_f16_gfx11},
+    {"wmma-iu8", Opcode::v_wmma_i32_16x16x16_iu8, Opcode::v_wmma_i32_16x16x16_iu8_gfx11},
     {"wmma-fp8", Opcode::v_wmma_f32_16x16x16_fp8_fp8},
     {"swmmac", Opcode::v_swmmac_f32_16x16x32_f16},
     {"fp8-conversions", Opcode::v_cvt_pk_fp8_f32},
@@ -61,7 +62,7 @@ bool has_sdwa(rdna::Target target) {
 std::vector<std::string_view> abilities(rdna::Target target) {
     std::vector<std::string_view> names;
     for (const Ability& ability : kAbilities)
-        if (rdna::has(target, ability.witness)) names.push_back(ability.name);
+        if (rdna::has(target, ability.witness) || rdna::has(target, ability.other)) names.push_back(ability.name);
     if (has_dual_instructions(rdna::generation(target))) names.emplace_back("vopd");
     if (has_sdwa(target)) names.emplace_back("sdwa");
     return names;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/tools/program.h"
 
@@ -137,6 +138,12 @@ TEST(TargetsCommand, ListsEveryChipWithWhatItsTableHas) {
     ASSERT_EQ(json.size(), 17u);
     EXPECT_EQ(json[0]["name"], "gfx1030");
     EXPECT_EQ(json[0]["has"], nlohmann::json({"dot2-f16", "dot4-i8", "dot8-i4", "sdwa"}));
+    // RDNA 3 brought WMMA and VOPD, RDNA 4 matrices of fp8 (AMD's ISA guides, "new features").
+    const auto names = [&](size_t chip) { return json[chip]["has"].get<std::set<std::string>>(); };
+    EXPECT_EQ(json[7]["name"], "gfx1100");
+    EXPECT_TRUE(names(7).contains("wmma-f16") && names(7).contains("wmma-iu8") && names(7).contains("vopd"));
+    EXPECT_FALSE(names(7).contains("wmma-fp8") || names(7).contains("sdwa"));
+    EXPECT_TRUE(names(16).contains("wmma-f16") && names(16).contains("wmma-iu8") && names(16).contains("wmma-fp8"));
     EXPECT_GT(json[16]["rows"], 1000);
     const Outcome table = program.run({"targets"});
     EXPECT_NE(table.out.find("gfx1201"), std::string::npos);
