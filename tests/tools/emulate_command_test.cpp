@@ -107,6 +107,7 @@ TEST_F(EmulateCommand, LooksOnlyForWhatItIsAskedTo) {
     EXPECT_EQ(scale({"--check", "none"}).exit_code, 0);
     EXPECT_EQ(scale({"--check", "races,registers"}).exit_code, 0);
     EXPECT_EQ(scale({"--check", "waits"}).exit_code, 3);
+    EXPECT_EQ(scale({"--check", "-waits"}).exit_code, 0);
     const Outcome unknown = scale({"--check", "waits,speed"});
     EXPECT_EQ(unknown.exit_code, 1);
     EXPECT_TRUE(unknown.err.starts_with("error: --check waits,speed: \"speed\" is not known, expected all, none or"))
