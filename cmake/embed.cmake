@@ -1,0 +1,11 @@
+# Writes OUT, a C++ source that holds the .toml files of FOLDER: cmake -D FOLDER=... -D OUT=... -P embed.cmake
+file(GLOB_RECURSE files RELATIVE ${FOLDER} ${FOLDER}/*.toml)
+list(SORT files)
+set(text "#include \"sim/builtin_files.h\"\n\nnamespace riftjit::sim {\n\nconst std::vector<BuiltinFile>& builtin_files() {\n")
+string(APPEND text "    static const std::vector<BuiltinFile> files = {\n")
+foreach(file ${files})
+  file(READ ${FOLDER}/${file} content)
+  string(APPEND text "        {\"${file}\", R\"toml(${content})toml\"},\n")
+endforeach()
+string(APPEND text "    };\n    return files;\n}\n\n}  // namespace riftjit::sim\n")
+file(WRITE ${OUT} "${text}")
