@@ -199,7 +199,10 @@ MemoryEvents memory_events(Generation generation, const Instruction& instruction
             if (instruction.opcode == Opcode::global_wb || instruction.opcode == Opcode::global_wbinv)
                 return {{Counter::store}, true};
             if (row.memory == MemoryKind::none) return {};  // invalidates: no result to wait for
-            return {has_result ? CounterSet{Counter::load} : CounterSet{Counter::store}, true};
+            // A load into LDS has no destination either.
+            return {
+                has_result || row.memory == MemoryKind::load ? CounterSet{Counter::load} : CounterSet{Counter::store},
+                true};
         default:
             return {};
     }

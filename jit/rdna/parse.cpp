@@ -46,6 +46,8 @@ std::vector<Encoding> possible_forms(const InstructionInfo& row, Generation gene
     const bool is_dpp8 = family == ModifierFamily::dpp8, has_dpp = is_dpp8 || family == ModifierFamily::dpp16;
     const Encoding short_dpp = is_dpp8 ? Encoding::dpp8 : Encoding::dpp16;
     const Encoding long_dpp = is_dpp8 ? Encoding::e64_dpp8 : Encoding::e64_dpp16;
+    const bool is_vector = row.format >= Format::VOP1 && row.format <= Format::VOP3P;
+    if (!is_vector) return suffix == Suffix::none ? std::vector{Encoding::native} : std::vector<Encoding>{};
     if (!is_short_and_long(row)) {
         if (suffix == Suffix::e32 || suffix == Suffix::sdwa || suffix == Suffix::dpp) return {};
         if (has_dpp || suffix == Suffix::e64_dpp) return {short_dpp};

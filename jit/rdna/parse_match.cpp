@@ -1,5 +1,6 @@
 #include "jit/rdna/parse_match.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "jit/rdna/parse_modifiers.h"
@@ -31,10 +32,7 @@ public:
     }
 
     Result<Parsed> match() {
-        for (const LineModifier& modifier : line_.modifiers)
-            if (const Result<void> applied = apply_modifier(generation_, modifier, instruction()); !applied)
-                return fail(ErrorKind::Usage, "{}: modifier at column {}: {} ({})", line_.mnemonic, modifier.column,
-                            applied.error().message, name(target_));
+        if (!takes_label()) RIFTJIT_TRY_VOID(apply_modifiers());
         collect_pieces();
         RIFTJIT_TRY_VOID(check_count());
         for (size_t i = 0; i < pieces_.size(); ++i)
@@ -46,6 +44,20 @@ public:
 
 private:
     Instruction& instruction() { return parsed_.instruction; }
+
+    bool takes_label() const {
+        return std::ranges::any_of(row_.source_operands(),
+                                   [](const OperandInfo& source) { return source.type == OperandType::label; });
+    }
+
+    Result<void> apply_modifiers() {
+        for (const LineModifier& modifier : line_.modifiers)
+            if (const Result<void> applied = apply_modifier(generation_, modifier, instruction()); !applied)
+                return fail(ErrorKind::Usage, "{}: modifier at column {}: {} ({})", line_.mnemonic, modifier.column,
+                            applied.error().message, name(target_));
+        return {};
+    }
+
     Address& address() { return parsed_.instruction.address; }
 
     // A single immediate may hold blanks and commas: s_waitcnt vmcnt(0), lgkmcnt(0).
@@ -56,6 +68,8 @@ private:
         pieces_ = line_.operands;
         const bool takes_rest = written_.size() == 1 && written_[0].kind == WrittenKind::simm16;
         if (takes_rest && !pieces_.empty()) pieces_ = {line_.operand_text};
+        // A label may be called as a modifier is: s_branch done. No instruction takes both.
+        if (takes_label()) pieces_ = split_outside_brackets(line_.operand_text.text, line_.operand_text.column, ',');
     }
 
     Result<void> check_count() const {

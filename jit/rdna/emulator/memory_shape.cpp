@@ -115,6 +115,7 @@ struct NamedAction {
 };
 
 constexpr NamedAction kActions[] = {
+    {"ds_nop", MemoryAction::nothing},
     {"ds_append", MemoryAction::append},
     {"ds_consume", MemoryAction::consume},
     {"ds_swizzle_b32", MemoryAction::swizzle},
@@ -151,6 +152,7 @@ constexpr LeftOut kLeftOut[] = {
     {"_ordered_add_", "its ordering has no published description"},
     {"_load_block", "its addressing has no published description"},
     {"_store_block", "its addressing has no published description"},
+    {"_load_lds_", "loads into LDS are left out"},
     {"_format_", "typed buffer accesses; compute code uses untyped ones"},
 };
 

@@ -30,6 +30,7 @@ enum class MemoryAction : uint8_t {
     write_back,        // gfx12 global_wb: nothing to do, stores reach the L2 by themselves
     write_back_invalidate,
     prefetch,
+    nothing,  // counted and over
 };
 
 // Which half of a register a d16 instruction means.

@@ -122,7 +122,8 @@ MemoryFunction function_of(const MemoryOp& op) {
         case MemoryAction::clock:
             return run_clock;
         case MemoryAction::prefetch:
-            return run_prefetch;
+        case MemoryAction::nothing:
+            return run_nothing;
         case MemoryAction::invalidate_l0:
         case MemoryAction::invalidate_l1:
         case MemoryAction::invalidate_scalar:

@@ -60,6 +60,7 @@ bool is_control(Opcode opcode) {
         case Opcode::s_waitcnt:
         case Opcode::s_waitcnt_vmcnt:
         case Opcode::s_waitcnt_vscnt:
+        case Opcode::s_waitcnt_lgkmcnt:
         case Opcode::s_wait_loadcnt:
         case Opcode::s_wait_storecnt:
         case Opcode::s_wait_dscnt:
@@ -302,7 +303,8 @@ void Program::resolve_scalar(Op& op) {
             const bool is_unsigned = row.name.starts_with("s_cmpk_") && row.name.ends_with("_u32");
             source.constant = is_unsigned ? instruction.simm16
                                           : static_cast<uint64_t>(int64_t{static_cast<int16_t>(instruction.simm16)});
-        } else if (described.type == OperandType::literal || operand.is_literal()) {
+        } else if (described.type == OperandType::literal || described.type == OperandType::k32 ||
+                   operand.is_literal()) {
             source.constant = literal_value(instruction, described, row.name);
         } else if (operand.is_scalar_register() || is_special(operand.code)) {
             source.code = static_cast<int16_t>(operand.code);

@@ -51,6 +51,13 @@ void multiply_add(WaveState& wave, const Op& op) {
                                control_of(wave, kFormat))));
 }
 
+// fmaak and fmamk: the literal is addend or factor.
+void fused_with_literal(WaveState& wave, const Op& op) {
+    write32(wave, op,
+            uint32_t(float_fma(kF32, operand<kF32>(wave, op, 0), operand<kF32>(wave, op, 1), operand<kF32>(wave, op, 2),
+                               control_of(wave, kF32))));
+}
+
 enum class Pick : uint8_t { smaller, larger };
 // minimum and maximum give NaN if either is; min_num and max_num the number. -0 is less than +0.
 enum class NanRule : uint8_t { number, propagate };
@@ -207,6 +214,9 @@ constexpr SameOperation kHalves[] = {
 
 ScalarFunction scalar_float_function(Opcode opcode) {
     switch (opcode) {
+        case Opcode::s_fmaak_f32:
+        case Opcode::s_fmamk_f32:
+            return fused_with_literal;
         case Opcode::s_cvt_f32_i32:
             return from_signed;
         case Opcode::s_cvt_f32_u32:

@@ -86,7 +86,7 @@ void run_cache_control(MemorySystem& system, WaveState& wave, const void* data, 
     model.invalidate(issue);
 }
 
-// A prefetch of an address that does not exist does nothing.
-void run_prefetch(MemorySystem&, WaveState&, const void*, MemoryEffect&) {}
+// Prefetches, which do nothing for an address that does not exist, and ds_nop.
+void run_nothing(MemorySystem&, WaveState&, const void*, MemoryEffect&) {}
 
 }  // namespace riftjit::rdna::emulator::memory

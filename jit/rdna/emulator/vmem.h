@@ -46,7 +46,7 @@ void run_scalar_load(MemorySystem& system, WaveState& wave, const void* data, Me
 void run_scalar_buffer_load(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
 void run_clock(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
 void run_cache_control(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
-void run_prefetch(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
+void run_nothing(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect);
 
 // Without checks: the common loads and stores of whole dwords. Null where there is none for the operation.
 using MemoryFunction = void (*)(MemorySystem&, WaveState&, const void*, MemoryEffect&);

@@ -102,6 +102,8 @@ WaitRequest wait_of(const Instruction& instruction, Generation generation) {
             return single_wait(Counter::load, simm & 63u);
         case Opcode::s_waitcnt_vscnt:
             return single_wait(Counter::store, simm & 63u);
+        case Opcode::s_waitcnt_lgkmcnt:
+            return single_wait(Counter::ds, simm & 63u);
         case Opcode::s_wait_loadcnt:
             return single_wait(Counter::load, simm & 63u);
         case Opcode::s_wait_storecnt:

@@ -49,6 +49,10 @@ TEST(TextErrors, NameOperandAndColumn) {
               "s_mov_b32: operand 2 '|s1|' (column 15): takes no absolute value (gfx1100)");
 }
 
+TEST(TextErrors, NameASuffixOfAnotherFormat) {
+    EXPECT_EQ(refusal(Target::gfx1100, "s_mov_b32_e64 s0, s1"), "s_mov_b32_e64: gfx1100 has no such form of s_mov_b32");
+}
+
 TEST(TextErrors, SayHowManyOperandsThereShouldBe) {
     EXPECT_EQ(refusal(Target::gfx1100, "v_add_f32 v0, v1"), "v_add_f32: takes 3 operands, not 2 (gfx1100)");
     EXPECT_EQ(refusal(Target::gfx1100, "s_barrier 0"), "s_barrier: takes 0 operands, not 1 (gfx1100)");

@@ -221,5 +221,16 @@ TEST(Text, GivesTheLabelOfABranch) {
     EXPECT_EQ(parsed->instruction.simm16, 0);
 }
 
+TEST(Text, TakesTheNameOfAModifierForALabel) {
+    for (const std::string name : {"done", "glc", "row_mirror", "offset", "nogds"})
+        for (const std::string start : {"s_branch ", "s_call_b64 s[2:3], ", "s_subvector_loop_begin s2, "}) {
+            const Result<Parsed> parsed = parse(Target::gfx1100, WaveSize::wave32, start + name);
+            ASSERT_TRUE(parsed) << parsed.error().message;
+            EXPECT_EQ(parsed->label, name);
+        }
+    EXPECT_EQ(reprinted(Target::gfx1100, "s_branch done glc"),
+              "s_branch: operand 1 'done glc' (column 10): is no label and no number (gfx1100)");
+}
+
 }  // namespace
 }  // namespace riftjit::rdna

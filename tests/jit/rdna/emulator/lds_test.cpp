@@ -147,6 +147,22 @@ TEST(Lds, TheHighestLaneWinsAtOneAddress) {
     EXPECT_EQ(bench.found(), "");  // the lanes of one instruction do not race
 }
 
+TEST(Lds, ANopLeavesRegistersAndBytesAlone) {
+    for (const Target target : kTargets) {
+        Bench bench({.target = target});
+        TestWave& wave = bench.wave();
+        wave.ramp(1, 0, 4);
+        wave.ramp(2, 100, 1);
+        bench.run(wave, write_b32(target) + " v1, v2");
+        bench.run(wave, "ds_nop");
+        bench.run(wave, read_b32(target) + " v3, v1");
+        bench.wait(wave);
+        for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(wave.vgpr(3, lane), 100 + lane);
+        for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(wave.vgpr(2, lane), 100 + lane);
+        EXPECT_EQ(bench.found(), "");
+    }
+}
+
 TEST(Lds, OffsetsReachBackFromNegativeAddresses) {
     Bench bench({});
     TestWave& wave = bench.wave();

@@ -122,6 +122,9 @@ TEST(Salu, DoesLogic) {
         {"s_orn2_b64 s[12:13], s[8:9], s[10:11]", a, b, a | ~b, 1},
         {"s_not_b32 s12, s8", kAll, 0, 0, 0},
         {"s_wqm_b32 s12, s8", 0x00010020, 0, 0x000F00F0, 1},
+        {"s_quadmask_b32 s12, s8", 0x80010020, 0, 0x92, 1},
+        {"s_quadmask_b32 s12, s8", 0, 0, 0, 0},
+        {"s_quadmask_b64 s[12:13], s[8:9]", 0x8000000000000010, 0, 0x8002, 1},
         {"s_and_b32 s12, s8, s10", 5, 10, 0, 0},
     };
     for (const Target target : {Target::gfx1030, Target::gfx1100}) expect(target, cases);
@@ -340,6 +343,19 @@ TEST(SaluFloat, FusesMultiplyAndAdd) {
     const ScalarResult result = run(Target::gfx1201, "s_fmac_f32 s12, s8, s10", std::bit_cast<uint32_t>(a),
                                     std::bit_cast<uint32_t>(b), 0, std::bit_cast<uint32_t>(c));
     EXPECT_EQ(std::bit_cast<float>(result.low()), std::fma(a, b, c));
+}
+
+TEST(SaluFloat, FusesWithALiteral) {
+    const auto bits = [](float value) { return uint64_t{std::bit_cast<uint32_t>(value)}; };
+    const float a = 1.0f + 0x1p-23f, b = 1.0f - 0x1p-23f, k = -1.0f;
+    for (const Target target : {Target::gfx1150, Target::gfx1201}) {
+        const auto run_on = [&](std::string_view instruction) {
+            return std::bit_cast<float>(run(target, instruction, bits(a), bits(b)).low());
+        };
+        EXPECT_EQ(run_on("s_fmaak_f32 s12, s8, s10, 0xbf800000"), std::fma(a, b, k));
+        EXPECT_EQ(run_on("s_fmamk_f32 s12, s8, 0xbf800000, s10"), std::fma(a, k, b));
+        EXPECT_EQ(run_on("s_fmamk_f32 s12, s8, 0xbf800000, 0xbf800000"), std::fma(a, k, k));
+    }
 }
 
 TEST(SaluFloat, HonoursTheDenormalMode) {

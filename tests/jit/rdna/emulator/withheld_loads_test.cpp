@@ -200,6 +200,18 @@ TEST(WaitInstructions, WithTwoCountersWaitForBoth) {
                              FindingKind::use_before_wait));
 }
 
+TEST(WaitInstructions, OfOneCounterWaitForNoOther) {
+    for (const Target target : {Target::gfx1030, Target::gfx1100}) {
+        const Words w = words(target);
+        const std::string text = w.store_lds + " v0, v0\n" + w.load_lds + " v1, v0\n", use = "v_mov_b32_e32 v3, v1\n";
+        EXPECT_TRUE(reports_nothing(run(target, text + "s_waitcnt_lgkmcnt null, 0x0\n" + use)));
+        for (const std::string_view other : {"s_waitcnt_lgkmcnt null, 0x1\n", "s_waitcnt_vmcnt null, 0x0\n",
+                                             "s_waitcnt_vscnt null, 0x0\n", "s_waitcnt_expcnt null, 0x0\n"})
+            EXPECT_TRUE(reports_only(run(target, text + std::string(other) + use), FindingKind::use_before_wait))
+                << other;
+    }
+}
+
 TEST(WaitInstructions, CoverClocksAndMessages) {
     EXPECT_TRUE(reports_only(
         run(Target::gfx1100, "s_sendmsg_rtn_b64 s[8:9], sendmsg(MSG_RTN_GET_REALTIME); s_mov_b32 s10, s8\n"),
