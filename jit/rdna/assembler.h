@@ -76,45 +76,12 @@ public:
 
     void emit(Opcode opcode, std::initializer_list<Argument> arguments);
 
-#define RIFTJIT_ROW(mnemonic, ...)                        \
+#define RIFTJIT_ROW(format, mnemonic, ...)                \
     template <class... Arguments>                         \
     void mnemonic(const Arguments&... arguments) {        \
         emit(Opcode::mnemonic, {Argument(arguments)...}); \
     }
-#define SOP2 RIFTJIT_ROW
-#define SOPK RIFTJIT_ROW
-#define SOP1 RIFTJIT_ROW
-#define SOPC RIFTJIT_ROW
-#define SOPP RIFTJIT_ROW
-#define SMEM RIFTJIT_ROW
-#define VOP1 RIFTJIT_ROW
-#define VOP2 RIFTJIT_ROW
-#define VOPC RIFTJIT_ROW
-#define VOP3 RIFTJIT_ROW
-#define VOP3P RIFTJIT_ROW
-#define DS RIFTJIT_ROW
-#define FLAT RIFTJIT_ROW
-#define GLOBAL RIFTJIT_ROW
-#define SCRATCH RIFTJIT_ROW
-#define MUBUF RIFTJIT_ROW
-#include "jit/rdna/instructions.def"
-#undef SOP2
-#undef SOPK
-#undef SOP1
-#undef SOPC
-#undef SOPP
-#undef SMEM
-#undef VOP1
-#undef VOP2
-#undef VOPC
-#undef VOP3
-#undef VOP3P
-#undef DS
-#undef FLAT
-#undef GLOBAL
-#undef SCRATCH
-#undef MUBUF
-#undef RIFTJIT_ROW
+#include "jit/rdna/instruction_rows.def"
 
     Target target() const { return target_.target; }
     WaveSize wave_size() const { return target_.wave_size; }

@@ -22,42 +22,9 @@ constexpr OpcodeNumber none{};
 
 #define RIFTJIT_ROW(format, name, gfx10, gfx11, gfx12, operands, attributes) \
     Row{Format::format, #name, {number_of(gfx10), number_of(gfx11), number_of(gfx12)}, operands, attributes},
-#define SOP2(...) RIFTJIT_ROW(SOP2, __VA_ARGS__)
-#define SOPK(...) RIFTJIT_ROW(SOPK, __VA_ARGS__)
-#define SOP1(...) RIFTJIT_ROW(SOP1, __VA_ARGS__)
-#define SOPC(...) RIFTJIT_ROW(SOPC, __VA_ARGS__)
-#define SOPP(...) RIFTJIT_ROW(SOPP, __VA_ARGS__)
-#define SMEM(...) RIFTJIT_ROW(SMEM, __VA_ARGS__)
-#define VOP1(...) RIFTJIT_ROW(VOP1, __VA_ARGS__)
-#define VOP2(...) RIFTJIT_ROW(VOP2, __VA_ARGS__)
-#define VOPC(...) RIFTJIT_ROW(VOPC, __VA_ARGS__)
-#define VOP3(...) RIFTJIT_ROW(VOP3, __VA_ARGS__)
-#define VOP3P(...) RIFTJIT_ROW(VOP3P, __VA_ARGS__)
-#define DS(...) RIFTJIT_ROW(DS, __VA_ARGS__)
-#define FLAT(...) RIFTJIT_ROW(FLAT, __VA_ARGS__)
-#define GLOBAL(...) RIFTJIT_ROW(GLOBAL, __VA_ARGS__)
-#define SCRATCH(...) RIFTJIT_ROW(SCRATCH, __VA_ARGS__)
-#define MUBUF(...) RIFTJIT_ROW(MUBUF, __VA_ARGS__)
 constexpr Row kRows[] = {
-#include "jit/rdna/instructions.def"
+#include "jit/rdna/instruction_rows.def"
 };
-#undef RIFTJIT_ROW
-#undef SOP2
-#undef SOPK
-#undef SOP1
-#undef SOPC
-#undef SOPP
-#undef SMEM
-#undef VOP1
-#undef VOP2
-#undef VOPC
-#undef VOP3
-#undef VOP3P
-#undef DS
-#undef FLAT
-#undef GLOBAL
-#undef SCRATCH
-#undef MUBUF
 
 struct Spelling {
     Generation generation;

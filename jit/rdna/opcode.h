@@ -31,41 +31,8 @@ enum class Format : uint8_t {
 };
 
 enum class Opcode : uint16_t {
-#define RIFTJIT_ROW(mnemonic, ...) mnemonic,
-#define SOP2 RIFTJIT_ROW
-#define SOPK RIFTJIT_ROW
-#define SOP1 RIFTJIT_ROW
-#define SOPC RIFTJIT_ROW
-#define SOPP RIFTJIT_ROW
-#define SMEM RIFTJIT_ROW
-#define VOP1 RIFTJIT_ROW
-#define VOP2 RIFTJIT_ROW
-#define VOPC RIFTJIT_ROW
-#define VOP3 RIFTJIT_ROW
-#define VOP3P RIFTJIT_ROW
-#define DS RIFTJIT_ROW
-#define FLAT RIFTJIT_ROW
-#define GLOBAL RIFTJIT_ROW
-#define SCRATCH RIFTJIT_ROW
-#define MUBUF RIFTJIT_ROW
-#include "jit/rdna/instructions.def"
-#undef SOP2
-#undef SOPK
-#undef SOP1
-#undef SOPC
-#undef SOPP
-#undef SMEM
-#undef VOP1
-#undef VOP2
-#undef VOPC
-#undef VOP3
-#undef VOP3P
-#undef DS
-#undef FLAT
-#undef GLOBAL
-#undef SCRATCH
-#undef MUBUF
-#undef RIFTJIT_ROW
+#define RIFTJIT_ROW(format, mnemonic, ...) mnemonic,
+#include "jit/rdna/instruction_rows.def"
     count,
 };
 inline constexpr size_t kOpcodeCount = static_cast<size_t>(Opcode::count);
