@@ -87,7 +87,7 @@ private:
         if (address_.gds && (row_.format != Format::DS || is_gfx12() || row_.no_gds))
             return refuse_part("gds", "is not taken");
         if (needs_gds() && !address_.gds) return refuse_part("gds", "must be set");
-        if (address_.tfe && !(is_buffer && row_.memory == MemoryKind::load && row_.destinations != 0 && !address_.lds))
+        if (address_.tfe && !(is_buffer && row_.memory == MemoryKind::load && !address_.lds))
             return refuse_part("tfe", "is not taken");
         if (address_.lds && !(context_.generation == Generation::gfx10 && can_load_to_lds()))
             return refuse_part("lds", "is not taken");

@@ -104,7 +104,7 @@ void add_vector_memory(WrittenOperands& written, const InstructionInfo& row, Mem
     if (row.format == Format::MUBUF) {
         if (!has_address(row)) return;
         if (row.memory == MemoryKind::load) {
-            if (!memory.to_lds && row.destinations != 0) written.add(WrittenKind::operand, 0);
+            if (!memory.to_lds) written.add(WrittenKind::operand, 0);
         } else {
             add_data(written, row);
         }

@@ -152,7 +152,6 @@ constexpr LeftOut kLeftOut[] = {
     {"_ordered_add_", "its ordering has no published description"},
     {"_load_block", "its addressing has no published description"},
     {"_store_block", "its addressing has no published description"},
-    {"_load_lds_", "loads into LDS are left out"},
     {"_format_", "typed buffer accesses; compute code uses untyped ones"},
 };
 

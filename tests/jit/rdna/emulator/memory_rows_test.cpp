@@ -52,12 +52,6 @@ const std::set<std::string_view> kNotExecuted = {
     "buffer_store_d16_format_xyzw",
     "buffer_load_d16_hi_format_x",
     "buffer_store_d16_hi_format_x",
-    "buffer_load_lds_u8",
-    "buffer_load_lds_i8",
-    "buffer_load_lds_u16",
-    "buffer_load_lds_i16",
-    "buffer_load_lds_b32",
-    "buffer_load_lds_format_x",
 };
 
 // Executed, with tests of their own in lds_test.cpp, smem_test.cpp and races_test.cpp.
