@@ -117,11 +117,13 @@ Result<std::string> text_of_words(const DisasmOptions& options, std::string_view
         at = end;
     }
     if (words.empty()) return "";
-    const rdna::Decoded decoded = rdna::decode(*options.chip.target, options.chip.wave_size, words);
-    if (!decoded.ok) return fail(ErrorKind::Format, "{}: {}", line, rdna::name(decoded.error));
+    const rdna::Target target = *options.chip.target;
+    const rdna::Decoded decoded = rdna::decode(target, options.chip.wave_size, words);
+    if (!decoded.ok)
+        return fail(ErrorKind::Format, "{}: {}", line, rdna::reason(target, options.chip.wave_size, decoded));
     if (decoded.instruction.size != words.size() * sizeof(uint32_t))
         return fail(ErrorKind::Usage, "{}: the instruction ends after {} words", line, decoded.instruction.size / 4);
-    return rdna::print(*options.chip.target, options.chip.wave_size, decoded.instruction);
+    return rdna::print(target, options.chip.wave_size, decoded.instruction);
 }
 
 Result<int> run(const DisasmOptions& options) {

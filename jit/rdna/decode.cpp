@@ -1,4 +1,3 @@
-#include <optional>
 #include <vector>
 
 #include "jit/rdna/encoding.h"
@@ -108,26 +107,29 @@ public:
     Unpacker(const EncodingContext& context, std::span<const uint32_t> words) : context_(context), words_(words) {}
 
     Decoded decode() {
-        if (words_.empty()) return refused(DecodeError::truncated);
+        if (words_.empty()) return refused(truncated());
         const Layout layout = layout_table(context_.generation).find(context_.generation, words_[0]);
-        if (layout == Layout::none) return refused(DecodeError::family_left_out);
+        if (layout == Layout::none) return refused(refuse_format(context_.generation, words_[0]));
         const LayoutInfo& form = layout_info(layout, context_.generation);
-        if (!read_fields(form, words_, values_)) return refused(DecodeError::truncated);
+        if (!read_fields(form, words_, values_)) return refused(truncated());
         count_ = form.words;
-        if (const auto error = layout == Layout::VOPD ? unpack_dual() : unpack(layout); error) return refused(*error);
+        if (const Refusal refusal = layout == Layout::VOPD ? unpack_dual() : unpack(layout)) return refused(refusal);
         return check();
     }
 
 private:
-    static Decoded refused(DecodeError error) {
+    Decoded refused(const Refusal& refusal) const {
         Decoded decoded;
-        decoded.error = error;
+        decoded.instruction = instruction_;  // as far as it was read, for the message
+        decoded.refusal = refusal;
         return decoded;
     }
+    static Refusal truncated() { return {.why = "needs more words", .kind = DecodeError::truncated}; }
 
-    std::optional<DecodeError> unpack(Layout layout) {
+    Refusal unpack(Layout layout) {
         const RowForm form = number_table(context_.generation).find(layout, values_[Field::op]);
-        if (!form.exists() || !has(context_.target, form.opcode)) return DecodeError::unknown_opcode;
+        if (!form.exists() || !has(context_.target, form.opcode))
+            return refuse_number(context_.generation, layout, values_[Field::op]);
         instruction_.opcode = form.opcode;
         instruction_.encoding = form.encoding;
         row_ = &info(form.opcode);
@@ -138,12 +140,12 @@ private:
         }
         const bool is_vector = row_->format >= Format::VOP1 && row_->format <= Format::VOP3P;
         if (is_vector)
-            if (const auto error = find_word_form()) return error;
+            if (const Refusal refusal = find_word_form()) return refusal;
         plan_ = &encoding_plan(context_.generation, instruction_.opcode, instruction_.encoding);
-        if (!plan_->exists) return DecodeError::form;
+        if (!plan_->exists) return refuse_form("this target has no such form of it");
         if (plan_->extra != Layout::none) {
             if (!read_fields(layout_info(plan_->extra, context_.generation), words_.subspan(count_), values_))
-                return DecodeError::truncated;
+                return truncated();
             ++count_;
         }
         if (plan_->uses_simm16) instruction_.simm16 = static_cast<uint16_t>(values_[Field::simm16]);
@@ -155,24 +157,24 @@ private:
     }
 
     // src0 says whether a DPP or SDWA word follows.
-    std::optional<DecodeError> find_word_form() {
-        if (row_->destinations + row_->sources == 0) return std::nullopt;
+    Refusal find_word_form() {
+        if (row_->destinations + row_->sources == 0) return {};
         const bool is_long = instruction_.encoding == Encoding::e64;
         switch (values_[Field::src0]) {
             case kDpp16Follows:
                 instruction_.encoding = is_long ? Encoding::e64_dpp16 : Encoding::dpp16;
-                return std::nullopt;
+                return {};
             case kDpp8Follows:
             case kDpp8FollowsFetchInactive:
                 instruction_.dpp.fetch_inactive = values_[Field::src0] == kDpp8FollowsFetchInactive;
                 instruction_.encoding = is_long ? Encoding::e64_dpp8 : Encoding::dpp8;
-                return std::nullopt;
+                return {};
             case kSdwaFollows:
-                if (instruction_.encoding != Encoding::native) return DecodeError::form;
+                if (instruction_.encoding != Encoding::native) return refuse_form("names SDWA in a VOP3 word");
                 instruction_.encoding = Encoding::sdwa;
-                return std::nullopt;
+                return {};
             default:
-                return std::nullopt;
+                return {};
         }
     }
 
@@ -225,20 +227,20 @@ private:
             instruction_.operands[1] = instruction_.address.vaddr;
     }
 
-    std::optional<DecodeError> unpack_literal() {
+    Refusal unpack_literal() {
         bool has_literal = plan_->has_immediate_literal;
         for (unsigned i = row_->destinations; i < plan_->operand_count; ++i) {
             const Place place = plan_->slots[i].place;
             const bool is_source = place == Place::source || place == Place::scalar;
             has_literal |= is_source && instruction_.operands[i].is_literal();
         }
-        return has_literal ? read_literal() : std::nullopt;
+        return has_literal ? read_literal() : Refusal{};
     }
-    std::optional<DecodeError> read_literal() {
-        if (count_ >= words_.size()) return DecodeError::truncated;
+    Refusal read_literal() {
+        if (count_ >= words_.size()) return truncated();
         instruction_.literal = words_[count_++];
         instruction_.has_literal = true;
-        return std::nullopt;
+        return {};
     }
 
     void unpack_modifiers() {
@@ -363,10 +365,11 @@ private:
         if (has_vaddr) address.vaddr = vgpr(values_[Field::vaddr]);
     }
 
-    std::optional<DecodeError> unpack_dual() {
+    Refusal unpack_dual() {
         const NumberTable& table = number_table(context_.generation);
         const Opcode x = table.half(0, values_[Field::op_x]), y = table.half(1, values_[Field::op_y]);
-        if (x == Opcode::count || y == Opcode::count) return DecodeError::unknown_opcode;
+        for (const auto& [opcode, field] : {std::pair(x, Field::op_x), std::pair(y, Field::op_y)})
+            if (opcode == Opcode::count) return refuse_number(context_.generation, Layout::VOPD, values_[field]);
         instruction_.opcode = x;
         instruction_.encoding = Encoding::vopd;
         auto& [half_x, half_y] = instruction_.dual;
@@ -381,20 +384,27 @@ private:
             has_literal |= half.operands[1].is_literal() || half.opcode == Opcode::v_fmaak_f32 ||
                            half.opcode == Opcode::v_fmamk_f32;
         }
-        return has_literal ? read_literal() : std::nullopt;
+        return has_literal ? read_literal() : Refusal{};
     }
 
     // What encode would refuse is refused, and what it would write otherwise has bits that mean nothing.
     Decoded check() const {
         EncodedInstruction again;
-        if (const Refusal refusal = pack(context_, instruction_, again)) return refused(refusal.kind);
+        if (const Refusal refusal = pack(context_, instruction_, again)) return refused(refusal);
         for (unsigned i = 0; i < count_; ++i)
-            if (again.words[i] != words_[i]) return refused(DecodeError::reserved_bits);
+            if (const uint32_t bits = again.words[i] ^ words_[i]; bits != 0) return refused(reserved_bits(i, bits));
         Decoded decoded;
         decoded.instruction = instruction_;
         decoded.instruction.size = static_cast<uint8_t>(4 * count_);
         decoded.ok = true;
         return decoded;
+    }
+
+    static Refusal reserved_bits(unsigned word, uint32_t bits) {
+        return {.why = "mean nothing",
+                .kind = DecodeError::reserved_bits,
+                .word = static_cast<uint8_t>(word),
+                .value = bits};
     }
 
     const EncodingContext context_;
@@ -410,24 +420,6 @@ private:
 
 Decoded decode(Target target, WaveSize wave, std::span<const uint32_t> words) {
     return Unpacker(EncodingContext(target, wave), words).decode();
-}
-
-std::string_view name(DecodeError error) {
-    switch (error) {
-        case DecodeError::truncated:
-            return "truncated";
-        case DecodeError::family_left_out:
-            return "family left out";
-        case DecodeError::unknown_opcode:
-            return "unknown opcode";
-        case DecodeError::reserved_bits:
-            return "reserved bits";
-        case DecodeError::operand:
-            return "operand";
-        case DecodeError::form:
-            return "form";
-    }
-    return "?";
 }
 
 }  // namespace riftjit::rdna

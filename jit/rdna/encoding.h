@@ -4,9 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <span>
-#include <string_view>
+#include <string>
 
 #include "jit/rdna/instruction.h"
+#include "jit/rdna/refusal.h"
 #include "jit/result.h"
 
 namespace riftjit::rdna {
@@ -26,14 +27,15 @@ struct EncodedInstruction {
 Result<EncodedInstruction> encode(Target target, WaveSize wave, const Instruction& instruction);
 
 // Decodes the instruction at the start of `words`. Refuses what encode would refuse, unknown opcodes, families left out
-// and non-zero reserved bits, each with a reason that `DecodeError` counts by.
-enum class DecodeError : uint8_t { truncated, family_left_out, unknown_opcode, reserved_bits, operand, form };
+// and non-zero reserved bits.
 struct Decoded {
     Instruction instruction;
-    DecodeError error{};  // meaningful when ok is false
+    Refusal refusal;  // meaningful when ok is false
     bool ok = false;
 };
 Decoded decode(Target target, WaveSize wave, std::span<const uint32_t> words);
-std::string_view name(DecodeError error);
+
+// Why it was refused: "operand: v_add_f64: source 0 (v[255:256]) reaches past v255", "family left out: EXP".
+std::string reason(Target target, WaveSize wave, const Decoded& decoded);
 
 }  // namespace riftjit::rdna

@@ -59,7 +59,7 @@ private:
         } else {
             listed.is_instruction = false;
             listed.text = fmt::format(".long {:#x}", code_[at]);
-            listed.comment = name(decoded.error);
+            listed.comment = reason(target_, wave_, decoded);
             targets_.emplace_back();
         }
         index_[listed.address] = listed_.size();

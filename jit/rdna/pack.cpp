@@ -165,7 +165,7 @@ private:
         if (row_.operands[i].type == OperandType::barrier && operand != m0_register(context_.generation))
             return refuse_operand(i, "must be m0 or a number");
         if (row_.format == Format::SOPK && row_.name.starts_with("s_waitcnt_") && !is_null)
-            return refuse_operand(i, "must be null");
+            return refuse_operand(i, "must be null; to wait for what an SGPR says is left out");
         return {};
     }
 
@@ -182,7 +182,9 @@ private:
             reads_literal_ = true;
             return {};
         }
-        return is_special_source(operand.code) ? Refusal{} : refuse_operand(i, "is no operand of this target");
+        if (is_special_source(operand.code)) return {};
+        return refuse_operand(
+            i, is_source_left_out(operand.code) ? "is a source that is left out" : "is no operand of this target");
     }
 
     Refusal put_source(unsigned i, Operand operand) {
@@ -232,8 +234,9 @@ private:
     Refusal put_sdwa_source(unsigned i, Operand operand) {
         const OperandSlot slot = plan_.slots[i];
         if (operand.is_vgpr()) return put_vgpr(i, operand, slot.field);
-        if (!operand.exists() || !operand.is_scalar_register()) return refuse_operand(i, "must be a register");
         if (row_.operands[i].registers == RegisterClass::vgpr) return refuse_operand(i, "must be a VGPR");
+        if (!operand.exists() || !operand.is_scalar_register())
+            return refuse_operand(i, "must be a register; a constant beside SDWA is left out");
         if (!is_scalar_group(context_.generation, operand.code, dwords(i)))
             return refuse_operand(i, "is no aligned group of SGPRs of its size");
         values_[slot.field] = operand.code;
@@ -279,6 +282,11 @@ bool is_special_source(unsigned code) {
     constexpr unsigned kFirstAperture = 235, kLastAperture = 238;
     return Operand{static_cast<uint16_t>(code)}.is_inline_constant() ||
            (code >= kFirstAperture && code <= kLastAperture) || code == Operand::kScc;
+}
+
+bool is_source_left_out(unsigned code) {
+    constexpr unsigned kPopsExitingWaveId = 239, kVccz = 251, kExecz = 252, kLdsDirect = 254;
+    return code == kPopsExitingWaveId || code == kVccz || code == kExecz || code == kLdsDirect;
 }
 
 bool returns_old_value(Generation generation, const InstructionInfo& row, const CachePolicy& cache) {

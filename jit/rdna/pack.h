@@ -8,6 +8,7 @@
 #include "jit/rdna/encoding.h"
 #include "jit/rdna/encoding_plan.h"
 #include "jit/rdna/formats.h"
+#include "jit/rdna/refusal.h"
 
 namespace riftjit::rdna {
 
@@ -18,21 +19,6 @@ struct EncodingContext {
 
     EncodingContext(Target target, WaveSize wave) : target(target), generation(rdna::generation(target)), wave(wave) {}
 };
-
-// Why an instruction has no encoding. `part` names the operand or field; an operand's number is its place in the row.
-struct Refusal {
-    const char* why = nullptr;  // null: none
-    const char* part = nullptr;
-    int8_t operand = -1, half = -1;  // half: of VOPD
-    DecodeError kind = DecodeError::operand;
-
-    explicit operator bool() const { return why != nullptr; }
-};
-inline Refusal refuse_operand(unsigned operand, const char* why) {
-    return {why, nullptr, static_cast<int8_t>(operand), -1, DecodeError::operand};
-}
-inline Refusal refuse_part(const char* part, const char* why) { return {why, part, -1, -1, DecodeError::operand}; }
-inline Refusal refuse_form(const char* why) { return {why, nullptr, -1, -1, DecodeError::form}; }
 
 class FieldValues {
 public:
@@ -51,10 +37,17 @@ bool read_fields(const LayoutInfo& layout, std::span<const uint32_t> words, Fiel
 Refusal pack(const EncodingContext& context, const Instruction& instruction, EncodedInstruction& out);
 Refusal pack_dual(const EncodingContext& context, const Instruction& instruction, EncodedInstruction& out);
 
+// A first word that no row's format starts with: a family left out, or none.
+Refusal refuse_format(Generation generation, uint32_t word);
+// An opcode number that no row of the target has.
+Refusal refuse_number(Generation generation, Layout layout, uint32_t number);
+
 // Whether a scalar field may name `dwords` registers from `code` on: alignment and the file's end.
 bool is_scalar_group(Generation generation, unsigned code, unsigned dwords);
 // What else a source may be: an inline constant, an aperture, scc.
 bool is_special_source(unsigned code);
+// vccz, execz, pops_exiting_wave_id and lds_direct, which some generations read.
+bool is_source_left_out(unsigned code);
 
 Refusal pack_modifiers(const EncodingContext& context, const Instruction& instruction, const EncodingPlan& plan,
                        FieldValues& values);

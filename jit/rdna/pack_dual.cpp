@@ -79,7 +79,9 @@ private:
         has_literal_ |= source.is_literal();
         const bool known =
             source.is_vgpr() || source.is_literal() || source.is_scalar_register() || is_special_source(source.code);
-        if (!known) return refuse_operand(1, "is no operand of this target");
+        if (!known)
+            return refuse_operand(
+                1, is_source_left_out(source.code) ? "is a source that is left out" : "is no operand of this target");
         values_[fields.src0] = source.code;
         return {};
     }

@@ -48,6 +48,8 @@ private:
             return refuse_part(row_.format == Format::VOP3P ? "neg_lo" : "neg", "names a source that does not take it");
         if ((instruction_.abs & ~abs) != 0)
             return refuse_part(row_.format == Format::VOP3P ? "neg_hi" : "abs", "names a source that does not take it");
+        if (instruction_.clamp && is_sdwa() && has_output && !allowed_.clamp)
+            return refuse_part("clamp", "is left out beside SDWA where the other forms take none");
         if (instruction_.clamp && !(has_output && allowed_.clamp)) return refuse_part("clamp", "is not taken");
         const bool scales = !is_sdwa() || !converts_to_integer();
         if (instruction_.omod != 0 && !scales)

@@ -189,9 +189,9 @@ void Program::decode_from(Text& text, std::span<const uint32_t> words, uint64_t 
         starts.push_back(address);
         const Decoded decoded = decode(target_, wave_size_, words.subspan(word));
         if (!decoded.ok) {
-            append_fault(
-                address, words[word], FindingKind::illegal_instruction,
-                fmt::format("{:#010x} is no instruction of {}: {}", words[word], name(target_), name(decoded.error)));
+            append_fault(address, words[word], FindingKind::illegal_instruction,
+                         fmt::format("{:#010x} is no instruction of {}: {}", words[word], name(target_),
+                                     reason(target_, wave_size_, decoded)));
             ++word;
             continue;
         }

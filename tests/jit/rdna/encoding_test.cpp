@@ -3,26 +3,19 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <random>
 
 #include "jit/rdna/encoding_plan.h"
 #include "jit/rdna/pack.h"
-#include "tests/jit/rdna/llvm_mc.h"
+#include "tests/jit/rdna/llvm_oracle.h"
 
 namespace riftjit::rdna {
 namespace {
 
-using Words = std::vector<uint32_t>;
+using Words = test::InstructionWords;
 
 constexpr Target kChips[] = {Target::gfx1030, Target::gfx1100, Target::gfx1150, Target::gfx1201};
 constexpr WaveSize kWaves[] = {WaveSize::wave32, WaveSize::wave64};
-
-// How many random words a chip and wave size get; RIFTJIT_RDNA_WORDS asks for more.
-size_t word_count() {
-    const char* asked = std::getenv("RIFTJIT_RDNA_WORDS");
-    return asked == nullptr ? 20000 : std::strtoul(asked, nullptr, 10);
-}
 
 std::string hex(const Words& words) {
     std::string text;
@@ -132,8 +125,7 @@ std::string mnemonic_of(std::string_view text) {
 }
 
 TEST(Encoding, HoldsForEveryRowAndFormAsLlvmReadsIt) {
-    const test::LlvmMc llvm;
-    if (!llvm.available()) GTEST_SKIP() << "needs llvm-mc-19";
+    if (!test::LlvmOracle::is_present()) GTEST_SKIP() << "needs llvm-mc-19 and llvm-objdump-19";
     for (const Target target : kChips)
         for (const WaveSize wave : kWaves) {
             std::vector<Instance> all;
@@ -153,7 +145,7 @@ TEST(Encoding, HoldsForEveryRowAndFormAsLlvmReadsIt) {
             }
             std::vector<Words> words;
             for (const Instance& instance : all) words.push_back(instance.words);
-            const auto texts = llvm.disassemble(target, wave, words);
+            const auto texts = test::LlvmOracle(target, wave).disassemble(words);
             size_t wrong = 0;
             for (size_t i = 0; i < all.size(); ++i) {
                 const Instruction& instruction = all[i].instruction;
@@ -191,65 +183,6 @@ TEST(Encoding, RefusesRowsThatTheChipLacks) {
             const auto encoded = encode(chip.target, WaveSize::wave32, instruction);
             ASSERT_FALSE(encoded.has_value()) << row.name << " on " << chip.name;
             EXPECT_NE(encoded.error().message.find("no such instruction"), std::string::npos);
-        }
-}
-
-Words any_words(RandomFields& random) {
-    static constexpr uint32_t kPrefixes[] = {0x80000000, 0xB0000000, 0xBE800000, 0xBF000000, 0xBF800000,
-                                             0xF4000000, 0x7E000000, 0x00000000, 0x7C000000, 0xD4000000,
-                                             0xCC000000, 0xC8000000, 0xD8000000, 0xDC000000, 0xEC000000,
-                                             0xED000000, 0xEE000000, 0xE0000000, 0xC4000000};
-    Words words(kMaxInstructionWords);
-    for (uint32_t& word : words)
-        word = static_cast<uint32_t>(random.any() & (random.any() % 3 == 0 ? random.any() : ~0ull));
-    if (random.any() % 4 != 0) words[0] = (words[0] & 0x07FFFFFF) | kPrefixes[random.any() % std::size(kPrefixes)];
-    if (random.any() % 4 == 0) words[0] = (words[0] & ~0x1FFu) | (random.any() % 2 == 0 ? kDpp16Follows : kSdwaFollows);
-    return words;
-}
-
-// llvm-mc accepts what our decoder accepts; what we refuse has a reason, whose counts the test prints.
-TEST(Decoding, AcceptsNothingThatLlvmRejects) {
-    const test::LlvmMc llvm;
-    if (!llvm.available()) GTEST_SKIP() << "needs llvm-mc-19";
-    for (const Target target : kChips)
-        for (const WaveSize wave : kWaves) {
-            RandomFields random(static_cast<uint64_t>(target) * 2 + (wave == WaveSize::wave64));
-            std::vector<Words> accepted;
-            std::map<std::string_view, size_t> refused;
-            for (size_t i = 0; i < word_count(); ++i) {
-                Words words = any_words(random);
-                const Decoded decoded = decode(target, wave, words);
-                if (!decoded.ok) {
-                    ++refused[name(decoded.error)];
-                    continue;
-                }
-                words.resize(decoded.instruction.size / 4u);
-                accepted.push_back(words);
-            }
-            const auto texts = llvm.disassemble(target, wave, accepted);
-            size_t wrong = 0;
-            for (size_t i = 0; i < accepted.size(); ++i)
-                if (!texts[i] && wrong++ < 20) ADD_FAILURE() << name(target) << " rejects " << hex(accepted[i]);
-            EXPECT_EQ(wrong, 0u) << "of " << accepted.size();
-            EXPECT_FALSE(accepted.empty());
-            std::string summary = fmt::format("{} wave{}: accepted {}", name(target), lanes(wave), accepted.size());
-            for (const auto& [reason, count] : refused) summary += fmt::format(", {} {}", reason, count);
-            fmt::print("{}\n", summary);
-        }
-}
-
-TEST(Decoding, SurvivesEveryTruncation) {
-    RandomFields random(1);
-    for (const Target target : kChips)
-        for (size_t i = 0; i < 20000; ++i) {
-            const Words words = any_words(random);
-            const Decoded whole = decode(target, WaveSize::wave32, words);
-            for (size_t length = 0; length < words.size(); ++length) {
-                const Decoded cut = decode(target, WaveSize::wave32, std::span(words).first(length));
-                if (whole.ok) {
-                    ASSERT_EQ(cut.ok, length >= whole.instruction.size / 4u);
-                }
-            }
         }
 }
 

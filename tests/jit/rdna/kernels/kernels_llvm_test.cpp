@@ -5,7 +5,7 @@
 #include "jit/rdna/encoding.h"
 #include "jit/rdna/kernels/kernels.h"
 #include "jit/rdna/text.h"
-#include "tests/jit/rdna/llvm_mc.h"
+#include "tests/jit/rdna/llvm_oracle.h"
 
 namespace riftjit::rdna::kernels {
 namespace {
@@ -32,8 +32,7 @@ void collect(const KernelProgram& kernel, Emitted& emitted, std::set<std::string
 class KernelsLlvm : public testing::TestWithParam<std::tuple<Target, WaveSize>> {};
 
 TEST_P(KernelsLlvm, ReadsEveryInstructionAsItWasEmitted) {
-    const test::LlvmMc llvm;
-    if (!llvm.available()) GTEST_SKIP() << "needs llvm-mc-19";
+    if (!test::LlvmOracle::is_present()) GTEST_SKIP() << "needs llvm-mc-19 and llvm-objdump-19";
     const auto [target, wave] = GetParam();
     Emitted emitted;
     std::set<std::string> seen;
@@ -44,7 +43,7 @@ TEST_P(KernelsLlvm, ReadsEveryInstructionAsItWasEmitted) {
         collect(*program, emitted, seen);
     }
     EXPECT_GT(emitted.texts.size(), 300u);
-    const auto theirs = llvm.disassemble(target, wave, emitted.words);
+    const auto theirs = test::LlvmOracle(target, wave).disassemble(emitted.words);
     for (size_t i = 0; i < emitted.texts.size(); ++i) EXPECT_EQ(theirs[i].value_or("rejected"), emitted.texts[i]);
 }
 

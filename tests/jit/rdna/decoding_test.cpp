@@ -1,0 +1,174 @@
+// Random words: the decoder accepts nothing that LLVM rejects, and whatever it rejects though LLVM accepts it has a
+// reason that holds against LLVM's own assembler.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include "jit/rdna/encoding.h"
+#include "jit/rdna/formats.h"
+#include "tests/jit/rdna/llvm_oracle.h"
+
+namespace riftjit::rdna {
+namespace {
+
+using test::InstructionWords;
+using test::LlvmOracle;
+
+constexpr Target kChips[] = {Target::gfx1030, Target::gfx1100, Target::gfx1150, Target::gfx1201};
+
+// How many random words a chip and wave size get; RIFTJIT_RDNA_WORDS asks for more.
+size_t word_count() {
+    const char* asked = std::getenv("RIFTJIT_RDNA_WORDS");
+    return asked == nullptr ? 10000 : std::strtoul(asked, nullptr, 10);
+}
+
+// Half of them start as some format does and some name a DPP or SDWA word, or most would be no instruction.
+InstructionWords any_words(std::mt19937_64& random) {
+    static constexpr uint32_t kPrefixes[] = {0x80000000, 0xB0000000, 0xBE800000, 0xBF000000, 0xBF800000,
+                                             0xF4000000, 0x7E000000, 0x00000000, 0x7C000000, 0xD4000000,
+                                             0xCC000000, 0xC8000000, 0xD8000000, 0xDC000000, 0xEC000000,
+                                             0xED000000, 0xEE000000, 0xE0000000, 0xC4000000};
+    InstructionWords words(kMaxInstructionWords);
+    for (uint32_t& word : words) word = static_cast<uint32_t>(random() & (random() % 3 == 0 ? random() : ~0ull));
+    if (random() % 4 != 0) words[0] = (words[0] & 0x07FFFFFF) | kPrefixes[random() % std::size(kPrefixes)];
+    if (random() % 4 == 0) words[0] = (words[0] & ~0x1FFu) | (random() % 2 == 0 ? kDpp16Follows : kSdwaFollows);
+    // LLVM 19 crashes where SDWA selects by the seventh value, which means nothing.
+    for (const unsigned low : {8, 16, 24})
+        if ((words[0] & 0x1FF) == kSdwaFollows && (words[1] >> low & 7) == 7) words[1] ^= 1u << low;
+    return words;
+}
+
+std::string hex(const InstructionWords& words) {
+    std::string text;
+    for (const uint32_t word : words) text += fmt::format("{:08X} ", word);
+    return text;
+}
+
+// Rows that LLVM has and the table leaves out: what interpolates for pixels, gfx11's loads into LDS, which its manual
+// does not have, and LLVM's name for a zero word. table_coverage_test.cpp compares all numbers.
+bool is_left_out(std::string_view text) {
+    for (const std::string_view start : {"v_interp_", "buffer_load_lds_", "v_illegal"})
+        if (text.starts_with(start)) return true;
+    return false;
+}
+
+// Operands that LLVM's assembler takes too and the table leaves out.
+std::string operand_left_out(const Decoded& refused) {
+    const Opcode opcode = refused.instruction.opcode;
+    const std::string_view why = refused.refusal.why;
+    if (why.find("left out") != std::string_view::npos) return std::string(why);
+    // Manuals give the signs of a DPP word to floats; what they do to a pair of halves they do not say.
+    const bool is_packed = opcode == Opcode::v_dot2acc_f32_f16 || opcode == Opcode::v_pk_fmac_f16;
+    const std::string_view part = refused.refusal.part == nullptr ? "" : refused.refusal.part;
+    return is_packed && (part == "neg" || part == "abs") ? "DPP with a sign modifier of a packed source" : "";
+}
+
+// A word that LLVM reads and the decoder refuses.
+struct Refused {
+    InstructionWords words;  // as many as LLVM reads
+    Decoded ours;
+    std::string theirs;
+};
+
+// Why it is right to refuse; empty where it is not. `assembled` is what llvm-mc makes of LLVM's own text.
+std::string explanation(const Refused& refused, const std::optional<InstructionWords>& assembled) {
+    switch (refused.ours.refusal.kind) {
+        case DecodeError::family_left_out:
+            return refused.ours.refusal.part;
+        case DecodeError::unknown_opcode:
+            return is_left_out(refused.theirs) ? "row left out" : "";
+        case DecodeError::reserved_bits:
+        case DecodeError::operand:
+        case DecodeError::form:
+            if (!assembled) return "llvm-mc refuses the text of these words";
+            if (*assembled != refused.words) return "llvm-mc makes other words of the text";
+            return operand_left_out(refused.ours);
+        case DecodeError::no_format:
+        case DecodeError::truncated:
+            break;
+    }
+    return "";
+}
+
+class RandomWords : public testing::TestWithParam<std::tuple<Target, WaveSize>> {
+protected:
+    void SetUp() override {
+        if (!LlvmOracle::is_present()) GTEST_SKIP() << "needs llvm-mc-19 and llvm-objdump-19";
+    }
+    Target target() const { return std::get<0>(GetParam()); }
+    WaveSize wave() const { return std::get<1>(GetParam()); }
+
+    // Sorts `count` random words by who accepts them.
+    void draw(size_t count) {
+        std::mt19937_64 random(static_cast<uint64_t>(target()) * 2 + (wave() == WaveSize::wave64));
+        std::vector<InstructionWords> samples(count);
+        for (InstructionWords& sample : samples) sample = any_words(random);
+        const auto readings = LlvmOracle(target(), wave()).read(samples);
+        for (size_t i = 0; i < count; ++i) {
+            const Decoded ours = decode(target(), wave(), samples[i]);
+            const size_t words = readings[i] ? readings[i]->words : 0;
+            if (ours.ok) {
+                ++accepted_;
+                if (words == ours.instruction.size / 4u) continue;
+                ADD_FAILURE() << hex(samples[i]) << "has " << ours.instruction.size / 4u << " words, says decode, "
+                              << words << ", says LLVM";
+            } else if (readings[i]) {
+                samples[i].resize(words);
+                refused_.push_back({samples[i], ours, readings[i]->text});
+            } else {
+                ++rejected_by_both_;
+            }
+        }
+    }
+
+    size_t accepted_ = 0, rejected_by_both_ = 0;
+    std::vector<Refused> refused_;
+};
+
+TEST_P(RandomWords, AreAcceptedOnlyWhereLlvmDoesAndRefusedWithAReason) {
+    draw(word_count());
+    EXPECT_GT(accepted_, word_count() / 10);
+    std::vector<std::string> texts;
+    for (const Refused& refused : refused_) texts.push_back(refused.theirs);
+    const auto assembled = LlvmOracle(target(), wave()).assemble(texts);
+    std::map<std::string, size_t> reasons;
+    size_t unexplained = 0;
+    for (size_t i = 0; i < refused_.size(); ++i) {
+        const Refused& refused = refused_[i];
+        const std::string why = explanation(refused, assembled[i]);
+        ++reasons[fmt::format("{}: {}", name(refused.ours.refusal.kind), why)];
+        if (why.empty() && unexplained++ < 20)
+            ADD_FAILURE() << hex(refused.words) << "is " << refused.theirs
+                          << "; we refuse it: " << reason(target(), wave(), refused.ours);
+    }
+    EXPECT_EQ(unexplained, 0u);
+    fmt::print("accepted {}, rejected by LLVM too {}\n", accepted_, rejected_by_both_);
+    for (const auto& [reason, count] : reasons) fmt::print("    {:6} {}\n", count, reason);
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, RandomWords,
+                         testing::Combine(testing::ValuesIn(kChips),
+                                          testing::Values(WaveSize::wave32, WaveSize::wave64)),
+                         [](const auto& info) {
+                             return fmt::format("{}_wave{}", name(std::get<0>(info.param)),
+                                                lanes(std::get<1>(info.param)));
+                         });
+
+TEST(Decoding, SurvivesEveryTruncation) {
+    std::mt19937_64 random(1);
+    for (const Target target : kChips)
+        for (size_t i = 0; i < 20000; ++i) {
+            const InstructionWords words = any_words(random);
+            const Decoded whole = decode(target, WaveSize::wave32, words);
+            for (size_t length = 0; length < words.size(); ++length) {
+                const Decoded cut = decode(target, WaveSize::wave32, std::span(words).first(length));
+                if (whole.ok) {
+                    ASSERT_EQ(cut.ok, length >= whole.instruction.size / 4u);
+                }
+            }
+        }
+}
+
+}  // namespace
+}  // namespace riftjit::rdna
