@@ -162,7 +162,7 @@ TEST(Text, IsWhatLlvmReadsAndPrints) {
     for (const SpotCheck& check : kSpotChecks) {
         EXPECT_EQ(assembled(check.target, check.text), check.words) << name(check.target) << ": " << check.text;
         const Decoded decoded = decode(check.target, WaveSize::wave32, words_of(check.words));
-        ASSERT_TRUE(decoded.ok) << check.words << ": " << name(decoded.error);
+        ASSERT_TRUE(decoded.ok) << check.words << ": " << reason(check.target, WaveSize::wave32, decoded);
         EXPECT_EQ(print(check.target, WaveSize::wave32, decoded.instruction), check.text);
     }
 }
