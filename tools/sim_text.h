@@ -1,0 +1,13 @@
+// Numbers and rows as the reports of `riftjit sim` write them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace riftjit::tools {
+
+std::string grouped(uint64_t value);  // 1985575928 -> "1,985,575,928"
+void print_row(std::string_view label, const std::string& text);
+
+}  // namespace riftjit::tools
