@@ -2,6 +2,7 @@
 // are. A float is its eight hexadecimal bits. A field is left out only at the value its absence stands for.
 #include <xxhash.h>
 
+#include <array>
 #include <bit>
 
 #include "jit/kernel_spec.h"
@@ -107,6 +108,11 @@ struct Name {
         const std::vector<std::byte> bytes = serialize(spec);
         return fmt::format("rj_lif_step_n{}_{:016x}", spec.neurons, XXH3_64bits(bytes.data(), bytes.size()));
     }
+    std::string operator()(const ColumnProgramSpec& spec) const {  // nor has a program
+        const std::vector<std::byte> bytes = serialize(spec);
+        return fmt::format("rj_columns_{}_c{}_s{}_{:016x}", name(spec.precision), spec.columns.size(),
+                           spec.steps.size(), XXH3_64bits(bytes.data(), bytes.size()));
+    }
 };
 
 std::string step_text(const ElementwiseStep& step) {
@@ -120,6 +126,17 @@ std::string step_text(const ElementwiseStep& step) {
         default:
             return fmt::format("{}(v{})", text(step.op), step.left);
     }
+}
+
+// "3 load, 5 multiply, 1 exp, ...", in the order of ColumnOp.
+std::string op_counts(const ColumnProgramSpec& spec) {
+    std::array<size_t, kColumnOps> counts{};
+    for (const ColumnStep& step : spec.steps) ++counts[size_t(step.op)];
+    std::string out;
+    for (size_t op = 0; op < kColumnOps; ++op)
+        if (counts[op] != 0)
+            out += fmt::format("{}{} {}", when(!out.empty(), ", "), counts[op], traits(ColumnOp(op)).name);
+    return out;
 }
 
 struct Description {
@@ -168,6 +185,11 @@ struct Description {
     }
     std::string operator()(const LifStepSpec& spec) const {
         return fmt::format("one step of {} leaky integrate-and-fire neurons", spec.neurons);
+    }
+    std::string operator()(const ColumnProgramSpec& spec) const {
+        return fmt::format("column program {}, {} columns, {} bytes per element, {} scalars, {} steps: {}",
+                           name(spec.precision), spec.columns.size(), column_bytes(spec), spec.scalars,
+                           spec.steps.size(), op_counts(spec));
     }
 };
 

@@ -35,6 +35,7 @@ private:
     }
     void put(double value) { put(std::bit_cast<uint64_t>(value)); }
     void put(float value) { put(std::bit_cast<uint32_t>(value)); }
+    void put(const ColumnStep& step) { put_all(step.op, step.a, step.b, step.c, step.index, step.number); }
     void put(const ElementwiseInput& input) { put(input.row_stride); }
     void put(const ElementwiseStep& step) { put_all(step.op, step.left, step.right, step.constant); }
     template <class Element>
@@ -95,6 +96,10 @@ const auto kWriteFields = [](FieldWriter& writer) {
             writer.put_all(neurons, excitatory, ee, ei, ie, ii, decay_exc, decay_inh, membrane, rest, reset, threshold,
                            drive, drive_slope, refractory_steps);
         },
+        [&](const ColumnProgramSpec& spec) {
+            const auto& [precision, scalars, columns, steps] = spec;
+            writer.put_all(precision, scalars, columns, steps);
+        },
     };
 };
 
@@ -120,6 +125,12 @@ uint64_t chain_flops(const ElementwiseSpec& spec) {
     uint64_t flops_per_element = 0;
     for (const ElementwiseStep& step : spec.steps) flops_per_element += step_flops(step.op);
     return flops_per_element * spec.width;
+}
+
+uint64_t program_flops(const ColumnProgramSpec& spec) {
+    uint64_t flops = 0;
+    for (const ColumnStep& step : spec.steps) flops += traits(step.op).flops;
+    return flops;
 }
 
 uint64_t norm_flops(uint64_t width, Presence gain) { return width * (gain == Presence::present ? 4 : 3); }
@@ -192,6 +203,7 @@ uint32_t unit_count(const KernelSpec& spec, uint32_t tokens) {
                           [&](const ElementwiseSpec&) { return tokens; },
                           [&](const ReduceSpec&) { return uint32_t(1); },
                           [&](const LifStepSpec& lif) { return lif.neurons; },
+                          [&](const ColumnProgramSpec&) { return tokens; },
                       },
                       spec);
 }
@@ -228,6 +240,7 @@ KernelCost cost(const KernelSpec& spec) {
                 return KernelCost{reduce.kind == ReduceKind::sum_exp ? 7 * uint64_t(reduce.width) : reduce.width, 0};
             },
             [](const LifStepSpec& lif) { return KernelCost{kLifStepFlops * uint64_t(lif.neurons), 0}; },
+            [](const ColumnProgramSpec& program) { return KernelCost{program_flops(program), 0}; },
         },
         spec);
 }

@@ -19,6 +19,7 @@
 #include <variant>
 #include <vector>
 
+#include "jit/column_program.h"
 #include "jit/dtype.h"
 #include "jit/isa.h"
 #include "jit/result.h"
@@ -308,7 +309,7 @@ struct LifStepArgs {
 };
 
 using KernelSpec = std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec,
-                                AttentionSpec, SwigluSpec, ElementwiseSpec, ReduceSpec, LifStepSpec>;
+                                AttentionSpec, SwigluSpec, ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec>;
 
 using KernelFunction = void (*)(const void* args, uint32_t begin, uint32_t end);
 
@@ -320,11 +321,12 @@ std::string describe(const KernelSpec& spec);
 std::vector<std::byte> serialize(const KernelSpec& spec);
 // Refuses shapes no back end generates: "rms_norm: width 0".
 Result<void> validate(const KernelSpec& spec);
+// A column program has as many units as its launch has elements: `tokens` is what it returns.
 uint32_t unit_count(const KernelSpec& spec, uint32_t tokens);
 
 struct KernelCost {
-    uint64_t flops;         // floating or integer multiply and add operations, per token; attention: per token and
-                            // position that it sees
+    uint64_t flops;         // floating or integer multiply and add operations, per token (column programs: per
+                            // element); attention: per token and position that it sees
     uint64_t weight_bytes;  // bytes of weights read by one launch, as in the file; embed: by one token
 };
 KernelCost cost(const KernelSpec& spec);

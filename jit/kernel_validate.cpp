@@ -1,4 +1,5 @@
 // What no back end can generate, refused with the op, the field and the value.
+#include <algorithm>
 #include <cmath>
 
 #include "jit/kernel_spec.h"
@@ -182,6 +183,60 @@ Result<void> validate_op(const LifStepSpec& spec) {
           spec.rest, spec.reset, spec.threshold, spec.drive, spec.drive_slope}) {
         if (claims.is_fine() && !std::isfinite(value)) claims.refuse("a constant is {}, not a finite number", value);
     }
+    return claims.result();
+}
+
+std::string_view text(ColumnKind kind) {
+    switch (kind) {
+        case ColumnKind::none:
+            return "nothing";
+        case ColumnKind::number:
+            return "a number";
+        case ColumnKind::truth:
+            return "a truth";
+    }
+    return "";
+}
+
+void check_operands(Claims& claims, const ColumnProgramSpec& spec, size_t index) {
+    const ColumnStep& step = spec.steps[index];
+    const ColumnOpTraits& op = traits(step.op);
+    const std::array operands = {step.a, step.b, step.c};
+    for (size_t i = 0; i < operands.size(); ++i) {
+        if (!claims.is_fine() || op.operands[i] == ColumnKind::none) return;
+        if (operands[i] >= index) {
+            claims.refuse("step {} ({}) reads value {}, of {} so far", index, op.name, operands[i], index);
+        } else if (const ColumnKind kind = traits(spec.steps[operands[i]].op).result; kind != op.operands[i]) {
+            claims.refuse("step {} ({}) reads value {} as {}, which is {}", index, op.name, operands[i],
+                          text(op.operands[i]), text(kind));
+        }
+    }
+}
+
+void check_step(Claims& claims, const ColumnProgramSpec& spec, size_t index) {
+    const ColumnStep& step = spec.steps[index];
+    if (size_t(step.op) >= kColumnOps)
+        return claims.refuse("step {} has op {}, of {}", index, int(step.op), kColumnOps);
+    const std::string_view op = traits(step.op).name;
+    if ((step.op == ColumnOp::load || step.op == ColumnOp::store) && step.index >= spec.columns.size())
+        return claims.refuse("step {} ({}) names column {}, of {}", index, op, step.index, spec.columns.size());
+    if (step.op == ColumnOp::scalar && step.index >= spec.scalars)
+        return claims.refuse("step {} ({}) names scalar {}, of {}", index, op, step.index, spec.scalars);
+    if (std::isnan(step.number)) return claims.refuse("the number of step {} is NaN", index);
+    check_operands(claims, spec, index);
+}
+
+Result<void> validate_op(const ColumnProgramSpec& spec) {
+    Claims claims("column program");
+    if (spec.columns.empty() || spec.columns.size() > kMaxColumns)
+        claims.refuse("{} columns, not 1 to {}", spec.columns.size(), kMaxColumns);
+    if (claims.is_fine() && (spec.steps.empty() || spec.steps.size() > kMaxColumnSteps))
+        claims.refuse("{} steps, not 1 to {}", spec.steps.size(), kMaxColumnSteps);
+    if (claims.is_fine() && spec.scalars > kMaxColumnSteps)
+        claims.refuse("{} scalars, more than {}", spec.scalars, kMaxColumnSteps);
+    for (size_t index = 0; claims.is_fine() && index < spec.steps.size(); ++index) check_step(claims, spec, index);
+    if (claims.is_fine() && std::ranges::count(spec.steps, ColumnOp::fire, &ColumnStep::op) > 1)
+        claims.refuse("it fires in more than one step");
     return claims.result();
 }
 

@@ -21,6 +21,7 @@ struct Generate {
     MachineCode operator()(const ElementwiseSpec& spec) const { return generate_elementwise(spec, isa); }
     MachineCode operator()(const ReduceSpec& spec) const { return generate_reduce(spec, isa); }
     MachineCode operator()(const LifStepSpec& spec) const { return generate_lif_step(spec, isa); }
+    MachineCode operator()(const ColumnProgramSpec& spec) const { return generate_column_program(spec, isa); }
 };
 
 }  // namespace

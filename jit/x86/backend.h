@@ -22,5 +22,6 @@ MachineCode generate_swiglu(const SwigluSpec&, Isa);
 MachineCode generate_elementwise(const ElementwiseSpec&, Isa);
 MachineCode generate_reduce(const ReduceSpec&, Isa);
 MachineCode generate_lif_step(const LifStepSpec&, Isa);
+MachineCode generate_column_program(const ColumnProgramSpec&, Isa);
 
 }  // namespace riftjit::x86

@@ -290,6 +290,48 @@ TEST(KernelSpec, RefusesWithTheOpTheFieldAndTheValue) {
 
         refusal(
             kReduce, [](auto& s) { s.width = 0; }, "reduce: width 0"),
+
+        refusal(
+            kColumnProgram, [](auto& s) { s.columns.clear(); }, "column program: 0 columns, not 1 to 64"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.columns.assign(65, ColumnType::f64); },
+            "column program: 65 columns, not 1 to 64"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.steps.clear(); }, "column program: 0 steps, not 1 to 4096"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.steps.assign(4097, s.steps[0]); },
+            "column program: 4097 steps, not 1 to 4096"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.scalars = 4097; }, "column program: 4097 scalars, more than 4096"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.steps[0].op = ColumnOp(kColumnOps); },
+            "column program: step 0 has op 34, of 34"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.steps[0].index = 2; },
+            "column program: step 0 (load) names column 2, of 2"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.steps[6].index = 9; },
+            "column program: step 6 (store) names column 9, of 2"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.steps[2].index = 2; },
+            "column program: step 2 (scalar) names scalar 2, of 2"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.steps[4].number = kNaN; }, "column program: the number of step 4 is NaN"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.steps[3].b = 3; },
+            "column program: step 3 (fused_multiply_add) reads value 3, of 3 so far"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.steps[6].a = 5; },
+            "column program: step 6 (store) reads value 5 as a number, which is a truth"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.steps[7].a = 3; },
+            "column program: step 7 (fire) reads value 3 as a truth, which is a number"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.steps[7].a = 6; },
+            "column program: step 7 (fire) reads value 6 as a truth, which is nothing"),
+        refusal(
+            kColumnProgram, [](auto& s) { s.steps.push_back(s.steps[7]); },
+            "column program: it fires in more than one step"),
     };
     for (const auto& [spec, message] : refusals) {
         const auto valid = validate(spec);

@@ -21,8 +21,22 @@ inline const ElementwiseSpec kElementwise{
     1024, 1024, {{1024}, {0}}, {{ElementwiseOp::add, 0, 1, 0.0f}, {ElementwiseOp::scale, 2, 0, 2.0f}}};
 inline const ReduceSpec kReduce{ReduceKind::argmax, 151936};
 
+// Column 0 += draw 1 * scalar 1, and fires where that reaches 1.
+inline const ColumnProgramSpec kColumnProgram{Precision::f64,
+                                              2,
+                                              {ColumnType::f64, ColumnType::u8},
+                                              {{ColumnOp::load},
+                                               {ColumnOp::uniform, 0, 0, 0, 1},
+                                               {ColumnOp::scalar, 0, 0, 0, 1},
+                                               {ColumnOp::fused_multiply_add, 1, 2, 0},
+                                               {ColumnOp::constant, 0, 0, 0, 0, 1.0},
+                                               {ColumnOp::less_equal, 4, 3},
+                                               {ColumnOp::store, 3},
+                                               {ColumnOp::fire, 5}}};
+
 inline std::vector<KernelSpec> valid_specs() {
-    return {kEmbed, kRmsNorm, kQuantize, kMatmul, kRope, kValueStore, kAttention, kSwiglu, kElementwise, kReduce};
+    return {kEmbed,     kRmsNorm, kQuantize,    kMatmul, kRope,         kValueStore,
+            kAttention, kSwiglu,  kElementwise, kReduce, kColumnProgram};
 }
 
 template <class Spec, class Change>
@@ -74,6 +88,12 @@ inline std::vector<KernelSpec> distinct_specs() {
     vary(
         kReduce, [](auto& s) { s.kind = ReduceKind::sum_exp; }, [](auto& s) { s.kind = ReduceKind::collect_above; },
         [](auto& s) { s.width = 151935; });
+    vary(
+        kColumnProgram, [](auto& s) { s.precision = Precision::f32; }, [](auto& s) { s.scalars = 3; },
+        [](auto& s) { s.columns[1] = ColumnType::u16; }, [](auto& s) { s.columns.pop_back(); },
+        [](auto& s) { s.steps.pop_back(); }, [](auto& s) { s.steps[1].op = ColumnOp::normal; },
+        [](auto& s) { s.steps[3].a = 2; }, [](auto& s) { s.steps[3].b = 1; }, [](auto& s) { s.steps[3].c = 2; },
+        [](auto& s) { s.steps[1].index = 2; }, [](auto& s) { s.steps[4].number = 2.0; });
     return specs;
 }
 
