@@ -1,0 +1,41 @@
+# Shared libraries that the program opens when it needs them (sim/files/module.h): what is linked with HDF5 and cairo,
+# whose loading would cost every start 10 ms. They stand beside the program, or in ../lib/riftjit.
+pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5)
+pkg_check_modules(CAIRO REQUIRED IMPORTED_TARGET cairo)
+
+# Program and module share these headers' types: each refuses another build of them.
+set(module_interface "${PROJECT_VERSION}")
+foreach(header jit/result.h sim/files/recording.h sim/files/hdf5_module.h sim/plots/canvas.h)
+  file(SHA256 ${PROJECT_SOURCE_DIR}/${header} hash)
+  string(APPEND module_interface "-${hash}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
+endforeach()
+string(SHA256 module_interface "${module_interface}")
+target_compile_definitions(riftjit_sim PRIVATE RIFTJIT_MODULE_INTERFACE="${module_interface}")
+
+set(riftjit_modules "")
+function(riftjit_module name)
+  cmake_parse_arguments(ARG "" "FOLDER" "SOURCES;LINK" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${ARG_FOLDER}/*.cpp)
+  list(TRANSFORM ARG_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/)
+  add_library(riftjit-${name} MODULE ${sources} ${ARG_SOURCES})
+  target_include_directories(riftjit-${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(riftjit-${name} PRIVATE RIFTJIT_MODULE_INTERFACE="${module_interface}")
+  # Only the factory is exported: each side keeps its own copies of what both use.
+  set_target_properties(riftjit-${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_link_libraries(riftjit-${name} PRIVATE fmt::fmt-header-only ${ARG_LINK})
+  install(TARGETS riftjit-${name} LIBRARY DESTINATION lib/riftjit)
+  set(riftjit_modules ${riftjit_modules} riftjit-${name} PARENT_SCOPE)
+endfunction()
+
+riftjit_module(hdf5 FOLDER sim/files/hdf5
+               SOURCES jit/result.cpp sim/available_memory.cpp sim/files/append_file.cpp sim/files/metadata.cpp
+                       sim/files/recording_times.cpp
+               LINK PkgConfig::HDF5 nlohmann_json::nlohmann_json)
+riftjit_module(plots FOLDER sim/plots/cairo SOURCES jit/result.cpp LINK PkgConfig::CAIRO)
+
+function(riftjit_depends_on_modules target)
+  if(TARGET ${target})
+    add_dependencies(${target} ${riftjit_modules})
+  endif()
+endfunction()

@@ -1,0 +1,39 @@
+// A file that grows by whole blocks: what does not fit is taken back, so that what was there before stays whole.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "jit/file_descriptor.h"
+#include "sim/files/recording.h"
+
+namespace riftjit::sim {
+
+// "PATH: text of errno"
+std::unexpected<Error> fail_with_errno(const std::string& path);
+
+// Refuses an existing file unless told to replace it, and always what is not a regular file.
+Result<FileDescriptor> create_file(const std::string& path, Existing existing);
+Result<void> refuse_existing(const std::string& path, Existing existing);
+
+Result<std::string> read_file(const std::string& path);
+Result<std::string> read_head(const std::string& path);  // its first bytes, at most 64
+Result<void> sync_file(const std::string& path);         // asks the device, which may refuse only now
+
+class AppendFile {
+public:
+    static Result<AppendFile> create(const std::string& path, Existing existing);
+    Result<void> append(std::string_view bytes);                      // all of it, or nothing and an error
+    Result<void> overwrite(uint64_t offset, std::string_view bytes);  // bytes that were appended before
+    Result<void> sync();
+
+private:
+    AppendFile(std::string path, FileDescriptor file) : path_(std::move(path)), file_(std::move(file)) {}
+
+    std::string path_;
+    FileDescriptor file_;
+    uint64_t size_ = 0;
+};
+
+}  // namespace riftjit::sim

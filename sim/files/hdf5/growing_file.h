@@ -1,0 +1,55 @@
+// An HDF5 file that grows while a run goes on and is sound at every moment. Rows wait in memory; each flush reserves
+// disk space, opens the file in single-writer mode (which orders its writes so that a kill leaves old or new, never
+// half), appends and closes it. Between flushes the file is closed: any reader may open it.
+#pragma once
+
+#include <functional>
+
+#include "sim/files/hdf5/h5.h"
+#include "sim/files/recording.h"
+
+namespace riftjit::sim::h5 {
+
+class GrowingFile {
+public:
+    // `fill` writes everything that does not grow, and makes the datasets that do, by create_growing().
+    GrowingFile(const std::string& path, const std::function<void(hid_t file)>& fill);
+
+    // A growing dataset of rows of `row_elements` of T; returns its number.
+    template <class T>
+    size_t add_column(const std::string& dataset, size_t row_elements = 1) {
+        columns_.push_back({dataset, type_of<T>(), row_elements * sizeof(T), {}});
+        return columns_.size() - 1;
+    }
+    template <class T>
+    void push(size_t column, T value) {
+        auto& rows = columns_[column].rows;
+        const char* const bytes = reinterpret_cast<const char*>(&value);
+        rows.insert(rows.end(), bytes, bytes + sizeof value);
+    }
+    void push_bytes(size_t column, std::span<const char> bytes) {
+        auto& rows = columns_[column].rows;
+        rows.insert(rows.end(), bytes.begin(), bytes.end());
+    }
+    // What fails leaves the file as the flush before left it, and the rows waiting.
+    Result<void> flush();
+    Result<void> flush_when_large();
+    // Flushes, then changes attributes in place: `change` may neither add nor remove anything.
+    Result<void> finish(const std::function<void(hid_t file)>& change);
+
+private:
+    struct Column {
+        std::string dataset;
+        hid_t type;
+        size_t row_bytes;
+        std::vector<char> rows;
+    };
+    size_t waiting_bytes() const;
+    void reserve() const;
+    void append_waiting();
+
+    std::string path_;
+    std::vector<Column> columns_;
+};
+
+}  // namespace riftjit::sim::h5

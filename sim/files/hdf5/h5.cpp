@@ -1,0 +1,372 @@
+#include "sim/files/hdf5/h5.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace riftjit::sim::h5 {
+
+namespace {
+
+herr_t take_innermost(unsigned depth, const H5E_error2_t* error, void* text) {
+    if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
+    return 0;
+}
+
+[[noreturn]] void raise(const std::string& what) {
+    std::string reason;
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &reason);
+    H5Eclear2(H5E_DEFAULT);
+    throw Hdf5Error(reason.empty() ? what : what + ": " + reason);
+}
+
+Handle scalar_space() { return {H5Screate(H5S_SCALAR), H5Sclose, "space"}; }
+
+Handle simple_space(const std::vector<hsize_t>& extents) {
+    if (extents.empty()) return scalar_space();
+    return {H5Screate_simple(int(extents.size()), extents.data(), nullptr), H5Sclose, "space"};
+}
+
+// Texts of one length, which HDF5 wants above zero, padded with zeros.
+struct PaddedTexts {
+    explicit PaddedTexts(const std::vector<std::string>& texts) {
+        for (const std::string& text : texts) length = std::max(length, text.size());
+        bytes.resize(length * texts.size());
+        for (size_t i = 0; i < texts.size(); ++i) std::ranges::copy(texts[i], bytes.begin() + ptrdiff_t(i * length));
+    }
+    size_t length = 1;
+    std::string bytes;
+};
+
+Handle text_type(size_t bytes) {
+    Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "text type");
+    require(H5Tset_size(type, bytes), "text type");
+    require(H5Tset_strpad(type, H5T_STR_NULLPAD), "text type");
+    require(H5Tset_cset(type, H5T_CSET_UTF8), "text type");
+    return type;
+}
+
+Handle variable_text_type() {
+    Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "text type");
+    require(H5Tset_size(type, H5T_VARIABLE), "text type");
+    require(H5Tset_cset(type, H5T_CSET_UTF8), "text type");
+    return type;
+}
+
+std::string without_padding(std::string text) {
+    text.resize(std::min(text.find('\0'), text.size()));
+    return text;
+}
+
+// The elements of a dataset, after a look at whether its storage can hold them.
+uint64_t checked_size(hid_t dataset, const std::string& name, size_t element_bytes) {
+    const Handle space(H5Dget_space(dataset), H5Sclose, name);
+    const hssize_t count = H5Sget_simple_extent_npoints(space);
+    if (count < 0) raise(name);
+    // Deflate's best ratio is 1032; nothing else that HDF5 brings packs closer.
+    constexpr uint64_t kBestRatio = 1100;
+    const uint64_t stored = H5Dget_storage_size(dataset);
+    if (count > 0 && uint64_t(count) / kBestRatio > stored / element_bytes + 1)
+        throw Hdf5Error(fmt::format("{}: {} elements, but {} bytes are stored", name, count, stored));
+    return uint64_t(count);
+}
+
+template <class T>
+std::vector<T> read_numbers(hid_t parent, const std::string& name, H5T_class_t kind) {
+    const Handle dataset = open_dataset(parent, name);
+    const Handle type(H5Dget_type(dataset), H5Tclose, name);
+    if (H5Tget_class(type) != kind) throw Hdf5Error(name + ": its elements are of another type");
+    std::vector<T> values(checked_size(dataset, name, H5Tget_size(type)));
+    require(H5Dread(dataset, type_of<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), name);
+    return values;
+}
+
+bool fits_u32(hid_t parent, const std::string& name) {
+    const Handle dataset = open_dataset(parent, name);
+    const Handle type(H5Dget_type(dataset), H5Tclose, name);
+    return H5Tget_size(type) <= 4 && H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE;
+}
+
+std::vector<std::string> read_variable_texts(hid_t dataset, hid_t space, size_t count, const std::string& name) {
+    std::vector<char*> pointers(count);
+    const Handle type = variable_text_type();
+    require(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()), name);
+    std::vector<std::string> texts;
+    for (const char* pointer : pointers) texts.emplace_back(pointer == nullptr ? "" : pointer);
+    H5Dvlen_reclaim(type, space, H5P_DEFAULT, pointers.data());
+    return texts;
+}
+
+herr_t add_name(hid_t, const char* name, const H5L_info_t*, void* names) {
+    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+    return 0;
+}
+
+}  // namespace
+
+template <>
+hid_t type_of<uint8_t>() {
+    return H5T_NATIVE_UINT8;
+}
+template <>
+hid_t type_of<uint32_t>() {
+    return H5T_NATIVE_UINT32;
+}
+template <>
+hid_t type_of<uint64_t>() {
+    return H5T_NATIVE_UINT64;
+}
+template <>
+hid_t type_of<int64_t>() {
+    return H5T_NATIVE_INT64;
+}
+template <>
+hid_t type_of<float>() {
+    return H5T_NATIVE_FLOAT;
+}
+template <>
+hid_t type_of<double>() {
+    return H5T_NATIVE_DOUBLE;
+}
+
+Handle::Handle(hid_t id, Close close, const std::string& what) : id_(id), close_(close) {
+    if (id < 0) raise(what);
+}
+
+void Handle::close(const std::string& what) { require(close_(std::exchange(id_, -1)), what); }
+
+void require(herr_t status, const std::string& what) {
+    if (status < 0) raise(what);
+}
+
+Handle open_file(const std::string& path, Access access) {
+    const Handle properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path);
+    // The latest format checks its metadata by checksum and knows single-writer mode. No locks: somebody who looks at a
+    // recording in progress must not end it.
+    require(H5Pset_libver_bounds(properties, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), path);
+    require(H5Pset_file_locking(properties, false, true), path);
+    if (access == Access::create)
+        return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, properties), H5Fclose, path};
+    if (access == Access::append)
+        return {H5Fopen(path.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, properties), H5Fclose, path};
+    // A run that was killed while it appended leaves a mark, with which only a reader in this mode may open the file.
+    const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, properties);
+    if (file >= 0) return {file, H5Fclose, path};
+    return {H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, properties), H5Fclose, "cannot be opened"};
+}
+
+Handle create_group(hid_t parent, const std::string& name) {
+    return {H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, name};
+}
+Handle open_group(hid_t parent, const std::string& name) {
+    return {H5Gopen2(parent, name.c_str(), H5P_DEFAULT), H5Gclose, "group " + name};
+}
+Handle open_dataset(hid_t parent, const std::string& name) {
+    return {H5Dopen2(parent, name.c_str(), H5P_DEFAULT), H5Dclose, "dataset " + name};
+}
+
+bool has(hid_t parent, const std::string& name) {
+    const htri_t found = H5Lexists(parent, name.c_str(), H5P_DEFAULT);
+    if (found < 0) raise(name);
+    return found > 0;
+}
+bool has_attribute(hid_t object, const std::string& name) {
+    const htri_t found = H5Aexists(object, name.c_str());
+    if (found < 0) raise(name);
+    return found > 0;
+}
+
+std::vector<std::string> links(hid_t group) {
+    std::vector<std::string> names;
+    require(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, nullptr, add_name, &names), "members of a group");
+    return names;
+}
+
+template <class T>
+void write_attribute(hid_t object, const std::string& name, T value) {
+    const Handle space = scalar_space();
+    const Handle attribute(H5Acreate2(object, name.c_str(), type_of<T>(), space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                           name);
+    require(H5Awrite(attribute, type_of<T>(), &value), name);
+}
+template <class T>
+void set_attribute(hid_t object, const std::string& name, T value) {
+    const Handle attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose, name);
+    require(H5Awrite(attribute, type_of<T>(), &value), name);
+}
+template <class T>
+T read_attribute(hid_t object, const std::string& name) {
+    const Handle attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose, "attribute " + name);
+    const Handle space(H5Aget_space(attribute), H5Sclose, name);
+    const Handle type(H5Aget_type(attribute), H5Tclose, name);
+    const H5T_class_t kind = std::is_integral_v<T> ? H5T_INTEGER : H5T_FLOAT;
+    if (H5Sget_simple_extent_npoints(space) != 1 || H5Tget_class(type) != kind)
+        throw Hdf5Error("attribute " + name + ": is not one number");
+    T value{};
+    require(H5Aread(attribute, type_of<T>(), &value), name);
+    return value;
+}
+void write_attribute(hid_t object, const std::string& name, const std::string& text) {
+    const PaddedTexts padded({text});
+    const Handle type = text_type(padded.length), space = scalar_space();
+    const Handle attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, name);
+    require(H5Awrite(attribute, type, padded.bytes.data()), name);
+}
+
+void write_attribute(hid_t object, const std::string& name, const std::vector<std::string>& texts) {
+    const PaddedTexts padded(texts);
+    const Handle type = text_type(padded.length), space = simple_space({texts.size()});
+    const Handle attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, name);
+    require(H5Awrite(attribute, type, padded.bytes.data()), name);
+}
+
+void write_attribute(hid_t object, const std::string& name, const char* text) {
+    write_attribute(object, name, std::string(text));
+}
+
+std::string read_text_attribute(hid_t object, const std::string& name) {
+    const Handle attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose, "attribute " + name);
+    const Handle type(H5Aget_type(attribute), H5Tclose, name);
+    const Handle space(H5Aget_space(attribute), H5Sclose, name);
+    if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1)
+        throw Hdf5Error("attribute " + name + ": is not one text");
+    if (H5Tis_variable_str(type) > 0) {
+        char* pointer = nullptr;
+        const Handle memory = variable_text_type();
+        require(H5Aread(attribute, memory, &pointer), name);
+        std::string text = pointer == nullptr ? "" : pointer;
+        H5Dvlen_reclaim(memory, space, H5P_DEFAULT, &pointer);
+        return text;
+    }
+    if (H5Tget_size(type) > H5Aget_storage_size(attribute))
+        throw Hdf5Error("attribute " + name + ": longer than its storage");
+    std::string text(H5Tget_size(type), '\0');
+    require(H5Aread(attribute, type, text.data()), name);
+    return without_padding(std::move(text));
+}
+
+template <class T>
+Handle write_dataset(hid_t parent, const std::string& name, std::span<const T> values, std::vector<hsize_t> extents) {
+    const Handle space = simple_space(extents);
+    Handle dataset(H5Dcreate2(parent, name.c_str(), type_of<T>(), space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                   H5Dclose, name);
+    if (!values.empty()) require(H5Dwrite(dataset, type_of<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), name);
+    return dataset;
+}
+
+Handle write_texts(hid_t parent, const std::string& name, const std::vector<std::string>& texts) {
+    const PaddedTexts padded(texts);
+    const Handle type = text_type(padded.length), space = simple_space({texts.size()});
+    Handle dataset(H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose,
+                   name);
+    if (!texts.empty()) require(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.bytes.data()), name);
+    return dataset;
+}
+
+Handle write_text(hid_t parent, const std::string& name, const std::string& text) {
+    const PaddedTexts padded({text});
+    const Handle type = text_type(padded.length), space = scalar_space();
+    Handle dataset(H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose,
+                   name);
+    require(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.bytes.data()), name);
+    return dataset;
+}
+
+std::vector<std::string> read_texts(hid_t parent, const std::string& name) {
+    const Handle dataset = open_dataset(parent, name);
+    const Handle type(H5Dget_type(dataset), H5Tclose, name);
+    const Handle space(H5Dget_space(dataset), H5Sclose, name);
+    if (H5Tget_class(type) != H5T_STRING) throw Hdf5Error(name + ": holds no text");
+    const size_t length = H5Tget_size(type);
+    const uint64_t count = checked_size(dataset, name, length);
+    if (H5Tis_variable_str(type) > 0) return read_variable_texts(dataset, space, count, name);
+    if (count > 0 && length > H5Dget_storage_size(dataset)) throw Hdf5Error(name + ": longer than its storage");
+    std::string padded(length * count, '\0');
+    require(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()), name);
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < count; ++i) texts.push_back(without_padding(padded.substr(i * length, length)));
+    return texts;
+}
+
+std::vector<hsize_t> extents_of(hid_t dataset) {
+    const Handle space(H5Dget_space(dataset), H5Sclose, "space");
+    const int rank = H5Sget_simple_extent_ndims(space);
+    if (rank < 0) raise("space");
+    std::vector<hsize_t> extents(size_t(rank), 0);
+    if (H5Sget_simple_extent_dims(space, extents.data(), nullptr) < 0) raise("space");
+    return extents;
+}
+
+std::vector<double> read_doubles(hid_t parent, const std::string& name) {
+    return read_numbers<double>(parent, name, H5T_FLOAT);
+}
+
+std::vector<uint32_t> read_u32(hid_t parent, const std::string& name) {
+    if (fits_u32(parent, name)) return read_numbers<uint32_t>(parent, name, H5T_INTEGER);
+    // HDF5 clips what does not fit; 64 bits show it.
+    const std::vector<int64_t> wide = read_numbers<int64_t>(parent, name, H5T_INTEGER);
+    std::vector<uint32_t> values(wide.size());
+    for (size_t i = 0; i < wide.size(); ++i) {
+        if (wide[i] < 0 || wide[i] > UINT32_MAX)
+            throw Hdf5Error(fmt::format("{}: element {} is {}, not within 0 and {}", name, i, wide[i], UINT32_MAX));
+        values[i] = static_cast<uint32_t>(wide[i]);
+    }
+    return values;
+}
+
+hsize_t rows_per_chunk(size_t row_bytes) {
+    constexpr size_t kChunkBytes = 64 << 10;
+    return std::max<size_t>(1, kChunkBytes / row_bytes);
+}
+
+template <class T>
+Handle create_growing(hid_t parent, const std::string& name, const std::vector<hsize_t>& row) {
+    std::vector<hsize_t> extents{0}, most{H5S_UNLIMITED}, chunk{0};
+    size_t row_bytes = sizeof(T);
+    for (const hsize_t extent : row) {
+        for (auto* const list : {&extents, &most, &chunk}) list->push_back(extent);
+        row_bytes *= extent;
+    }
+    chunk[0] = rows_per_chunk(row_bytes);
+    const Handle space(H5Screate_simple(int(extents.size()), extents.data(), most.data()), H5Sclose, name);
+    const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, name);
+    require(H5Pset_chunk(properties, int(chunk.size()), chunk.data()), name);
+    return {H5Dcreate2(parent, name.c_str(), type_of<T>(), space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
+            name};
+}
+
+void append_rows(hid_t parent, const std::string& name, hid_t memory_type, const void* rows, hsize_t count) {
+    const Handle dataset = open_dataset(parent, name);
+    std::vector<hsize_t> extents = extents_of(dataset);
+    std::vector<hsize_t> start(extents.size(), 0), block = extents;
+    start[0] = extents[0];
+    block[0] = count;
+    extents[0] += count;
+    require(H5Dset_extent(dataset, extents.data()), name);
+    const Handle file_space(H5Dget_space(dataset), H5Sclose, name), memory_space = simple_space(block);
+    require(H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), nullptr, block.data(), nullptr), name);
+    require(H5Dwrite(dataset, memory_type, memory_space, file_space, H5P_DEFAULT, rows), name);
+}
+
+template void write_attribute<uint8_t>(hid_t, const std::string&, uint8_t);
+template void write_attribute<uint32_t>(hid_t, const std::string&, uint32_t);
+template void write_attribute<uint64_t>(hid_t, const std::string&, uint64_t);
+template void write_attribute<float>(hid_t, const std::string&, float);
+template void write_attribute<double>(hid_t, const std::string&, double);
+template void set_attribute<uint8_t>(hid_t, const std::string&, uint8_t);
+template void set_attribute<uint32_t>(hid_t, const std::string&, uint32_t);
+template void set_attribute<uint64_t>(hid_t, const std::string&, uint64_t);
+template uint8_t read_attribute<uint8_t>(hid_t, const std::string&);
+template uint32_t read_attribute<uint32_t>(hid_t, const std::string&);
+template uint64_t read_attribute<uint64_t>(hid_t, const std::string&);
+template double read_attribute<double>(hid_t, const std::string&);
+template Handle create_growing<uint32_t>(hid_t, const std::string&, const std::vector<hsize_t>&);
+template Handle create_growing<uint64_t>(hid_t, const std::string&, const std::vector<hsize_t>&);
+template Handle create_growing<double>(hid_t, const std::string&, const std::vector<hsize_t>&);
+template Handle write_dataset<uint32_t>(hid_t, const std::string&, std::span<const uint32_t>, std::vector<hsize_t>);
+template Handle write_dataset<uint64_t>(hid_t, const std::string&, std::span<const uint64_t>, std::vector<hsize_t>);
+template Handle write_dataset<int64_t>(hid_t, const std::string&, std::span<const int64_t>, std::vector<hsize_t>);
+template Handle write_dataset<double>(hid_t, const std::string&, std::span<const double>, std::vector<hsize_t>);
+
+}  // namespace riftjit::sim::h5

@@ -1,0 +1,100 @@
+// HDF5 objects that close themselves, and the few ways in which recordings use them. Everything here throws Hdf5Error;
+// only the module's interface catches it.
+#pragma once
+
+#include <hdf5.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jit/result.h"
+
+namespace riftjit::sim::h5 {
+
+struct Hdf5Error : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Runs `action`; an Hdf5Error becomes "PATH: its message".
+template <class Action>
+Result<void> no_throw(const std::string& path, Action&& action) {
+    try {
+        action();
+        return {};
+    } catch (const Hdf5Error& error) {
+        return fail(ErrorKind::Io, "{}: {}", path, error.what());
+    }
+}
+
+class Handle {
+public:
+    using Close = herr_t (*)(hid_t);
+    Handle() = default;
+    // Throws "WHAT: HDF5's reason" when `id` says failure.
+    Handle(hid_t id, Close close, const std::string& what);
+    Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+    Handle& operator=(Handle&& other) noexcept {
+        std::swap(id_, other.id_);
+        std::swap(close_, other.close_);
+        return *this;
+    }
+    ~Handle() {
+        if (id_ >= 0) close_(id_);
+    }
+    operator hid_t() const { return id_; }
+    void close(const std::string& what);  // where its failure matters
+
+private:
+    hid_t id_ = -1;
+    Close close_ = nullptr;
+};
+
+void require(herr_t status, const std::string& what);
+
+template <class T>
+hid_t type_of();  // native: uint8_t, uint32_t, uint64_t, int64_t, float, double
+
+enum class Access : uint8_t { create, read, append };  // append: so that readers and a kill always find a sound file
+Handle open_file(const std::string& path, Access access);
+Handle create_group(hid_t parent, const std::string& name);
+Handle open_group(hid_t parent, const std::string& name);
+Handle open_dataset(hid_t parent, const std::string& name);
+bool has(hid_t parent, const std::string& name);  // a link, one level
+bool has_attribute(hid_t object, const std::string& name);
+std::vector<std::string> links(hid_t group);  // names of its members, sorted
+
+// Attributes: scalars; text of variable length reads like text of fixed length.
+template <class T>
+void write_attribute(hid_t object, const std::string& name, T value);
+template <class T>
+void set_attribute(hid_t object, const std::string& name, T value);  // one that exists
+template <class T>
+T read_attribute(hid_t object, const std::string& name);
+void write_attribute(hid_t object, const std::string& name, const std::string& text);
+void write_attribute(hid_t object, const std::string& name, const char* text);
+void write_attribute(hid_t object, const std::string& name, const std::vector<std::string>& texts);
+std::string read_text_attribute(hid_t object, const std::string& name);
+
+// Datasets. No extents: a scalar.
+template <class T>
+Handle write_dataset(hid_t parent, const std::string& name, std::span<const T> values, std::vector<hsize_t> extents);
+Handle write_texts(hid_t parent, const std::string& name, const std::vector<std::string>& texts);
+Handle write_text(hid_t parent, const std::string& name, const std::string& text);  // a scalar
+std::vector<std::string> read_texts(hid_t parent, const std::string& name);         // of a scalar: one
+std::vector<hsize_t> extents_of(hid_t dataset);
+// Refuses sizes that its storage cannot hold, before memory is taken. Numbers of other widths are converted.
+std::vector<double> read_doubles(hid_t parent, const std::string& name);
+std::vector<uint32_t> read_u32(hid_t parent, const std::string& name);  // refuses what does not fit
+
+// A dataset that grows along its first axis by rows of extents `row`.
+hsize_t rows_per_chunk(size_t row_bytes);
+template <class T>
+Handle create_growing(hid_t parent, const std::string& name, const std::vector<hsize_t>& row = {});
+void append_rows(hid_t parent, const std::string& name, hid_t memory_type, const void* rows, hsize_t count);
+
+}  // namespace riftjit::sim::h5

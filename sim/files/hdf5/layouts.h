@@ -1,0 +1,30 @@
+// Where the three layouts put things in an HDF5 file: ours, SONATA's spikes, NWB's units. All throw Hdf5Error.
+#pragma once
+
+#include "sim/files/hdf5/h5.h"
+#include "sim/files/metadata.h"
+
+namespace riftjit::sim::h5 {
+
+// What a recording says about itself, in the group `group` (our layout: the root; SONATA: /riftjit).
+void write_description(hid_t group, const RecordingHeader& header);
+void write_summary(hid_t group, const RunSummary& summary);  // into what write_description() left room for
+Metadata read_description(hid_t group);
+
+std::unique_ptr<RecordingWriter> create_riftjit(const std::string& path, const RecordingHeader& header);
+Recording read_riftjit(hid_t file);
+
+std::unique_ptr<RecordingWriter> create_sonata(const std::string& path, const RecordingHeader& header);
+Recording read_sonata(hid_t file, const ReadOptions& options);
+
+void write_nwb(const std::string& path, const Recording& recording);
+Recording read_nwb(hid_t file, const ReadOptions& options);
+
+// An error of a part that returns one.
+template <class T>
+T value_or_throw(Result<T> result) {
+    if (!result) throw Hdf5Error(result.error().message);
+    return std::move(*result);
+}
+
+}  // namespace riftjit::sim::h5

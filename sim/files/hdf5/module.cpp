@@ -1,0 +1,65 @@
+// What libriftjit-hdf5.so exports.
+#include "sim/files/append_file.h"
+#include "sim/files/hdf5/layouts.h"
+#include "sim/files/hdf5_module.h"
+
+namespace riftjit::sim {
+
+namespace {
+
+using h5::Handle, h5::Hdf5Error;
+
+std::unique_ptr<RecordingWriter> create_writer(const std::string& path, RecordingFormat format,
+                                               const RecordingHeader& header) {
+    if (format == RecordingFormat::sonata) return h5::create_sonata(path, header);
+    check(format == RecordingFormat::riftjit_h5, "no other format of HDF5 grows");
+    return h5::create_riftjit(path, header);
+}
+
+Recording read_layout(hid_t file, const ReadOptions& options) {
+    if (h5::has_attribute(file, "format")) return h5::read_riftjit(file);
+    if (h5::has_attribute(file, "nwb_version")) return h5::read_nwb(file, options);
+    if (h5::has(file, "spikes")) return h5::read_sonata(file, options);
+    throw Hdf5Error("HDF5, but neither a recording of riftjit, SONATA spikes nor NWB");
+}
+
+class Module final : public Hdf5Module {
+public:
+    Module() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }  // errors become one line of ours
+
+    Result<std::unique_ptr<RecordingWriter>> create(const std::string& path, RecordingFormat format,
+                                                    const RecordingHeader& header, Existing existing) const override {
+        RIFTJIT_TRY_VOID(create_file(path, existing));  // says better than HDF5 why it cannot be written
+        std::unique_ptr<RecordingWriter> writer;
+        RIFTJIT_TRY_VOID(h5::no_throw(path, [&] { writer = create_writer(path, format, header); }));
+        return writer;
+    }
+
+    Result<void> write(const std::string& path, RecordingFormat format, const Recording& recording) const override {
+        if (format == RecordingFormat::nwb) return h5::no_throw(path, [&] { h5::write_nwb(path, recording); });
+        RIFTJIT_TRY(writer, create(path, format, recording.header, Existing::refuse));
+        RIFTJIT_TRY_VOID(writer->append_spikes(recording.spikes));
+        for (size_t i = 0; i < recording.states.size(); ++i)
+            RIFTJIT_TRY_VOID(writer->append_states(i, recording.states[i]));
+        return recording.is_finished ? writer->finish(recording.summary) : writer->flush();
+    }
+
+    Result<Recording> read(const std::string& path, const ReadOptions& options) const override {
+        try {
+            const Handle file = h5::open_file(path, h5::Access::read);
+            return read_layout(file, options);
+        } catch (const Hdf5Error& error) {
+            return fail(ErrorKind::Format, "{}: {}", path, error.what());
+        }
+    }
+};
+
+}  // namespace
+
+}  // namespace riftjit::sim
+
+extern "C" __attribute__((visibility("default"))) const void* riftjit_module(const char* interface) {
+    static const riftjit::sim::Module module;
+    if (std::string_view(interface) != RIFTJIT_MODULE_INTERFACE) return nullptr;
+    return static_cast<const riftjit::sim::Hdf5Module*>(&module);
+}

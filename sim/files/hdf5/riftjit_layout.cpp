@@ -1,0 +1,188 @@
+// Our own layout, in full in docs/SIMULATOR.md.
+#include "sim/files/hdf5/growing_file.h"
+#include "sim/files/hdf5/layouts.h"
+
+namespace riftjit::sim::h5 {
+
+namespace {
+
+constexpr const char* kFormat = "riftjit recording";
+constexpr uint32_t kVersion = 1;
+
+void write_populations(hid_t group, const std::vector<RecordedPopulation>& populations) {
+    const Handle parent = create_group(group, "populations");
+    std::vector<std::string> names;
+    std::vector<uint32_t> first_ids, sizes, recorded;
+    for (const RecordedPopulation& population : populations) {
+        names.push_back(population.name);
+        first_ids.push_back(population.first_id);
+        sizes.push_back(population.size);
+        recorded.push_back(population.recorded());
+    }
+    write_texts(parent, "name", names);
+    write_dataset<uint32_t>(parent, "first_id", first_ids, {names.size()});
+    write_dataset<uint32_t>(parent, "size", sizes, {names.size()});
+    write_dataset<uint32_t>(parent, "recorded_neurons", recorded, {names.size()});
+}
+
+std::vector<RecordedPopulation> read_populations(hid_t group) {
+    const Handle parent = open_group(group, "populations");
+    const auto names = read_texts(parent, "name");
+    const auto first_ids = read_u32(parent, "first_id"), sizes = read_u32(parent, "size"),
+               recorded = read_u32(parent, "recorded_neurons");
+    if (first_ids.size() != names.size() || sizes.size() != names.size() || recorded.size() != names.size())
+        throw Hdf5Error("populations: columns of different lengths");
+    std::vector<RecordedPopulation> populations;
+    for (size_t i = 0; i < names.size(); ++i) populations.push_back({names[i], first_ids[i], sizes[i], recorded[i]});
+    return populations;
+}
+
+void write_states_header(hid_t states, const RecordedStates& recorder, uint32_t index) {
+    const Handle group = create_group(states, recorder.name);
+    write_attribute<uint32_t>(group, "index", index);
+    write_attribute(group, "population", recorder.population);
+    write_attribute<uint32_t>(group, "interval_steps", recorder.interval_steps);
+    write_texts(group, "variables", recorder.variables);
+    write_texts(group, "units", recorder.units);
+    write_dataset<uint32_t>(group, "neurons", recorder.neurons, {recorder.neurons.size()});
+    create_growing<double>(group, "values", {recorder.neurons.size(), recorder.variables.size()});
+}
+
+RecordedStates read_states_header(hid_t states, const std::string& name) {
+    const Handle group = open_group(states, name);
+    return {name,
+            read_text_attribute(group, "population"),
+            read_texts(group, "variables"),
+            read_texts(group, "units"),
+            read_u32(group, "neurons"),
+            read_attribute<uint32_t>(group, "interval_steps")};
+}
+
+// Members of /states in the order of the recorders.
+std::vector<std::string> recorder_names(hid_t states) {
+    const std::vector<std::string> found = links(states);
+    std::vector<std::string> names(found.size());
+    for (const std::string& name : found) {
+        const auto index = read_attribute<uint32_t>(open_group(states, name), "index");
+        if (index >= names.size() || !names[index].empty()) throw Hdf5Error("states: two recorders of one index");
+        names[index] = name;
+    }
+    return names;
+}
+
+class RiftjitWriter final : public RecordingWriter {
+public:
+    RiftjitWriter(const std::string& path, const RecordingHeader& header)
+        : file_(path, [&](hid_t file) { fill(file, header); }),
+          step_(file_.add_column<uint32_t>("spikes/step")),
+          id_(file_.add_column<uint32_t>("spikes/id")) {
+        for (const RecordedStates& recorder : header.states)
+            states_.push_back(
+                file_.add_column<double>("states/" + recorder.name + "/values", recorder.sample_values()));
+    }
+
+    Result<void> append_spikes(std::span<const Spike> spikes) override {
+        for (const Spike& spike : spikes) {
+            file_.push(step_, spike.step);
+            file_.push(id_, spike.id);
+        }
+        return file_.flush_when_large();
+    }
+    Result<void> append_states(size_t recorder, std::span<const double> values) override {
+        file_.push_bytes(states_[recorder], {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+        return file_.flush_when_large();
+    }
+    Result<void> flush() override { return file_.flush(); }
+    Result<void> finish(const RunSummary& summary) override {
+        return file_.finish([&](hid_t file) { write_summary(file, summary); });
+    }
+
+private:
+    static void fill(hid_t file, const RecordingHeader& header) {
+        write_description(file, header);
+        const Handle spikes = create_group(file, "spikes");
+        create_growing<uint32_t>(spikes, "step");
+        create_growing<uint32_t>(spikes, "id");
+    }
+
+    GrowingFile file_;
+    size_t step_, id_;
+    std::vector<size_t> states_;
+};
+
+}  // namespace
+
+void write_description(hid_t group, const RecordingHeader& header) {
+    write_attribute(group, "format", kFormat);
+    write_attribute<uint32_t>(group, "version", kVersion);
+    write_attribute(group, "program_version", header.program_version);
+    write_attribute(group, "command_line", header.command_line);
+    write_attribute(group, "network_name", header.network_name);
+    write_attribute(group, "compat", header.compat);
+    write_attribute<double>(group, "step_ms", header.step_ms);
+    write_attribute<uint64_t>(group, "seed", header.seed);
+    write_attribute<uint8_t>(group, "finished", 0);
+    write_attribute<uint32_t>(group, "steps", 0);
+    for (const char* const name : {"spikes", "spikes_hash", "graph_hash"}) write_attribute<uint64_t>(group, name, 0);
+    write_text(group, "network_text", header.network_text);
+    write_populations(group, header.populations);
+    const Handle states = create_group(group, "states");
+    for (uint32_t i = 0; i < header.states.size(); ++i) write_states_header(states, header.states[i], i);
+}
+
+void write_summary(hid_t group, const RunSummary& summary) {
+    set_attribute<uint32_t>(group, "steps", summary.steps);
+    set_attribute<uint64_t>(group, "spikes", summary.spikes);
+    set_attribute<uint64_t>(group, "spikes_hash", summary.spikes_hash);
+    set_attribute<uint64_t>(group, "graph_hash", summary.graph_hash);
+    set_attribute<uint8_t>(group, "finished", 1);
+}
+
+Metadata read_description(hid_t group) {
+    if (read_text_attribute(group, "format") != kFormat) throw Hdf5Error("its format is not \"riftjit recording\"");
+    if (const auto version = read_attribute<uint32_t>(group, "version"); version != kVersion)
+        throw Hdf5Error(fmt::format("version {} is not known, only {}", version, kVersion));
+    const auto texts = read_texts(group, "network_text");
+    Metadata metadata;
+    metadata.header = {read_attribute<double>(group, "step_ms"),
+                       read_attribute<uint64_t>(group, "seed"),
+                       read_text_attribute(group, "network_name"),
+                       texts.empty() ? "" : texts.front(),
+                       read_text_attribute(group, "command_line"),
+                       read_text_attribute(group, "program_version"),
+                       read_text_attribute(group, "compat"),
+                       read_populations(group),
+                       {}};
+    const Handle states = open_group(group, "states");
+    for (const std::string& name : recorder_names(states))
+        metadata.header.states.push_back(read_states_header(states, name));
+    metadata.summary = {read_attribute<uint32_t>(group, "steps"), read_attribute<uint64_t>(group, "spikes"),
+                        read_attribute<uint64_t>(group, "spikes_hash"), read_attribute<uint64_t>(group, "graph_hash")};
+    metadata.is_finished = read_attribute<uint8_t>(group, "finished") != 0;
+    return metadata;
+}
+
+std::unique_ptr<RecordingWriter> create_riftjit(const std::string& path, const RecordingHeader& header) {
+    return std::make_unique<RiftjitWriter>(path, header);
+}
+
+Recording read_riftjit(hid_t file) {
+    Metadata metadata = read_description(file);
+    auto steps = read_u32(file, "spikes/step"), ids = read_u32(file, "spikes/id");
+    // A kill between the two columns leaves one longer than the other.
+    const size_t count = metadata.is_finished ? std::max(steps.size(), ids.size()) : std::min(steps.size(), ids.size());
+    if (count > std::min(steps.size(), ids.size())) throw Hdf5Error("spikes: columns of different lengths");
+    std::vector<Spike> spikes(count);
+    for (size_t i = 0; i < count; ++i) spikes[i] = {steps[i], ids[i]};
+    std::vector<std::vector<double>> states;
+    for (const RecordedStates& recorder : metadata.header.states) {
+        const std::string name = "states/" + recorder.name + "/values";
+        const auto extents = extents_of(open_dataset(file, name));
+        if (extents.size() != 3 || extents[1] != recorder.neurons.size() || extents[2] != recorder.variables.size())
+            throw Hdf5Error(name + ": not samples × neurons × variables");
+        states.push_back(read_doubles(file, name));
+    }
+    return value_or_throw(assemble(std::move(metadata), std::move(spikes), std::move(states)));
+}
+
+}  // namespace riftjit::sim::h5

@@ -1,0 +1,149 @@
+// SONATA spikes: /spikes/<population>/{timestamps,node_ids}, ids from 0 within the population, times in ms. What SONATA
+// has no place for lies in /riftjit, laid out as in our own files.
+#include <algorithm>
+
+#include "sim/files/hdf5/growing_file.h"
+#include "sim/files/hdf5/layouts.h"
+#include "sim/files/recording_times.h"
+
+namespace riftjit::sim::h5 {
+
+namespace {
+
+constexpr uint32_t kMagic = 0x0A7A;
+
+// The enumeration that the format prescribes, with its value for spikes in the order of their times.
+void write_sorting_by_time(hid_t group) {
+    const Handle type(H5Tenum_create(H5T_NATIVE_UINT8), H5Tclose, "sorting"),
+        space(H5Screate(H5S_SCALAR), H5Sclose, "");
+    constexpr const char* kNames[] = {"none", "by_id", "by_time"};
+    for (uint8_t value = 0; value < 3; ++value) require(H5Tenum_insert(type, kNames[value], &value), "sorting");
+    const Handle attribute(H5Acreate2(group, "sorting", type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, "sorting");
+    constexpr uint8_t kByTime = 2;
+    require(H5Awrite(attribute, type, &kByTime), "sorting");
+}
+
+void write_version(hid_t file) {
+    constexpr uint32_t kVersion[] = {0, 1};
+    constexpr hsize_t kExtent = 2;
+    const Handle space(H5Screate_simple(1, &kExtent, nullptr), H5Sclose, "version");
+    const Handle attribute(H5Acreate2(file, "version", H5T_NATIVE_UINT32, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                           "version");
+    require(H5Awrite(attribute, H5T_NATIVE_UINT32, kVersion), "version");
+}
+
+void fill(hid_t file, const RecordingHeader& header) {
+    write_attribute<uint32_t>(file, "magic", kMagic);
+    write_version(file);
+    const Handle spikes = create_group(file, "spikes");
+    for (const RecordedPopulation& population : header.populations) {
+        const Handle group = create_group(spikes, population.name);
+        write_sorting_by_time(group);
+        write_attribute(create_growing<double>(group, "timestamps"), "units", "milliseconds");
+        create_growing<uint64_t>(group, "node_ids");
+    }
+    RecordingHeader held = header;
+    held.states.clear();
+    write_description(create_group(file, "riftjit"), held);
+}
+
+class SonataWriter final : public RecordingWriter {
+public:
+    SonataWriter(const std::string& path, const RecordingHeader& header)
+        : header_(header), file_(path, [&](hid_t file) { fill(file, header); }) {
+        for (const RecordedPopulation& population : header.populations) {
+            const std::string group = "spikes/" + population.name + "/";
+            times_.push_back(file_.add_column<double>(group + "timestamps"));
+            ids_.push_back(file_.add_column<uint64_t>(group + "node_ids"));
+        }
+    }
+
+    Result<void> append_spikes(std::span<const Spike> spikes) override {
+        const auto& populations = header_.populations;
+        for (const Spike& spike : spikes) {
+            const auto next = std::ranges::upper_bound(populations, spike.id, {}, &RecordedPopulation::first_id);
+            check(next != populations.begin(), "a spike belongs to a population");
+            const auto population = size_t(next - populations.begin()) - 1;
+            file_.push(times_[population], stamp_ms(header_, spike.step));
+            file_.push(ids_[population], uint64_t(spike.id - populations[population].first_id));
+        }
+        return file_.flush_when_large();
+    }
+    Result<void> append_states(size_t, std::span<const double>) override { return {}; }  // lost_in() says so
+    Result<void> flush() override { return file_.flush(); }
+    Result<void> finish(const RunSummary& summary) override {
+        return file_.finish([&](hid_t file) { write_summary(open_group(file, "riftjit"), summary); });
+    }
+
+private:
+    RecordingHeader header_;
+    GrowingFile file_;
+    std::vector<size_t> times_, ids_;
+};
+
+struct PopulationSpikes {
+    std::vector<double> times_ms;
+    std::vector<uint32_t> ids;
+};
+
+PopulationSpikes read_population(hid_t spikes, const std::string& name) {
+    const Handle group = open_group(spikes, name);
+    PopulationSpikes read{read_doubles(group, "timestamps"), read_u32(group, "node_ids")};
+    const size_t count = std::min(read.times_ms.size(), read.ids.size());
+    read.times_ms.resize(count);  // assemble() compares a finished run's spikes with their hash
+    read.ids.resize(count);
+    const Handle times = open_dataset(group, "timestamps");
+    const std::string units = has_attribute(times, "units") ? read_text_attribute(times, "units") : "milliseconds";
+    if (units == "s" || units == "seconds")
+        for (double& time : read.times_ms) time *= 1e3;
+    else if (units != "ms" && units != "milliseconds")
+        throw Hdf5Error("population " + name + ": times in \"" + units + "\"");
+    return read;
+}
+
+// Of another program: populations follow one another in the order of their names, each up to its largest id.
+Metadata describe_foreign(const ReadOptions& options, const std::vector<std::string>& names,
+                          const std::vector<PopulationSpikes>& spikes) {
+    Metadata metadata = metadata_of_foreign(options, "", 0);
+    metadata.header.populations.clear();
+    uint64_t first_id = 0;
+    for (size_t i = 0; i < names.size(); ++i) {
+        const uint64_t size = spikes[i].ids.empty() ? 0 : uint64_t(std::ranges::max(spikes[i].ids)) + 1;
+        if (first_id + size > UINT32_MAX) throw Hdf5Error("populations of more than 32 bits of neurons");
+        metadata.header.populations.push_back({names[i], uint32_t(first_id), uint32_t(size), std::nullopt});
+        first_id += size;
+    }
+    return metadata;
+}
+
+}  // namespace
+
+std::unique_ptr<RecordingWriter> create_sonata(const std::string& path, const RecordingHeader& header) {
+    return std::make_unique<SonataWriter>(path, header);
+}
+
+Recording read_sonata(hid_t file, const ReadOptions& options) {
+    const Handle group = open_group(file, "spikes");
+    const std::vector<std::string> names = links(group);
+    std::vector<PopulationSpikes> read;
+    for (const std::string& name : names) read.push_back(read_population(group, name));
+    Metadata metadata =
+        has(file, "riftjit") ? read_description(open_group(file, "riftjit")) : describe_foreign(options, names, read);
+    std::vector<Spike> spikes;
+    for (size_t i = 0; i < names.size(); ++i) {
+        const auto population = std::ranges::find(metadata.header.populations, names[i], &RecordedPopulation::name);
+        if (population == metadata.header.populations.end())
+            throw Hdf5Error("population " + names[i] + " is not among those of /riftjit");
+        for (size_t k = 0; k < read[i].ids.size(); ++k) {
+            if (read[i].ids[k] >= population->size)
+                throw Hdf5Error(
+                    fmt::format("population {}: node {} of {}", names[i], read[i].ids[k], population->size));
+            const uint32_t step =
+                value_or_throw(step_of_stamp(metadata.header.step_ms, metadata.header.compat, read[i].times_ms[k]));
+            spikes.push_back({step, population->first_id + read[i].ids[k]});
+        }
+    }
+    return value_or_throw(assemble(std::move(metadata), std::move(spikes), {}));
+}
+
+}  // namespace riftjit::sim::h5

@@ -1,0 +1,231 @@
+#include "sim/files/metadata.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace riftjit::sim {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr uint32_t kVersion = 1;
+
+std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
+
+uint64_t from_hex(const Json& json, const char* key) {
+    const std::string& text = json.at(key).get_ref<const std::string&>();
+    uint64_t value = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    if (error != std::errc{} || rest != text.data() + text.size())
+        throw std::runtime_error(fmt::format("{} is no hexadecimal number", key));
+    return value;
+}
+
+// Unlike get<uint32_t>(), which wraps.
+template <class Integer>
+Integer integer(const Json& json) {
+    if (!json.is_number_unsigned()) throw std::runtime_error("a count or id is no natural number");
+    const uint64_t value = json.get<uint64_t>();
+    if (value > std::numeric_limits<Integer>::max()) throw std::runtime_error(fmt::format("{} is too large", value));
+    return static_cast<Integer>(value);
+}
+
+Json to_json(const RecordedPopulation& population) {
+    Json json = {{"name", population.name}, {"first_id", population.first_id}, {"size", population.size}};
+    if (population.recorded_neurons) json["recorded_neurons"] = *population.recorded_neurons;
+    return json;
+}
+
+RecordedPopulation population_from(const Json& json) {
+    RecordedPopulation population{json.at("name").get<std::string>(), integer<uint32_t>(json.at("first_id")),
+                                  integer<uint32_t>(json.at("size")), std::nullopt};
+    if (json.contains("recorded_neurons")) population.recorded_neurons = integer<uint32_t>(json["recorded_neurons"]);
+    return population;
+}
+
+Json to_json(const RecordedStates& states) {
+    return {{"name", states.name},   {"population", states.population}, {"variables", states.variables},
+            {"units", states.units}, {"neurons", states.neurons},       {"interval_steps", states.interval_steps}};
+}
+
+RecordedStates states_from(const Json& json) {
+    RecordedStates states;
+    states.name = json.at("name").get<std::string>();
+    states.population = json.at("population").get<std::string>();
+    states.variables = json.at("variables").get<std::vector<std::string>>();
+    states.units = json.at("units").get<std::vector<std::string>>();
+    for (const Json& neuron : json.at("neurons")) states.neurons.push_back(integer<uint32_t>(neuron));
+    states.interval_steps = integer<uint32_t>(json.at("interval_steps"));
+    return states;
+}
+
+Metadata metadata_from(const Json& json) {
+    if (json.at("format") != "riftjit recording") throw std::runtime_error("not a recording of riftjit");
+    if (const auto version = integer<uint32_t>(json.at("version")); version != kVersion)
+        throw std::runtime_error(fmt::format("version {} is not known, only {}", version, kVersion));
+    Metadata metadata;
+    RecordingHeader& header = metadata.header;
+    header.step_ms = json.at("step_ms").get<double>();
+    header.seed = integer<uint64_t>(json.at("seed"));
+    header.network_name = json.at("network_name").get<std::string>();
+    header.network_text = json.at("network_text").get<std::string>();
+    header.command_line = json.at("command_line").get<std::string>();
+    header.program_version = json.at("program_version").get<std::string>();
+    header.compat = json.at("compat").get<std::string>();
+    for (const Json& population : json.at("populations")) header.populations.push_back(population_from(population));
+    for (const Json& states : json.at("states")) header.states.push_back(states_from(states));
+    metadata.summary = {integer<uint32_t>(json.at("steps")), integer<uint64_t>(json.at("spikes")),
+                        from_hex(json, "spikes_hash"), from_hex(json, "graph_hash")};
+    metadata.is_finished = json.at("finished").get<bool>();
+    return metadata;
+}
+
+// Names become names of groups and arrays.
+bool is_name(std::string_view name) {
+    return !name.empty() && name != "." &&
+           std::ranges::none_of(name, [](char c) { return c == '/' || uint8_t(c) < ' '; });
+}
+
+Result<void> check_populations(const RecordingHeader& header) {
+    std::set<std::string> names;
+    uint64_t next_id = 0;
+    for (const RecordedPopulation& population : header.populations) {
+        if (!is_name(population.name) || !names.insert(population.name).second)
+            return fail(ErrorKind::Format, "population \"{}\": the name is empty, holds / or stands twice",
+                        population.name);
+        if (population.first_id < next_id || uint64_t(population.first_id) + population.size > uint64_t(1) << 32)
+            return fail(ErrorKind::Format, "population {}: its ids from {} overlap others or leave 32 bits",
+                        population.name, population.first_id);
+        if (population.recorded() > population.size)
+            return fail(ErrorKind::Format, "population {}: {} recorded neurons of {}", population.name,
+                        population.recorded(), population.size);
+        next_id = uint64_t(population.first_id) + population.size;
+    }
+    return {};
+}
+
+Result<void> check_states(const RecordingHeader& header) {
+    std::set<std::string> names;
+    for (const RecordedStates& states : header.states) {
+        if (!is_name(states.name) || !names.insert(states.name).second)
+            return fail(ErrorKind::Format, "recorder \"{}\": the name is empty, holds / or stands twice", states.name);
+        if (states.variables.empty() || states.variables.size() != states.units.size() || states.neurons.empty() ||
+            states.interval_steps == 0)
+            return fail(ErrorKind::Format, "recorder {}: {} variables, {} units, {} neurons every {} steps",
+                        states.name, states.variables.size(), states.units.size(), states.neurons.size(),
+                        states.interval_steps);
+        const auto population = std::ranges::find(header.populations, states.population, &RecordedPopulation::name);
+        if (population == header.populations.end())
+            return fail(ErrorKind::Format, "recorder {}: no population {}", states.name, states.population);
+        for (const uint32_t neuron : states.neurons)
+            if (neuron < population->first_id || neuron - population->first_id >= population->size)
+                return fail(ErrorKind::Format, "recorder {}: neuron {} is not in population {}", states.name, neuron,
+                            states.population);
+    }
+    return {};
+}
+
+// Binary search: populations are few, ids ascend only within a step.
+Result<void> check_ids(const RecordingHeader& header, std::span<const Spike> spikes) {
+    const auto& populations = header.populations;
+    for (const Spike& spike : spikes) {
+        const auto next = std::ranges::upper_bound(populations, spike.id, {}, &RecordedPopulation::first_id);
+        if (next == populations.begin() || spike.id - std::prev(next)->first_id >= std::prev(next)->size)
+            return fail(ErrorKind::Format, "a spike of neuron {}, which no population has", spike.id);
+    }
+    return {};
+}
+
+Result<void> check_samples(const RecordingHeader& header, const std::vector<std::vector<double>>& states) {
+    if (states.size() != header.states.size())
+        return fail(ErrorKind::Format, "states of {} recorders, {} are declared", states.size(), header.states.size());
+    for (size_t i = 0; i < states.size(); ++i)
+        if (states[i].size() % header.states[i].sample_values() != 0)
+            return fail(ErrorKind::Format, "recorder {}: {} values are no whole samples of {}", header.states[i].name,
+                        states[i].size(), header.states[i].sample_values());
+    return {};
+}
+
+}  // namespace
+
+uint64_t hash_spikes(std::span<const Spike> spikes, uint64_t hash) {
+    constexpr uint64_t kPrime = 1099511628211u;
+    for (const Spike& spike : spikes) hash = (((hash ^ spike.step) * kPrime) ^ spike.id) * kPrime;
+    return hash;
+}
+
+Result<void> check_header(const RecordingHeader& header) {
+    if (!std::isfinite(header.step_ms) || header.step_ms <= 0)
+        return fail(ErrorKind::Format, "the step {} ms is not above zero", header.step_ms);
+    if (header.compat != "nest" && header.compat != "brian2")
+        return fail(ErrorKind::Format, "compat \"{}\" is neither nest nor brian2", header.compat);
+    RIFTJIT_TRY_VOID(check_populations(header));
+    return check_states(header);
+}
+
+std::string to_json_text(const Metadata& metadata) {
+    const RecordingHeader& header = metadata.header;
+    Json populations = Json::array(), states = Json::array();
+    for (const RecordedPopulation& population : header.populations) populations.push_back(to_json(population));
+    for (const RecordedStates& recorder : header.states) states.push_back(to_json(recorder));
+    const Json json = {{"format", "riftjit recording"},
+                       {"version", kVersion},
+                       {"program_version", header.program_version},
+                       {"command_line", header.command_line},
+                       {"network_name", header.network_name},
+                       {"seed", header.seed},
+                       {"step_ms", header.step_ms},
+                       {"compat", header.compat},
+                       {"finished", metadata.is_finished},
+                       {"steps", metadata.summary.steps},
+                       {"spikes", metadata.summary.spikes},
+                       {"spikes_hash", hex(metadata.summary.spikes_hash)},
+                       {"graph_hash", hex(metadata.summary.graph_hash)},
+                       {"populations", std::move(populations)},
+                       {"states", std::move(states)},
+                       {"network_text", header.network_text}};
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Metadata> metadata_from_json_text(std::string_view text) {
+    try {
+        Metadata metadata = metadata_from(Json::parse(text));
+        RIFTJIT_TRY_VOID(check_header(metadata.header));
+        return metadata;
+    } catch (const std::exception& error) {
+        return fail(ErrorKind::Format, "its metadata: {}", error.what());
+    }
+}
+
+Result<Recording> assemble(Metadata metadata, std::vector<Spike> spikes, std::vector<std::vector<double>> states) {
+    RIFTJIT_TRY_VOID(check_header(metadata.header));
+    RIFTJIT_TRY_VOID(check_samples(metadata.header, states));
+    if (!std::ranges::is_sorted(spikes)) std::ranges::sort(spikes);
+    RIFTJIT_TRY_VOID(check_ids(metadata.header, spikes));
+    for (RecordedPopulation& population : metadata.header.populations)
+        if (population.recorded_neurons == population.size) population.recorded_neurons.reset();
+    RunSummary& summary = metadata.summary;
+    const uint64_t hash = hash_spikes(spikes);
+    if (!metadata.is_finished) {
+        const uint32_t steps = spikes.empty() ? 0 : spikes.back().step + 1;
+        summary = {std::max(summary.steps, steps), spikes.size(), hash, summary.graph_hash};
+    } else if (summary.spikes_hash != hash) {
+        return fail(ErrorKind::Format, "its spikes have the hash {:016x}, the run's had {:016x}", hash,
+                    summary.spikes_hash);
+    }
+    return Recording{std::move(metadata.header), std::move(spikes), std::move(states), summary, metadata.is_finished};
+}
+
+Metadata metadata_of_foreign(const ReadOptions& options, std::string population, uint32_t neurons) {
+    Metadata metadata;
+    metadata.header.step_ms = options.step_ms;
+    metadata.header.compat = options.compat;
+    metadata.header.populations = {{std::move(population), 0, neurons, std::nullopt}};
+    return metadata;
+}
+
+}  // namespace riftjit::sim

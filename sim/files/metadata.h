@@ -1,0 +1,26 @@
+// What a recording says about itself, as one JSON object: the text inside npz, dat, NWB and .part files.
+#pragma once
+
+#include "sim/files/recording.h"
+
+namespace riftjit::sim {
+
+struct Metadata {
+    RecordingHeader header;
+    RunSummary summary{};
+    bool is_finished = false;
+};
+
+// Names unique and not empty, ids disjoint and ascending, numbers in range, states of neurons that exist.
+Result<void> check_header(const RecordingHeader& header);
+
+std::string to_json_text(const Metadata& metadata);  // one line, UTF-8
+Result<Metadata> metadata_from_json_text(std::string_view text);
+
+// A recording made of its parts: sorted, ids checked, compared with its hash, or summarised if the run did not finish.
+Result<Recording> assemble(Metadata metadata, std::vector<Spike> spikes, std::vector<std::vector<double>> states);
+
+// For files of other programs: one population that reaches to the largest id.
+Metadata metadata_of_foreign(const ReadOptions& options, std::string population, uint32_t neurons);
+
+}  // namespace riftjit::sim

@@ -1,0 +1,13 @@
+// NumPy .npz: a zip archive of step.npy, id.npy (u32), metadata.npy (JSON in UTF-8, a bytes scalar) and, for each state
+// recorder, states/NAME.npy (f64, samples × neurons × variables).
+#pragma once
+
+#include "sim/files/recording.h"
+
+namespace riftjit::sim {
+
+Result<void> write_npz(const std::string& path, const Recording& recording);
+// Also archives of others that hold integer arrays step and id, compressed or not.
+Result<Recording> read_npz(const std::string& path, const ReadOptions& options);
+
+}  // namespace riftjit::sim

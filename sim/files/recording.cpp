@@ -1,0 +1,129 @@
+#include "sim/files/recording.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "sim/files/append_file.h"
+#include "sim/files/hdf5_module.h"
+#include "sim/files/metadata.h"
+#include "sim/files/module.h"
+#include "sim/files/nest_dat.h"
+#include "sim/files/npz.h"
+#include "sim/files/spool.h"
+
+namespace riftjit::sim {
+
+namespace {
+
+constexpr std::string_view kNames[] = {"h5", "sonata", "nwb", "npz", "dat"};
+
+Result<void> write_new_file(const std::string& path, RecordingFormat format, const Recording& recording) {
+    if (format == RecordingFormat::npz) return write_npz(path, recording);
+    if (format != RecordingFormat::nest_dat) {
+        RIFTJIT_TRY(module, load_hdf5_module());
+        return module->write(path, format, recording);
+    }
+    RIFTJIT_TRY(writer, create_nest_dat(path, recording.header, Existing::refuse));
+    RIFTJIT_TRY_VOID(writer->append_spikes(recording.spikes));
+    return recording.is_finished ? writer->finish(recording.summary) : Result<void>();
+}
+
+// The last step of a write: the whole file under its name, or nothing.
+Result<void> rename_into_place(const std::string& from, const std::string& to, Existing existing) {
+    RIFTJIT_TRY_VOID(sync_file(from));
+    const unsigned flags = existing == Existing::refuse ? RENAME_NOREPLACE : 0;
+    if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) return {};
+    // Some file systems have no RENAME_NOREPLACE; the name was free a moment ago.
+    if (errno == EINVAL && rename(from.c_str(), to.c_str()) == 0) return {};
+    return fail_with_errno(to);
+}
+
+Result<Recording> read_by_content(const std::string& path, const ReadOptions& options) {
+    constexpr std::string_view kHdf5 = "\x89HDF\r\n\x1a\n", kZip = "PK\x03\x04";
+    RIFTJIT_TRY(head, read_head(path));
+    if (head.starts_with(kHdf5)) {
+        RIFTJIT_TRY(module, load_hdf5_module());
+        return module->read(path, options);
+    }
+    if (head.starts_with(kZip)) return read_npz(path, options);
+    const bool is_spool = head.starts_with(kSpoolMagic);
+    if (!is_spool && !looks_like_nest_dat(head))
+        return fail(ErrorKind::Format, "starts like no recording: not HDF5, npz, NEST .dat or .part");
+    RIFTJIT_TRY(bytes, read_file(path));
+    return is_spool ? parse_spool(bytes) : parse_nest_dat(bytes, options);
+}
+
+}  // namespace
+
+std::string_view name(RecordingFormat format) { return kNames[size_t(format)]; }
+
+std::optional<RecordingFormat> recording_format_from_name(std::string_view name) {
+    const auto found = std::ranges::find(kNames, name);
+    if (found == std::end(kNames)) return std::nullopt;
+    return RecordingFormat(found - std::begin(kNames));
+}
+
+Result<RecordingFormat> format_of_path(const std::string& path) {
+    const std::string extension = std::filesystem::path(path).extension().string();
+    if (extension == ".h5" || extension == ".hdf5") return RecordingFormat::riftjit_h5;
+    if (extension == ".nwb") return RecordingFormat::nwb;
+    if (extension == ".npz") return RecordingFormat::npz;
+    if (extension == ".dat") return RecordingFormat::nest_dat;
+    return fail(ErrorKind::Usage, "{}: its ending names no format; .h5, .nwb, .npz and .dat do", path);
+}
+
+Result<const Hdf5Module*> load_hdf5_module() {
+    static const auto loaded = load_module("hdf5");
+    if (!loaded) return std::unexpected(loaded.error());
+    return static_cast<const Hdf5Module*>(*loaded);
+}
+
+Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::string& path, RecordingFormat format,
+                                                                 const RecordingHeader& header, Existing existing) {
+    RIFTJIT_TRY_VOID(check_header(header));
+    if (format == RecordingFormat::nest_dat) return create_nest_dat(path, header, existing);
+    if (format == RecordingFormat::npz) return create_spooled(path, format, header, existing);
+    RIFTJIT_TRY(module, load_hdf5_module());  // also for nwb: not only when the run is over
+    if (format == RecordingFormat::nwb) return create_spooled(path, format, header, existing);
+    return module->create(path, format, header, existing);
+}
+
+Result<Recording> read_recording(const std::string& path, const ReadOptions& options) {
+    try {
+        auto recording = read_by_content(path, options);
+        if (recording || recording.error().message.starts_with(path)) return recording;
+        return fail(recording.error().kind, "{}: {}", path, recording.error().message);
+    } catch (const std::bad_alloc&) {
+        return fail(ErrorKind::OutOfMemory, "{}: does not fit into memory", path);
+    }
+}
+
+Result<void> write_recording(const std::string& path, RecordingFormat format, const Recording& recording,
+                             Existing existing) {
+    RIFTJIT_TRY_VOID(check_header(recording.header));
+    RIFTJIT_TRY_VOID(refuse_existing(path, existing));
+    std::error_code error;
+    const auto target = std::filesystem::weakly_canonical(path, error);  // a link stays, what it names is replaced
+    if (error) return fail(ErrorKind::Io, "{}: {}", path, error.message());
+    const std::string temporary = target.string() + ".new";
+    std::filesystem::remove(temporary, error);
+    auto written = write_new_file(temporary, format, recording);
+    if (written) written = rename_into_place(temporary, target.string(), existing);
+    if (!written) std::filesystem::remove(temporary, error);
+    return written;
+}
+
+std::vector<std::string> lost_in(RecordingFormat format, const Recording& recording) {
+    std::vector<std::string> lost;
+    if (format == RecordingFormat::sonata || format == RecordingFormat::nest_dat)
+        for (const RecordedStates& states : recording.header.states)
+            lost.push_back(fmt::format("states of recorder {}", states.name));
+    return lost;
+}
+
+}  // namespace riftjit::sim

@@ -1,0 +1,128 @@
+#include "sim/files/spool.h"
+
+#include <xxhash.h>
+
+#include <cstring>
+#include <filesystem>
+
+#include "sim/files/append_file.h"
+#include "sim/files/metadata.h"
+
+namespace riftjit::sim {
+
+namespace {
+
+enum class BlockKind : uint32_t { metadata, spikes, states };
+
+struct BlockHead {
+    BlockKind kind;
+    uint32_t recorder;
+    uint64_t bytes, checksum;
+};
+static_assert(sizeof(BlockHead) == 24 && sizeof(Spike) == 8);
+
+template <class T>
+std::string_view bytes_of(std::span<const T> values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+}
+
+std::string block(BlockKind kind, size_t recorder, std::string_view payload) {
+    const BlockHead head{kind, static_cast<uint32_t>(recorder), payload.size(),
+                         XXH3_64bits(payload.data(), payload.size())};
+    std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
+    return bytes.append(payload);
+}
+
+class SpooledWriter final : public RecordingWriter {
+public:
+    SpooledWriter(std::string path, RecordingFormat format, RecordingHeader header, AppendFile spool)
+        : path_(std::move(path)), format_(format), header_(std::move(header)), spool_(std::move(spool)) {}
+
+    Result<void> append_spikes(std::span<const Spike> spikes) override {
+        return spikes.empty() ? Result<void>() : spool_.append(block(BlockKind::spikes, 0, bytes_of(spikes)));
+    }
+    Result<void> append_states(size_t recorder, std::span<const double> values) override {
+        return values.empty() ? Result<void>() : spool_.append(block(BlockKind::states, recorder, bytes_of(values)));
+    }
+    Result<void> flush() override { return {}; }  // every append is with the operating system
+    Result<void> finish(const RunSummary& summary) override {
+        RIFTJIT_TRY_VOID(spool_.append(block(BlockKind::metadata, 0, to_json_text({header_, summary, true}))));
+        const std::string spool_path = path_ + ".part";
+        if (const auto written = convert(spool_path); !written)
+            return fail(written.error().kind, "{}; what was recorded is in {}", written.error().message, spool_path);
+        std::filesystem::remove(spool_path);
+        return {};
+    }
+
+private:
+    Result<void> convert(const std::string& spool_path) const {
+        RIFTJIT_TRY(bytes, read_file(spool_path));
+        RIFTJIT_TRY(recording, parse_spool(bytes));
+        bytes = {};
+        return write_recording(path_, format_, recording, Existing::replace);
+    }
+
+    std::string path_;
+    RecordingFormat format_;
+    RecordingHeader header_;
+    AppendFile spool_;
+};
+
+template <class T>
+Result<void> append_payload(std::vector<T>& values, std::string_view payload) {
+    if (payload.size() % sizeof(T) != 0) return fail(ErrorKind::Format, "a block of {} bytes", payload.size());
+    const size_t before = values.size();
+    values.resize(before + payload.size() / sizeof(T));
+    std::memcpy(values.data() + before, payload.data(), payload.size());
+    return {};
+}
+
+struct SpoolContents {
+    std::optional<Metadata> metadata;
+    std::vector<Spike> spikes;
+    std::vector<std::vector<double>> states;
+
+    Result<void> take(const BlockHead& head, std::string_view payload) {
+        if (head.kind == BlockKind::metadata) {
+            RIFTJIT_TRY(parsed, metadata_from_json_text(payload));
+            metadata = std::move(parsed);
+            states.resize(metadata->header.states.size());
+            return {};
+        }
+        if (head.kind == BlockKind::spikes) return append_payload(spikes, payload);
+        if (head.kind != BlockKind::states || head.recorder >= states.size())
+            return fail(ErrorKind::Format, "a block of kind {} and recorder {}", uint32_t(head.kind), head.recorder);
+        return append_payload(states[head.recorder], payload);
+    }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RecordingWriter>> create_spooled(const std::string& path, RecordingFormat format,
+                                                        const RecordingHeader& header, Existing existing) {
+    RIFTJIT_TRY_VOID(refuse_existing(path, existing));
+    RIFTJIT_TRY(spool, AppendFile::create(path + ".part", existing));
+    RIFTJIT_TRY_VOID(spool.append(kSpoolMagic));
+    RIFTJIT_TRY_VOID(spool.append(block(BlockKind::metadata, 0, to_json_text({header}))));
+    return std::make_unique<SpooledWriter>(path, format, header, std::move(spool));
+}
+
+Result<Recording> parse_spool(std::string_view bytes) {
+    SpoolContents contents;
+    bytes.remove_prefix(kSpoolMagic.size());
+    while (bytes.size() >= sizeof(BlockHead)) {
+        BlockHead head;
+        std::memcpy(&head, bytes.data(), sizeof head);
+        bytes.remove_prefix(sizeof head);
+        if (head.bytes > bytes.size()) break;
+        const std::string_view payload = bytes.substr(0, head.bytes);
+        bytes.remove_prefix(head.bytes);
+        if (XXH3_64bits(payload.data(), payload.size()) != head.checksum)
+            return fail(ErrorKind::Format, "a block of {} bytes differs from its checksum", head.bytes);
+        RIFTJIT_TRY_VOID(contents.take(head, payload));
+    }
+    if (!contents.metadata) return fail(ErrorKind::Format, "ends before its metadata");
+    return assemble(std::move(*contents.metadata), std::move(contents.spikes), std::move(contents.states));
+}
+
+}  // namespace riftjit::sim
