@@ -223,7 +223,9 @@ private:
         values_[Field::data_format] = kUntypedFormat;
         const Operand soffset = address_.soffset;
         if (!soffset.is_scalar_register() && (is_gfx12() || !is_special_source(soffset.code)))
-            return refuse_part("soffset", "must be an SGPR, or before gfx12 an inline constant");
+            return refuse_part("soffset", !is_gfx12() && is_source_left_out(soffset.code)
+                                              ? "is a source that is left out"
+                                              : "must be an SGPR, or before gfx12 an inline constant");
         values_[Field::soffset] = soffset.code;
         if (address_.offset_enable || address_.index_enable) return put_vaddr(vaddr_dwords(row_, address_));
         if (address_.vaddr.exists() && address_.vaddr != vgpr(0)) return refuse_part("vaddr", "needs idxen or offen");

@@ -1,6 +1,6 @@
 // Any bytes as RDNA assembly: a line per target, or a whole file; refused with a reason or accepted, never a crash, and
 // what is accepted prints and reads back as itself.
-//   build-fuzz/tests/fuzz/rdna_text_fuzz corpus
+//   build-fuzz/tests/fuzz/rdna_text_fuzz build-fuzz/tests/fuzz/rdna_text_corpus
 #include <cstdint>
 #include <cstdlib>
 #include <string>

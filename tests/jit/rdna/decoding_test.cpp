@@ -55,13 +55,24 @@ bool is_left_out(std::string_view text) {
 
 // Operands that LLVM's assembler takes too and the table leaves out.
 std::string operand_left_out(const Decoded& refused) {
-    const Opcode opcode = refused.instruction.opcode;
-    const std::string_view why = refused.refusal.why;
+    const Refusal& refusal = refused.refusal;
+    const std::string_view why = refusal.why, part = refusal.part == nullptr ? "" : refusal.part;
     if (why.find("left out") != std::string_view::npos) return std::string(why);
-    // Manuals give the signs of a DPP word to floats; what they do to a pair of halves they do not say.
-    const bool is_packed = opcode == Opcode::v_dot2acc_f32_f16 || opcode == Opcode::v_pk_fmac_f16;
-    const std::string_view part = refused.refusal.part == nullptr ? "" : refused.refusal.part;
-    return is_packed && (part == "neg" || part == "abs") ? "DPP with a sign modifier of a packed source" : "";
+    switch (refused.instruction.opcode) {
+        // Manuals give the signs of these words to floats; what they do to a pair of halves, or to ldexp's integer,
+        // they do not say.
+        case Opcode::v_dot2acc_f32_f16:
+        case Opcode::v_pk_fmac_f16:
+        case Opcode::v_ldexp_f16:
+        case Opcode::v_mov_b16:
+            return part == "neg" || part == "abs" || part == "sext"
+                       ? "a sign in a DPP or SDWA word for a source that is no float"
+                       : "";
+        case Opcode::v_readfirstlane_b32:
+            return refusal.operand == 0 ? "a constant as a destination" : "";
+        default:
+            return "";
+    }
 }
 
 // A word that LLVM reads and the decoder refuses.

@@ -81,14 +81,26 @@ private:
     static constexpr size_t kStride = 2 * kMaxInstructionWords - 1;
     static constexpr std::string_view kEncoding = "encoding: [", kLabel = "riftjit_line_";
 
-    // Some words make LLVM's printer crash: the batch is halved until they stand alone, and count as not read.
+    // Some words make LLVM's printer crash: the batch is halved until they stand alone.
     void read(std::span<const InstructionWords> samples, std::span<std::optional<Reading>> readings) const {
         if (samples.size() <= kMaxBatch && read_batch(samples, readings)) return;
         std::fill(readings.begin(), readings.end(), std::nullopt);
+        if (samples.size() == 1) readings[0] = read_start(samples[0]);
         if (samples.size() <= 1) return;
         const size_t half = samples.size() / 2;
         read(samples.first(half), readings.first(half));
         read(samples.subspan(half), readings.subspan(half));
+    }
+
+    // The first instruction, where one behind it may be what LLVM crashes at.
+    std::optional<Reading> read_start(const InstructionWords& sample) const {
+        for (size_t words = 1; words < sample.size(); ++words) {
+            const InstructionWords start(sample.begin(), sample.begin() + std::ptrdiff_t(words));
+            std::optional<Reading> reading;
+            if (read_batch(std::span(&start, 1), std::span(&reading, 1)) && reading && reading->words <= words)
+                return reading;
+        }
+        return std::nullopt;
     }
 
     bool read_batch(std::span<const InstructionWords> samples, std::span<std::optional<Reading>> readings) const {

@@ -4,30 +4,44 @@
 
 #include "jit/little_endian.h"
 #include "tests/jit/rdna/code_object_cases.h"
+#include "tests/jit/rdna/mutation.h"
 
 namespace riftjit::rdna {
 namespace {
 
 using namespace test;
 
-constexpr int kMutationsPerTarget = 10000;
 constexpr uint64_t kInteresting[] = {0, 1, 7, 63, 0x7F, 0x80, 0xFF, 0x1000, 0x7FFFFFFF, 0x80000000, ~0ULL, 1ULL << 63};
 
-// Headers lie at both ends of the file; half of the damage goes there, half anywhere.
-size_t place(std::mt19937& random, size_t size) {
-    constexpr size_t kHeadBytes = 512, kTailBytes = 1024;
-    switch (random() % 4) {
-        case 0:
-            return random() % std::min(size, kHeadBytes);
-        case 1:
-            return size - 1 - random() % std::min(size, kTailBytes);
-        default:
-            return random() % size;
-    }
+struct Stretch {
+    size_t first, size;
+};
+
+Stretch find(std::span<const std::byte> file, std::span<const std::byte> what, size_t size) {
+    const auto at = std::ranges::search(file, what).begin() - file.begin();
+    EXPECT_LT(size_t(at), file.size());
+    return {size_t(at), std::min(size, file.size() - size_t(at))};
 }
 
-void damage(std::vector<std::byte>& file, std::mt19937& random) {
-    const size_t at = place(random, file.size());
+// What is damaged in turn: the whole file, the ELF headers at both ends of it, the kernel descriptors, the metadata.
+std::vector<Stretch> stretches(std::span<const std::byte> file) {
+    constexpr size_t kHeadBytes = 512, kTailBytes = 1024, kMetadataBytes = 2048;
+    std::vector<Stretch> found = {{0, file.size()}, {0, kHeadBytes}, {file.size() - kTailBytes, kTailBytes}};
+    const LoadedObject object = loaded(file);
+    for (const LoadedKernel& kernel : object.kernels) {
+        KernelDescriptor descriptor = kernel.descriptor;
+        const auto bytes = encode(descriptor, generation(object.target));
+        EXPECT_TRUE(bytes) << bytes.error().message;
+        found.push_back(find(file, *bytes, bytes->size()));
+    }
+    constexpr std::string_view kKey = "amdhsa.kernels";
+    for (size_t i = 0; i < object.kernels.size(); ++i)
+        found.push_back(find(file, std::as_bytes(std::span(kKey)), kMetadataBytes));
+    return found;
+}
+
+void damage(std::vector<std::byte>& file, const Stretch& where, std::mt19937& random) {
+    const size_t at = std::min(where.first + random() % where.size, file.size() - 1);
     switch (random() % 5) {
         case 0:
             file[at] ^= std::byte(1U << random() % 8);
@@ -64,27 +78,42 @@ uint64_t use(LoadedObject& object) {
     return sum;
 }
 
-TEST(DamagedObjects, AreRefusedWithAMessageOrLoaded) {
-    for (const TargetInfo& target : all_targets()) {
-        const std::vector<std::byte> whole = written(target.target);
-        std::mt19937 random(static_cast<uint32_t>(target.target));
-        int refused = 0;
-        for (int i = 0; i < kMutationsPerTarget; ++i) {
-            std::vector<std::byte> file = whole;
-            for (uint32_t count = 1 + random() % 4; count > 0; --count) damage(file, random);
-            file.shrink_to_fit();  // so that a sanitizer sees a read beyond the end
-            auto object = load_code_object(file);
-            if (object) {
-                use(*object);
-            } else {
-                ++refused;
-                const std::string& message = object.error().message;
-                EXPECT_TRUE(message.starts_with("code object: ") || message.starts_with("metadata: ")) << message;
-            }
+struct Refusals {
+    size_t all = 0, of_descriptors = 0, of_metadata = 0;
+};
+
+Refusals refuse_damaged(Target target, size_t count) {
+    const std::vector<std::byte> whole = written(target);
+    const std::vector<Stretch> where = stretches(whole);
+    std::mt19937 random(static_cast<uint32_t>(target));
+    Refusals refusals;
+    for (size_t i = 0; i < count; ++i) {
+        std::vector<std::byte> file = whole;
+        for (uint32_t edits = 1 + random() % 4; edits > 0; --edits) damage(file, where[i % where.size()], random);
+        file.shrink_to_fit();  // so that a sanitizer sees a read beyond the end
+        auto object = load_code_object(file);
+        if (object) {
+            use(*object);
+            continue;
         }
+        const std::string& message = object.error().message;
+        EXPECT_TRUE(message.starts_with("code object: ") || message.starts_with("metadata: ")) << message;
+        ++refusals.all;
+        refusals.of_descriptors += message.find("descriptor") != std::string::npos;
+        refusals.of_metadata += message.starts_with("metadata: ");
+    }
+    return refusals;
+}
+
+TEST(DamagedObjects, AreRefusedWithAMessageOrLoaded) {
+    const size_t count = mutation_count(1000);
+    for (const TargetInfo& target : all_targets()) {
+        const Refusals refusals = refuse_damaged(target.target, count);
         // Most damage to code and padding is not the loader's to see; most damage to headers is.
-        EXPECT_GT(refused, kMutationsPerTarget / 5) << target.name;
-        EXPECT_LT(refused, kMutationsPerTarget) << target.name;
+        EXPECT_GT(refusals.all, count / 5) << target.name;
+        EXPECT_LT(refusals.all, count) << target.name;
+        EXPECT_GT(refusals.of_descriptors, count / 20) << target.name;
+        EXPECT_GT(refusals.of_metadata, count / 20) << target.name;
     }
 }
 

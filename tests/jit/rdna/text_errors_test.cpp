@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jit/rdna/text.h"
+#include "tests/jit/rdna/mutation.h"
 
 namespace riftjit::rdna {
 namespace {
@@ -122,38 +123,15 @@ const std::vector<std::string>& seeds() {
     return lines;
 }
 
-std::string mutate(std::string line, std::mt19937& random) {
-    static constexpr std::string_view kPieces[] = {
-        "[",  "]",  "(", ")",  "|",       ",",        ":",    "-",    "0x", "99999999999999999999",
-        "\"", "::", "v", "s[", "offset:", "op_sel:[", "neg(", "\xff", " ",  ""};
-    const auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
-    for (size_t edits = 1 + below(4); edits > 0; --edits) {
-        const size_t at = below(line.size() + 1);
-        const size_t length = std::min(below(4), line.size() - at);
-        switch (below(4)) {
-            case 0:
-                line.erase(at, length);
-                break;
-            case 1:
-                line.insert(at, kPieces[below(std::size(kPieces))]);
-                break;
-            case 2:
-                line.replace(at, length, std::string(1, static_cast<char>(below(256))));
-                break;
-            default:
-                line.insert(at, seeds()[below(seeds().size())].substr(0, below(20)));
-        }
-    }
-    return line;
-}
-
 TEST(TextErrors, AnyLineIsReadOrRefusedWithAReason) {
     std::mt19937 random(20240611);
     size_t accepted = 0;
-    for (int i = 0; i < 100000; ++i) {
-        const Target target = all_targets()[static_cast<size_t>(i) % all_targets().size()].target;
+    const size_t count = test::mutation_count(2000) * all_targets().size();
+    for (size_t i = 0; i < count; ++i) {
+        const Target target = all_targets()[i % all_targets().size()].target;
         const WaveSize wave = i % 3 == 0 ? WaveSize::wave64 : WaveSize::wave32;
-        const std::string line = mutate(seeds()[static_cast<size_t>(i) % seeds().size()], random);
+        const std::string& donor = seeds()[test::below(random, seeds().size())];
+        const std::string line = test::mutated_text(seeds()[i % seeds().size()], donor, random);
         const Result<Parsed> parsed = parse(target, wave, line);
         if (!parsed) {
             ASSERT_FALSE(parsed.error().message.empty()) << line;
@@ -164,7 +142,7 @@ TEST(TextErrors, AnyLineIsReadOrRefusedWithAReason) {
             ASSERT_FALSE(print(target, wave, parsed->instruction).empty()) << line;
         }
     }
-    EXPECT_GT(accepted, 1000U) << "the mutations leave too few lines alive to reach far into the parser";
+    EXPECT_GT(accepted, count / 100) << "the mutations leave too few lines alive to reach far into the parser";
 }
 
 }  // namespace
