@@ -49,13 +49,16 @@ struct LeftOut {
     Part part = Part::number;
 };
 constexpr std::string_view kLlvm19 = "llvm-mc-19", kLlvm22 = "llvm-mc-22";
+constexpr std::string_view kNoDpp = "v_pk_fmac_f16 takes no DPP: LLVM 19 errs, later LLVM refuses it";
 constexpr std::string_view kYounger = "younger than LLVM 19, which judges the rows";
 constexpr LeftOut kLeftOut[] = {
     {Generation::gfx10, Layout::VOP3, 0x200, 0x202, kLlvm19, kPixels},
     {Generation::gfx10, Layout::VOP3, 0x342, 0x343, kLlvm19, kPixels},
     {Generation::gfx10, Layout::VOP3, 0x35a, 0x35a, kLlvm19, kPixels},
     {Generation::gfx11, Layout::MUBUF, 0x2d, 0x32, kLlvm19,
-     "loads into LDS, which the manual of gfx11 and LLVM from 21 on do not have"},
+     "loads into LDS, which the manual of gfx11 and later LLVM do not have"},
+    {Generation::gfx11, Layout::VOP2, 0x3c, 0x3c, kLlvm19, kNoDpp, Part::forms},
+    {Generation::gfx12, Layout::VOP2, 0x3c, 0x3c, kLlvm19, kNoDpp, Part::forms},
     {Generation::gfx12, Layout::MUBUF, 0x80, 0x8f, kLlvm19, kTyped},
     {Generation::gfx11, Layout::SOPP, 0x32, 0x32, kLlvm22, kYounger},                // s_endpgm_ordered_ps_done
     {Generation::gfx11, Layout::VOP1, 0x66, 0x66, kLlvm22, kYounger},                // v_swap_b16
@@ -64,10 +67,9 @@ constexpr LeftOut kLeftOut[] = {
     {Generation::gfx11, Layout::VOPD, 0x0d, 0x0d, kLlvm22, kYounger},                // v_dual_dot2acc_f32_bf16
 };
 
-// What LLVM 22 has withdrawn of what LLVM 19 knew: s_singleuse_vdst, and v_pk_fmac_f16 with a DPP word.
+// What LLVM 22 has withdrawn of what LLVM 19 knew.
 constexpr LeftOut kWithdrawn[] = {
-    {Generation::gfx11, Layout::SOPP, 0x13, 0x13, kLlvm22, ""},
-    {Generation::gfx11, Layout::VOP2, 0x3c, 0x3c, kLlvm22, "", Part::forms},
+    {Generation::gfx11, Layout::SOPP, 0x13, 0x13, kLlvm22, "s_singleuse_vdst: no released compiler emitted it"},
 };
 
 // Whole formats that the table leaves out, each with an instruction of it.
