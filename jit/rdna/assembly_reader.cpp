@@ -210,7 +210,8 @@ Result<void> AssemblyReader::apply(const Fixup& fixup) {
         if (value->section != fixup.section) return error(place, "branch out of its section");
         const int64_t distance = result - static_cast<int64_t>(fixup.offset) - 4;
         if (distance % 4 != 0 || distance < -4 * 32768 || distance > 4 * 32767)
-            return error(place, fmt::format("branch over {} bytes to '{}'", distance, fixup.expression));
+            return error(place, fmt::format("branch over {} bytes to '{}'; it reaches -131072 to 131068 ({})", distance,
+                                            fixup.expression, name(file_.target)));
         result = distance / 4;
     } else if (fixup.kind != FixupKind::data) {
         const bool is_high = fixup.kind == FixupKind::distance_high;

@@ -20,7 +20,7 @@ public:
     LineBuilder(const EmitContext& context, Opcode opcode, std::initializer_list<Argument> arguments)
         : context_(context), row_(info(opcode)), generation_(generation(context.target)) {
         line_.instruction.opcode = opcode;
-        if (!has(context.target, opcode)) fail(fmt::format("does not exist on {}", name(context.target)));
+        if (!has(context.target, opcode)) fail("there is no such instruction");
         for (const Argument& argument : arguments)
             if (!take_option(argument)) operands_.push_back(&argument);
     }
@@ -41,7 +41,8 @@ public:
 
 private:
     [[noreturn]] void fail(std::string_view why) const {
-        throw AssemblyError(fmt::format("{}: instruction {}, {}: {}", context_.kernel, context_.line, row_.name, why));
+        throw AssemblyError(fmt::format("{}: instruction {}, {} on {}: {}", context_.kernel, context_.line, row_.name,
+                                        name(context_.target), why));
     }
     [[noreturn]] void fail_operand(unsigned slot, std::string_view why) const {
         fail(fmt::format("operand {}: {}", slot, why));

@@ -24,8 +24,8 @@ Result<void> resolve_labels(Program& program, const std::vector<uint32_t>& start
         const int64_t distance = int64_t{found->second} - starts[i + 1];
         if (distance < std::numeric_limits<int16_t>::min() || distance > std::numeric_limits<int16_t>::max())
             return fail(ErrorKind::Encoding,
-                        "{}: instruction {}, {}: the target is {} words away, a branch reaches 32767", program.name, i,
-                        info(line.instruction.opcode).name, distance);
+                        "{}: instruction {}, {} on {}: the target is {} words away, a branch reaches -32768 to 32767",
+                        program.name, i, info(line.instruction.opcode).name, name(program.target), distance);
         line.instruction.simm16 = static_cast<uint16_t>(distance);
     }
     return {};

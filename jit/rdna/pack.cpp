@@ -177,6 +177,7 @@ private:
     }
 
     Refusal check_constant(unsigned i, Operand operand) {
+        if (operand.is_vgpr()) return refuse_operand(i, "must be scalar");
         if (operand.is_literal()) {
             if (plan_.extra != Layout::none) return refuse_operand(i, "is a literal, which this form cannot carry");
             reads_literal_ = true;

@@ -131,7 +131,7 @@ private:
             return address_.offset != 0 || address_.offset1 != 0 ? refuse_part("offset", "is not taken") : Refusal{};
         const OffsetRange range = offset_range(context_.generation, row_, plan_);
         if (address_.offset < range.first || address_.offset > range.last)
-            return refuse_part("offset", "is outside the range that its field holds");
+            return refuse_offset(range.first, range.last);
         const bool is_pair = is_two_address(row_);
         if (!is_pair && address_.offset1 != 0) return refuse_part("offset1", "is not taken");
         values_[Field::offset] = static_cast<uint32_t>(address_.offset);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "jit/rdna/encoding.h"
+#include "jit/rdna/encoding_plan.h"
 #include "jit/rdna/mnemonic_index.h"
 #include "jit/rdna/parse_dual.h"
 #include "jit/rdna/parse_line.h"
@@ -101,6 +102,7 @@ Result<Parsed> parse_single(Target target, WaveSize wave, const ParsedLine& line
         if (!has(target, opcode)) continue;
         for (const Encoding form :
              possible_forms(info(opcode), generation(target), suffix, modifier_family(line.modifiers))) {
+            if (!encoding_plan(generation(target), opcode, form).exists) continue;
             Result<Parsed> parsed = try_form(target, wave, line, opcode, form);
             if (parsed) return parsed;
             last_error = parsed.error();

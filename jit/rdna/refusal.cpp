@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "jit/rdna/print_operand.h"
+#include "jit/rdna/syntax.h"
 
 namespace riftjit::rdna {
 namespace {
@@ -14,6 +17,25 @@ std::string operand_text(Generation generation, unsigned dwords, Operand operand
     return fmt::format(" ({})", print_register(generation, operand, dwords));
 }
 
+bool is_number(OperandType type) { return type == OperandType::imm || type == OperandType::length; }
+
+bool has_resource(const InstructionInfo& row) {
+    return std::ranges::any_of(row.source_operands(),
+                               [](const OperandInfo& source) { return source.type == OperandType::rsrc; });
+}
+
+// The registers of an address by the name of their field.
+std::string part_text(std::string_view part, Generation generation, const Instruction& instruction) {
+    const Address& address = instruction.address;
+    const InstructionInfo& row = info(instruction.opcode);
+    if (part == "vaddr") return operand_text(generation, vaddr_dwords(row, address), address.vaddr);
+    if (part == "sbase") return operand_text(generation, has_resource(row) ? 4 : 2, address.saddr);
+    if (part == "saddr") return operand_text(generation, row.format == Format::SCRATCH ? 1 : 2, address.saddr);
+    if (part == "srsrc") return operand_text(generation, 4, address.resource);
+    if (part == "soffset") return operand_text(generation, 1, address.soffset);
+    return part == "offset" ? fmt::format(" {}", address.offset) : "";
+}
+
 std::string describe_operand(const Refusal& refusal, Generation generation, WaveSize wave,
                              const Instruction& instruction) {
     const auto index = static_cast<size_t>(refusal.operand);
@@ -21,8 +43,9 @@ std::string describe_operand(const Refusal& refusal, Generation generation, Wave
     const VopdHalf& half = instruction.dual[is_half ? static_cast<size_t>(refusal.half) : 0];
     const InstructionInfo& row = info(is_half ? half.opcode : instruction.opcode);
     const Operand operand = is_half ? half.operands[index] : instruction.operands[index];
-    const unsigned dwords = index < row.operands.size() ? row.operands[index].size(wave) : 1;
-    const std::string text = operand_text(generation, dwords, operand);
+    const unsigned dwords = row.operands[index].size(wave);
+    const std::string text = is_number(row.operands[index].type) ? fmt::format(" ({})", operand.code)
+                                                                 : operand_text(generation, dwords, operand);
     if (index >= row.destinations) return fmt::format("source {}{}", index - row.destinations, text);
     return row.destinations == 1 ? "destination" + text : fmt::format("destination {}{}", index, text);
 }
@@ -52,9 +75,11 @@ std::string_view name(DecodeError error) {
 std::string describe(const Refusal& refusal, Generation generation, WaveSize wave, const Instruction& instruction) {
     std::string text;
     if (refusal.half >= 0) text += refusal.half == 0 ? "X half: " : "Y half: ";
-    if (refusal.part != nullptr) text += std::string(refusal.part) + " ";
+    if (refusal.part != nullptr)
+        text += fmt::format("{}{} ", refusal.part, part_text(refusal.part, generation, instruction));
     if (refusal.operand >= 0) text += describe_operand(refusal, generation, wave, instruction) + " ";
-    return text + refusal.why;
+    text += refusal.why;
+    return refusal.last != 0 ? fmt::format("{} {} to {}", text, refusal.first, refusal.last) : text;
 }
 
 }  // namespace riftjit::rdna

@@ -28,6 +28,8 @@ struct Refusal {
     uint8_t word = 0;    // reserved_bits: which word
     uint32_t value = 0;  // reserved_bits: the bits; unknown_opcode: the number
 
+    int32_t first = 0, last = 0;  // the range of an offset outside it
+
     explicit operator bool() const { return why != nullptr; }
 };
 
@@ -35,6 +37,9 @@ inline Refusal refuse_operand(unsigned operand, const char* why) {
     return {.why = why, .operand = static_cast<int8_t>(operand)};
 }
 inline Refusal refuse_part(const char* part, const char* why) { return {.why = why, .part = part}; }
+inline Refusal refuse_offset(int32_t first, int32_t last) {
+    return {.why = "is outside", .part = "offset", .first = first, .last = last};
+}
 inline Refusal refuse_form(const char* why) { return {.why = why, .kind = DecodeError::form}; }
 
 // "source 1 (s5) must be a VGPR": what is wrong with this instruction.

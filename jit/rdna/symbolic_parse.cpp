@@ -33,7 +33,7 @@ Result<unsigned> number_up_to(std::string_view text, unsigned limit, std::string
 
 Result<unsigned> message_id(Generation generation, std::string_view text) {
     if (const auto number = number_of(message_names(), text, generation)) return *number;
-    return number_up_to(text, generation == Generation::gfx10 ? 15 : 255, "message of this target");
+    return number_up_to(text, generation == Generation::gfx10 ? 15 : 255, "message");
 }
 
 Result<unsigned> message_operation(unsigned id, std::string_view text) {
@@ -170,7 +170,7 @@ Result<uint16_t> parse_hardware_register(Generation generation, std::string_view
     if (const auto number = number_of(hardware_register_names(), arguments->at(0), generation)) {
         id = *number;
     } else {
-        RIFTJIT_TRY(parsed, number_up_to(arguments->at(0), 63, "hardware register of this target"));
+        RIFTJIT_TRY(parsed, number_up_to(arguments->at(0), 63, "hardware register"));
         id = parsed;
     }
     if (arguments->size() == 3) {

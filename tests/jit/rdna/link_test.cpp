@@ -42,7 +42,8 @@ TEST(Link, RefusesABranchBeyondItsReach) {
     const auto code = link(kernel.finish({}));
     ASSERT_FALSE(code);
     EXPECT_EQ(code.error().message,
-              "small: instruction 0, s_cbranch_scc1: the target is 32768 words away, a branch reaches 32767");
+              "small: instruction 0, s_cbranch_scc1 on gfx1101: the target is 32768 words away, a branch reaches -32768 to "
+              "32767");
 }
 
 TEST(Link, ReachesAsFarAsABranchCan) {
