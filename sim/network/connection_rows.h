@@ -1,0 +1,59 @@
+// Who connects to whom: the targets of each source under a connection rule, for any range of sources.
+//
+// Rules whose draws belong to a source (pairwise, out-degree, and fixed totals once it is known how many synapses each
+// source has) make a row alone. In-degree rules draw for each target; a range of sources then goes through the draws of
+// all targets, keeps what falls inside and sorts it by source, in blocks that bound the memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "jit/result.h"
+#include "sim/network/description.h"
+
+namespace riftjit::sim {
+
+class ConnectionRows {
+public:
+    // `listed`: for lists of pairs the place of each synapse in the list, else empty. Rows are never empty.
+    using Receive =
+        std::function<void(uint32_t source, std::span<const uint32_t> targets, std::span<const uint32_t> listed)>;
+
+    virtual ~ConnectionRows() = default;
+    virtual double expected_synapses() const = 0;
+    virtual bool is_exact() const { return true; }
+    virtual void generate(uint32_t begin, uint32_t end, const Receive& receive) const = 0;
+};
+
+// What the rules share. Neuron i of the source population is neuron i of the target population where they are the same.
+struct ConnectionSetup {
+    std::string projection;  // for messages
+    uint32_t sources, targets;
+    bool same_population, autapses, multapses;
+    uint64_t seed;
+    uint32_t index;  // of the projection
+    struct Place {
+        std::optional<Layout> layout;
+        uint32_t population, size;
+    };
+    Place source_place, target_place;
+
+    bool skips_self() const { return same_population && !autapses; }
+};
+Result<std::shared_ptr<const ConnectionRows>> make_connection_rows(const ConnectionRule& rule,
+                                                                   const ConnectionSetup& setup);
+
+// The groups of rules, each in a file of its own.
+using RowsResult = Result<std::shared_ptr<const ConnectionRows>>;
+RowsResult make_rows(const OneToOne& rule, const ConnectionSetup& setup);
+RowsResult make_rows(const AllToAll& rule, const ConnectionSetup& setup);
+RowsResult make_rows(const PairwiseBernoulli& rule, const ConnectionSetup& setup);
+RowsResult make_rows(const FixedInDegree& rule, const ConnectionSetup& setup);
+RowsResult make_rows(const FixedOutDegree& rule, const ConnectionSetup& setup);
+RowsResult make_rows(const FixedTotal& rule, const ConnectionSetup& setup);
+RowsResult make_rows(const PairList& rule, const ConnectionSetup& setup);
+RowsResult make_rows(const DistanceDependent& rule, const ConnectionSetup& setup);
+
+}  // namespace riftjit::sim

@@ -1,0 +1,168 @@
+// Synapses of a projection: the rows of its rule, with a weight and a delay for each.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <vector>
+
+#include "sim/network/connection_rows.h"
+#include "sim/network/distribution.h"
+#include "sim/network/synapse_table.h"
+
+namespace riftjit::sim {
+
+Result<std::shared_ptr<const ConnectionRows>> make_connection_rows(const ConnectionRule& rule,
+                                                                   const ConnectionSetup& setup) {
+    return std::visit([&](const auto& kind) { return make_rows(kind, setup); }, rule);
+}
+
+namespace {
+
+ConnectionSetup setup_of(const Network& network, uint32_t index) {
+    const Projection& projection = network.projections[index];
+    const Population& source = network.populations[projection.source];
+    const Population& target = network.populations[projection.target];
+    return {.projection = projection.name,
+            .sources = source.size,
+            .targets = target.size,
+            .same_population = projection.source == projection.target,
+            .autapses = projection.autapses,
+            .multapses = projection.multapses,
+            .seed = network.seed,
+            .index = index,
+            .source_place = {source.layout, projection.source, source.size},
+            .target_place = {target.layout, projection.target, target.size}};
+}
+
+Result<void> check_value(const Projection& projection, std::string_view what, const Distribution& distribution) {
+    if (const std::string fault = distribution_fault(distribution); !fault.empty())
+        return fail(ErrorKind::Usage, "projection {}: its {} has {}", projection.name, what, fault);
+    const auto* values = std::get_if<Values>(&distribution.kind);
+    if (values == nullptr) return {};
+    const auto* list = std::get_if<PairList>(&projection.rule);
+    if (list == nullptr)
+        return fail(ErrorKind::Usage, "projection {}: one {} per synapse needs a list of pairs", projection.name, what);
+    if (list->pairs.size() != values->values.size())
+        return fail(ErrorKind::Usage, "projection {}: {} values of its {} for {} pairs", projection.name,
+                    values->values.size(), what, list->pairs.size());
+    return {};
+}
+
+// Random delays stay where they round to a step that can be had; others must be there by themselves.
+Result<Distribution> delay_within_steps(const Network& network, const Projection& projection) {
+    Distribution delay = projection.delay_ms;
+    const double step = network.step_ms;
+    const double least = network.compat == Compat::nest ? 0.5 * step : 0, most = kMaxDelaySteps * step;
+    const auto check_one = [&](double value) -> Result<void> {
+        // NEST: one step, less what its multiple may lose to rounding; what lies below is not rounded up to it.
+        const bool is_short = network.compat == Compat::nest ? value < step * (1 - 1e-9) : value < 0;
+        if (is_short && network.compat == Compat::nest)
+            return fail(ErrorKind::Usage, "projection {}: a delay of {} ms is below one step of {} ms", projection.name,
+                        value, step);
+        if (is_short) return fail(ErrorKind::Usage, "projection {}: a delay of {} ms", projection.name, value);
+        if (value > most)
+            return fail(ErrorKind::Usage, "projection {}: a delay of {} ms is above {} steps of {} ms", projection.name,
+                        value, kMaxDelaySteps, step);
+        return {};
+    };
+    if (const std::optional<double> constant = constant_of(delay)) RIFTJIT_TRY_VOID(check_one(*constant));
+    if (const auto* values = std::get_if<Values>(&delay.kind)) {
+        for (const double value : values->values) RIFTJIT_TRY_VOID(check_one(value));
+    }
+    delay.least = std::max(delay.least, least);
+    delay.most = std::min(delay.most, most);
+    RIFTJIT_TRY_VOID(check_value(projection, "delay", delay));
+    return delay;
+}
+
+uint16_t steps_of(double delay_ms, double step_ms) { return static_cast<uint16_t>(delay_ms / step_ms + 0.5); }
+
+}  // namespace
+
+Result<ProjectionBuilder> ProjectionBuilder::create(const Network& network, uint32_t index) {
+    check(index < network.projections.size(), "a projection of the network");
+    const Projection& projection = network.projections[index];
+    ProjectionBuilder builder;
+    RIFTJIT_TRY(delay, delay_within_steps(network, projection));
+    RIFTJIT_TRY_VOID(check_value(projection, "weight", projection.weight));
+    RIFTJIT_TRY(rows, make_connection_rows(projection.rule, setup_of(network, index)));
+    builder.rows_ = rows;
+    builder.weight_ = projection.weight;
+    builder.delay_ms_ = delay;
+    builder.step_ms_ = network.step_ms;
+    builder.key_ = random_key(network.seed, Purpose::synapse_value, index);
+    return builder;
+}
+
+uint64_t ProjectionBuilder::expected_synapses() const { return std::llround(rows_->expected_synapses()); }
+
+bool ProjectionBuilder::is_exact() const { return rows_->is_exact(); }
+
+void ProjectionBuilder::generate(uint32_t begin, uint32_t end, const Receive& receive) const {
+    std::vector<Synapse> synapses;
+    const std::optional<float> weight = shared_weight();
+    const std::optional<uint16_t> delay = shared_delay();
+    rows_->generate(
+        begin, end, [&](uint32_t source, std::span<const uint32_t> targets, std::span<const uint32_t> listed) {
+            synapses.resize(targets.size());
+            for (uint32_t i = 0; i < targets.size(); ++i) {
+                Synapse& synapse = synapses[i];
+                synapse = {targets[i], delay.value_or(0), weight.value_or(0)};
+                if (weight && delay) continue;
+                const uint64_t index = listed.empty() ? i : listed[i];
+                const PhiloxWords words = random_words(key_, source, index);
+                if (!weight)
+                    synapse.weight = static_cast<float>(draw(weight_, words, key_, source, index, Half::first));
+                if (!delay)
+                    synapse.delay = steps_of(draw(delay_ms_, words, key_, source, index, Half::second), step_ms_);
+            }
+            receive(source, synapses);
+        });
+}
+
+std::optional<float> ProjectionBuilder::shared_weight() const {
+    const std::optional<double> weight = constant_of(weight_);
+    if (!weight) return std::nullopt;
+    return static_cast<float>(*weight);
+}
+
+std::optional<uint16_t> ProjectionBuilder::shared_delay() const {
+    const std::optional<double> delay = constant_of(delay_ms_);
+    if (!delay) return std::nullopt;
+    return steps_of(*delay, step_ms_);
+}
+
+uint32_t ProjectionBuilder::likely_delays() const {
+    double low = delay_ms_.least, high = delay_ms_.most;
+    if (constant_of(delay_ms_)) return 1;
+    if (const auto* normal = std::get_if<Normal>(&delay_ms_.kind)) {
+        constexpr double kReach = 5;  // deviations
+        low = std::max(low, normal->mean - kReach * normal->deviation);
+        high = std::min(high, normal->mean + kReach * normal->deviation);
+    } else if (const auto* uniform = std::get_if<Uniform>(&delay_ms_.kind)) {
+        low = std::max(low, uniform->low);
+        high = std::min(high, uniform->high);
+    } else if (const auto* lognormal = std::get_if<Lognormal>(&delay_ms_.kind)) {
+        high = std::min(high, portable_exp(lognormal->mu + 4 * lognormal->sigma));
+    } else if (const auto* values = std::get_if<Values>(&delay_ms_.kind)) {
+        const auto [least, most] = std::minmax_element(values->values.begin(), values->values.end());
+        if (least == values->values.end()) return 1;
+        low = *least;
+        high = *most;
+    }
+    return static_cast<uint32_t>(steps_of(high, step_ms_) - steps_of(low, step_ms_)) + 1;
+}
+
+uint64_t row_hash(uint32_t projection, uint32_t source, std::span<const Synapse> synapses) {
+    constexpr uint64_t kStart = 1469598103934665603u, kFactor = 1099511628211u;
+    uint64_t hash = kStart;
+    const auto add = [&](uint64_t value) { hash = (hash ^ value) * kFactor; };
+    add(projection);
+    add(source);
+    for (const Synapse& synapse : synapses) {
+        add(synapse.target | uint64_t(synapse.delay) << 32);
+        add(std::bit_cast<uint32_t>(synapse.weight));
+    }
+    return hash ^ hash >> 32;
+}
+
+}  // namespace riftjit::sim

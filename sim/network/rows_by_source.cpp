@@ -1,0 +1,181 @@
+// Rules that make a row from its source alone.
+#include <algorithm>
+#include <numeric>
+
+#include "sim/network/connection_rows.h"
+#include "sim/network/pairwise.h"
+#include "sim/network/subset.h"
+
+namespace riftjit::sim {
+
+namespace {
+
+constexpr uint32_t kMostMeanDegree = 1u << 31;  // a source's own number stays below 2^32
+
+class OneToOneRows final : public ConnectionRows {
+public:
+    explicit OneToOneRows(uint32_t neurons) : neurons_(neurons) {}
+    double expected_synapses() const override { return neurons_; }
+    void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
+        for (uint32_t source = begin; source < end; ++source) receive(source, {&source, 1}, {});
+    }
+
+private:
+    uint32_t neurons_;
+};
+
+class AllToAllRows final : public ConnectionRows {
+public:
+    explicit AllToAllRows(const ConnectionSetup& setup) : setup_(setup) {}
+    double expected_synapses() const override {
+        return double(setup_.sources) * (setup_.targets - (setup_.skips_self() ? 1 : 0));
+    }
+    void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
+        std::vector<uint32_t> targets;
+        for (uint32_t source = begin; source < end; ++source) {
+            targets.resize(setup_.targets);
+            std::iota(targets.begin(), targets.end(), 0);
+            if (setup_.skips_self()) targets.erase(targets.begin() + source);
+            if (!targets.empty()) receive(source, targets, {});
+        }
+    }
+
+private:
+    ConnectionSetup setup_;
+};
+
+class BernoulliRows final : public ConnectionRows {
+public:
+    BernoulliRows(double probability, const ConnectionSetup& setup)
+        : probability_(probability), setup_(setup), key_(random_key(setup.seed, Purpose::connection, setup.index)) {}
+    double expected_synapses() const override {
+        return probability_ * setup_.sources * (setup_.targets - (setup_.skips_self() ? 1.0 : 0.0));
+    }
+    bool is_exact() const override { return probability_ == 0 || probability_ == 1; }
+    void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
+        std::vector<uint32_t> targets;
+        for (uint32_t source = begin; source < end; ++source) {
+            targets.clear();
+            for_each_success(key_, source, setup_.targets, probability_, [&](uint32_t target, uint64_t) {
+                if (!setup_.skips_self() || target != source) targets.push_back(target);
+            });
+            if (!targets.empty()) receive(source, targets, {});
+        }
+    }
+
+private:
+    double probability_;
+    ConnectionSetup setup_;
+    uint64_t key_;
+};
+
+// Each source has its number of synapses; their targets are drawn with or without replacement.
+class OutDegreeRows final : public ConnectionRows {
+public:
+    OutDegreeRows(std::vector<uint32_t> degrees, const ConnectionSetup& setup)
+        : degrees_(std::move(degrees)), setup_(setup), key_(random_key(setup.seed, Purpose::connection, setup.index)) {}
+    double expected_synapses() const override { return std::accumulate(degrees_.begin(), degrees_.end(), 0.0); }
+    void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
+        std::vector<uint32_t> targets;
+        const uint32_t candidates = setup_.targets - (setup_.skips_self() ? 1 : 0);
+        SubsetDrawer subsets(setup_.multapses ? 0 : candidates);
+        for (uint32_t source = begin; source < end; ++source) {
+            const uint32_t degree = degrees_[source];
+            if (degree == 0) continue;
+            if (setup_.multapses) {
+                targets.resize(degree);
+                BoundedNumbers numbers(key_, source, candidates);
+                for (uint32_t& target : targets) target = numbers.next();
+            } else {
+                subsets.draw(key_, source, degree, targets);
+            }
+            if (setup_.skips_self()) {
+                for (uint32_t& target : targets) target += target >= source ? 1 : 0;
+            }
+            receive(source, targets, {});
+        }
+    }
+
+private:
+    std::vector<uint32_t> degrees_;
+    ConnectionSetup setup_;
+    uint64_t key_;
+};
+
+Result<void> check_degree(uint64_t degree, const ConnectionSetup& setup) {
+    const uint32_t candidates = setup.targets - (setup.skips_self() ? 1 : 0);
+    if (degree != 0 && candidates == 0)
+        return fail(ErrorKind::Usage, "projection {}: a population of one neuron has no targets without autapses",
+                    setup.projection);
+    if (degree > candidates && !setup.multapses)
+        return fail(ErrorKind::Usage, "projection {}: an out-degree of {} needs as many targets, there are {}{}",
+                    setup.projection, degree, candidates,
+                    setup.skips_self() ? " (no multapses, no autapses)" : " (no multapses)");
+    return {};
+}
+
+// How many synapses each source has when `total` pairs are drawn. With replacement: sources are drawn uniformly.
+// Without: a source that has r pairs left is taken with a probability of r in proportion; where more than half of all
+// pairs are wanted, those left out are counted instead. Exact, since both use integers alone.
+std::vector<uint32_t> source_degrees(uint64_t total, const ConnectionSetup& setup) {
+    std::vector<uint32_t> degrees(setup.sources);
+    if (total == 0) return degrees;
+    const uint64_t key = random_key(setup.seed, Purpose::connection_total, setup.index);
+    BoundedNumbers sources(key, 0, setup.sources);
+    if (setup.multapses) {
+        for (uint64_t i = 0; i < total; ++i) ++degrees[sources.next()];
+        return degrees;
+    }
+    const uint32_t row = setup.targets - (setup.skips_self() ? 1 : 0);
+    const uint64_t pairs = uint64_t(row) * setup.sources;
+    const bool is_complement = total > pairs / 2;
+    BoundedNumbers places(key, 1, row);
+    for (uint64_t left = is_complement ? pairs - total : total; left > 0;) {
+        uint32_t& degree = degrees[sources.next()];
+        if (places.next() < degree) continue;
+        ++degree;
+        --left;
+    }
+    if (is_complement) {
+        for (uint32_t& degree : degrees) degree = row - degree;
+    }
+    return degrees;
+}
+
+}  // namespace
+
+RowsResult make_rows(const OneToOne&, const ConnectionSetup& setup) {
+    if (setup.sources != setup.targets)
+        return fail(ErrorKind::Usage, "projection {}: one_to_one needs populations of equal size, not {} and {}",
+                    setup.projection, setup.sources, setup.targets);
+    if (setup.skips_self())
+        return fail(ErrorKind::Usage,
+                    "projection {}: one_to_one within a population makes autapses only: set autapses = true",
+                    setup.projection);
+    return std::make_shared<OneToOneRows>(setup.sources);
+}
+
+RowsResult make_rows(const AllToAll&, const ConnectionSetup& setup) { return std::make_shared<AllToAllRows>(setup); }
+
+RowsResult make_rows(const PairwiseBernoulli& rule, const ConnectionSetup& setup) {
+    return std::make_shared<BernoulliRows>(rule.probability, setup);
+}
+
+RowsResult make_rows(const FixedOutDegree& rule, const ConnectionSetup& setup) {
+    RIFTJIT_TRY_VOID(check_degree(rule.degree, setup));
+    return std::make_shared<OutDegreeRows>(std::vector<uint32_t>(setup.sources, rule.degree), setup);
+}
+
+RowsResult make_rows(const FixedTotal& rule, const ConnectionSetup& setup) {
+    const uint64_t row = setup.targets - (setup.skips_self() ? 1 : 0);
+    if (rule.synapses > row * setup.sources && (!setup.multapses || row == 0))
+        return fail(ErrorKind::Usage, "projection {}: {} synapses need as many pairs, there are {}{}", setup.projection,
+                    rule.synapses, row * setup.sources,
+                    setup.skips_self() ? " (no multapses, no autapses)" : " (no multapses)");
+    if (rule.synapses / setup.sources > kMostMeanDegree)
+        return fail(ErrorKind::Usage, "projection {}: {} synapses of {} sources are more than {} each",
+                    setup.projection, rule.synapses, setup.sources, kMostMeanDegree);
+    return std::make_shared<OutDegreeRows>(source_degrees(rule.synapses, setup), setup);
+}
+
+}  // namespace riftjit::sim
