@@ -1,0 +1,160 @@
+// Neuron and synapse models written as equations: parsed, checked for units, and lowered to column programs
+// (jit/column_program.h). Built-in models are written in the same language (share/sim/models/*.toml).
+//
+// Numbers are held in the base units of units.h; a text such as "10 ms" or "8 Hz" is converted when it is read.
+// Grammar: parser.h. Names in expressions: the model's own, then "dt" (the step), "pi", and units with a prefix or
+// written out (mV, nS, Hz, volt). Functions: abs ceil clip cos exp expm1 exprel floor int log max min pow rand randn
+// sign sin sqrt tanh where; previous(x), in threshold and reset: x at the start of the step.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "jit/column_program.h"
+#include "jit/result.h"
+#include "sim/equations/units.h"
+
+namespace riftjit::sim {
+
+enum class Compat : uint8_t { nest, brian2 };  // order within a step, refractory time: docs/SIMULATOR.md
+enum class Method : uint8_t { automatic, exact, exponential_euler, rk4, euler };
+
+struct NeuronModelSource {
+    std::string name;
+    std::string description;            // one line, for lists and --explain
+    SourceText equations;               // "dV/dt = (E_L - V) / tau_m : mV (unless refractory)", "x = expression : unit"
+    std::vector<NamedText> parameters;  // "tau_m" = "10 ms": defaults, which also fix the units
+    std::vector<NamedText> initial;     // of state variables; 0 where absent
+    std::vector<NamedText> receptors;   // "ex" = "I_ex += w"; w: the sum of the weights that arrive, linear
+    SourceText threshold, reset, refractory;  // "V >= V_th"; statements; a time ("t_ref")
+    SourceText update;                        // statements in place of integration (a scheme of its own)
+    Method method = Method::automatic;
+};
+// "w" is the synapse's weight, a number without a unit that counts in the unit of the receptor; "elapsed" the time
+// since the synapse's last event. Both events bring the states to the present first.
+struct SynapseModelSource {
+    std::string name;
+    std::string description;
+    SourceText equations;  // variables of a synapse; derivatives are integrated exactly between events
+    std::vector<NamedText> parameters, initial;
+    SourceText on_pre, on_post;  // statements; "deliver(expression)", once in on_pre, sends
+};
+
+struct Variable {
+    std::string name;
+    Unit unit;
+    double value;  // parameter: its default; state: its initial value where that is a number
+};
+
+class NeuronModel {
+public:
+    static Result<NeuronModel> parse(const NeuronModelSource& source);
+
+    const std::string& name() const;
+    const std::string& description() const;
+    const std::vector<Variable>& parameters() const;
+    const std::vector<Variable>& states() const;
+    const std::vector<Variable>& receptors() const;  // unit of the weight; value unused
+    const std::vector<Variable>& derived() const;    // subexpressions, may be recorded; value unused
+
+    struct Checked;  // parsed and typed, private to sim/equations
+    const Checked& checked() const;
+
+private:
+    std::shared_ptr<const Checked> checked_;
+};
+
+class SynapseModel {
+public:
+    static Result<SynapseModel> parse(const SynapseModelSource& source);
+
+    const std::string& name() const;
+    const std::string& description() const;
+    const std::vector<Variable>& parameters() const;
+    const std::vector<Variable>& states() const;  // with their initial values; "w" is not among them
+    bool has_post_events() const;
+
+    struct Checked;
+    const Checked& checked() const;
+
+private:
+    std::shared_ptr<const Checked> checked_;
+};
+
+// ---- lowering -------------------------------------------------------------------------------------------------------
+
+// What a column or a scalar of a program holds. `name`: variable, receptor or input.
+enum class ColumnRole : uint8_t {
+    state,       // f64 (f32 in Precision::f32), read and written
+    parameter,   // f64 (f32 in Precision::f32): one value per neuron, read
+    arrivals,    // f64, of receptor `name`: sum of weights that arrive in this step; the program leaves it zero
+    refractory,  // u16: steps left; 0 at the start. `name` is empty
+    recorded,    // f64: value of variable `name` at the end of the step (after the reset), written
+    event_time,  // f64, synapse programs: ms since the synapse's last event (or since the start), read
+    weight,      // f64, synapse programs: read and written
+    delivered,   // f64, synapse programs: what on_pre sends, written
+};
+struct ColumnBinding {
+    ColumnRole role;
+    std::string name;
+    auto operator<=>(const ColumnBinding&) const = default;
+};
+
+inline constexpr uint32_t kFirstModelDraw = 1u << 16;  // draws of the model's own rand() and randn() start here
+
+// Input that the neurons' own program draws or adds.
+struct PoissonDrive {  // each neuron its own train: weight * Poisson(mean) arrives at `receptor` in every step
+    std::string receptor;
+    std::string scalar;  // run-time scalar: mean arrivals per step (0 switches it off)
+    double weight;
+    uint32_t draw;  // number of the random draw, unique in the population, below kFirstModelDraw
+};
+struct CurrentDrive {  // added to parameter `parameter` (a current or what the model calls so) for the step
+    std::string parameter;
+    std::string scalar;  // run-time scalar: amount
+    std::string column;  // or one value per neuron (parameter column of this name) times the scalar; may be empty
+};
+struct NoiseDrive {  // white noise: amplitude * normal, drawn anew each step, added to `parameter`
+    std::string parameter, scalar;
+    uint32_t draw;
+};
+using Drive = std::variant<PoissonDrive, CurrentDrive, NoiseDrive>;
+
+struct PopulationSetup {
+    double step_ms;
+    Compat compat = Compat::nest;
+    Method method = Method::automatic;
+    Precision precision = Precision::f64;
+    std::map<std::string, double> constants;     // parameters with one value (defaults otherwise)
+    std::vector<std::string> parameter_columns;  // parameters with one value per neuron
+    std::vector<Drive> drives;
+    std::vector<std::string> recorded;  // states or derived variables
+};
+struct LoweredProgram {
+    ColumnProgramSpec spec;
+    std::vector<ColumnBinding> columns;  // of spec.columns; a column that the program does not touch is left out
+    std::vector<std::string> scalars;    // of spec.scalars, likewise
+    Method method;                       // the one in force; automatic where there is nothing to integrate
+    std::string note;                    // "exact (linear, propagators)", "exponential Euler: ..." for --explain
+};
+// Order within a step. Compat::nest: integrate with the inputs of the start of the step, arrivals, threshold, reset; a
+// refractory time of R steps gives intervals of at least R + 1. Compat::brian2: arrivals (those due at the end of the
+// step before), integrate, threshold, reset; intervals of at least R. A neuron that is refractory does not fire.
+// Variables
+// "(unless refractory)" ignore arrivals and stand still while R steps pass; the reset's value is what they stand at.
+Result<LoweredProgram> lower(const NeuronModel& model, const PopulationSetup& setup);
+
+// Values of the states at the start, as far as the model gives them, from constants.
+Result<std::map<std::string, double>> initial_values(const NeuronModel& model, const PopulationSetup& setup);
+
+struct SynapsePrograms {
+    LoweredProgram on_pre, on_post;  // columns: state, weight, event_time, delivered (on_pre)
+};
+Result<SynapsePrograms> lower(const SynapseModel& model, const std::map<std::string, double>& constants,
+                              double step_ms);
+
+}  // namespace riftjit::sim
