@@ -58,6 +58,8 @@ std::string operand_left_out(const Decoded& refused) {
     const Refusal& refusal = refused.refusal;
     const std::string_view why = refusal.why, part = refusal.part == nullptr ? "" : refusal.part;
     if (why.find("left out") != std::string_view::npos) return std::string(why);
+    if (refusal.kind == DecodeError::form && refused.instruction.opcode == Opcode::v_pk_fmac_f16)
+        return "v_pk_fmac_f16 with a DPP word, which LLVM 19 alone has from gfx11 on";
     switch (refused.instruction.opcode) {
         // Manuals give the signs of these words to floats; what they do to a pair of halves, or to ldexp's integer,
         // they do not say.
