@@ -81,7 +81,7 @@ void Interpreter::barrier_signal(Wave& wave, unsigned barrier) {
         if (group.waves_ended > 0)
             state.findings->report(
                 FindingKind::barrier_not_reached, state, kNoLane,
-                fmt::format("{} of the workgroup's waves ended without reaching the barrier", group.waves_ended));
+                fmt::format("{} of the workgroup's waves ended without arriving at the barrier", group.waves_ended));
     }
     memory_.barrier_signal(state, barrier);
     ++wave.phases_signalled[barrier];

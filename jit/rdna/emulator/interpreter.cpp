@@ -227,7 +227,7 @@ Stop Interpreter::end(Wave& wave) {
     Barrier& barrier = group.barriers[0];
     if (barrier.signalled > 0 && barrier.signalled < barrier.members)
         state.findings->report(FindingKind::barrier_not_reached, state, kNoLane,
-                               fmt::format("the wave ends while {} of {} waves wait at the workgroup's barrier",
+                               fmt::format("the wave ends while {} of {} waves have arrived at the workgroup's barrier",
                                            barrier.signalled, barrier.members));
     if (barrier.members > 0) --barrier.members;
     complete_if_all_signalled(group, 0);
