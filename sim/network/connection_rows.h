@@ -8,9 +8,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 
-#include "jit/result.h"
 #include "sim/network/description.h"
 
 namespace riftjit::sim {
@@ -29,31 +30,37 @@ public:
 
 // What the rules share. Neuron i of the source population is neuron i of the target population where they are the same.
 struct ConnectionSetup {
-    std::string projection;  // for messages
     uint32_t sources, targets;
     bool same_population, autapses, multapses;
     uint64_t seed;
     uint32_t index;  // of the projection
-    struct Place {
+    struct End {
+        uint32_t population;
         std::optional<Layout> layout;
-        uint32_t population, size;
     };
-    Place source_place, target_place;
+    End source_end, target_end;
 
     bool skips_self() const { return same_population && !autapses; }
+    uint32_t candidate_sources() const { return sources - (skips_self() ? 1 : 0); }
+    uint32_t candidate_targets() const { return targets - (skips_self() ? 1 : 0); }
 };
-Result<std::shared_ptr<const ConnectionRows>> make_connection_rows(const ConnectionRule& rule,
-                                                                   const ConnectionSetup& setup);
+ConnectionSetup connection_setup(const Network& network, const Projection& projection, uint32_t index);
+
+// What the rule cannot do here ("an in-degree of 4 needs as many sources, there are 3 (no multapses)"), or empty. Rows
+// are made of sound rules only.
+std::string connection_fault(const ConnectionRule& rule, const ConnectionSetup& setup);
+
+using Rows = std::shared_ptr<const ConnectionRows>;
+Rows make_connection_rows(const ConnectionRule& rule, const ConnectionSetup& setup);
 
 // The groups of rules, each in a file of its own.
-using RowsResult = Result<std::shared_ptr<const ConnectionRows>>;
-RowsResult make_rows(const OneToOne& rule, const ConnectionSetup& setup);
-RowsResult make_rows(const AllToAll& rule, const ConnectionSetup& setup);
-RowsResult make_rows(const PairwiseBernoulli& rule, const ConnectionSetup& setup);
-RowsResult make_rows(const FixedInDegree& rule, const ConnectionSetup& setup);
-RowsResult make_rows(const FixedOutDegree& rule, const ConnectionSetup& setup);
-RowsResult make_rows(const FixedTotal& rule, const ConnectionSetup& setup);
-RowsResult make_rows(const PairList& rule, const ConnectionSetup& setup);
-RowsResult make_rows(const DistanceDependent& rule, const ConnectionSetup& setup);
+Rows make_rows(const OneToOne& rule, const ConnectionSetup& setup);
+Rows make_rows(const AllToAll& rule, const ConnectionSetup& setup);
+Rows make_rows(const PairwiseBernoulli& rule, const ConnectionSetup& setup);
+Rows make_rows(const FixedInDegree& rule, const ConnectionSetup& setup);
+Rows make_rows(const FixedOutDegree& rule, const ConnectionSetup& setup);
+Rows make_rows(const FixedTotal& rule, const ConnectionSetup& setup);
+Rows make_rows(const PairList& rule, const ConnectionSetup& setup);
+Rows make_rows(const DistanceDependent& rule, const ConnectionSetup& setup);
 
 }  // namespace riftjit::sim

@@ -6,73 +6,70 @@
 
 #include "sim/network/connection_rows.h"
 #include "sim/network/distribution.h"
+#include "sim/network/synapse_checks.h"
 #include "sim/network/synapse_table.h"
 
 namespace riftjit::sim {
 
-Result<std::shared_ptr<const ConnectionRows>> make_connection_rows(const ConnectionRule& rule,
-                                                                   const ConnectionSetup& setup) {
+Rows make_connection_rows(const ConnectionRule& rule, const ConnectionSetup& setup) {
     return std::visit([&](const auto& kind) { return make_rows(kind, setup); }, rule);
 }
 
-namespace {
-
-ConnectionSetup setup_of(const Network& network, uint32_t index) {
-    const Projection& projection = network.projections[index];
+ConnectionSetup connection_setup(const Network& network, const Projection& projection, uint32_t index) {
     const Population& source = network.populations[projection.source];
     const Population& target = network.populations[projection.target];
-    return {.projection = projection.name,
-            .sources = source.size,
+    return {.sources = source.size,
             .targets = target.size,
             .same_population = projection.source == projection.target,
             .autapses = projection.autapses,
             .multapses = projection.multapses,
             .seed = network.seed,
             .index = index,
-            .source_place = {source.layout, projection.source, source.size},
-            .target_place = {target.layout, projection.target, target.size}};
+            .source_end = {projection.source, source.layout},
+            .target_end = {projection.target, target.layout}};
 }
 
-Result<void> check_value(const Projection& projection, std::string_view what, const Distribution& distribution) {
+Distribution delay_within_steps(const Network& network, const Distribution& delay) {
+    Distribution within = delay;
+    within.least = std::max(delay.least, network.compat == Compat::nest ? 0.5 * network.step_ms : 0);
+    within.most = std::min(delay.most, kMaxDelaySteps * network.step_ms);
+    return within;
+}
+
+std::string value_fault(const ConnectionRule& rule, std::string_view what, const Distribution& distribution) {
     if (const std::string fault = distribution_fault(distribution); !fault.empty())
-        return fail(ErrorKind::Usage, "projection {}: its {} has {}", projection.name, what, fault);
+        return fmt::format("its {} has {}", what, fault);
     const auto* values = std::get_if<Values>(&distribution.kind);
-    if (values == nullptr) return {};
-    const auto* list = std::get_if<PairList>(&projection.rule);
-    if (list == nullptr)
-        return fail(ErrorKind::Usage, "projection {}: one {} per synapse needs a list of pairs", projection.name, what);
+    if (values == nullptr) return "";
+    const auto* list = std::get_if<PairList>(&rule);
+    if (list == nullptr) return fmt::format("one {} per synapse needs a list of pairs", what);
     if (list->pairs.size() != values->values.size())
-        return fail(ErrorKind::Usage, "projection {}: {} values of its {} for {} pairs", projection.name,
-                    values->values.size(), what, list->pairs.size());
-    return {};
+        return fmt::format("{} values of its {} for {} pairs", values->values.size(), what, list->pairs.size());
+    return "";
 }
 
-// Random delays stay where they round to a step that can be had; others must be there by themselves.
-Result<Distribution> delay_within_steps(const Network& network, const Projection& projection) {
-    Distribution delay = projection.delay_ms;
+std::string delay_fault(const Network& network, const Projection& projection) {
     const double step = network.step_ms;
-    const double least = network.compat == Compat::nest ? 0.5 * step : 0, most = kMaxDelaySteps * step;
-    const auto check_one = [&](double value) -> Result<void> {
+    const auto fault_of = [&](double value) -> std::string {
         // NEST: one step, less what its multiple may lose to rounding; what lies below is not rounded up to it.
-        const bool is_short = network.compat == Compat::nest ? value < step * (1 - 1e-9) : value < 0;
-        if (is_short && network.compat == Compat::nest)
-            return fail(ErrorKind::Usage, "projection {}: a delay of {} ms is below one step of {} ms", projection.name,
-                        value, step);
-        if (is_short) return fail(ErrorKind::Usage, "projection {}: a delay of {} ms", projection.name, value);
-        if (value > most)
-            return fail(ErrorKind::Usage, "projection {}: a delay of {} ms is above {} steps of {} ms", projection.name,
-                        value, kMaxDelaySteps, step);
-        return {};
+        if (network.compat == Compat::nest && value < step * (1 - 1e-9))
+            return fmt::format("a delay of {} ms is below one step of {} ms", value, step);
+        if (value < 0) return fmt::format("a delay of {} ms", value);
+        if (value > kMaxDelaySteps * step)
+            return fmt::format("a delay of {} ms is above {} steps of {} ms", value, kMaxDelaySteps, step);
+        return "";
     };
-    if (const std::optional<double> constant = constant_of(delay)) RIFTJIT_TRY_VOID(check_one(*constant));
-    if (const auto* values = std::get_if<Values>(&delay.kind)) {
-        for (const double value : values->values) RIFTJIT_TRY_VOID(check_one(value));
+    if (const std::optional<double> constant = constant_of(projection.delay_ms)) {
+        if (const std::string fault = fault_of(*constant); !fault.empty()) return fault;
     }
-    delay.least = std::max(delay.least, least);
-    delay.most = std::min(delay.most, most);
-    RIFTJIT_TRY_VOID(check_value(projection, "delay", delay));
-    return delay;
+    if (const auto* values = std::get_if<Values>(&projection.delay_ms.kind)) {
+        for (const double value : values->values)
+            if (const std::string fault = fault_of(value); !fault.empty()) return fault;
+    }
+    return value_fault(projection.rule, "delay", delay_within_steps(network, projection.delay_ms));
 }
+
+namespace {
 
 uint16_t steps_of(double delay_ms, double step_ms) { return static_cast<uint16_t>(delay_ms / step_ms + 0.5); }
 
@@ -81,13 +78,16 @@ uint16_t steps_of(double delay_ms, double step_ms) { return static_cast<uint16_t
 Result<ProjectionBuilder> ProjectionBuilder::create(const Network& network, uint32_t index) {
     check(index < network.projections.size(), "a projection of the network");
     const Projection& projection = network.projections[index];
+    const ConnectionSetup setup = connection_setup(network, projection, index);
+    for (const std::string& fault :
+         {connection_fault(projection.rule, setup), value_fault(projection.rule, "weight", projection.weight),
+          delay_fault(network, projection)}) {
+        if (!fault.empty()) return fail(ErrorKind::Usage, "projection {}: {}", projection.name, fault);
+    }
     ProjectionBuilder builder;
-    RIFTJIT_TRY(delay, delay_within_steps(network, projection));
-    RIFTJIT_TRY_VOID(check_value(projection, "weight", projection.weight));
-    RIFTJIT_TRY(rows, make_connection_rows(projection.rule, setup_of(network, index)));
-    builder.rows_ = rows;
+    builder.rows_ = make_connection_rows(projection.rule, setup);
     builder.weight_ = projection.weight;
-    builder.delay_ms_ = delay;
+    builder.delay_ms_ = delay_within_steps(network, projection.delay_ms);
     builder.step_ms_ = network.step_ms;
     builder.key_ = random_key(network.seed, Purpose::synapse_value, index);
     return builder;

@@ -32,8 +32,8 @@ public:
     DistanceRows(const DistanceDependent& rule, const ConnectionSetup& setup)
         : rule_(rule),
           setup_(setup),
-          sources_(places_of(*setup.source_place.layout, setup.sources, setup.seed, setup.source_place.population)),
-          targets_(places_of(*setup.target_place.layout, setup.targets, setup.seed, setup.target_place.population)),
+          sources_(places_of(*setup.source_end.layout, setup.sources, setup.seed, setup.source_end.population)),
+          targets_(places_of(*setup.target_end.layout, setup.targets, setup.seed, setup.target_end.population)),
           key_(random_key(setup.seed, Purpose::connection, setup.index)) {
         // The mean over a sample of sources: only an estimate of memory rests on it.
         const uint32_t stride = std::max(1u, setup.sources / kSampledSources);
@@ -64,7 +64,7 @@ private:
     static constexpr uint32_t kSampledSources = 64;
 
     double distance_between(uint32_t source, uint32_t target) const {
-        return distance(sources_[source], targets_[target], *setup_.target_place.layout, rule_.boundary);
+        return distance(sources_[source], targets_[target], *setup_.target_end.layout, rule_.boundary);
     }
 
     DistanceDependent rule_;
@@ -76,10 +76,7 @@ private:
 
 }  // namespace
 
-RowsResult make_rows(const DistanceDependent& rule, const ConnectionSetup& setup) {
-    if (!setup.source_place.layout || !setup.target_place.layout)
-        return fail(ErrorKind::Usage, "projection {}: a distance needs positions in both populations",
-                    setup.projection);
+Rows make_rows(const DistanceDependent& rule, const ConnectionSetup& setup) {
     return std::make_shared<DistanceRows>(rule, setup);
 }
 

@@ -10,8 +10,6 @@ namespace riftjit::sim {
 
 namespace {
 
-constexpr uint32_t kMostMeanDegree = 1u << 31;  // a source's own number stays below 2^32
-
 class OneToOneRows final : public ConnectionRows {
 public:
     explicit OneToOneRows(uint32_t neurons) : neurons_(neurons) {}
@@ -27,9 +25,7 @@ private:
 class AllToAllRows final : public ConnectionRows {
 public:
     explicit AllToAllRows(const ConnectionSetup& setup) : setup_(setup) {}
-    double expected_synapses() const override {
-        return double(setup_.sources) * (setup_.targets - (setup_.skips_self() ? 1 : 0));
-    }
+    double expected_synapses() const override { return double(setup_.sources) * setup_.candidate_targets(); }
     void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
         std::vector<uint32_t> targets;
         for (uint32_t source = begin; source < end; ++source) {
@@ -49,7 +45,7 @@ public:
     BernoulliRows(double probability, const ConnectionSetup& setup)
         : probability_(probability), setup_(setup), key_(random_key(setup.seed, Purpose::connection, setup.index)) {}
     double expected_synapses() const override {
-        return probability_ * setup_.sources * (setup_.targets - (setup_.skips_self() ? 1.0 : 0.0));
+        return probability_ * setup_.sources * (double(setup_.candidate_targets()));
     }
     bool is_exact() const override { return probability_ == 0 || probability_ == 1; }
     void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
@@ -77,7 +73,7 @@ public:
     double expected_synapses() const override { return std::accumulate(degrees_.begin(), degrees_.end(), 0.0); }
     void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
         std::vector<uint32_t> targets;
-        const uint32_t candidates = setup_.targets - (setup_.skips_self() ? 1 : 0);
+        const uint32_t candidates = setup_.candidate_targets();
         SubsetDrawer subsets(setup_.multapses ? 0 : candidates);
         for (uint32_t source = begin; source < end; ++source) {
             const uint32_t degree = degrees_[source];
@@ -102,18 +98,6 @@ private:
     uint64_t key_;
 };
 
-Result<void> check_degree(uint64_t degree, const ConnectionSetup& setup) {
-    const uint32_t candidates = setup.targets - (setup.skips_self() ? 1 : 0);
-    if (degree != 0 && candidates == 0)
-        return fail(ErrorKind::Usage, "projection {}: a population of one neuron has no targets without autapses",
-                    setup.projection);
-    if (degree > candidates && !setup.multapses)
-        return fail(ErrorKind::Usage, "projection {}: an out-degree of {} needs as many targets, there are {}{}",
-                    setup.projection, degree, candidates,
-                    setup.skips_self() ? " (no multapses, no autapses)" : " (no multapses)");
-    return {};
-}
-
 // How many synapses each source has when `total` pairs are drawn. With replacement: sources are drawn uniformly.
 // Without: a source that has r pairs left is taken with a probability of r in proportion; where more than half of all
 // pairs are wanted, those left out are counted instead. Exact, since both use integers alone.
@@ -126,7 +110,7 @@ std::vector<uint32_t> source_degrees(uint64_t total, const ConnectionSetup& setu
         for (uint64_t i = 0; i < total; ++i) ++degrees[sources.next()];
         return degrees;
     }
-    const uint32_t row = setup.targets - (setup.skips_self() ? 1 : 0);
+    const uint32_t row = setup.candidate_targets();
     const uint64_t pairs = uint64_t(row) * setup.sources;
     const bool is_complement = total > pairs / 2;
     BoundedNumbers places(key, 1, row);
@@ -144,37 +128,19 @@ std::vector<uint32_t> source_degrees(uint64_t total, const ConnectionSetup& setu
 
 }  // namespace
 
-RowsResult make_rows(const OneToOne&, const ConnectionSetup& setup) {
-    if (setup.sources != setup.targets)
-        return fail(ErrorKind::Usage, "projection {}: one_to_one needs populations of equal size, not {} and {}",
-                    setup.projection, setup.sources, setup.targets);
-    if (setup.skips_self())
-        return fail(ErrorKind::Usage,
-                    "projection {}: one_to_one within a population makes autapses only: set autapses = true",
-                    setup.projection);
-    return std::make_shared<OneToOneRows>(setup.sources);
-}
+Rows make_rows(const OneToOne&, const ConnectionSetup& setup) { return std::make_shared<OneToOneRows>(setup.sources); }
 
-RowsResult make_rows(const AllToAll&, const ConnectionSetup& setup) { return std::make_shared<AllToAllRows>(setup); }
+Rows make_rows(const AllToAll&, const ConnectionSetup& setup) { return std::make_shared<AllToAllRows>(setup); }
 
-RowsResult make_rows(const PairwiseBernoulli& rule, const ConnectionSetup& setup) {
+Rows make_rows(const PairwiseBernoulli& rule, const ConnectionSetup& setup) {
     return std::make_shared<BernoulliRows>(rule.probability, setup);
 }
 
-RowsResult make_rows(const FixedOutDegree& rule, const ConnectionSetup& setup) {
-    RIFTJIT_TRY_VOID(check_degree(rule.degree, setup));
+Rows make_rows(const FixedOutDegree& rule, const ConnectionSetup& setup) {
     return std::make_shared<OutDegreeRows>(std::vector<uint32_t>(setup.sources, rule.degree), setup);
 }
 
-RowsResult make_rows(const FixedTotal& rule, const ConnectionSetup& setup) {
-    const uint64_t row = setup.targets - (setup.skips_self() ? 1 : 0);
-    if (rule.synapses > row * setup.sources && (!setup.multapses || row == 0))
-        return fail(ErrorKind::Usage, "projection {}: {} synapses need as many pairs, there are {}{}", setup.projection,
-                    rule.synapses, row * setup.sources,
-                    setup.skips_self() ? " (no multapses, no autapses)" : " (no multapses)");
-    if (rule.synapses / setup.sources > kMostMeanDegree)
-        return fail(ErrorKind::Usage, "projection {}: {} synapses of {} sources are more than {} each",
-                    setup.projection, rule.synapses, setup.sources, kMostMeanDegree);
+Rows make_rows(const FixedTotal& rule, const ConnectionSetup& setup) {
     return std::make_shared<OutDegreeRows>(source_degrees(rule.synapses, setup), setup);
 }
 

@@ -51,7 +51,7 @@ private:
     std::vector<Pair> pairs_within(uint32_t begin, uint32_t width) const {
         std::vector<Pair> pairs;
         uint64_t count = 0;
-        const uint32_t candidates = setup_.sources - (setup_.skips_self() ? 1 : 0);
+        const uint32_t candidates = setup_.candidate_sources();
         SubsetDrawer subsets(setup_.multapses ? 0 : candidates);
         std::vector<uint32_t> sources;
         for (uint32_t target = 0; target < setup_.targets; ++target) {
@@ -83,15 +83,7 @@ private:
 
 }  // namespace
 
-RowsResult make_rows(const FixedInDegree& rule, const ConnectionSetup& setup) {
-    const uint32_t candidates = setup.sources - (setup.skips_self() ? 1 : 0);
-    if (rule.degree != 0 && candidates == 0)
-        return fail(ErrorKind::Usage, "projection {}: a population of one neuron has no sources without autapses",
-                    setup.projection);
-    if (rule.degree > candidates && !setup.multapses)
-        return fail(ErrorKind::Usage, "projection {}: an in-degree of {} needs as many sources, there are {}{}",
-                    setup.projection, rule.degree, candidates,
-                    setup.skips_self() ? " (no multapses, no autapses)" : " (no multapses)");
+Rows make_rows(const FixedInDegree& rule, const ConnectionSetup& setup) {
     return std::make_shared<InDegreeRows>(rule.degree, setup);
 }
 

@@ -1,5 +1,4 @@
 // Pairs from a list, sorted by source; pairs of one source stay in the order of the list.
-#include <algorithm>
 #include <vector>
 
 #include "sim/network/connection_rows.h"
@@ -37,39 +36,9 @@ private:
     std::vector<uint32_t> targets_, places_;  // in the list
 };
 
-// The first pair that another one repeats, or null.
-const PairList::Pair* repeated(const std::vector<PairList::Pair>& pairs) {
-    std::vector<uint32_t> order(pairs.size());
-    for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-    const auto key = [&](uint32_t i) { return uint64_t(pairs[i].source) << 32 | pairs[i].target; };
-    std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
-    const auto found =
-        std::adjacent_find(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return key(a) == key(b); });
-    return found == order.end() ? nullptr : &pairs[*found];
-}
-
 }  // namespace
 
-RowsResult make_rows(const PairList& rule, const ConnectionSetup& setup) {
-    if (rule.pairs.size() > UINT32_MAX)
-        return fail(ErrorKind::Usage, "projection {}: a list of {} pairs is longer than {}", setup.projection,
-                    rule.pairs.size(), UINT32_MAX);
-    for (const auto& pair : rule.pairs) {
-        if (pair.source >= setup.sources)
-            return fail(ErrorKind::Usage, "projection {}: source {} of the list is not below {}", setup.projection,
-                        pair.source, setup.sources);
-        if (pair.target >= setup.targets)
-            return fail(ErrorKind::Usage, "projection {}: target {} of the list is not below {}", setup.projection,
-                        pair.target, setup.targets);
-        if (setup.skips_self() && pair.source == pair.target)
-            return fail(ErrorKind::Usage, "projection {}: the list connects neuron {} to itself: set autapses = true",
-                        setup.projection, pair.source);
-    }
-    if (!setup.multapses) {
-        if (const PairList::Pair* pair = repeated(rule.pairs))
-            return fail(ErrorKind::Usage, "projection {}: the list has {} -> {} twice: set multapses = true",
-                        setup.projection, pair->source, pair->target);
-    }
+Rows make_rows(const PairList& rule, const ConnectionSetup& setup) {
     return std::make_shared<ListedRows>(rule, setup.sources);
 }
 

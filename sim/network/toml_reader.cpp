@@ -1,0 +1,119 @@
+#include "sim/network/toml_reader.h"
+
+#include <algorithm>
+
+namespace riftjit::sim {
+
+namespace {
+
+SourceText place_of(const toml::source_region& region) {
+    return {"", region.path ? *region.path : "", region.begin.line, region.begin.column};
+}
+
+}  // namespace
+
+Result<toml::table> parse_toml(std::string_view text, const std::string& file) {
+    try {
+        return toml::parse(text, file);
+    } catch (const toml::parse_error& error) {
+        return fail_at(place_of(error.source()), 0, "{}", error.description());
+    }
+}
+
+SourceText source_of(const toml::node& node) {
+    SourceText source = place_of(node.source());
+    if (const auto* string = node.as_string()) {
+        source.text = string->get();
+        ++source.column;  // behind the quote
+    }
+    return source;
+}
+
+SourceText source_of(const toml::key& key) { return place_of(key.source()); }
+
+std::string_view kind_text(const toml::node& node) {
+    switch (node.type()) {
+        case toml::node_type::table:
+            return "a table";
+        case toml::node_type::array:
+            return "a list";
+        case toml::node_type::string:
+            return "a string";
+        case toml::node_type::integer:
+        case toml::node_type::floating_point:
+            return "a number";
+        case toml::node_type::boolean:
+            return "true or false";
+        default:
+            return "a date or time";
+    }
+}
+
+const toml::node* TableReader::find(std::string_view key) {
+    if (std::ranges::find(known_, key) == known_.end()) known_.emplace_back(key);
+    return table_->get(key);
+}
+
+Result<const toml::node*> TableReader::need(std::string_view key) {
+    if (const toml::node* node = find(key)) return node;
+    return fail_in(*table_, "{} has no '{}'", title_, key);
+}
+
+Result<std::string> TableReader::need_string(std::string_view key) {
+    RIFTJIT_TRY(node, need(key));
+    return string_of(*node, key);
+}
+
+Result<std::string> TableReader::string_or(std::string_view key, std::string_view otherwise) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return std::string(otherwise);
+    return string_of(*node, key);
+}
+
+Result<bool> TableReader::flag_or(std::string_view key, bool otherwise) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return otherwise;
+    if (const auto* flag = node->as_boolean()) return flag->get();
+    return fail_in(*node, "'{}' is true or false, not {}", key, kind_text(*node));
+}
+
+Result<std::vector<std::string>> TableReader::need_strings(std::string_view key) {
+    RIFTJIT_TRY(node, need(key));
+    return strings_of(*node, key);
+}
+
+Result<void> TableReader::finish() const {
+    for (const auto& [key, node] : *table_) {
+        if (std::ranges::find(known_, key.str()) != known_.end()) continue;
+        return fail_at(source_of(key), 0, "{} has no key '{}'{}", title_, key.str(), suggestion(key.str(), known_));
+    }
+    return {};
+}
+
+Result<std::string> string_of(const toml::node& node, std::string_view what) {
+    if (const auto* string = node.as_string()) return string->get();
+    return fail_in(node, "'{}' is a string, not {}", what, kind_text(node));
+}
+
+Result<std::vector<std::string>> strings_of(const toml::node& node, std::string_view what) {
+    std::vector<std::string> strings;
+    const toml::array* array = node.as_array();
+    if (array == nullptr) {
+        RIFTJIT_TRY(one, string_of(node, what));
+        strings.push_back(one);
+        return strings;
+    }
+    for (const toml::node& element : *array) {
+        RIFTJIT_TRY(one, string_of(element, what));
+        strings.push_back(one);
+    }
+    if (strings.empty()) return fail_in(node, "'{}' is an empty list", what);
+    return strings;
+}
+
+Result<const toml::table*> table_of(const toml::node& node, std::string_view what) {
+    if (const toml::table* table = node.as_table()) return table;
+    return fail_in(node, "'{}' is a table, not {}", what, kind_text(node));
+}
+
+}  // namespace riftjit::sim

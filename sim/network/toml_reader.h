@@ -1,0 +1,60 @@
+// Tables of a network file, read key by key, so that a key nobody asked for is an error that names it.
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/equations/source_text.h"
+
+namespace riftjit::sim {
+
+// Errors of syntax as Result; `file` stands in every later message too.
+Result<toml::table> parse_toml(std::string_view text, const std::string& file);
+
+// Where a node or key stands. Its text is that of a string, else empty.
+SourceText source_of(const toml::node& node);
+SourceText source_of(const toml::key& key);
+
+template <class... Args>
+[[nodiscard]] std::unexpected<Error> fail_in(const toml::node& node, fmt::format_string<Args...> format,
+                                             Args&&... args) {
+    return fail_at(source_of(node), 0, format, std::forward<Args>(args)...);
+}
+
+// "a table", "a string", "true or false": what a node is, for messages.
+std::string_view kind_text(const toml::node& node);
+
+class TableReader {
+public:
+    // `title` says which table this is in messages: "[population.E]".
+    TableReader(const toml::table& table, std::string title) : table_(&table), title_(std::move(title)) {}
+
+    const std::string& title() const { return title_; }
+    const toml::table& table() const { return *table_; }
+    // Null where absent. What was asked for is a key that the table may have.
+    const toml::node* find(std::string_view key);
+    Result<const toml::node*> need(std::string_view key);  // "[population.E] has no 'size'"
+
+    Result<std::string> need_string(std::string_view key);
+    Result<std::string> string_or(std::string_view key, std::string_view otherwise);
+    Result<bool> flag_or(std::string_view key, bool otherwise);
+    // One string or a list of them.
+    Result<std::vector<std::string>> need_strings(std::string_view key);
+
+    // Once all is read: refuses the first key that was not asked for.
+    Result<void> finish() const;
+
+private:
+    const toml::table* table_;
+    std::string title_;
+    std::vector<std::string> known_;
+};
+
+Result<std::string> string_of(const toml::node& node, std::string_view what);
+Result<std::vector<std::string>> strings_of(const toml::node& node, std::string_view what);
+Result<const toml::table*> table_of(const toml::node& node, std::string_view what);
+
+}  // namespace riftjit::sim
