@@ -49,7 +49,8 @@ Refusal refuse_number(Generation generation, Layout layout, uint32_t number) {
 
 std::string reason(Target target, WaveSize wave, const Decoded& decoded) {
     const Refusal& refusal = decoded.refusal;
-    const std::string_view kind = name(refusal.kind), row = mnemonic(decoded.instruction.opcode, generation(target));
+    const std::string_view kind = name(refusal.kind);
+    const std::string row = full_mnemonic(generation(target), decoded.instruction);
     switch (refusal.kind) {
         case DecodeError::truncated:
             return std::string(kind);

@@ -3,7 +3,6 @@
 #include "jit/rdna/syntax.h"
 
 namespace riftjit::rdna {
-namespace {
 
 std::string full_mnemonic(Generation generation, const Instruction& instruction) {
     if (instruction.encoding == Encoding::vopd)
@@ -12,8 +11,6 @@ std::string full_mnemonic(Generation generation, const Instruction& instruction)
     return fmt::format("{}{}", mnemonic(instruction.opcode, generation),
                        suffix(info(instruction.opcode), generation, instruction.encoding));
 }
-
-}  // namespace
 
 Result<EncodedInstruction> encode(Target target, WaveSize wave, const Instruction& instruction) {
     const EncodingContext context(target, wave);

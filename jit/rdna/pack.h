@@ -42,6 +42,9 @@ Refusal refuse_format(Generation generation, uint32_t word);
 // An opcode number that no row of the target has.
 Refusal refuse_number(Generation generation, Layout layout, uint32_t number);
 
+// "v_add_f32_e64", "v_dual_add_f32 :: v_dual_mov_b32": what messages call an instruction.
+std::string full_mnemonic(Generation generation, const Instruction& instruction);
+
 // Whether a scalar field may name `dwords` registers from `code` on: alignment and the file's end.
 bool is_scalar_group(Generation generation, unsigned code, unsigned dwords);
 // What else a source may be: an inline constant, an aperture, scc.

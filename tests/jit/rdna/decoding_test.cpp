@@ -168,6 +168,29 @@ INSTANTIATE_TEST_SUITE_P(Chips, RandomWords,
                                                 lanes(std::get<1>(info.param)));
                          });
 
+std::string refusal(Target target, const InstructionWords& words) {
+    const Decoded decoded = decode(target, WaveSize::wave32, words);
+    return decoded.ok ? "accepted" : reason(target, WaveSize::wave32, decoded);
+}
+
+TEST(Decoding, SaysWhyItRefuses) {
+    EXPECT_EQ(refusal(Target::gfx1030, {0xF800000F, 0}), "family left out: EXP");
+    EXPECT_EQ(refusal(Target::gfx1201, {0xC42084F9, 0x04B48112, 0xCC0A5A04}), "family left out: MTBUF");
+    EXPECT_EQ(refusal(Target::gfx1100, {0xFFFFFFFF}), "no format starts with 0xffffffff");
+    EXPECT_EQ(refusal(Target::gfx1100, {0}), "unknown opcode: VOP2 0");
+    EXPECT_EQ(refusal(Target::gfx1100, {0x7E0002FF}), "truncated");
+    EXPECT_EQ(refusal(Target::gfx1100, {0xD5030000, 0x00040200}),
+              "reserved bits: v_add_f32_e64: 0x00040000 of word 1");  // src2
+    EXPECT_EQ(refusal(Target::gfx1100, {0xD503C000, 0x00000200}),
+              "operand: v_add_f32_e64: op_sel names a source that does not take it");
+    EXPECT_EQ(refusal(Target::gfx1030, {0x7E0002FB}),
+              "operand: v_mov_b32_e32: source 0 (src_vccz) is a source that is left out");
+    EXPECT_EQ(refusal(Target::gfx1100, {0xBE810102}),
+              "operand: s_mov_b64: destination (s[1:2]) is no aligned group of SGPRs of its size");
+    EXPECT_EQ(refusal(Target::gfx1100, {0xC9000000, 0}),
+              "operand: v_dual_add_f32 :: v_dual_fmac_f32: vsrc1 of both halves share a bank");
+}
+
 TEST(Decoding, SurvivesEveryTruncation) {
     std::mt19937_64 random(1);
     for (const Target target : kChips)
