@@ -24,6 +24,7 @@ Result<void> sync_file(const std::string& path);         // asks the device, whi
 class AppendFile {
 public:
     static Result<AppendFile> create(const std::string& path, Existing existing);
+    static AppendFile adopt(std::string path, FileDescriptor empty) { return {std::move(path), std::move(empty)}; }
     Result<void> append(std::string_view bytes);                      // all of it, or nothing and an error
     Result<void> overwrite(uint64_t offset, std::string_view bytes);  // bytes that were appended before
     Result<void> sync();

@@ -10,6 +10,7 @@
 
 #include "sim/files/append_file.h"
 #include "sim/files/hdf5_module.h"
+#include "sim/files/isolated_read.h"
 #include "sim/files/metadata.h"
 #include "sim/files/module.h"
 #include "sim/files/nest_dat.h"
@@ -48,7 +49,8 @@ Result<Recording> read_by_content(const std::string& path, const ReadOptions& op
     RIFTJIT_TRY(head, read_head(path));
     if (head.starts_with(kHdf5)) {
         RIFTJIT_TRY(module, load_hdf5_module());
-        return module->read(path, options);
+        std::error_code error;
+        return read_in_child([&] { return module->read(path, options); }, std::filesystem::file_size(path, error));
     }
     if (head.starts_with(kZip)) return read_npz(path, options);
     const bool is_spool = head.starts_with(kSpoolMagic);

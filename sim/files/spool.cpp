@@ -5,7 +5,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "sim/files/append_file.h"
 #include "sim/files/metadata.h"
 
 namespace riftjit::sim {
@@ -105,6 +104,16 @@ Result<std::unique_ptr<RecordingWriter>> create_spooled(const std::string& path,
     RIFTJIT_TRY_VOID(spool.append(kSpoolMagic));
     RIFTJIT_TRY_VOID(spool.append(block(BlockKind::metadata, 0, to_json_text({header}))));
     return std::make_unique<SpooledWriter>(path, format, header, std::move(spool));
+}
+
+Result<void> append_spool(AppendFile& file, const Recording& recording) {
+    const Metadata metadata{recording.header, recording.summary, recording.is_finished};
+    RIFTJIT_TRY_VOID(file.append(kSpoolMagic));
+    RIFTJIT_TRY_VOID(file.append(block(BlockKind::metadata, 0, to_json_text(metadata))));
+    RIFTJIT_TRY_VOID(file.append(block(BlockKind::spikes, 0, bytes_of(std::span(recording.spikes)))));
+    for (size_t i = 0; i < recording.states.size(); ++i)
+        RIFTJIT_TRY_VOID(file.append(block(BlockKind::states, i, bytes_of(std::span(recording.states[i])))));
+    return {};
 }
 
 Result<Recording> parse_spool(std::string_view bytes) {

@@ -4,6 +4,7 @@
 // file.
 #pragma once
 
+#include "sim/files/append_file.h"
 #include "sim/files/recording.h"
 
 namespace riftjit::sim {
@@ -14,6 +15,7 @@ inline constexpr std::string_view kSpoolMagic = "RIFTPART";
 Result<std::unique_ptr<RecordingWriter>> create_spooled(const std::string& path, RecordingFormat format,
                                                         const RecordingHeader& header, Existing existing);
 
+Result<void> append_spool(AppendFile& file, const Recording& recording);  // to an empty file
 Result<Recording> parse_spool(std::string_view bytes);
 
 }  // namespace riftjit::sim

@@ -28,26 +28,14 @@ Handle simple_space(const std::vector<hsize_t>& extents) {
     return {H5Screate_simple(int(extents.size()), extents.data(), nullptr), H5Sclose, "space"};
 }
 
-// Texts of one length, which HDF5 wants above zero, padded with zeros.
-struct PaddedTexts {
-    explicit PaddedTexts(const std::vector<std::string>& texts) {
-        for (const std::string& text : texts) length = std::max(length, text.size());
-        bytes.resize(length * texts.size());
-        for (size_t i = 0; i < texts.size(); ++i) std::ranges::copy(texts[i], bytes.begin() + ptrdiff_t(i * length));
-    }
-    size_t length = 1;
-    std::string bytes;
-};
-
-Handle text_type(size_t bytes) {
-    Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "text type");
-    require(H5Tset_size(type, bytes), "text type");
-    require(H5Tset_strpad(type, H5T_STR_NULLPAD), "text type");
-    require(H5Tset_cset(type, H5T_CSET_UTF8), "text type");
-    return type;
+std::vector<const char*> pointers_to(const std::vector<std::string>& texts) {
+    std::vector<const char*> pointers;
+    for (const std::string& text : texts) pointers.push_back(text.c_str());
+    return pointers;
 }
 
-Handle variable_text_type() {
+// UTF-8 of any length: what h5py turns into str.
+Handle text_type() {
     Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "text type");
     require(H5Tset_size(type, H5T_VARIABLE), "text type");
     require(H5Tset_cset(type, H5T_CSET_UTF8), "text type");
@@ -90,7 +78,7 @@ bool fits_u32(hid_t parent, const std::string& name) {
 
 std::vector<std::string> read_variable_texts(hid_t dataset, hid_t space, size_t count, const std::string& name) {
     std::vector<char*> pointers(count);
-    const Handle type = variable_text_type();
+    const Handle type = text_type();
     require(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()), name);
     std::vector<std::string> texts;
     for (const char* pointer : pointers) texts.emplace_back(pointer == nullptr ? "" : pointer);
@@ -153,6 +141,8 @@ Handle open_file(const std::string& path, Access access) {
     // A run that was killed while it appended leaves a mark, with which only a reader in this mode may open the file.
     const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, properties);
     if (file >= 0) return {file, H5Fclose, path};
+    constexpr unsigned kAttempts = 8;  // at metadata that fails its checksum; 100 by default, each twice as long
+    require(H5Pset_metadata_read_attempts(properties, kAttempts), path);
     return {H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, properties), H5Fclose, "cannot be opened"};
 }
 
@@ -208,17 +198,16 @@ T read_attribute(hid_t object, const std::string& name) {
     return value;
 }
 void write_attribute(hid_t object, const std::string& name, const std::string& text) {
-    const PaddedTexts padded({text});
-    const Handle type = text_type(padded.length), space = scalar_space();
+    const Handle type = text_type(), space = scalar_space();
     const Handle attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, name);
-    require(H5Awrite(attribute, type, padded.bytes.data()), name);
+    const char* const pointer = text.c_str();
+    require(H5Awrite(attribute, type, &pointer), name);
 }
 
 void write_attribute(hid_t object, const std::string& name, const std::vector<std::string>& texts) {
-    const PaddedTexts padded(texts);
-    const Handle type = text_type(padded.length), space = simple_space({texts.size()});
+    const Handle type = text_type(), space = simple_space({texts.size()});
     const Handle attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose, name);
-    require(H5Awrite(attribute, type, padded.bytes.data()), name);
+    require(H5Awrite(attribute, type, pointers_to(texts).data()), name);
 }
 
 void write_attribute(hid_t object, const std::string& name, const char* text) {
@@ -233,7 +222,7 @@ std::string read_text_attribute(hid_t object, const std::string& name) {
         throw Hdf5Error("attribute " + name + ": is not one text");
     if (H5Tis_variable_str(type) > 0) {
         char* pointer = nullptr;
-        const Handle memory = variable_text_type();
+        const Handle memory = text_type();
         require(H5Aread(attribute, memory, &pointer), name);
         std::string text = pointer == nullptr ? "" : pointer;
         H5Dvlen_reclaim(memory, space, H5P_DEFAULT, &pointer);
@@ -256,20 +245,20 @@ Handle write_dataset(hid_t parent, const std::string& name, std::span<const T> v
 }
 
 Handle write_texts(hid_t parent, const std::string& name, const std::vector<std::string>& texts) {
-    const PaddedTexts padded(texts);
-    const Handle type = text_type(padded.length), space = simple_space({texts.size()});
+    const Handle type = text_type(), space = simple_space({texts.size()});
     Handle dataset(H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose,
                    name);
-    if (!texts.empty()) require(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.bytes.data()), name);
+    if (!texts.empty())
+        require(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers_to(texts).data()), name);
     return dataset;
 }
 
 Handle write_text(hid_t parent, const std::string& name, const std::string& text) {
-    const PaddedTexts padded({text});
-    const Handle type = text_type(padded.length), space = scalar_space();
+    const Handle type = text_type(), space = scalar_space();
     Handle dataset(H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose,
                    name);
-    require(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.bytes.data()), name);
+    const char* const pointer = text.c_str();
+    require(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &pointer), name);
     return dataset;
 }
 

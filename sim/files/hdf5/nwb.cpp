@@ -44,6 +44,8 @@ void write_root(hid_t file, const Recording& recording) {
     for (const char* const name : {"acquisition", "analysis", "processing"}) create_group(file, name);
     const Handle stimulus = create_group(file, "stimulus"), general = create_group(file, "general");
     for (const char* const name : {"presentation", "templates"}) create_group(stimulus, name);
+    write_text(general, "experiment_description",
+               fmt::format("riftjit {}: {}", header.program_version, header.command_line));
     write_text(general, "notes", to_json_text({header, recording.summary, recording.is_finished}));
     if (header.network_text.empty()) return;
     write_attribute(write_text(general, "source_script", header.network_text), "file_name",
@@ -86,22 +88,43 @@ void write_reference(hid_t object, const std::string& name, hid_t file, const st
     require(H5Awrite(attribute, H5T_STD_REF_OBJ, &reference), name);
 }
 
+// COLUMN_index: where the part of each unit ends in COLUMN.
+void write_index(hid_t group, const std::string& column, const std::vector<uint64_t>& ends, hid_t file) {
+    const Handle index = write_dataset<uint64_t>(group, column + "_index", ends, {ends.size()});
+    mark_type(index, "hdmf-common", "VectorIndex");
+    write_attribute(index, "description", "Where the part of each unit ends in " + column);
+    write_reference(index, "target", file, "/units/" + column);
+}
+
+// Every unit was observed once, from the start to the end.
+void write_observation(hid_t group, const Recording& recording, size_t units, hid_t file) {
+    const double end_s = recording.summary.steps * recording.header.step_ms * 1e-3;
+    std::vector<double> intervals;
+    std::vector<uint64_t> ends;
+    for (size_t unit = 0; unit < units; ++unit) {
+        intervals.insert(intervals.end(), {0, end_s});
+        ends.push_back(unit + 1);
+    }
+    const Handle data = write_dataset<double>(group, "obs_intervals", intervals, {units, 2});
+    mark_type(data, "hdmf-common", "VectorData");
+    write_attribute(data, "description", "Start and end of the recording in seconds");
+    write_index(group, "obs_intervals", ends, file);
+}
+
 void write_units(hid_t file, const Recording& recording) {
     const Units units = to_units(recording);
     const Handle group = create_group(file, "units");
     mark_type(group, "core", "Units");
     write_attribute(group, "description", "Recorded neurons; ids are global, those of /general/notes");
-    write_attribute(group, "colnames", std::vector<std::string>{"spike_times", "population"});
+    write_attribute(group, "colnames", std::vector<std::string>{"spike_times", "obs_intervals", "population"});
     const hsize_t count = units.ids.size();
     mark_type(write_dataset<int64_t>(group, "id", units.ids, {count}), "hdmf-common", "ElementIdentifiers");
     const Handle times = write_dataset<double>(group, "spike_times", units.times_s, {units.times_s.size()});
     mark_type(times, "hdmf-common", "VectorData");
     write_attribute(times, "description", "Spike times in seconds");
     write_attribute<double>(times, "resolution", recording.header.step_ms * 1e-3);
-    const Handle index = write_dataset<uint64_t>(group, "spike_times_index", units.index, {count});
-    mark_type(index, "hdmf-common", "VectorIndex");
-    write_attribute(index, "description", "Where the spike times of each unit end");
-    write_reference(index, "target", file, "/units/spike_times");
+    write_index(group, "spike_times", units.index, file);
+    write_observation(group, recording, count, file);
     const Handle population = write_texts(group, "population", units.populations);
     mark_type(population, "hdmf-common", "VectorData");
     write_attribute(population, "description", "The population of each neuron");
