@@ -46,14 +46,16 @@ public:
     void set_first_lanes(const Mask& mask, int count);
     void load_masked(const Vec& out, const Mem& start, const Mask& mask);
 
+protected:
+    Mem pooled(const void* bytes, size_t size, size_t alignment);
+
+    const Isa isa_;
+
 private:
     struct ThrowErrors final : asmjit::ErrorHandler {
         void handleError(asmjit::Error, const char* message, asmjit::BaseEmitter*) override;
     };
 
-    Mem pooled(const void* bytes, size_t size, size_t alignment);
-
-    const Isa isa_;
     ThrowErrors errors_;
     asmjit::CodeHolder holder_;
     ConstantPool pool_;

@@ -12,8 +12,18 @@
 
 namespace riftjit::x86 {
 
-// The predicates of VCMPPS that kernels use (SDM volume 2, table 3-1): `not_less` and `unordered` hold for NaN.
-enum class Compare : uint8_t { equal = 0, less = 1, unordered = 3, not_less = 5, greater_equal = 13, greater = 14 };
+// The predicates of VCMPPS that kernels use (SDM volume 2, table 3-1): `not_...` and `unordered` hold for NaN.
+enum class Compare : uint8_t {
+    equal = 0,
+    less = 1,
+    less_equal = 2,
+    unordered = 3,
+    not_less = 5,
+    not_less_equal = 6,
+    not_greater_equal = 9,
+    greater_equal = 13,
+    greater = 14,
+};
 
 // Which arguments exp must get right: softmax has none above zero.
 enum class ExpDomain : uint8_t { not_positive, any };
