@@ -1,6 +1,7 @@
 #include "sim/network/file_values.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 

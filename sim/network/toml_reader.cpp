@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sim/equations/model_file.h"
+
 namespace riftjit::sim {
 
 namespace {
@@ -21,12 +23,8 @@ Result<toml::table> parse_toml(std::string_view text, const std::string& file) {
 }
 
 SourceText source_of(const toml::node& node) {
-    SourceText source = place_of(node.source());
-    if (const auto* string = node.as_string()) {
-        source.text = string->get();
-        ++source.column;  // behind the quote
-    }
-    return source;
+    const auto& path = node.source().path;
+    return source_text(node, path ? *path : "");
 }
 
 SourceText source_of(const toml::key& key) { return place_of(key.source()); }

@@ -14,7 +14,7 @@ namespace riftjit::sim {
 // Errors of syntax as Result; `file` stands in every later message too.
 Result<toml::table> parse_toml(std::string_view text, const std::string& file);
 
-// Where a node or key stands. Its text is that of a string, else empty.
+// Where a node or key stands. The text of a string or number, else empty.
 SourceText source_of(const toml::node& node);
 SourceText source_of(const toml::key& key);
 

@@ -1,0 +1,191 @@
+// [population.NAME]: neurons of a model, Poisson sources, spike times, relays.
+#include <algorithm>
+
+#include "sim/equations/model_file.h"
+#include "sim/network/network_reader.h"
+#include "sim/network/number_file.h"
+
+namespace riftjit::sim {
+
+namespace {
+
+class PopulationReader {
+public:
+    PopulationReader(NetworkReader& owner, const std::string& name, const toml::table& table)
+        : owner_(owner), names_(owner.names), reader_(table, fmt::format("[population.{}]", name)) {
+        population_.name = name;
+    }
+
+    Result<Population> read() {
+        RIFTJIT_TRY(model, reader_.need_string("model"));
+        if (model == "spike_times") {
+            RIFTJIT_TRY_VOID(read_spike_times());
+        } else {
+            RIFTJIT_TRY(node, reader_.need("size"));
+            RIFTJIT_TRY(size, whole_in(*node, 1, UINT32_MAX, "size", names_));
+            population_.size = static_cast<uint32_t>(size);
+            if (model == "poisson") {
+                RIFTJIT_TRY_VOID(read_poisson());
+            } else if (model == "relay") {
+                population_.kind = RelayPopulation{};
+            } else {
+                RIFTJIT_TRY_VOID(read_neurons(model));
+            }
+        }
+        RIFTJIT_TRY_VOID(read_positions());
+        RIFTJIT_TRY_VOID(reader_.finish());
+        return std::move(population_);
+    }
+
+private:
+    Result<void> read_neurons(const std::string& name) {
+        RIFTJIT_TRY(model, owner_.neuron_model(*reader_.find("model"), name));
+        NeuronPopulation neurons{.model = model};
+        RIFTJIT_TRY_VOID(read_values("parameters", "parameter", model.parameters(), name, neurons.parameters));
+        RIFTJIT_TRY_VOID(read_values("initial", "variable", model.states(), name, neurons.initial));
+        if (const toml::node* method = reader_.find("method")) {
+            RIFTJIT_TRY_VOID(string_of(*method, "method"));
+            RIFTJIT_TRY(parsed, parse_method(source_of(*method)));
+            neurons.method = parsed;
+        }
+        population_.kind = std::move(neurons);
+        return {};
+    }
+    Result<void> read_values(std::string_view key, std::string_view what, const std::vector<Variable>& variables,
+                             const std::string& model, std::map<std::string, Distribution>& values) {
+        const toml::node* node = reader_.find(key);
+        if (node == nullptr) return {};
+        RIFTJIT_TRY(table, table_of(*node, key));
+        for (const auto& [name, value] : *table) {
+            RIFTJIT_TRY(variable, variable_named(variables, std::string(name.str()), what, model, source_of(name)));
+            RIFTJIT_TRY(distribution, distribution_in(value, variable->unit, name.str(), population_.size, names_));
+            values.emplace(name.str(), std::move(distribution));
+        }
+        return {};
+    }
+
+    Result<void> read_poisson() {
+        RIFTJIT_TRY(node, reader_.need("rate"));
+        RIFTJIT_TRY(rate, number_in(*node, kPerMillisecond, "rate", names_));
+        if (rate < 0) return fail_in(*node, "'rate' is {} per ms, below 0", rate);
+        RIFTJIT_TRY(window, window_in(reader_, names_));
+        population_.kind = PoissonPopulation{rate, window.start_ms, window.stop_ms};
+        return {};
+    }
+
+    // times = [["1 ms", "2 ms"], []], one list a neuron; or file = "spikes.txt" and size.
+    Result<void> read_spike_times() {
+        SpikeTimePopulation spikes;
+        const toml::node* times = reader_.find("times");
+        const toml::node* file = reader_.find("file");
+        if ((times == nullptr) == (file == nullptr))
+            return fail_in(reader_.table(), "{} takes either 'times' or 'file'", reader_.title());
+        if (times != nullptr) {
+            RIFTJIT_TRY_VOID(read_lists(*times, spikes));
+            population_.size = static_cast<uint32_t>(spikes.times_ms.size());
+        } else {
+            RIFTJIT_TRY(node, reader_.need("size"));
+            RIFTJIT_TRY(size, whole_in(*node, 1, UINT32_MAX, "size", names_));
+            population_.size = static_cast<uint32_t>(size);
+            RIFTJIT_TRY_VOID(read_file(*file, spikes));
+        }
+        for (uint32_t neuron = 0; neuron < population_.size; ++neuron) {
+            std::vector<double>& mine = spikes.times_ms[neuron];
+            std::sort(mine.begin(), mine.end());
+            if (!mine.empty() && mine[0] < 0)
+                return fail_in(times ? *times : *file, "neuron {} has a spike at {} ms, before the run", neuron,
+                               mine[0]);
+        }
+        population_.kind = std::move(spikes);
+        return {};
+    }
+    Result<void> read_lists(const toml::node& times, SpikeTimePopulation& spikes) {
+        const toml::array* array = times.as_array();
+        if (array == nullptr || array->empty() || !array->get(0)->is_array())
+            return fail_in(times, "'times' holds one list of times for each neuron: [[\"1 ms\", \"2 ms\"], []]");
+        for (const toml::node& list : *array) {
+            RIFTJIT_TRY(mine, numbers_in(list, kMillisecond, "times", names_));
+            spikes.times_ms.push_back(std::move(mine));
+        }
+        return {};
+    }
+    Result<void> read_file(const toml::node& file, SpikeTimePopulation& spikes) {
+        RIFTJIT_TRY(path, string_of(file, "file"));
+        RIFTJIT_TRY(rows, read_number_rows(owner_.resolved(path), {2}));
+        spikes.times_ms.resize(population_.size);
+        for (const NumberRows::Row& row : rows) {
+            RIFTJIT_TRY(neuron, row.whole_below(0, population_.size));
+            spikes.times_ms[neuron].push_back(row[1]);
+        }
+        return {};
+    }
+
+    // positions = { shape = "grid", extent = ["1 mm", "1 mm"], columns = 10 }
+    Result<void> read_positions() {
+        const toml::node* node = reader_.find("positions");
+        if (node == nullptr) return {};
+        RIFTJIT_TRY(table, table_of(*node, "positions"));
+        TableReader reader(*table, "'positions'");
+        RIFTJIT_TRY(shape, reader.need_string("shape"));
+        Layout layout{};
+        if (shape == "ring") {
+            layout.shape = Layout::Shape::ring;
+            RIFTJIT_TRY(node, reader.need("circumference"));
+            RIFTJIT_TRY(width, length(*node, "circumference"));
+            layout.width = width;
+        } else if (shape == "grid" || shape == "uniform") {
+            layout.shape = shape == "grid" ? Layout::Shape::grid : Layout::Shape::uniform;
+            RIFTJIT_TRY_VOID(read_extent(reader, layout));
+        } else {
+            return fail_in(*reader.find("shape"), "'shape' is \"grid\", \"ring\" or \"uniform\", not \"{}\"", shape);
+        }
+        if (shape == "grid") {
+            RIFTJIT_TRY(columns, reader.need("columns"));
+            RIFTJIT_TRY(count, whole_in(*columns, 1, population_.size, "columns", names_));
+            layout.columns = static_cast<uint32_t>(count);
+        }
+        population_.layout = layout;
+        return reader.finish();
+    }
+    Result<void> read_extent(TableReader& reader, Layout& layout) {
+        RIFTJIT_TRY(extent, reader.need("extent"));
+        const toml::array* sides = extent->as_array();
+        if (sides == nullptr || sides->size() != 2)
+            return fail_in(*extent, "'extent' is a list of width and height: [\"1 mm\", \"1 mm\"]");
+        RIFTJIT_TRY(width, length(*sides->get(0), "extent"));
+        RIFTJIT_TRY(height, length(*sides->get(1), "extent"));
+        layout.width = width;
+        layout.height = height;
+        return {};
+    }
+    Result<double> length(const toml::node& node, std::string_view what) {
+        RIFTJIT_TRY(value, number_in(node, kMicrometre, what, names_));
+        if (value > 0) return value;
+        return fail_in(node, "'{}' is {} um: a length above 0 is wanted", what, value);
+    }
+
+    static constexpr Unit kMicrometre{.length = 2};
+
+    NetworkReader& owner_;
+    Scope& names_;
+    TableReader reader_;
+    Population population_{};
+};
+
+}  // namespace
+
+Result<void> NetworkReader::read_populations(const toml::table& root) {
+    RIFTJIT_TRY(tables, named_tables_of(root, "population"));
+    uint64_t neurons = 0;
+    for (const auto& [name, table] : tables) {
+        RIFTJIT_TRY(population, PopulationReader(*this, name, *table).read());
+        population.first_id = static_cast<uint32_t>(neurons);
+        neurons += population.size;
+        if (neurons > UINT32_MAX)
+            return fail_in(*table, "with population {} there are {} neurons, more than {}", name, neurons, UINT32_MAX);
+        network.populations.push_back(std::move(population));
+    }
+    return {};
+}
+
+}  // namespace riftjit::sim
