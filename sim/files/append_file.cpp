@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 
 #include "sim/available_memory.h"
 
@@ -76,10 +78,43 @@ Result<std::string> read_file(const std::string& path) { return read_at_most(pat
 
 Result<std::string> read_head(const std::string& path) { return read_at_most(path, 64); }
 
+namespace {
+
+// Asks the device, which may refuse only now.
 Result<void> sync_file(const std::string& path) {
     const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file || fsync(file.get()) != 0) return fail_with_errno(path);
     return {};
+}
+
+// The last step of a write: the whole file under its name, or nothing.
+Result<void> rename_into_place(const std::string& from, const std::string& to, Existing existing) {
+    RIFTJIT_TRY_VOID(sync_file(from));
+    const unsigned flags = existing == Existing::refuse ? RENAME_NOREPLACE : 0;
+    if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) return {};
+    // Some file systems have no RENAME_NOREPLACE; the name was free a moment ago.
+    if (errno == EINVAL && rename(from.c_str(), to.c_str()) == 0) return {};
+    return fail_with_errno(to);
+}
+
+}  // namespace
+
+Result<void> write_whole_file(const std::string& path, Existing existing,
+                              const std::function<Result<void>(const std::string& temporary)>& write) {
+    RIFTJIT_TRY_VOID(refuse_existing(path, existing));
+    std::error_code error;
+    const auto target = std::filesystem::weakly_canonical(path, error);  // a link stays, what it names is replaced
+    if (error) return fail(ErrorKind::Io, "{}: {}", path, error.message());
+    const std::string temporary = target.string() + ".new";
+    std::filesystem::remove(temporary, error);
+    auto written = write(temporary);
+    if (written) written = rename_into_place(temporary, target.string(), existing);
+    if (written) return {};
+    std::filesystem::remove(temporary, error);
+    // The caller knows the file by its own name.
+    std::string message = written.error().message;
+    if (message.starts_with(temporary)) message.replace(0, temporary.size(), path);
+    return fail(written.error().kind, "{}", message);
 }
 
 Result<AppendFile> AppendFile::create(const std::string& path, Existing existing) {

@@ -1,7 +1,7 @@
 // A file that grows by whole blocks: what does not fit is taken back, so that what was there before stays whole.
 #pragma once
 
-#include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +20,10 @@ Result<void> refuse_existing(const std::string& path, Existing existing);
 Result<std::string> read_file(const std::string& path);
 Result<std::string> read_head(const std::string& path);  // its first bytes, at most 64
 Result<void> sync_file(const std::string& path);         // asks the device, which may refuse only now
+
+// `write` makes a file under a temporary name, which then takes the place of `path`: whole, or not at all.
+Result<void> write_whole_file(const std::string& path, Existing existing,
+                              const std::function<Result<void>(const std::string& temporary)>& write);
 
 class AppendFile {
 public:

@@ -1,11 +1,6 @@
 #include "sim/files/recording.h"
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 
 #include "sim/files/append_file.h"
@@ -32,16 +27,6 @@ Result<void> write_new_file(const std::string& path, RecordingFormat format, con
     RIFTJIT_TRY(writer, create_nest_dat(path, recording.header, Existing::refuse));
     RIFTJIT_TRY_VOID(writer->append_spikes(recording.spikes));
     return recording.is_finished ? writer->finish(recording.summary) : Result<void>();
-}
-
-// The last step of a write: the whole file under its name, or nothing.
-Result<void> rename_into_place(const std::string& from, const std::string& to, Existing existing) {
-    RIFTJIT_TRY_VOID(sync_file(from));
-    const unsigned flags = existing == Existing::refuse ? RENAME_NOREPLACE : 0;
-    if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0) return {};
-    // Some file systems have no RENAME_NOREPLACE; the name was free a moment ago.
-    if (errno == EINVAL && rename(from.c_str(), to.c_str()) == 0) return {};
-    return fail_with_errno(to);
 }
 
 Result<Recording> read_by_content(const std::string& path, const ReadOptions& options) {
@@ -108,16 +93,8 @@ Result<Recording> read_recording(const std::string& path, const ReadOptions& opt
 Result<void> write_recording(const std::string& path, RecordingFormat format, const Recording& recording,
                              Existing existing) {
     RIFTJIT_TRY_VOID(check_header(recording.header));
-    RIFTJIT_TRY_VOID(refuse_existing(path, existing));
-    std::error_code error;
-    const auto target = std::filesystem::weakly_canonical(path, error);  // a link stays, what it names is replaced
-    if (error) return fail(ErrorKind::Io, "{}: {}", path, error.message());
-    const std::string temporary = target.string() + ".new";
-    std::filesystem::remove(temporary, error);
-    auto written = write_new_file(temporary, format, recording);
-    if (written) written = rename_into_place(temporary, target.string(), existing);
-    if (!written) std::filesystem::remove(temporary, error);
-    return written;
+    return write_whole_file(path, existing,
+                            [&](const std::string& temporary) { return write_new_file(temporary, format, recording); });
 }
 
 std::vector<std::string> lost_in(RecordingFormat format, const Recording& recording) {
