@@ -1,10 +1,9 @@
 // Writes what fuzzing of the RDNA decoder and of its text starts from: for a chip of each generation random
-// instructions, as words and as lines.
+// instructions, as words and as lines, and a whole assembly file.
 #include <filesystem>
 #include <fstream>
 
-#include "jit/rdna/text.h"
-#include "tests/jit/rdna/random_instruction.h"
+#include "tests/jit/rdna/assembly_text.h"
 
 namespace {
 
@@ -18,9 +17,9 @@ char index_of(Target target) {
     return 0;
 }
 
-void write(const std::filesystem::path& path, Target target, std::string_view bytes) {
+void write(const std::filesystem::path& path, char first, std::string_view bytes) {
     std::ofstream file(path, std::ios::binary);
-    file << index_of(target) << bytes;
+    file << first << bytes;
     check(file.good(), "the seed was written");
 }
 
@@ -38,10 +37,13 @@ int main(int argc, char** argv) {
             check(encoded.has_value(), "the instruction can be encoded");
             stream.append(reinterpret_cast<const char*>(encoded->words.data()), 4u * encoded->count);
             const std::string name = fmt::format("{}-{}", rdna::name(target), i);
-            write(std::filesystem::path(argv[2]) / name, target, print(target, WaveSize::wave32, made));
+            write(std::filesystem::path(argv[2]) / name, index_of(target), print(target, WaveSize::wave32, made));
             if (i % kInstructionsPerStream != kInstructionsPerStream - 1) continue;
-            write(std::filesystem::path(argv[1]) / name, target, stream);
+            write(std::filesystem::path(argv[1]) / name, index_of(target), stream);
             stream.clear();
         }
+        // The top bit asks for a whole file.
+        write(std::filesystem::path(argv[2]) / fmt::format("{}-file", rdna::name(target)),
+              static_cast<char>(index_of(target) | 0x80), test::whole_file(target));
     }
 }
