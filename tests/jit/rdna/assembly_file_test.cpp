@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -222,6 +223,26 @@ TEST(SimpleAssembly, ComputesTheDescriptorFromTheCode) {
     const Result<LoadedObject> loaded = load_code_object(*object);
     ASSERT_TRUE(loaded) << loaded.error().message;
     EXPECT_NE(loaded->find("second"), nullptr);
+}
+
+TEST(SimpleAssembly, BranchesToALabelThatIsCalledAsAModifier) {
+    const Result<AssembledFile> file = assemble(R"(
+        .globl k
+    k:
+        s_cbranch_scc1 done
+        s_nop 0
+    glc:
+        s_branch glc
+    done:
+        s_endpgm
+    )",
+                                                "k.s", Target::gfx1100);
+    ASSERT_TRUE(file) << file.error().message;
+    std::vector<uint32_t> words(4);
+    ASSERT_EQ(file->text().bytes.size(), 4 * words.size());
+    std::memcpy(words.data(), file->text().bytes.data(), 4 * words.size());
+    // From the next instruction on, in words: 2 forward, 1 back.
+    EXPECT_EQ(words, (std::vector<uint32_t>{0xBFA20002, 0xBF800000, 0xBFA0FFFF, 0xBFB00000}));
 }
 
 std::string refusal(std::string_view source) {
