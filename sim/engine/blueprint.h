@@ -1,0 +1,87 @@
+// What the engine runs, with every name resolved: programs with their kernels, values to start from, sources of
+// synapses. Simulation::create() makes one from a Network; tests make theirs by hand.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "jit/kernel_spec.h"
+#include "sim/equations/model.h"
+#include "sim/network/description.h"
+#include "sim/network/synapse_table.h"
+
+namespace riftjit::sim {
+
+// A scalar of a program in each step: level + amplitude sin(angle_per_step step + phase) inside [begin, end), else 0.
+struct Waveform {
+    double level = 0, amplitude = 0, angle_per_step = 0, phase = 0;
+    uint32_t begin_step = 0, end_step = UINT32_MAX;
+    // Unless empty: the level from each step on until the next, 0 before the first; ascending.
+    std::vector<std::pair<uint32_t, double>> levels;
+
+    double at(uint32_t step) const;
+};
+
+// Values of a column at the start.
+struct ColumnStart {
+    double value = 0;
+    std::function<double(uint32_t element)> each;  // unless empty; any thread calls it
+};
+
+struct ProgramPopulation {
+    LoweredProgram program;
+    KernelFunction kernel;
+    std::vector<ColumnStart> start;  // of program.columns
+    std::vector<Waveform> scalars;   // of program.scalars
+    uint64_t key;                    // of random numbers
+};
+struct TimedPopulation {
+    std::vector<std::pair<uint32_t, uint32_t>> spikes;  // (step, element), ascending
+};
+struct RelayedPopulation {};  // fires once for each spike that arrives; weights do not count
+struct BlueprintPopulation {
+    std::string name;
+    uint32_t size, first_id;
+    std::variant<ProgramPopulation, TimedPopulation, RelayedPopulation> kind;
+};
+
+struct PlasticRule {
+    LoweredProgram on_pre, on_post;
+    KernelFunction pre_kernel, post_kernel;             // post_kernel: null when on_post does nothing
+    std::vector<std::pair<std::string, double>> start;  // of states; 0 where absent
+};
+struct BlueprintProjection {
+    std::string name;
+    uint32_t source, target;              // populations
+    std::string receptor;                 // ignored where the target relays
+    std::optional<double> shared_weight;  // all weights are this one; those of the synapses are not read
+    uint64_t expected_synapses = 0;
+    uint32_t likely_delays = 1;  // about how many different delays occur
+    // As ProjectionBuilder::generate. wide: each call costs about as much as one for all sources.
+    enum class Ranges : uint8_t { narrow, wide } ranges = Ranges::narrow;
+    std::function<void(uint32_t begin, uint32_t end, const ProjectionBuilder::Receive& receive)> generate;
+    std::optional<PlasticRule> rule;
+};
+
+struct Blueprint {
+    double step_ms = 0.1;
+    Compat compat = Compat::nest;
+    Precision precision = Precision::f64;
+    uint64_t seed = 0;
+    std::vector<BlueprintPopulation> populations;  // first_id ascends
+    std::vector<BlueprintProjection> projections;
+    std::vector<Recorder> recorders;
+
+    // Steps from a spike to the kernel that takes it: `delay`, and one more under the rules of Brian2.
+    uint32_t lag(uint32_t delay) const { return delay + (compat == Compat::brian2 ? 1 : 0); }
+    // A step as a time stamp in steps: spikes belong to the end of their step (NEST) or its start (Brian2).
+    uint32_t stamp(uint32_t step) const { return step + (compat == Compat::nest ? 1 : 0); }
+    uint32_t neurons() const { return populations.empty() ? 0 : populations.back().first_id + populations.back().size; }
+};
+
+}  // namespace riftjit::sim

@@ -1,0 +1,171 @@
+#include "sim/engine/neuron_state.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace riftjit::sim {
+
+namespace {
+
+constexpr uint64_t kLine = 64;
+
+uint64_t padded(uint32_t elements) { return round_up(elements, kColumnPadding); }
+
+template <class T>
+T value_at(const void* column, uint32_t element) {
+    T value;
+    std::memcpy(&value, static_cast<const std::byte*>(column) + uint64_t(element) * sizeof(T), sizeof(T));
+    return value;
+}
+template <class T>
+void set_value(void* column, uint32_t element, double number) {
+    const T value = static_cast<T>(number);
+    std::memcpy(static_cast<std::byte*>(column) + uint64_t(element) * sizeof(T), &value, sizeof(T));
+}
+
+// Where the columns of a program lie in the population's memory; arrivals lie elsewhere.
+struct ColumnPlaces {
+    std::vector<uint64_t> offsets;
+    uint64_t bytes = 0;
+};
+ColumnPlaces places_of(const ProgramPopulation& population, uint32_t size) {
+    ColumnPlaces places;
+    for (size_t i = 0; i < population.program.columns.size(); ++i) {
+        places.offsets.push_back(places.bytes);
+        if (population.program.columns[i].role == ColumnRole::arrivals) continue;
+        // One line more than needed: columns of a power of two bytes would compete for the same sets of the cache.
+        places.bytes += round_up(padded(size) * column_bytes(population.program.spec.columns[i]), kLine) + kLine;
+    }
+    return places;
+}
+
+}  // namespace
+
+double read_column(const void* column, ColumnType type, uint32_t element) {
+    switch (type) {
+        case ColumnType::f64:
+            return value_at<double>(column, element);
+        case ColumnType::f32:
+            return double(value_at<float>(column, element));
+        case ColumnType::u32:
+            return double(value_at<uint32_t>(column, element));
+        case ColumnType::u16:
+            return double(value_at<uint16_t>(column, element));
+        case ColumnType::u8:
+            return double(value_at<uint8_t>(column, element));
+    }
+    return 0;
+}
+
+void write_column(void* column, ColumnType type, uint32_t element, double value) {
+    switch (type) {
+        case ColumnType::f64:
+            return set_value<double>(column, element, value);
+        case ColumnType::f32:
+            return set_value<float>(column, element, value);
+        case ColumnType::u32:
+            return set_value<uint32_t>(column, element, value);
+        case ColumnType::u16:
+            return set_value<uint16_t>(column, element, value);
+        case ColumnType::u8:
+            return set_value<uint8_t>(column, element, value);
+    }
+}
+
+uint64_t NeuronState::bytes(const Blueprint& blueprint) {
+    uint64_t bytes = 0;
+    for (const BlueprintPopulation& population : blueprint.populations) {
+        if (const auto* program = std::get_if<ProgramPopulation>(&population.kind)) {
+            bytes += places_of(*program, population.size).bytes;
+            for (size_t i = 0; i < program->program.columns.size(); ++i) {
+                if (program->program.columns[i].role == ColumnRole::arrivals)
+                    bytes += padded(population.size) * sizeof(double);
+            }
+        } else if (std::holds_alternative<RelayedPopulation>(population.kind)) {
+            bytes += padded(population.size) * sizeof(double);
+        }
+    }
+    return bytes;
+}
+
+Result<NeuronState> NeuronState::create(const Blueprint& blueprint, const Slices& slices, runtime::ThreadPool& pool) {
+    NeuronState state;
+    const auto add_receptor = [&](uint32_t population, std::string name) {
+        // The check of the sum below stands for all of these conversions.
+        state.receptors_.push_back({population, std::move(name), static_cast<uint32_t>(state.arrivals_count_)});
+        state.arrivals_count_ += padded(blueprint.populations[population].size);
+    };
+    for (uint32_t i = 0; i < blueprint.populations.size(); ++i) {
+        const auto& kind = blueprint.populations[i].kind;
+        if (std::holds_alternative<RelayedPopulation>(kind)) add_receptor(i, "");
+        const auto* program = std::get_if<ProgramPopulation>(&kind);
+        for (size_t column = 0; program && column < program->program.columns.size(); ++column) {
+            if (program->program.columns[column].role != ColumnRole::arrivals) continue;
+            check(program->program.spec.columns[column] == ColumnType::f64, "arrivals are f64");
+            add_receptor(i, program->program.columns[column].name);
+        }
+    }
+    if (state.arrivals_count_ > UINT32_MAX) {
+        return fail(ErrorKind::Unsupported, "{} receptors of neurons in all: at most {} can be told apart",
+                    state.arrivals_count_, UINT32_MAX);
+    }
+    RIFTJIT_TRY(arrivals, runtime::Pages::allocate(state.arrivals_count_ * sizeof(double), runtime::Pages::Size::huge,
+                                                   "what arrives at the neurons"));
+    state.arrivals_ = std::move(arrivals);
+    for (uint32_t i = 0; i < blueprint.populations.size(); ++i) {
+        std::vector<void*>& columns = state.columns_.emplace_back();
+        const auto* program = std::get_if<ProgramPopulation>(&blueprint.populations[i].kind);
+        if (!program) continue;
+        const ColumnPlaces places = places_of(*program, blueprint.populations[i].size);
+        RIFTJIT_TRY(memory, runtime::Pages::allocate(places.bytes, runtime::Pages::Size::huge, "the neurons"));
+        for (size_t column = 0; column < places.offsets.size(); ++column) {
+            const ColumnBinding& binding = program->program.columns[column];
+            columns.push_back(binding.role == ColumnRole::arrivals
+                                  ? static_cast<void*>(state.arrivals() + *state.first_arrival(i, binding.name))
+                                  : memory.data() + places.offsets[column]);
+        }
+        state.memory_.push_back(std::move(memory));
+    }
+    struct Fill {
+        const NeuronState* state;
+        const Blueprint* blueprint;
+        const Slices* slices;
+    } fill{&state, &blueprint, &slices};
+    pool.run(
+        [](void* context, uint32_t thread) {
+            const Fill& fill = *static_cast<const Fill*>(context);
+            fill.state->fill(*fill.blueprint, *fill.slices, thread);
+        },
+        &fill);
+    return state;
+}
+
+void NeuronState::fill(const Blueprint& blueprint, const Slices& slices, uint32_t thread) const {
+    for (const Receptor& receptor : receptors_) {
+        const Slice slice = slices.of(receptor.population, thread);
+        std::fill(arrivals() + receptor.first + slice.begin, arrivals() + receptor.first + slice.end, 0.0);
+    }
+    for (uint32_t i = 0; i < blueprint.populations.size(); ++i) {
+        const auto* program = std::get_if<ProgramPopulation>(&blueprint.populations[i].kind);
+        if (!program) continue;
+        const Slice slice = slices.of(i, thread);
+        for (size_t column = 0; column < columns_[i].size(); ++column) {
+            if (program->program.columns[column].role == ColumnRole::arrivals) continue;
+            const ColumnStart& start = program->start[column];
+            for (uint32_t element = slice.begin; element < slice.end; ++element) {
+                write_column(columns_[i][column], program->program.spec.columns[column], element,
+                             start.each ? start.each(element) : start.value);
+            }
+        }
+    }
+}
+
+std::optional<uint32_t> NeuronState::first_arrival(uint32_t population, std::string_view receptor) const {
+    for (const Receptor& candidate : receptors_) {
+        if (candidate.population == population && (candidate.name.empty() || candidate.name == receptor))
+            return candidate.first;
+    }
+    return std::nullopt;
+}
+
+}  // namespace riftjit::sim

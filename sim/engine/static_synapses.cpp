@@ -1,0 +1,209 @@
+#include "sim/engine/static_synapses.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace riftjit::sim {
+
+namespace {
+
+constexpr uint32_t kHeaderWords = 2;
+constexpr uint32_t kLineBytes = 64;
+// Runs of a step lie anywhere in memory: so many ahead are asked for, the first lines of each; the chip's own
+// prefetcher follows a longer run from there.
+constexpr size_t kRunsAhead = 8;
+constexpr uint32_t kMostLinesAhead = 16;
+
+}  // namespace
+
+std::vector<RowGroup> row_groups(const Blueprint& blueprint) {
+    std::vector<RowGroup> groups;
+    for (uint32_t i = 0; i < blueprint.projections.size(); ++i) {
+        const BlueprintProjection& projection = blueprint.projections[i];
+        if (projection.rule) continue;
+        const bool relayed = std::holds_alternative<RelayedPopulation>(blueprint.populations[projection.target].kind);
+        const std::optional<double> weight = relayed ? 1.0 : projection.shared_weight;
+        const bool is_wide = projection.ranges == BlueprintProjection::Ranges::wide;
+        const auto same = std::find_if(groups.begin(), groups.end(), [&](const RowGroup& group) {
+            return !group.is_wide && group.source == projection.source && group.shared_weight == weight;
+        });
+        if (!is_wide && same != groups.end()) {
+            same->projections.push_back(i);
+        } else {
+            groups.push_back({projection.source, weight, is_wide, {i}});
+        }
+    }
+    return groups;
+}
+
+Result<uint32_t*> RowArena::allocate(uint64_t words) {
+    if (words > left_) {
+        left_ = std::max(words, chunk_words_);
+        RIFTJIT_TRY(chunk,
+                    runtime::Pages::allocate(left_ * sizeof(uint32_t), runtime::Pages::Size::huge, "the synapses"));
+        next_ = chunk.as<uint32_t>();
+        chunks_.push_back(std::move(chunk));
+    }
+    uint32_t* const result = next_;
+    next_ += words;
+    left_ -= words;
+    used_words_ += words;
+    return result;
+}
+
+StaticSynapses::StaticSynapses(const Blueprint& blueprint, const std::vector<RowGroup>& groups, uint32_t threads,
+                               uint64_t chunk_words) {
+    for (const RowGroup& group : groups) {
+        groups_.push_back({group.source, group.shared_weight ? 1u : 2u, group.shared_weight.value_or(0), {}});
+        groups_.back().starts.resize(blueprint.populations[group.source].size);
+    }
+    for (uint32_t i = 0; i < threads; ++i)
+        builders_.push_back(
+            {RowArena(chunk_words), std::vector<uint32_t>(kMaxLag + 1), {}, std::vector<bool>(kMaxLag + 1)});
+}
+
+// A counting sort by lag, straight into the row.
+Result<void> StaticSynapses::add_row(uint32_t builder, uint32_t group, uint32_t source,
+                                     std::span<const Entry> entries) {
+    if (entries.empty()) return {};
+    Rows& rows = groups_[group];
+    auto& [arena, positions, lags, seen] = builders_[builder];
+    lags.clear();
+    for (const Entry& entry : entries) {
+        if (positions[entry.lag]++ == 0) lags.push_back(entry.lag);
+    }
+    std::sort(lags.begin(), lags.end());
+    RIFTJIT_TRY(row, arena.allocate(entries.size() * rows.entry_words + (lags.size() + 1) * kHeaderWords));
+    uint32_t position = 0;
+    for (const uint16_t lag : lags) {
+        const uint32_t count = positions[lag];
+        row[position] = lag;
+        row[position + 1] = count;
+        positions[lag] = position + kHeaderWords;
+        position += kHeaderWords + count * rows.entry_words;
+        seen[lag] = true;
+    }
+    row[position] = row[position + 1] = 0;
+    for (const Entry& entry : entries) {
+        uint32_t& place = positions[entry.lag];
+        row[place] = entry.arrival;
+        if (rows.entry_words == 2) row[place + 1] = std::bit_cast<uint32_t>(entry.weight);
+        place += rows.entry_words;
+    }
+    for (const uint16_t lag : lags) positions[lag] = 0;
+    rows.starts[source] = row;
+    return {};
+}
+
+void StaticSynapses::finish() {
+    for (uint32_t lag = 1; lag <= kMaxLag; ++lag) {
+        const auto has_lag = [&](const Builder& builder) { return builder.seen[lag]; };
+        if (std::any_of(builders_.begin(), builders_.end(), has_lag)) lags_.push_back(lag);
+    }
+    max_lag_ = lags_.empty() ? 0 : lags_.back();
+    spikes_.resize(max_lag_ + 1);
+    for (Builder& builder : builders_) {
+        builder.counts = {};
+        builder.seen = {};
+    }
+}
+
+void StaticSynapses::begin_step(uint32_t step) { spikes_of(step).clear(); }
+
+void StaticSynapses::clear_spikes() {
+    for (std::vector<Cursor>& spikes : spikes_) spikes.clear();
+}
+
+void StaticSynapses::spike(uint32_t step, uint32_t population, std::span<const uint32_t> elements) {
+    if (elements.empty()) return;
+    std::vector<Cursor>& spikes = spikes_of(step);
+    for (uint32_t group = 0; group < groups_.size(); ++group) {
+        const Rows& rows = groups_[group];
+        if (rows.source != population) continue;
+        const size_t first = spikes.size();
+        for (const uint32_t element : elements) {
+            const uint32_t* const row = rows.starts[element];
+            if (row == nullptr) continue;
+            __builtin_prefetch(row);
+            spikes.push_back({row, 0, 0, static_cast<uint16_t>(group)});
+        }
+        for (size_t i = first; i < spikes.size(); ++i) read_header(spikes[i]);
+    }
+}
+
+// From the header that the cursor stands at to the entries behind it.
+void StaticSynapses::read_header(Cursor& cursor) {
+    cursor.lag = static_cast<uint16_t>(cursor.entries[0]);
+    cursor.count = cursor.entries[1];
+    cursor.entries += kHeaderWords;
+}
+
+void StaticSynapses::prefetch(const Cursor& cursor, uint32_t entry_words) {
+    const auto* line = reinterpret_cast<const std::byte*>(cursor.entries);
+    // The next header is read too.
+    const uint32_t bytes = (cursor.count * entry_words + kHeaderWords) * uint32_t(sizeof(uint32_t));
+    const uint32_t lines = std::min(bytes / kLineBytes + 1, kMostLinesAhead);
+    for (uint32_t i = 0; i < lines; ++i) __builtin_prefetch(line + i * kLineBytes);
+}
+
+void StaticSynapses::collect_due(uint32_t step) {
+    due_.clear();
+    for (const uint32_t lag : lags_) {
+        if (lag > step) break;
+        for (Cursor& cursor : spikes_of(step - lag))
+            if (cursor.lag == lag) due_.push_back(&cursor);
+    }
+}
+
+void StaticSynapses::deliver(uint32_t step, double* arrivals) {
+    collect_due(step);
+    const auto ask_for = [&](size_t run) { prefetch(*due_[run], groups_[due_[run]->group].entry_words); };
+    for (size_t run = 0; run < std::min(kRunsAhead, due_.size()); ++run) ask_for(run);
+    for (size_t run = 0; run < due_.size(); ++run) {
+        if (run + kRunsAhead < due_.size()) ask_for(run + kRunsAhead);
+        Cursor& cursor = *due_[run];
+        const Rows& rows = groups_[cursor.group];
+        const uint32_t* entry = cursor.entries;
+        const uint32_t* const end = entry + uint64_t(cursor.count) * rows.entry_words;
+        if (rows.entry_words == 1) {
+            for (; entry != end; ++entry) arrivals[*entry] += rows.weight;
+        } else {
+            for (; entry != end; entry += 2) arrivals[entry[0]] += double(std::bit_cast<float>(entry[1]));
+        }
+        delivered_ += cursor.count;
+        cursor.entries = end;
+        read_header(cursor);
+    }
+}
+
+void StaticSynapses::skip_delivered(uint32_t step, uint32_t next) {
+    for (Cursor& cursor : spikes_of(step)) {
+        while (cursor.lag != 0 && step + cursor.lag < next) {
+            delivered_ += cursor.count;
+            cursor.entries += uint64_t(cursor.count) * groups_[cursor.group].entry_words;
+            read_header(cursor);
+        }
+    }
+}
+
+uint64_t StaticSynapses::in_flight() const {
+    uint64_t entries = 0;
+    for (const std::vector<Cursor>& spikes : spikes_) {
+        for (Cursor cursor : spikes) {
+            for (; cursor.lag != 0; read_header(cursor)) {
+                entries += cursor.count;
+                cursor.entries += uint64_t(cursor.count) * groups_[cursor.group].entry_words;
+            }
+        }
+    }
+    return entries;
+}
+
+uint64_t StaticSynapses::bytes() const {
+    uint64_t bytes = 0;
+    for (const Builder& builder : builders_) bytes += builder.arena.used_bytes();
+    for (const Rows& rows : groups_) bytes += rows.starts.size() * sizeof(rows.starts[0]);
+    return bytes;
+}
+
+}  // namespace riftjit::sim

@@ -1,0 +1,108 @@
+// Synapses whose weights stay: rows per source neuron, read once along their delays while a spike travels.
+//
+// A row lists the synapses that end in one thread's slices, in runs by ascending lag (steps from the spike to the
+// kernel that takes it), each in the order of drawing. In words of 32 bits:
+//     lag, count, count x (arrival index[, weight as f32]), lag, count, ..., 0, 0
+// Rows of one weight leave it out. A spike keeps a cursor at its next run, so a step reads only what is due, and what
+// arrives is added in the order (lag, source, projection, drawing), whatever the number of threads.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "runtime/pages.h"
+#include "sim/engine/blueprint.h"
+#include "sim/engine/neuron_state.h"
+#include "sim/engine/slices.h"
+
+namespace riftjit::sim {
+
+inline constexpr uint32_t kMaxLag = UINT16_MAX;
+
+// Static projections of one source population that share a format: one row per source and thread. Projections that are
+// drawn in wide ranges stay alone, because joining rows takes many short ones.
+struct RowGroup {
+    uint32_t source;                      // population
+    std::optional<double> shared_weight;  // of all synapses
+    bool is_wide;
+    std::vector<uint32_t> projections;
+};
+std::vector<RowGroup> row_groups(const Blueprint& blueprint);
+
+// Room for rows that never move.
+class RowArena {
+public:
+    explicit RowArena(uint64_t chunk_words) : chunk_words_(chunk_words) {}
+    Result<uint32_t*> allocate(uint64_t words);
+    uint64_t used_bytes() const { return used_words_ * sizeof(uint32_t); }
+
+private:
+    uint64_t chunk_words_, left_ = 0, used_words_ = 0;
+    uint32_t* next_ = nullptr;
+    std::vector<runtime::Pages> chunks_;
+};
+
+class StaticSynapses {  // of one thread
+public:
+    StaticSynapses(const Blueprint& blueprint, const std::vector<RowGroup>& groups, uint32_t threads,
+                   uint64_t chunk_words);
+
+    // Building: a thread writes the rows of its own sources, each thread with an arena of its own.
+    struct Entry {
+        uint32_t arrival;
+        float weight;
+        uint16_t lag;
+    };
+    Result<void> add_row(uint32_t builder, uint32_t group, uint32_t source, std::span<const Entry> entries);
+    void finish();  // once all rows are there
+
+    // The neurons of `population` that fired in `step`; populations come in ascending order, elements too.
+    void begin_step(uint32_t step);
+    void spike(uint32_t step, uint32_t population, std::span<const uint32_t> elements);
+    // Adds what the kernel of `step` takes. Every step is delivered, in order.
+    void deliver(uint32_t step, double* arrivals);
+    // Moves the spikes of `step` on as if everything due before the kernel of `next` had been delivered.
+    void skip_delivered(uint32_t step, uint32_t next);
+
+    void clear_spikes();
+
+    uint64_t delivered() const { return delivered_; }
+    uint64_t in_flight() const;
+    uint32_t max_lag() const { return max_lag_; }
+    uint64_t bytes() const;
+
+private:
+    struct Rows {
+        uint32_t source;       // population
+        uint32_t entry_words;  // 1: weight shared
+        double weight;
+        std::vector<const uint32_t*> starts;  // by source element; null: no synapses
+    };
+    struct Cursor {
+        const uint32_t* entries;
+        uint32_t count;
+        uint16_t lag;  // 0: the row has ended
+        uint16_t group;
+    };
+    struct alignas(64) Builder {
+        RowArena arena;
+        std::vector<uint32_t> counts;  // by lag; zero between rows
+        std::vector<uint16_t> lags;    // of this row
+        std::vector<bool> seen;        // lags of any row
+    };
+
+    static void read_header(Cursor& cursor);
+    static void prefetch(const Cursor& cursor, uint32_t entry_words);
+    void collect_due(uint32_t step);
+    std::vector<Cursor>& spikes_of(uint32_t step) { return spikes_[step % spikes_.size()]; }
+
+    std::vector<Rows> groups_;
+    std::vector<Builder> builders_;
+    std::vector<uint32_t> lags_;  // that occur, ascending
+    uint32_t max_lag_ = 0;
+    std::vector<std::vector<Cursor>> spikes_;  // of the last max_lag steps
+    std::vector<Cursor*> due_;
+    uint64_t delivered_ = 0;
+};
+
+}  // namespace riftjit::sim
