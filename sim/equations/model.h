@@ -132,7 +132,8 @@ struct PopulationSetup {
     std::map<std::string, double> constants;     // parameters with one value (defaults otherwise)
     std::vector<std::string> parameter_columns;  // parameters with one value per neuron
     std::vector<Drive> drives;
-    std::vector<std::string> recorded;  // states or derived variables
+    std::vector<std::string> recorded;     // states or derived variables
+    std::vector<std::string> unconnected;  // receptors that no projection reaches: they get no arrivals column
 };
 struct LoweredProgram {
     ColumnProgramSpec spec;
@@ -144,8 +145,7 @@ struct LoweredProgram {
 // Order within a step. Compat::nest: integrate with the inputs of the start of the step, arrivals, threshold, reset; a
 // refractory time of R steps gives intervals of at least R + 1. Compat::brian2: arrivals (those due at the end of the
 // step before), integrate, threshold, reset; intervals of at least R. A neuron that is refractory does not fire.
-// Variables
-// "(unless refractory)" ignore arrivals and stand still while R steps pass; the reset's value is what they stand at.
+// Variables "(unless refractory)" ignore arrivals and stand still, at what the reset gave them.
 Result<LoweredProgram> lower(const NeuronModel& model, const PopulationSetup& setup);
 
 // Values of the states at the start, as far as the model gives them, from constants.
@@ -154,7 +154,11 @@ Result<std::map<std::string, double>> initial_values(const NeuronModel& model, c
 struct SynapsePrograms {
     LoweredProgram on_pre, on_post;  // columns: state, weight, event_time, delivered (on_pre)
 };
+// on_post has no steps where the model has no post events.
 Result<SynapsePrograms> lower(const SynapseModel& model, const std::map<std::string, double>& constants,
                               double step_ms);
+// Values of the states at the start, from constants.
+Result<std::map<std::string, double>> initial_values(const SynapseModel& model,
+                                                     const std::map<std::string, double>& constants);
 
 }  // namespace riftjit::sim

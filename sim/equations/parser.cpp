@@ -34,7 +34,8 @@ constexpr std::array<std::pair<std::string_view, Assignment>, 5> kAssignments = 
 // Recursive descent; a method reads what it is named after, from the current token on.
 class Parser {
 public:
-    Parser(const SourceText& source, std::vector<Token> tokens) : source_(source), tokens_(std::move(tokens)) {}
+    Parser(const SourceText& source, std::vector<Token> tokens, uint32_t first_draw)
+        : source_(source), tokens_(std::move(tokens)), draws_(first_draw) {}
 
     Result<ExpressionPtr> whole_expression() {
         skip_line_ends();
@@ -290,24 +291,24 @@ private:
     std::vector<Token> tokens_;
     size_t at_ = 0;
     int depth_ = 0;
-    uint32_t draws_ = 0;
+    uint32_t draws_;
 };
 
 }  // namespace
 
-Result<ExpressionPtr> parse_expression(const SourceText& source) {
+Result<ExpressionPtr> parse_expression(const SourceText& source, uint32_t first_draw) {
     RIFTJIT_TRY(tokens, tokenize(source));
-    return Parser(source, std::move(tokens)).whole_expression();
+    return Parser(source, std::move(tokens), first_draw).whole_expression();
 }
 
-Result<std::vector<Statement>> parse_statements(const SourceText& source) {
+Result<std::vector<Statement>> parse_statements(const SourceText& source, uint32_t first_draw) {
     RIFTJIT_TRY(tokens, tokenize(source));
-    return Parser(source, std::move(tokens)).lines(&Parser::statement);
+    return Parser(source, std::move(tokens), first_draw).lines(&Parser::statement);
 }
 
-Result<std::vector<Equation>> parse_equations(const SourceText& source) {
+Result<std::vector<Equation>> parse_equations(const SourceText& source, uint32_t first_draw) {
     RIFTJIT_TRY(tokens, tokenize(source));
-    return Parser(source, std::move(tokens)).lines(&Parser::equation);
+    return Parser(source, std::move(tokens), first_draw).lines(&Parser::equation);
 }
 
 }  // namespace riftjit::sim

@@ -14,8 +14,9 @@
 
 namespace riftjit::sim {
 
-Result<ExpressionPtr> parse_expression(const SourceText& source);
-Result<std::vector<Statement>> parse_statements(const SourceText& source);
-Result<std::vector<Equation>> parse_equations(const SourceText& source);
+// rand() and randn() are numbered from first_draw on.
+Result<ExpressionPtr> parse_expression(const SourceText& source, uint32_t first_draw = 0);
+Result<std::vector<Statement>> parse_statements(const SourceText& source, uint32_t first_draw = 0);
+Result<std::vector<Equation>> parse_equations(const SourceText& source, uint32_t first_draw = 0);
 
 }  // namespace riftjit::sim

@@ -1,0 +1,170 @@
+#include "sim/equations/checked_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "sim/equations/evaluate.h"
+#include "sim/equations/parser.h"
+
+namespace riftjit::sim {
+
+namespace {
+
+bool is_identifier(const std::string& name) {
+    const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+    return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0])) == 0 &&
+           std::ranges::all_of(name, is_word);
+}
+
+void collect_names(const Expression& expression, std::set<std::string>& names) {
+    if (expression.operation == Operation::name) names.insert(expression.name);
+    for (const ExpressionPtr& operand : expression.operands) collect_names(*operand, names);
+}
+
+class VariableChecker {
+public:
+    VariableChecker(const VariableTexts& texts, const std::vector<std::string>& reserved)
+        : texts_(texts), reserved_(reserved) {
+        checked_.name = texts.name;
+        checked_.description = texts.description;
+    }
+
+    Result<CheckedVariables> run() {
+        RIFTJIT_TRY_VOID(parameters());
+        RIFTJIT_TRY(equations, parse_equations(texts_.equations, static_cast<uint32_t>(DrawBlock::equations)));
+        for (const Equation& equation : equations) RIFTJIT_TRY_VOID(declare(equation));
+        for (const Equation& equation : equations) RIFTJIT_TRY_VOID(check_equation(equation));
+        for (const Equation& equation : equations) RIFTJIT_TRY_VOID(check_order(equation));
+        RIFTJIT_TRY_VOID(initial_values());
+        return std::move(checked_);
+    }
+
+private:
+    Result<void> new_name(const SourceText& source, size_t offset, const std::string& name, Unit unit) {
+        if (!is_identifier(name)) return fail_at(source, offset, "'{}' cannot be a variable's name", name);
+        if (name == "dt" || std::ranges::find(reserved_, name) != reserved_.end())
+            return fail_at(source, offset, "'{}' has a meaning of its own and cannot be a variable's name", name);
+        if (checked_.scope.names.try_emplace(name, unit).second) return {};
+        return fail_at(source, offset, "'{}' is defined twice", name);
+    }
+    Result<void> parameters() {
+        for (const NamedText& parameter : texts_.parameters) {
+            RIFTJIT_TRY(quantity, parse_quantity(parameter.text));
+            RIFTJIT_TRY_VOID(new_name(parameter.text, 0, parameter.name, quantity.unit));
+            checked_.parameters.push_back({parameter.name, quantity.unit, quantity.value});
+        }
+        return {};
+    }
+    Result<void> declare(const Equation& equation) {
+        RIFTJIT_TRY_VOID(new_name(texts_.equations, equation.offset, equation.name, equation.unit));
+        if (equation.kind == EquationKind::subexpression) {
+            if (equation.stops_while_refractory)
+                return fail_at(texts_.equations, equation.offset,
+                               "'(unless refractory)' is for states, which '{}' is not", equation.name);
+            checked_.subexpressions[equation.name] = equation.value;
+            checked_.derived.push_back({equation.name, equation.unit, 0});
+            return {};
+        }
+        checked_.states.push_back(
+            {equation.name, equation.unit, equation.value, nullptr, equation.stops_while_refractory});
+        return {};
+    }
+    Result<void> check_equation(const Equation& equation) {
+        const SourceText& source = texts_.equations;
+        if (equation.kind == EquationKind::differential)
+            return check_value(source, *equation.value, checked_.scope, equation.unit / kMillisecond,
+                               fmt::format("d{}/dt", equation.name));
+        if (equation.kind == EquationKind::subexpression)
+            return check_value(source, *equation.value, checked_.scope, equation.unit, equation.name);
+        return {};
+    }
+    // Subexpressions must not go round in circles.
+    Result<void> check_order(const Equation& equation) {
+        if (equation.kind != EquationKind::subexpression) return {};
+        std::set<std::string> reached, open = {equation.name};
+        while (!open.empty()) {
+            const std::string name = *open.begin();
+            open.erase(open.begin());
+            const auto found = checked_.subexpressions.find(name);
+            if (found == checked_.subexpressions.end() || !reached.insert(name).second) continue;
+            std::set<std::string> used;
+            collect_names(*found->second, used);
+            if (used.contains(equation.name))
+                return fail_at(texts_.equations, equation.offset, "'{}' is defined by itself", equation.name);
+            open.merge(used);
+        }
+        return {};
+    }
+    Result<void> initial_values() {
+        Scope scope;
+        for (const Variable& parameter : checked_.parameters) scope.names[parameter.name] = parameter.unit;
+        for (const NamedText& text : texts_.initial) {
+            const auto state = std::ranges::find(checked_.states, text.name, &CheckedState::name);
+            if (state == checked_.states.end()) {
+                std::vector<std::string> known;
+                for (const CheckedState& one : checked_.states) known.push_back(one.name);
+                return fail_at(text.text, 0, "initial value of '{}', which is not a state{}", text.name,
+                               suggestion(text.name, known));
+            }
+            RIFTJIT_TRY(value, parse_expression(text.text));
+            RIFTJIT_TRY_VOID(check_value(text.text, *value, scope, state->unit, text.name));
+            state->initial = value;
+        }
+        ValueGraph graph;
+        Environment environment{.graph = graph, .step_ms = 0};
+        for (const Variable& one : checked_.parameters) environment.values[one.name] = graph.constant(one.value);
+        for (const CheckedState& state : checked_.states) {
+            const auto value = state.initial ? graph.number(evaluate(*state.initial, environment)) : 0.0L;
+            checked_.state_variables.push_back({state.name, state.unit, static_cast<double>(value.value_or(0))});
+        }
+        return {};
+    }
+
+    const VariableTexts& texts_;
+    const std::vector<std::string>& reserved_;
+    CheckedVariables checked_;
+};
+
+}  // namespace
+
+Result<CheckedVariables> check_variables(const VariableTexts& texts, const std::vector<std::string>& reserved) {
+    return VariableChecker(texts, reserved).run();
+}
+
+Result<void> check_statements(const SourceText& source, const std::vector<Statement>& statements,
+                              const CheckedVariables& variables, Scope scope) {
+    std::set<std::string> read;
+    for (const Statement& statement : statements) {
+        collect_names(*statement.value, read);
+        if (statement.assignment != Assignment::set) read.insert(statement.target);
+    }
+    std::vector<std::string> states;
+    for (const CheckedState& state : variables.states) states.push_back(state.name);
+    for (const Statement& statement : statements) {
+        const std::string& target = statement.target;
+        if (target.empty()) continue;
+        const auto known = scope.names.find(target);
+        const bool is_fixed =
+            variables.subexpressions.contains(target) ||
+            std::ranges::find(variables.parameters, target, &Variable::name) != variables.parameters.end();
+        if (is_fixed)
+            return fail_at(source, statement.offset, "'{}' is a {}, which statements cannot change", target,
+                           variables.subexpressions.contains(target) ? "subexpression" : "parameter");
+        if (known == scope.names.end()) {  // a local variable
+            if (statement.assignment != Assignment::set || !read.contains(target))
+                return fail_at(source, statement.offset, "'{}' is not a state{}", target, suggestion(target, states));
+            RIFTJIT_TRY(type, check_expression(source, *statement.value, scope));
+            if (type.is_truth) return fail_at(source, statement.offset, "{} must be a number, not a truth", target);
+            scope.names[target] = type.unit;
+            continue;
+        }
+        const bool keeps_unit =
+            statement.assignment != Assignment::multiply && statement.assignment != Assignment::divide;
+        RIFTJIT_TRY_VOID(check_value(source, *statement.value, scope, keeps_unit ? known->second : kNoUnit,
+                                     keeps_unit ? target : "the factor of " + target));
+    }
+    return {};
+}
+
+}  // namespace riftjit::sim

@@ -1,0 +1,276 @@
+// A neuron model as one column program a step.
+#include <algorithm>
+#include <cmath>
+
+#include "sim/equations/checked_model.h"
+#include "sim/equations/evaluate.h"
+#include "sim/equations/integration.h"
+#include "sim/equations/program_layout.h"
+
+namespace riftjit::sim {
+
+namespace {
+
+constexpr double kMostRefractorySteps = UINT16_MAX;
+
+class NeuronLowering {
+public:
+    NeuronLowering(const NeuronModel::Checked& model, const PopulationSetup& setup)
+        : model_(model), setup_(setup), layout_(graph_, setup.precision) {}
+
+    Result<LoweredProgram> run() {
+        RIFTJIT_TRY_VOID(check_names());
+        load_parameters();
+        for (const CheckedState& state : model_.states)
+            values()[state.name] = layout_.load(ColumnRole::state, state.name);
+        loaded_ = values();
+        RIFTJIT_TRY_VOID(read_refractory());
+        const bool is_nest = setup_.compat == Compat::nest;
+        if (!is_nest) add_arrivals();
+        RIFTJIT_TRY_VOID(advance());
+        if (is_nest) add_arrivals();
+        fire_and_reset();
+        RIFTJIT_TRY_VOID(store());
+        RIFTJIT_TRY(program, layout_.finish(fires_));
+        program.method = method_;
+        program.note = note_;
+        return std::move(program);
+    }
+
+private:
+    std::map<std::string, Value>& values() { return environment_.values; }
+
+    // ---- what comes in ----
+
+    Result<void> check_names() const {
+        std::vector<std::string> parameters, receptors;
+        for (const Variable& one : model_.parameters) parameters.push_back(one.name);
+        for (const CheckedReceptor& one : model_.receptors) receptors.push_back(one.name);
+        const auto known = [&](const std::string& name, const std::vector<std::string>& all,
+                               std::string_view what) -> Result<void> {
+            if (std::ranges::find(all, name) != all.end()) return {};
+            return fail(ErrorKind::Usage, "model '{}' has no {} '{}'{}", model_.name, what, name,
+                        suggestion(name, all));
+        };
+        for (const auto& [name, value] : setup_.constants) RIFTJIT_TRY_VOID(known(name, parameters, "parameter"));
+        for (const std::string& name : setup_.parameter_columns) RIFTJIT_TRY_VOID(known(name, parameters, "parameter"));
+        for (const std::string& name : setup_.unconnected) RIFTJIT_TRY_VOID(known(name, receptors, "receptor"));
+        for (const Drive& drive : setup_.drives) {
+            if (const auto* poisson = std::get_if<PoissonDrive>(&drive)) {
+                RIFTJIT_TRY_VOID(known(poisson->receptor, receptors, "receptor"));
+            } else if (const auto* current = std::get_if<CurrentDrive>(&drive)) {
+                RIFTJIT_TRY_VOID(known(current->parameter, parameters, "parameter"));
+            } else {
+                RIFTJIT_TRY_VOID(known(std::get<NoiseDrive>(drive).parameter, parameters, "parameter"));
+            }
+        }
+        return {};
+    }
+
+    void load_parameters() {
+        for (const Variable& parameter : model_.parameters) {
+            const auto constant = setup_.constants.find(parameter.name);
+            const bool is_column =
+                std::ranges::find(setup_.parameter_columns, parameter.name) != setup_.parameter_columns.end();
+            values()[parameter.name] =
+                is_column ? layout_.load(ColumnRole::parameter, parameter.name)
+                          : graph_.constant(constant != setup_.constants.end() ? constant->second : parameter.value);
+        }
+        for (const Drive& drive : setup_.drives) {
+            if (const auto* current = std::get_if<CurrentDrive>(&drive)) {
+                Value amount = layout_.scalar(current->scalar);
+                if (!current->column.empty())
+                    amount = graph_.multiply(amount, layout_.load(ColumnRole::parameter, current->column));
+                add_to(current->parameter, amount);
+            } else if (const auto* noise = std::get_if<NoiseDrive>(&drive)) {
+                add_to(noise->parameter,
+                       graph_.multiply(layout_.scalar(noise->scalar), graph_.draw(ColumnOp::normal, noise->draw)));
+            }
+        }
+    }
+    void add_to(const std::string& name, Value amount) { values()[name] = graph_.add(values()[name], amount); }
+
+    // ---- refractory time ----
+    //
+    // The counter is set to R when the neuron fires and falls by one in each later step. Under NEST's rules the
+    // dynamics stand still and arrivals are ignored while it is above 0 at the start of the step: R steps. Under
+    // Brian2's the step in which it falls to 0 integrates again, while its arrivals, sent in the step before, are still
+    // ignored.
+
+    Result<void> read_refractory() {
+        refractory_steps_ = graph_.constant(0);
+        if (model_.refractory) {
+            const Value steps = graph_.multiply(evaluate(*model_.refractory, environment_),
+                                                graph_.constant(1 / (long double)(setup_.step_ms)));
+            const Value half = graph_.constant(0.5);
+            refractory_steps_ = graph_.function(ColumnOp::floor, graph_.add(steps, half));
+        }
+        const auto steps = graph_.number(refractory_steps_);
+        if (steps && !(*steps >= 0 && *steps <= kMostRefractorySteps))
+            return fail(ErrorKind::Usage, "model '{}': refractory time of {} steps, not between 0 and {}", model_.name,
+                        static_cast<double>(*steps), kMostRefractorySteps);
+        if (steps == 0.0L) return {};
+        if (!steps)
+            refractory_steps_ = graph_.extreme(ColumnOp::minimum,
+                                               graph_.extreme(ColumnOp::maximum, refractory_steps_, graph_.constant(0)),
+                                               graph_.constant(kMostRefractorySteps));
+        const Value counter = layout_.load(ColumnRole::refractory, "");
+        const Value zero = graph_.constant(0), one = graph_.constant(1);
+        ignores_arrivals_ = graph_.less(zero, counter);
+        remaining_ = graph_.extreme(ColumnOp::maximum, graph_.subtract(counter, one), zero);
+        stands_still_ = setup_.compat == Compat::nest ? ignores_arrivals_ : graph_.less(one, counter);
+        return {};
+    }
+
+    // ---- the phases of a step ----
+
+    void add_arrivals() {
+        for (const CheckedReceptor& receptor : model_.receptors) {
+            const bool is_connected = std::ranges::find(setup_.unconnected, receptor.name) == setup_.unconnected.end();
+            Value weight = graph_.constant(0);
+            if (is_connected) {
+                weight = layout_.load(ColumnRole::arrivals, receptor.name);
+                layout_.store(ColumnRole::arrivals, receptor.name, graph_.constant(0));
+            }
+            for (const Drive& drive : setup_.drives) {
+                const auto* poisson = std::get_if<PoissonDrive>(&drive);
+                if (poisson == nullptr || poisson->receptor != receptor.name) continue;
+                const Value count = graph_.draw(ColumnOp::poisson, poisson->draw, layout_.scalar(poisson->scalar));
+                weight = graph_.add(weight, graph_.multiply(graph_.constant(poisson->weight), count));
+            }
+            receive(receptor, weight);
+        }
+    }
+    void receive(const CheckedReceptor& receptor, Value weight) {
+        const std::map<std::string, Value> before = values();
+        values()["w"] = weight;
+        for (const Statement& statement : receptor.statements) execute(statement, environment_);
+        values().erase("w");
+        if (const auto w = before.find("w"); w != before.end()) values()["w"] = w->second;  // a state of this name
+        for (const CheckedState& state : model_.states)
+            if (state.stops_while_refractory)
+                values()[state.name] = graph_.select(ignores_arrivals_, before.at(state.name), values()[state.name]);
+    }
+
+    Result<void> advance() {
+        const Method method = setup_.method == Method::automatic ? model_.method : setup_.method;
+        if (!model_.update.empty()) {
+            if (setup_.method != Method::automatic)
+                return fail(ErrorKind::Usage, "model '{}' has an update of its own: no method can be chosen",
+                            model_.name);
+            update();
+            return {};
+        }
+        OdeSystem system{.is_refractory = stands_still_, .step_ms = setup_.step_ms};
+        std::vector<const CheckedState*> states;
+        for (const CheckedState& state : model_.states) {
+            if (!state.derivative) continue;
+            states.push_back(&state);
+            system.states.push_back({state.name, values()[state.name], state.stops_while_refractory});
+        }
+        if (states.size() > 64)
+            return fail(ErrorKind::Unsupported, "model '{}': {} differential equations, of at most 64", model_.name,
+                        states.size());
+        system.derivatives = [&](const std::vector<Value>& at) {
+            Environment there = environment_;
+            for (size_t i = 0; i < states.size(); ++i) there.values[states[i]->name] = at[i];
+            std::vector<Value> derivatives;
+            for (const CheckedState* state : states) derivatives.push_back(evaluate(*state->derivative, there));
+            return derivatives;
+        };
+        auto step = integrate(graph_, system, method);
+        if (!step) return fail(step.error().kind, "model '{}': {}", model_.name, step.error().message);
+        for (size_t i = 0; i < states.size(); ++i) values()[states[i]->name] = step->states[i];
+        method_ = step->method;
+        note_ = step->note;
+        return {};
+    }
+    void update() {
+        const std::map<std::string, Value> before = values();
+        for (const Statement& statement : model_.update) execute(statement, environment_);
+        for (const CheckedState& state : model_.states)
+            if (state.stops_while_refractory)
+                values()[state.name] = graph_.select(stands_still_, before.at(state.name), values()[state.name]);
+        note_ = "the model's own update";
+    }
+
+    void fire_and_reset() {
+        if (!model_.threshold) return;
+        environment_.previous = &loaded_;
+        fires_ = graph_.both(evaluate(*model_.threshold, environment_), graph_.negation(stands_still_));
+        const std::map<std::string, Value> before = values();
+        for (const Statement& statement : model_.reset) execute(statement, environment_);
+        for (const CheckedState& state : model_.states)
+            values()[state.name] = graph_.select(fires_, values()[state.name], before.at(state.name));
+        environment_.previous = nullptr;
+    }
+
+    Result<void> store() {
+        for (const CheckedState& state : model_.states)
+            if (values()[state.name] != loaded_.at(state.name))
+                layout_.store(ColumnRole::state, state.name, values()[state.name]);
+        if (!graph_.is_false(ignores_arrivals_))
+            layout_.store(ColumnRole::refractory, "", graph_.select(fires_, refractory_steps_, remaining_));
+        for (const std::string& name : setup_.recorded) {
+            if (!model_.scope.names.contains(name)) {
+                std::vector<std::string> known;
+                for (const auto& [one, unit] : model_.scope.names) known.push_back(one);
+                return fail(ErrorKind::Usage, "model '{}' has no variable '{}' to record{}", model_.name, name,
+                            suggestion(name, known));
+            }
+            const Expression expression{.operation = Operation::name, .offset = 0, .name = name};
+            layout_.store(ColumnRole::recorded, name, evaluate(expression, environment_));
+        }
+        return {};
+    }
+
+    const NeuronModel::Checked& model_;
+    const PopulationSetup& setup_;
+    ValueGraph graph_;
+    ProgramLayout layout_;
+    Environment environment_{.graph = graph_, .step_ms = setup_.step_ms, .subexpressions = &model_.subexpressions};
+    std::map<std::string, Value> loaded_;  // at the start of the step
+    Value refractory_steps_ = 0, remaining_ = 0;
+    Value ignores_arrivals_ = graph_.truth(false), stands_still_ = graph_.truth(false), fires_ = graph_.truth(false);
+    Method method_ = Method::automatic;
+    std::string note_;
+};
+
+}  // namespace
+
+Result<LoweredProgram> lower(const NeuronModel& model, const PopulationSetup& setup) {
+    check(setup.step_ms > 0, "the step is above 0");
+    return NeuronLowering(model.checked(), setup).run();
+}
+
+Result<std::map<std::string, double>> initial_values(const NeuronModel& model, const PopulationSetup& setup) {
+    const NeuronModel::Checked& checked = model.checked();
+    ValueGraph graph;
+    Environment environment{.graph = graph, .step_ms = setup.step_ms};
+    for (size_t i = 0; i < checked.parameters.size(); ++i) {
+        const Variable& parameter = checked.parameters[i];
+        const auto constant = setup.constants.find(parameter.name);
+        const bool is_column =
+            std::ranges::find(setup.parameter_columns, parameter.name) != setup.parameter_columns.end();
+        environment.values[parameter.name] =
+            is_column ? graph.load(static_cast<uint32_t>(i))
+                      : graph.constant(constant != setup.constants.end() ? constant->second : parameter.value);
+    }
+    std::map<std::string, double> values;
+    for (const CheckedState& state : checked.states) {
+        const auto value = state.initial ? graph.number(evaluate(*state.initial, environment)) : 0.0L;
+        if (!value)
+            return fail(
+                ErrorKind::Usage,
+                "model '{}': the initial value of '{}' depends on parameters that differ from neuron to neuron: "
+                "give '{}' one of its own",
+                checked.name, state.name, state.name);
+        if (!std::isfinite(*value))
+            return fail(ErrorKind::Usage, "model '{}': the initial value of '{}' is not finite", checked.name,
+                        state.name);
+        values[state.name] = static_cast<double>(*value);
+    }
+    return values;
+}
+
+}  // namespace riftjit::sim
