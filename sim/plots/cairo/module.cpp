@@ -74,6 +74,7 @@ public:
         if (direction == Direction::upwards) cairo_rotate(context_, -1.5707963267948966);
         cairo_move_to(context_, -shift, 0);
         cairo_show_text(context_, text.c_str());
+        cairo_new_path(context_);
         cairo_restore(context_);
     }
     double text_width(const std::string& text, double size) override {
