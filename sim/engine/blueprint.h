@@ -35,10 +35,10 @@ struct ColumnStart {
 
 struct ProgramPopulation {
     LoweredProgram program;
-    KernelFunction kernel;
+    KernelFunction kernel = nullptr;
     std::vector<ColumnStart> start;  // of program.columns
     std::vector<Waveform> scalars;   // of program.scalars
-    uint64_t key;                    // of random numbers
+    uint64_t key = 0;                // of random numbers
 };
 struct TimedPopulation {
     std::vector<std::pair<uint32_t, uint32_t>> spikes;  // (step, element), ascending
@@ -52,8 +52,9 @@ struct BlueprintPopulation {
 
 struct PlasticRule {
     LoweredProgram on_pre, on_post;
-    KernelFunction pre_kernel, post_kernel;             // post_kernel: null when on_post does nothing
-    std::vector<std::pair<std::string, double>> start;  // of states; 0 where absent
+    bool has_post_events = false;
+    KernelFunction pre_kernel = nullptr, post_kernel = nullptr;  // post_kernel: only with post events
+    std::vector<std::pair<std::string, double>> start;           // of states; 0 where absent
 };
 struct BlueprintProjection {
     std::string name;

@@ -237,7 +237,7 @@ void store_rows(const Build& build, PlasticProjection& plastic, runtime::ThreadP
             for (auto& row : rows) row.clear();
             for (const Synapse& synapse : synapses) {
                 rows[build.slices->owner(projection.target, synapse.target)].push_back(
-                    {synapse.target, synapse.delay, synapse.weight});
+                    {synapse.target, synapse.delay, projection.shared_weight.value_or(double(synapse.weight))});
             }
             for (uint32_t owner = 0; owner < rows.size(); ++owner) plastic.threads[owner].set_row(source, rows[owner]);
         });

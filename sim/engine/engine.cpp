@@ -64,13 +64,13 @@ Result<void> Engine::check_references(const Blueprint& blueprint) {
     return {};
 }
 
-uint64_t Engine::memory_bytes() const {
-    const uint64_t fired = 2 * uint64_t(blueprint_.neurons()) * sizeof(uint32_t);
-    return NeuronState::bytes(blueprint_) + connection_bytes(blueprint_, pool_->size()) + fired;
+uint64_t Engine::memory_bytes(const Blueprint& blueprint, uint32_t threads) {
+    const uint64_t fired = 2 * uint64_t(blueprint.neurons()) * sizeof(uint32_t);
+    return NeuronState::bytes(blueprint) + connection_bytes(blueprint, threads) + fired;
 }
 
 Result<void> Engine::check_memory() const {
-    const uint64_t needed = memory_bytes(), available = available_memory();
+    const uint64_t needed = memory_bytes(blueprint_, pool_->size()), available = available_memory();
     if (available == 0 || needed <= available) return {};
     uint64_t synapses = 0;
     for (const BlueprintProjection& projection : blueprint_.projections) synapses += projection.expected_synapses;

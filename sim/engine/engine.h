@@ -37,7 +37,8 @@ public:
     uint64_t network_hash() const { return network_hash_; }
     uint64_t delivered() const;  // and on the way
     Result<void> check_conservation() const;
-    uint64_t memory_bytes() const;
+    static uint64_t memory_bytes(const Blueprint& blueprint, uint32_t threads);
+    const SpikeFilter& spike_filter() const { return filter_; }
     double read(uint32_t population, size_t column, uint32_t element) const;  // of the program's columns
 
     std::vector<Spike> take_spikes() { return std::exchange(recorded_, {}); }

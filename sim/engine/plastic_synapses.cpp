@@ -50,6 +50,7 @@ Result<PlasticSynapses> PlasticSynapses::create(const Blueprint& blueprint, cons
     synapses.replayed_end_.resize(synapses.starts_.size() - 1);
     RIFTJIT_TRY_VOID(synapses.add_columns(rule.on_pre));
     RIFTJIT_TRY_VOID(synapses.add_columns(rule.on_post));
+    synapses.has_post_events_ = rule.has_post_events;
     synapses.pre_.kernel = rule.pre_kernel;
     synapses.post_.kernel = rule.post_kernel;
     RIFTJIT_TRY_VOID(synapses.bind(synapses.pre_, rule.on_pre));
@@ -129,8 +130,7 @@ void PlasticSynapses::set_row(uint32_t source, std::span<Entry> entries) {
     if (weight_ < columns_.size()) {
         const Column& weight = columns_[weight_];
         std::byte* const row = weight.values.data() + starts_[source] * column_bytes(weight.type);
-        for (size_t i = 0; i < entries.size(); ++i)
-            write_column(row, weight.type, element(i), double(entries[i].weight));
+        for (size_t i = 0; i < entries.size(); ++i) write_column(row, weight.type, element(i), entries[i].weight);
     }
     for (const auto& [index, value] : column_start_) {
         const Column& column = columns_[index];

@@ -21,7 +21,7 @@ public:
     struct Entry {
         uint32_t target;
         uint16_t delay;
-        float weight;
+        double weight;
     };
 
     static uint64_t bytes_per_synapse(const PlasticRule& rule);
@@ -38,7 +38,7 @@ public:
     // Replays what acts up to and with `step`, after which fire(step) may not follow. Results do not depend on it.
     void replay(uint32_t step, const SpikeHistory& history);
 
-    bool has_post_events() const { return post_.kernel != nullptr; }
+    bool has_post_events() const { return has_post_events_; }
     uint64_t size() const { return starts_.back(); }
     uint32_t sources() const { return static_cast<uint32_t>(starts_.size() - 1); }
     uint64_t row_size(uint32_t source) const { return starts_[source + 1] - starts_[source]; }
@@ -86,6 +86,7 @@ private:
     void run(Program& program, uint32_t elements);
 
     const Blueprint* blueprint_ = nullptr;
+    bool has_post_events_ = false;
     std::vector<uint64_t> starts_;
     std::vector<uint32_t> replayed_end_;  // per source: first step whose effects were not replayed
     std::vector<Column> columns_;

@@ -23,8 +23,7 @@ public:
     explicit SpikeFilter(const Blueprint& blueprint);
     // Appends those of `elements` (of one population, in `step`) that some recorder wants.
     void keep(uint32_t population, uint32_t step, std::span<const uint32_t> elements, std::vector<Spike>& spikes) const;
-    // Of a population: whether any spike is kept, and of how many neurons (unset: all).
-    bool records(uint32_t population) const { return !wanted_[population].empty(); }
+    // Of how many neurons of a population spikes are kept; unset: of all.
     std::optional<uint32_t> recorded_neurons(uint32_t population) const;
 
 private:

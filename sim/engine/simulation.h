@@ -1,12 +1,17 @@
 // Runs a described network: one column program per population and step, then delivery of the step's spikes.
 //
 // Exact for any number of threads: neurons are owned by threads by ranges of each population, and what arrives at a
-// neuron is added in the order (delay, source, synapse), whoever adds it.
+// neuron is added in the order (lag, source, projection, drawing), whoever adds it.
+//
+// Order: kernels of step n take what is due, then the spikes of step n start. With a delay of D steps they are due at
+// step n + D (Compat::nest, D >= 1) or n + D + 1 (Compat::brian2, D >= 0). Plastic synapses: plastic_synapses.h.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "jit/kernel_cache.h"
 #include "runtime/thread_pool.h"
@@ -15,33 +20,76 @@
 
 namespace riftjit::sim {
 
-struct SimulationPlan;  // kernels, bytes per neuron and step, bytes per synapse: for --explain
+// What a run will do, for --explain. Bytes are of memory traffic where they are per step, else of memory held.
+struct SimulationPlan {
+    struct Program {
+        std::string name;    // population, or projection and event: "E", "E to I, before"
+        std::string kernel;  // name of the kernel; empty: none
+        std::string note;    // method of integration
+        ColumnProgramSpec spec;
+        uint64_t elements;       // neurons; 0 for synapses
+        uint64_t bytes_per_run;  // of columns, per element and run
+    };
+    struct Synapses {
+        std::string name;
+        uint64_t expected;
+        uint32_t bytes;  // per synapse
+        bool is_plastic, has_shared_weight;
+    };
+    std::vector<Program> programs;
+    std::vector<Synapses> projections;
+    uint64_t neurons, expected_synapses;
+    uint64_t memory_bytes;         // as compared with what is available
+    double bytes_per_neuron_step;  // of columns, in the mean over the neurons
+};
+
+class Engine;
 
 class Simulation {
 public:
     // Builds connectivity; refuses what does not fit into memory before allocating it (needed and available bytes
-    // named).
+    // named). Kernels and pool must outlive it.
     static Result<Simulation> create(const Network& network, KernelCache& kernels, Isa isa, runtime::ThreadPool& pool,
                                      Precision precision = Precision::f64);
+    // What create() would make, without making it.
+    static Result<SimulationPlan> plan(const Network& network, KernelCache& kernels, Isa isa, uint32_t threads,
+                                       Precision precision = Precision::f64);
     Simulation(Simulation&&) noexcept;
+    Simulation& operator=(Simulation&&) noexcept;
     ~Simulation();
 
-    // Advances by `steps`; `between` is called after every step (or few) on the calling thread and may stop the run.
+    // Advances by `steps`. `between` is called on the calling thread with the steps done so far, every few dozen
+    // milliseconds and after the last step; it may take what was recorded, save, and end the run by returning false.
     Result<void> run(uint32_t steps, const std::function<bool(uint32_t)>& between = {});
 
-    // Recorded since the last take, ascending (step, id).
+    // Recorded since the last take. Spikes: ascending (step, id).
     std::vector<Spike> take_spikes();
-    std::vector<double> take_states(size_t recorder);
+    // Of network.recorders[recorder]. States: values[sample][neuron][variable], neurons ascending. Weights: values
+    // [sample][synapse], synapses by source, target, then the order of drawing.
+    std::vector<double> take_samples(size_t recorder);
+    // Everything but the command line and the program's version. states: in the order of the state recorders.
+    RecordingHeader recording_header() const;
 
     uint32_t steps() const;
-    uint64_t spikes() const, synapses() const, delivered() const;  // delivered = sum of fan-outs of fired neurons
-    uint64_t spikes_hash() const, graph_hash() const;
-    Result<void> save(const std::string& path) const;
+    uint64_t spikes() const;  // of all neurons, recorded or not
+    uint64_t synapses() const;
+    uint64_t delivered() const;      // arrivals, with those on their way
+    uint64_t spikes_hash() const;    // hash_spikes() of all spikes
+    uint64_t recorded_hash() const;  // of the recorded ones
+    uint64_t graph_hash() const;
+    Result<void> check_conservation() const;  // delivered() = sum of the fan-outs of the neurons that fired
+
+    // One file: PATH.part, synced, then renamed. Continuing from it gives the bits of an uninterrupted run, at any
+    // number of threads. It holds what was recorded and not taken.
+    Result<void> save(const std::string& path);
+    // Refuses a damaged file, and one of another network, seed, precision or version, leaving the simulation as it is.
     Result<void> restore(const std::string& path);
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    explicit Simulation(const Network& network, std::unique_ptr<Engine> engine);
+
+    std::unique_ptr<Engine> engine_;
+    RecordingHeader header_;
 };
 
 }  // namespace riftjit::sim

@@ -1,0 +1,336 @@
+#include "sim/engine/network_blueprint.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "sim/engine/recorders.h"
+#include "sim/network/distribution.h"
+#include "sim/network/random.h"
+
+namespace riftjit::sim {
+
+namespace {
+
+// What the inputs of one population come to: drives of its program, and the values of their scalars and columns.
+struct Drives {
+    std::vector<Drive> drives;
+    std::map<std::string, Waveform> scalars;
+    std::map<std::string, Distribution> columns;
+    uint32_t draws = 0;
+};
+
+void add_poisson(Drives& drives, const Network& network, const PoissonInput& input, const std::string& name,
+                 Waveform wave) {
+    wave.level = input.rate_per_ms * network.step_ms;
+    drives.drives.push_back(PoissonDrive{input.receptor, name, input.weight, drives.draws++});
+    drives.scalars[name] = wave;
+}
+
+void add_current(Drives& drives, const CurrentInput& input, const std::string& name, Waveform wave) {
+    const std::optional<double> amplitude = constant_of(input.amplitude);
+    wave.level = amplitude.value_or(1);
+    if (!amplitude) drives.columns[name] = input.amplitude;
+    drives.drives.push_back(CurrentDrive{input.parameter, name, amplitude ? "" : name});
+    drives.scalars[name] = wave;
+}
+
+void add_steps(Drives& drives, const Network& network, const StepInput& input, const std::string& name, Waveform wave) {
+    for (size_t i = 0; i < input.times_ms.size(); ++i)
+        wave.levels.emplace_back(step_window(input.times_ms[i], kUnlimited, network.step_ms).begin,
+                                 input.amplitudes[i]);
+    // No level before the first, also where there is none.
+    if (wave.levels.empty()) wave.levels.emplace_back(0, 0);
+    drives.drives.push_back(CurrentDrive{input.parameter, name, ""});
+    drives.scalars[name] = wave;
+}
+
+void add_sine(Drives& drives, const Network& network, const SineInput& input, const std::string& name, Waveform wave) {
+    wave.level = input.offset;
+    wave.amplitude = input.amplitude;
+    wave.angle_per_step = 2 * std::numbers::pi * input.frequency_per_ms * network.step_ms;
+    wave.phase = input.phase;
+    drives.drives.push_back(CurrentDrive{input.parameter, name, ""});
+    drives.scalars[name] = wave;
+}
+
+void add_noise(Drives& drives, const NoiseInput& input, const std::string& name, const Waveform& wave) {
+    const std::string mean = name + ".mean";
+    drives.scalars[name] = drives.scalars[mean] = wave;
+    drives.scalars[name].level = input.deviation;
+    drives.scalars[mean].level = input.mean;
+    drives.drives.push_back(NoiseDrive{input.parameter, name, drives.draws++});
+    drives.drives.push_back(CurrentDrive{input.parameter, mean, ""});
+}
+
+Result<Drives> drives_of(const Network& network, uint32_t population) {
+    Drives drives;
+    for (size_t i = 0; i < network.inputs.size(); ++i) {
+        const Input& input = network.inputs[i];
+        if (input.target != population) continue;
+        if (!std::holds_alternative<NeuronPopulation>(network.populations[population].kind)) {
+            return fail(ErrorKind::Unsupported, "input {}: population {} takes no input", input.name,
+                        network.populations[population].name);
+        }
+        const std::string name = fmt::format("input.{}", i);
+        const StepWindow window = step_window(input.start_ms, input.stop_ms, network.step_ms);
+        const Waveform wave{.begin_step = window.begin, .end_step = window.end};
+        if (const auto* poisson = std::get_if<PoissonInput>(&input.kind)) {
+            const double mean = poisson->rate_per_ms * network.step_ms;
+            if (!(mean >= 0 && mean <= kMostPoissonMean)) {
+                return fail(ErrorKind::Unsupported, "input {}: {} arrivals per step in the mean: 0 to {} can be drawn",
+                            input.name, mean, kMostPoissonMean);
+            }
+            add_poisson(drives, network, *poisson, name, wave);
+        } else if (const auto* current = std::get_if<CurrentInput>(&input.kind)) {
+            add_current(drives, *current, name, wave);
+        } else if (const auto* steps = std::get_if<StepInput>(&input.kind)) {
+            add_steps(drives, network, *steps, name, wave);
+        } else if (const auto* sine = std::get_if<SineInput>(&input.kind)) {
+            add_sine(drives, network, *sine, name, wave);
+        } else {
+            add_noise(drives, std::get<NoiseInput>(input.kind), name, wave);
+        }
+    }
+    return drives;
+}
+
+// What the state recorders of a population want. A state's own column need not hold what the user calls by its name, so
+// all are asked of the program.
+std::vector<std::string> recorded_variables(const Network& network, uint32_t population) {
+    std::vector<std::string> variables;
+    for (const Recorder& recorder : network.recorders) {
+        const auto* states = std::get_if<StateRecorder>(&recorder.kind);
+        if (!states || recorder.population != population) continue;
+        for (const std::string& variable : states->variables)
+            if (std::find(variables.begin(), variables.end(), variable) == variables.end())
+                variables.push_back(variable);
+    }
+    return variables;
+}
+
+std::vector<std::string> unconnected_receptors(const Network& network, uint32_t population, const NeuronModel& model) {
+    std::vector<std::string> receptors;
+    for (const Variable& receptor : model.receptors()) {
+        const auto reaches = [&](const Projection& projection) {
+            return projection.target == population && projection.receptor == receptor.name;
+        };
+        if (std::none_of(network.projections.begin(), network.projections.end(), reaches))
+            receptors.push_back(receptor.name);
+    }
+    return receptors;
+}
+
+ColumnStart start_of(const Distribution& distribution, uint64_t key) {
+    if (const std::optional<double> value = constant_of(distribution)) return {*value, {}};
+    return {0, [distribution, key](uint32_t element) { return draw(distribution, key, element, element); }};
+}
+
+// The distributions behind the columns of a lowered program.
+Result<std::vector<ColumnStart>> starts_of(const Network& network, uint32_t index, const NeuronPopulation& neurons,
+                                           const PopulationSetup& setup, const Drives& drives,
+                                           const LoweredProgram& program) {
+    RIFTJIT_TRY(initial, initial_values(neurons.model, setup));
+    std::vector<ColumnStart> starts;
+    for (const ColumnBinding& binding : program.columns) {
+        const uint64_t key = neuron_value_key(network.seed, index, binding.name);
+        ColumnStart start;
+        if (binding.role == ColumnRole::state) {
+            start.value = initial.contains(binding.name) ? initial.at(binding.name) : 0;
+            const auto chosen = neurons.initial.find(binding.name);
+            if (chosen != neurons.initial.end()) start = start_of(chosen->second, key);
+        } else if (binding.role == ColumnRole::parameter) {
+            const auto drive = drives.columns.find(binding.name);
+            start = start_of(drive != drives.columns.end() ? drive->second : neurons.parameters.at(binding.name), key);
+        }
+        starts.push_back(std::move(start));
+    }
+    return starts;
+}
+
+class BlueprintMaker {
+public:
+    BlueprintMaker(const Network& network, KernelCache& kernels, Isa isa, Precision precision)
+        : network_(network), kernels_(kernels), isa_(isa), precision_(precision) {}
+
+    Result<Blueprint> make();
+
+private:
+    Result<ProgramPopulation> neurons(uint32_t index, const NeuronPopulation& neurons);
+    ProgramPopulation poisson(uint32_t index, const PoissonPopulation& poisson) const;
+    Result<TimedPopulation> timed(const Population& population, const SpikeTimePopulation& times) const;
+    Result<BlueprintPopulation> population(uint32_t index);
+    Result<BlueprintProjection> projection(uint32_t index);
+    Result<PlasticRule> rule(const SynapseChoice& synapse) const;
+    Result<void> fetch(Blueprint& blueprint);
+
+    const Network& network_;
+    KernelCache& kernels_;
+    Isa isa_;
+    Precision precision_;
+};
+
+Result<ProgramPopulation> BlueprintMaker::neurons(uint32_t index, const NeuronPopulation& neurons) {
+    RIFTJIT_TRY(drives, drives_of(network_, index));
+    PopulationSetup setup{.step_ms = network_.step_ms,
+                          .compat = network_.compat,
+                          .method = neurons.method,
+                          .precision = precision_,
+                          .drives = drives.drives,
+                          .recorded = recorded_variables(network_, index),
+                          .unconnected = unconnected_receptors(network_, index, neurons.model)};
+    for (const auto& [name, distribution] : neurons.parameters) {
+        if (const std::optional<double> value = constant_of(distribution)) {
+            setup.constants[name] = *value;
+        } else {
+            setup.parameter_columns.push_back(name);
+        }
+    }
+    ProgramPopulation result;
+    RIFTJIT_TRY(program, lower(neurons.model, setup));
+    RIFTJIT_TRY(starts, starts_of(network_, index, neurons, setup, drives, program));
+    for (const std::string& scalar : program.scalars) {
+        check(drives.scalars.contains(scalar), "every scalar of a program is an input's");
+        result.scalars.push_back(drives.scalars.at(scalar));
+    }
+    result.program = std::move(program);
+    result.start = std::move(starts);
+    result.key = random_key(network_.seed, Purpose::neuron_program, index);
+    return result;
+}
+
+// Fires where a uniform number falls below 1 - exp(-rate h).
+ProgramPopulation BlueprintMaker::poisson(uint32_t index, const PoissonPopulation& poisson) const {
+    const StepWindow window = step_window(poisson.start_ms, poisson.stop_ms, network_.step_ms);
+    // portable_exp() ends at -700, where the probability has long been 1.
+    const double mean = std::min(poisson.rate_per_ms * network_.step_ms, 700.0);
+    ProgramPopulation result;
+    result.program.spec = {Precision::f64,
+                           1,
+                           {},
+                           {{ColumnOp::scalar, 0, 0, 0, 0, 0},
+                            {ColumnOp::uniform, 0, 0, 0, 0, 0},
+                            {ColumnOp::less, 1, 0, 0, 0, 0},
+                            {ColumnOp::fire, 2, 0, 0, 0, 0}}};
+    result.program.scalars = {"probability"};
+    result.program.method = Method::automatic;
+    result.program.note = "Poisson process, one draw per step";
+    result.scalars = {{.level = 1 - portable_exp(-mean), .begin_step = window.begin, .end_step = window.end}};
+    result.key = random_key(network_.seed, Purpose::neuron_program, index);
+    return result;
+}
+
+Result<TimedPopulation> BlueprintMaker::timed(const Population& population, const SpikeTimePopulation& times) const {
+    TimedPopulation result;
+    const double first = network_.compat == Compat::nest ? 1 : 0;  // the stamp of step 0
+    for (uint32_t element = 0; element < times.times_ms.size(); ++element) {
+        for (const double time : times.times_ms[element]) {
+            const double step = std::round(time / network_.step_ms) - first;
+            if (!(step >= 0)) {
+                return fail(ErrorKind::Usage, "population {}: a spike at {} ms: the first step gives spikes at {} ms",
+                            population.name, time, first * network_.step_ms);
+            }
+            if (step < UINT32_MAX) result.spikes.emplace_back(static_cast<uint32_t>(step), element);
+        }
+    }
+    std::sort(result.spikes.begin(), result.spikes.end());
+    return result;
+}
+
+Result<BlueprintPopulation> BlueprintMaker::population(uint32_t index) {
+    const Population& population = network_.populations[index];
+    BlueprintPopulation result{population.name, population.size, population.first_id, RelayedPopulation{}};
+    if (const auto* cells = std::get_if<NeuronPopulation>(&population.kind)) {
+        RIFTJIT_TRY(program, neurons(index, *cells));
+        result.kind = std::move(program);
+    } else if (const auto* process = std::get_if<PoissonPopulation>(&population.kind)) {
+        result.kind = poisson(index, *process);
+    } else if (const auto* times = std::get_if<SpikeTimePopulation>(&population.kind)) {
+        RIFTJIT_TRY(spikes, timed(population, *times));
+        result.kind = std::move(spikes);
+    }
+    return result;
+}
+
+Result<PlasticRule> BlueprintMaker::rule(const SynapseChoice& synapse) const {
+    RIFTJIT_TRY(programs, lower(synapse.model, synapse.parameters, network_.step_ms));
+    PlasticRule rule{std::move(programs.on_pre), std::move(programs.on_post)};
+    rule.has_post_events = synapse.model.has_post_events();
+    for (const Variable& state : synapse.model.states()) rule.start.emplace_back(state.name, state.value);
+    return rule;
+}
+
+Result<BlueprintProjection> BlueprintMaker::projection(uint32_t index) {
+    const Projection& projection = network_.projections[index];
+    RIFTJIT_TRY(builder, ProjectionBuilder::create(network_, index));
+    BlueprintProjection result;
+    result.name = projection.name;
+    result.source = projection.source;
+    result.target = projection.target;
+    result.receptor = projection.receptor;
+    // The file's number where it stands for all synapses, not rounded to f32.
+    if (builder.shared_weight())
+        result.shared_weight = constant_of(projection.weight).value_or(*builder.shared_weight());
+    result.expected_synapses = builder.expected_synapses();
+    result.likely_delays = builder.likely_delays();
+    if (std::holds_alternative<FixedInDegree>(projection.rule)) result.ranges = BlueprintProjection::Ranges::wide;
+    result.generate = [builder = std::move(builder)](uint32_t begin, uint32_t end,
+                                                     const ProjectionBuilder::Receive& receive) {
+        builder.generate(begin, end, receive);
+    };
+    if (projection.synapse) {
+        RIFTJIT_TRY(plastic, rule(*projection.synapse));
+        result.rule = std::move(plastic);
+    }
+    return result;
+}
+
+Result<void> BlueprintMaker::fetch(Blueprint& blueprint) {
+    const auto for_each_program = [&](const auto& use) -> Result<void> {
+        for (BlueprintPopulation& population : blueprint.populations) {
+            if (auto* program = std::get_if<ProgramPopulation>(&population.kind))
+                RIFTJIT_TRY_VOID(use(program->program, program->kernel));
+        }
+        for (BlueprintProjection& projection : blueprint.projections) {
+            if (!projection.rule) continue;
+            RIFTJIT_TRY_VOID(use(projection.rule->on_pre, projection.rule->pre_kernel));
+            if (projection.rule->has_post_events)
+                RIFTJIT_TRY_VOID(use(projection.rule->on_post, projection.rule->post_kernel));
+        }
+        return {};
+    };
+    const auto get = [&](const LoweredProgram& program, KernelFunction& function) -> Result<void> {
+        RIFTJIT_TRY(kernel, kernels_.get(program.spec, isa_));
+        function = kernel->function;
+        return {};
+    };
+    RIFTJIT_TRY_VOID(for_each_program(get));
+    return kernels_.seal();
+}
+
+Result<Blueprint> BlueprintMaker::make() {
+    Blueprint blueprint;
+    blueprint.step_ms = network_.step_ms;
+    blueprint.compat = network_.compat;
+    blueprint.precision = precision_;
+    blueprint.seed = network_.seed;
+    blueprint.recorders = network_.recorders;
+    for (uint32_t i = 0; i < network_.populations.size(); ++i) {
+        RIFTJIT_TRY(made, population(i));
+        blueprint.populations.push_back(std::move(made));
+    }
+    for (uint32_t i = 0; i < network_.projections.size(); ++i) {
+        RIFTJIT_TRY(made, projection(i));
+        blueprint.projections.push_back(std::move(made));
+    }
+    RIFTJIT_TRY_VOID(fetch(blueprint));
+    return blueprint;
+}
+
+}  // namespace
+
+Result<Blueprint> make_blueprint(const Network& network, KernelCache& kernels, Isa isa, Precision precision) {
+    return BlueprintMaker(network, kernels, isa, precision).make();
+}
+
+}  // namespace riftjit::sim

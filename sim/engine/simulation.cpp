@@ -1,0 +1,130 @@
+#include "sim/engine/simulation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/engine/engine.h"
+#include "sim/engine/network_blueprint.h"
+
+namespace riftjit::sim {
+
+namespace {
+
+constexpr uint32_t kStaticEntryBytes = 8, kSharedEntryBytes = 4;
+
+std::string unit_of(const NeuronModel& model, const std::string& variable) {
+    for (const std::vector<Variable>* variables : {&model.states(), &model.derived()}) {
+        for (const Variable& candidate : *variables)
+            if (candidate.name == variable) return unit_text(candidate.unit);
+    }
+    return "1";
+}
+
+RecordedStates recorded_states(const Network& network, const Recorder& recorder, const StateRecorder& states) {
+    const Population& population = network.populations[recorder.population];
+    RecordedStates result;
+    result.name = recorder.name;
+    result.population = population.name;
+    result.variables = states.variables;
+    const auto* neurons = std::get_if<NeuronPopulation>(&population.kind);
+    for (const std::string& variable : states.variables)
+        result.units.push_back(neurons ? unit_of(neurons->model, variable) : "1");
+    std::vector<uint32_t> chosen = states.neurons;
+    for (uint32_t i = 0; states.neurons.empty() && i < population.size; ++i) chosen.push_back(i);
+    std::sort(chosen.begin(), chosen.end());
+    for (const uint32_t neuron : chosen) result.neurons.push_back(population.first_id + neuron);
+    result.interval_steps = static_cast<uint32_t>(std::round(states.interval_ms / network.step_ms));
+    return result;
+}
+
+SimulationPlan::Program program_plan(std::string name, const LoweredProgram& program, uint64_t elements) {
+    return {std::move(name), kernel_name(program.spec), program.note, program.spec,
+            elements,        column_bytes(program.spec)};
+}
+
+SimulationPlan plan_of(const Blueprint& blueprint, uint32_t threads) {
+    SimulationPlan plan{};
+    plan.neurons = blueprint.neurons();
+    double traffic = 0;
+    for (const BlueprintPopulation& population : blueprint.populations) {
+        const auto* program = std::get_if<ProgramPopulation>(&population.kind);
+        if (!program) continue;
+        plan.programs.push_back(program_plan(population.name, program->program, population.size));
+        traffic += double(plan.programs.back().bytes_per_run) * population.size;
+    }
+    plan.bytes_per_neuron_step = plan.neurons == 0 ? 0 : traffic / double(plan.neurons);
+    for (const BlueprintProjection& projection : blueprint.projections) {
+        plan.expected_synapses += projection.expected_synapses;
+        SimulationPlan::Synapses synapses{projection.name, projection.expected_synapses, 0, projection.rule.has_value(),
+                                          projection.shared_weight.has_value()};
+        if (projection.rule) {
+            synapses.bytes = static_cast<uint32_t>(PlasticSynapses::bytes_per_synapse(*projection.rule));
+            plan.programs.push_back(
+                program_plan(projection.name + ", spike of the source", projection.rule->on_pre, 0));
+            if (projection.rule->has_post_events)
+                plan.programs.push_back(
+                    program_plan(projection.name + ", spike of the target", projection.rule->on_post, 0));
+        } else {
+            synapses.bytes = projection.shared_weight ? kSharedEntryBytes : kStaticEntryBytes;
+        }
+        plan.projections.push_back(std::move(synapses));
+    }
+    plan.memory_bytes = Engine::memory_bytes(blueprint, threads);
+    return plan;
+}
+
+}  // namespace
+
+Simulation::Simulation(Simulation&&) noexcept = default;
+Simulation& Simulation::operator=(Simulation&&) noexcept = default;
+Simulation::~Simulation() = default;
+
+Simulation::Simulation(const Network& network, std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {
+    header_.step_ms = network.step_ms;
+    header_.seed = network.seed;
+    header_.network_name = network.name;
+    header_.network_text = network.text;
+    header_.compat = network.compat == Compat::nest ? "nest" : "brian2";
+    for (uint32_t i = 0; i < network.populations.size(); ++i) {
+        const Population& population = network.populations[i];
+        header_.populations.push_back(
+            {population.name, population.first_id, population.size, engine_->spike_filter().recorded_neurons(i)});
+    }
+    for (const Recorder& recorder : network.recorders) {
+        if (const auto* states = std::get_if<StateRecorder>(&recorder.kind))
+            header_.states.push_back(recorded_states(network, recorder, *states));
+    }
+}
+
+Result<Simulation> Simulation::create(const Network& network, KernelCache& kernels, Isa isa, runtime::ThreadPool& pool,
+                                      Precision precision) {
+    RIFTJIT_TRY(blueprint, make_blueprint(network, kernels, isa, precision));
+    RIFTJIT_TRY(engine, Engine::create(std::move(blueprint), pool));
+    return Simulation(network, std::move(engine));
+}
+
+Result<SimulationPlan> Simulation::plan(const Network& network, KernelCache& kernels, Isa isa, uint32_t threads,
+                                        Precision precision) {
+    RIFTJIT_TRY(blueprint, make_blueprint(network, kernels, isa, precision));
+    return plan_of(blueprint, threads);
+}
+
+Result<void> Simulation::run(uint32_t steps, const std::function<bool(uint32_t)>& between) {
+    return engine_->run(steps, between);
+}
+
+std::vector<Spike> Simulation::take_spikes() { return engine_->take_spikes(); }
+std::vector<double> Simulation::take_samples(size_t recorder) { return engine_->take_samples(recorder); }
+RecordingHeader Simulation::recording_header() const { return header_; }
+uint32_t Simulation::steps() const { return engine_->steps(); }
+uint64_t Simulation::spikes() const { return engine_->spikes(); }
+uint64_t Simulation::synapses() const { return engine_->synapses(); }
+uint64_t Simulation::delivered() const { return engine_->delivered(); }
+uint64_t Simulation::spikes_hash() const { return engine_->spikes_hash(); }
+uint64_t Simulation::recorded_hash() const { return engine_->recorded_hash(); }
+uint64_t Simulation::graph_hash() const { return engine_->graph_hash(); }
+Result<void> Simulation::check_conservation() const { return engine_->check_conservation(); }
+Result<void> Simulation::save(const std::string& path) { return engine_->save(path); }
+Result<void> Simulation::restore(const std::string& path) { return engine_->restore(path); }
+
+}  // namespace riftjit::sim
