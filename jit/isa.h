@@ -10,7 +10,7 @@
 namespace riftjit {
 
 // x86 levels, each including the ones before it except where noted:
-//   avx2         AVX2, FMA, F16C, BMI2
+//   avx2         AVX2, FMA, F16C, BMI2, POPCNT
 //   avx_vnni     + AVX-VNNI (VEX encoded); not implied by the AVX-512 levels
 //   avx512       AVX-512 F, BW, DQ, VL (and avx2)
 //   avx512_vnni  + AVX512_VNNI

@@ -159,6 +159,86 @@ inline std::vector<MatmulSpec> matmul() {
     return specs;
 }
 
+// One program per op that gives a value, over columns of the precision's own type: column 3 is the result (a truth as 0
+// or 1), columns 0 to 2 are the operands (a truth operand is that of x < 1).
+inline ColumnProgramSpec column_op(ColumnOp op, Precision precision) {
+    const ColumnType type = precision == Precision::f64 ? ColumnType::f64 : ColumnType::f32;
+    ColumnProgramSpec spec{precision, 1, std::vector<ColumnType>(4, type), {}};
+    const auto append = [&](const ColumnStep& step) {
+        spec.steps.push_back(step);
+        return uint16_t(spec.steps.size() - 1);
+    };
+    const uint16_t one = append({ColumnOp::constant, 0, 0, 0, 0, 1.0});
+    const auto operand = [&](uint32_t column) {
+        const ColumnKind kind = traits(op).operands[column];
+        if (kind == ColumnKind::none) return uint16_t(0);
+        const uint16_t number = append({ColumnOp::load, 0, 0, 0, column});
+        return kind == ColumnKind::number ? number : append({ColumnOp::less, number, one});
+    };
+    const uint16_t a = operand(0), b = operand(1), c = operand(2);
+    uint16_t result = append({op, a, b, c, 0, 0.75});
+    if (traits(op).result == ColumnKind::truth) {
+        const uint16_t zero = append({ColumnOp::constant, 0, 0, 0, 0, 0.0});
+        result = append({ColumnOp::select, result, one, zero});
+    }
+    append({ColumnOp::store, result, 0, 0, 3});
+    return spec;
+}
+
+// A column of one type to one of every type.
+inline ColumnProgramSpec column_copies(Precision precision, ColumnType from) {
+    constexpr ColumnType kTypes[] = {ColumnType::f64, ColumnType::f32, ColumnType::u8, ColumnType::u16,
+                                     ColumnType::u32};
+    ColumnProgramSpec spec{precision, 0, {from}, {{ColumnOp::load}}};
+    for (ColumnType to : kTypes) {
+        spec.columns.push_back(to);
+        spec.steps.push_back({ColumnOp::store, 0, 0, 0, uint32_t(spec.columns.size() - 1)});
+    }
+    return spec;
+}
+
+// Fires where column 0 is at least 1.
+inline ColumnProgramSpec column_fire(Precision precision) {
+    return {
+        precision,
+        0,
+        {ColumnType::f64},
+        {{ColumnOp::load}, {ColumnOp::constant, 0, 0, 0, 0, 1.0}, {ColumnOp::less_equal, 1, 0}, {ColumnOp::fire, 2}}};
+}
+
+// 250 values, all alive at once: products of column 0 with different constants, then their sum from the last to the
+// first, to column 1; and 40 truths, of which the last chooses first.
+inline ColumnProgramSpec column_many_live(Precision precision) {
+    ColumnProgramSpec spec{precision, 0, {ColumnType::f64, ColumnType::f64}, {{ColumnOp::load}}};
+    const auto append = [&](const ColumnStep& step) {
+        spec.steps.push_back(step);
+        return uint16_t(spec.steps.size() - 1);
+    };
+    std::vector<uint16_t> products, truths;
+    for (int i = 0; i < 250; ++i)
+        products.push_back(append({ColumnOp::multiply, append({ColumnOp::constant, 0, 0, 0, 0, 0.25 + i}), 0}));
+    for (int i = 0; i < 40; ++i)
+        truths.push_back(append({ColumnOp::less, 0, append({ColumnOp::constant, 0, 0, 0, 0, i / 20.0 - 1})}));
+    uint16_t sum = products.back();
+    for (size_t i = products.size() - 1; i-- > 0;) sum = append({ColumnOp::add, sum, products[i]});
+    for (size_t i = truths.size(); i-- > 0;) sum = append({ColumnOp::select, truths[i], sum, products[i]});
+    append({ColumnOp::store, sum, 0, 0, 1});
+    return spec;
+}
+
+inline std::vector<ColumnProgramSpec> column_programs() {
+    std::vector<ColumnProgramSpec> specs;
+    for (Precision precision : {Precision::f64, Precision::f32}) {
+        for (size_t op = 0; op < kColumnOps; ++op)
+            if (traits(ColumnOp(op)).result != ColumnKind::none) specs.push_back(column_op(ColumnOp(op), precision));
+        for (ColumnType from : {ColumnType::f64, ColumnType::f32, ColumnType::u8, ColumnType::u16, ColumnType::u32})
+            specs.push_back(column_copies(precision, from));
+        specs.push_back(column_fire(precision));
+        specs.push_back(column_many_live(precision));
+    }
+    return specs;
+}
+
 // The specs of all ops.
 inline std::vector<KernelSpec> all() {
     std::vector<KernelSpec> specs;
@@ -173,6 +253,7 @@ inline std::vector<KernelSpec> all() {
     append(swiglu());
     append(elementwise());
     append(reduce());
+    append(column_programs());
     return specs;
 }
 

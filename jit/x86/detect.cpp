@@ -21,7 +21,7 @@ constexpr uint32_t kOsXsaveBit = 27;  // of leaf 1 ECX: XGETBV works
 constexpr std::array kAvx2 = {
     Feature{&CpuidLeaves::leaf1_ecx, 28, "AVX"}, Feature{&CpuidLeaves::leaf7_ebx, 5, "AVX2"},
     Feature{&CpuidLeaves::leaf1_ecx, 12, "FMA"}, Feature{&CpuidLeaves::leaf1_ecx, 29, "F16C"},
-    Feature{&CpuidLeaves::leaf7_ebx, 8, "BMI2"},
+    Feature{&CpuidLeaves::leaf7_ebx, 8, "BMI2"}, Feature{&CpuidLeaves::leaf1_ecx, 23, "POPCNT"},
 };
 constexpr std::array kAvxVnni = {Feature{&CpuidLeaves::leaf7_1_eax, 4, "AVX-VNNI"}};
 constexpr std::array kAvx512 = {

@@ -58,7 +58,7 @@ std::set<std::string> allowed_sets(Isa isa) {
     // General instructions that every x86-64 processor has, and prefetches.
     std::set<std::string> sets = {"I86",      "I186", "I386", "I486",    "I486REAL",
                                   "LONGMODE", "CMOV", "PPRO", "FAT_NOP", "SSE_PREFETCH"};
-    sets.insert({"AVX", "AVX2", "AVX2GATHER", "FMA", "F16C", "BMI2"});
+    sets.insert({"AVX", "AVX2", "AVX2GATHER", "FMA", "F16C", "BMI2", "POPCNT"});
     if (isa == Isa::avx_vnni) sets.insert("AVX_VNNI");
     if (has_avx512(isa)) sets.insert({"AVX512F_*", "AVX512BW_*", "AVX512DQ_*"});
     if (isa >= Isa::avx512_vnni) sets.insert("AVX512_VNNI_*");
