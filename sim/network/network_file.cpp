@@ -49,9 +49,7 @@ Result<const Variable*> variable_named(const std::vector<Variable>& variables, c
     if (found != variables.end()) return &*found;
     std::vector<std::string> known;
     for (const Variable& variable : variables) known.push_back(variable.name);
-    std::string near = suggestion(name, known);
-    if (near.empty() && !known.empty()) near = fmt::format("; it has {}", fmt::join(known, ", "));
-    return fail_at(place, 0, "model {} has no {} '{}'{}", model, what, name, near);
+    return fail_at(place, 0, "model {} has no {} '{}'{}", model, what, name, near_or_all(name, known));
 }
 
 std::string NetworkReader::resolved(const std::string& path) const {
@@ -63,7 +61,7 @@ Result<uint32_t> NetworkReader::population(const toml::node& node, const std::st
     if (found != network.populations.end()) return static_cast<uint32_t>(found - network.populations.begin());
     std::vector<std::string> known;
     for (const Population& population : network.populations) known.push_back(population.name);
-    return fail_in(node, "there is no population '{}'{}", name, suggestion(name, known));
+    return fail_in(node, "there is no population '{}'{}", name, near_or_all(name, known));
 }
 
 Result<void> NetworkReader::read_models(toml::table& root) {
@@ -104,7 +102,7 @@ Result<NeuronModel> NetworkReader::neuron_model(const toml::node& node, const st
     if (std::ranges::find(known, name) == known.end()) {
         known = known_models(std::move(known), neuron_models);
         known.insert(known.end(), {"poisson", "spike_times", "relay"});
-        return fail_in(node, "there is no neuron model '{}'{}", name, suggestion(name, known));
+        return fail_in(node, "there is no neuron model '{}'{}", name, near_or_all(name, known));
     }
     RIFTJIT_TRY(source, builtin_neuron_model(name));
     RIFTJIT_TRY(model, NeuronModel::parse(source));
@@ -117,7 +115,7 @@ Result<SynapseModel> NetworkReader::synapse_model(const toml::node& node, const 
     if (std::ranges::find(known, name) == known.end()) {
         known = known_models(std::move(known), synapse_models);
         known.emplace_back("static");
-        return fail_in(node, "there is no synapse model '{}'{}", name, suggestion(name, known));
+        return fail_in(node, "there is no synapse model '{}'{}", name, near_or_all(name, known));
     }
     RIFTJIT_TRY(source, builtin_synapse_model(name));
     RIFTJIT_TRY(model, SynapseModel::parse(source));
@@ -296,7 +294,7 @@ Result<Network> read_network(const std::string& path, const NetworkOverrides& ov
     if (!file) return fail(ErrorKind::Io, "{}: {}", path, std::generic_category().message(errno));
     std::ostringstream text;
     text << file.rdbuf();
-    if (file.bad() || !text) return fail(ErrorKind::Io, "{}: {}", path, std::generic_category().message(errno));
+    if (file.bad() || text.bad()) return fail(ErrorKind::Io, "{}: {}", path, std::generic_category().message(errno));
     return parse_network(text.str(), path, overrides);
 }
 
@@ -313,7 +311,7 @@ const std::vector<std::string>& builtin_network_names() {
 Result<std::string> builtin_network_text(const std::string& name) {
     for (const BuiltinFile& file : builtin_files())
         if (file.path == "networks/" + name + ".toml") return std::string(file.text);
-    return fail(ErrorKind::Usage, "no network '{}' is built in{}", name, suggestion(name, builtin_network_names()));
+    return fail(ErrorKind::Usage, "no network '{}' is built in{}", name, near_or_all(name, builtin_network_names()));
 }
 
 }  // namespace riftjit::sim

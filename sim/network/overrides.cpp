@@ -35,7 +35,7 @@ Result<void> check_constants(const toml::table& root, const toml::table& changes
         if (constants != nullptr && constants->contains(key.str())) continue;
         const std::vector<std::string> known = constants ? keys_of(*constants) : std::vector<std::string>{};
         return fail_at(source_of(key), 0, "the variant changes '{}', which is not among [constants]{}", key.str(),
-                       suggestion(key.str(), known));
+                       near_or_all(key.str(), known));
     }
     return {};
 }
@@ -109,7 +109,7 @@ toml::node* entry_of(toml::array& array, const std::string& segment) {
 Result<void> apply_setting(toml::table& root, const std::string& path, const std::string& text) {
     const std::vector<std::string> segments = segments_of(path);
     const auto missing = [&](const std::string& segment, const std::vector<std::string>& known) {
-        return fail(ErrorKind::Usage, "--set {}: there is no '{}'{}", path, segment, suggestion(segment, known));
+        return fail(ErrorKind::Usage, "--set {}: there is no '{}'{}", path, segment, near_or_all(segment, known));
     };
     RIFTJIT_TRY(holder, value_of(path, text));
     if (!root.contains("simulation")) root.insert("simulation", toml::table{});
@@ -131,7 +131,8 @@ Result<void> apply_setting(toml::table& root, const std::string& path, const std
         return fail(ErrorKind::Usage, "--set {}: '{}' is not a key of a table: lists are set as a whole", path, last);
     const bool must_exist = segments.size() == 1 || segments[0] == "constants";
     if (must_exist && !table->contains(last)) return missing(last, keys_of(*table));
-    holder.get("value")->visit([&](auto& value) { table->insert_or_assign(last, std::move(value)); });
+    holder.get("value")->visit(
+        [&](auto& value) { table->insert_or_assign(toml::key(last, value.source()), std::move(value)); });
     return {};
 }
 

@@ -181,9 +181,7 @@ private:
         static const std::vector<std::string> kRules = {"one_to_one",     "all_to_all",      "pairwise_bernoulli",
                                                         "fixed_indegree", "fixed_outdegree", "fixed_total_number",
                                                         "list",           "distance"};
-        std::string near = suggestion(name, kRules);
-        if (near.empty()) near = fmt::format("; there are {}", fmt::join(kRules, ", "));
-        return fail_in(*rule_node_, "there is no rule \"{}\"{}", name, near);
+        return fail_in(*rule_node_, "there is no rule \"{}\"{}", name, near_or_all(name, kRules));
     }
     Result<double> number(std::string_view key, Unit unit) {
         RIFTJIT_TRY(node, reader_.need(key));

@@ -90,7 +90,7 @@ private:
         if (found == projections.end()) {
             std::vector<std::string> known;
             for (const Projection& projection : projections) known.push_back(projection.name);
-            return fail_in(node, "there is no projection '{}'{}", name, suggestion(name, known));
+            return fail_in(node, "there is no projection '{}'{}", name, near_or_all(name, known));
         }
         RIFTJIT_TRY(interval_ms, interval());
         const auto index = static_cast<uint32_t>(found - projections.begin());

@@ -94,12 +94,18 @@ Result<void> Scope::define(const toml::table& constants) {
 }
 
 Result<void> Scope::evaluate_all() {
-    for (auto& [name, entry] : names_) {
-        if (entry.value) continue;
-        RIFTJIT_TRY(value, quantity(*entry.node));
-        entry.value = value;
-    }
+    for (auto& [name, entry] : names_) RIFTJIT_TRY_VOID(value_of(entry));
     return {};
+}
+
+Result<Quantity> Scope::value_of(Name& name) {
+    if (name.value) return *name.value;
+    if (name.is_evaluating) return fail_in(*name.node, "this value depends on itself");
+    name.is_evaluating = true;
+    RIFTJIT_TRY(value, quantity(*name.node));
+    name.is_evaluating = false;
+    name.value = value;
+    return value;
 }
 
 Result<Quantity> Scope::quantity(const toml::node& node) {
@@ -120,15 +126,8 @@ Result<Quantity> Scope::lookup(const Expression& expression, const SourceText& s
     for (Scope* scope = this; scope != nullptr; scope = scope->outer_) {
         const auto found = scope->names_.find(expression.name);
         if (found == scope->names_.end()) continue;
-        Name& name = found->second;
-        name.is_used = true;
-        if (name.value) return *name.value;
-        if (name.is_evaluating) return fail_at(source, expression.offset, "'{}' depends on itself", expression.name);
-        name.is_evaluating = true;
-        RIFTJIT_TRY(value, scope->quantity(*name.node));
-        name.is_evaluating = false;
-        name.value = value;
-        return value;
+        found->second.is_used = true;
+        return scope->value_of(found->second);
     }
     if (const std::optional<ScaledUnit> unit = unit_symbol(expression.name))
         return Quantity{to_base(1, unit->decimal_exponent), unit->unit};

@@ -40,6 +40,7 @@ private:
         bool is_evaluating = false, is_used = false;
     };
 
+    Result<Quantity> value_of(Name& name);
     Result<Quantity> evaluate(const Expression& expression, const SourceText& source);
     Result<Quantity> lookup(const Expression& expression, const SourceText& source);
     Result<Quantity> call(const Expression& expression, const SourceText& source);

@@ -88,6 +88,13 @@ Result<void> TableReader::finish() const {
     return {};
 }
 
+std::string near_or_all(std::string_view name, const std::vector<std::string>& known) {
+    constexpr size_t kFew = 32;
+    const std::string near = suggestion(name, known);
+    if (!near.empty() || known.empty() || known.size() > kFew) return near;
+    return fmt::format("; there {} {}", known.size() == 1 ? "is" : "are", fmt::join(known, ", "));
+}
+
 Result<std::string> string_of(const toml::node& node, std::string_view what) {
     if (const auto* string = node.as_string()) return string->get();
     return fail_in(node, "'{}' is a string, not {}", what, kind_text(node));

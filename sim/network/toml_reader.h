@@ -53,6 +53,9 @@ private:
     std::vector<std::string> known_;
 };
 
+// "; did you mean 'near'?", or where nothing is near "; there are a, b" if they are few.
+std::string near_or_all(std::string_view name, const std::vector<std::string>& known);
+
 Result<std::string> string_of(const toml::node& node, std::string_view what);
 Result<std::vector<std::string>> strings_of(const toml::node& node, std::string_view what);
 Result<const toml::table*> table_of(const toml::node& node, std::string_view what);
