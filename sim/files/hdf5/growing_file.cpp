@@ -1,7 +1,6 @@
 #include "sim/files/hdf5/growing_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -42,11 +41,11 @@ void GrowingFile::reserve() const {
     }
     const FileDescriptor file(open(path_.c_str(), O_RDWR | O_CLOEXEC));
     struct stat status{};
-    if (!file || fstat(file.get(), &status) != 0) throw Hdf5Error(fmt::format("{}: {}", path_, std::strerror(errno)));
+    if (!file || fstat(file.get(), &status) != 0) throw Hdf5Error(std::strerror(errno));
     const int error = posix_fallocate(file.get(), status.st_size, off_t(bytes));
     if (error == 0) return;
-    if (ftruncate(file.get(), status.st_size) != 0) throw Hdf5Error(fmt::format("{}: {}", path_, std::strerror(errno)));
-    throw Hdf5Error(fmt::format("{}: {}", path_, std::strerror(error)));
+    if (ftruncate(file.get(), status.st_size) != 0) throw Hdf5Error(std::strerror(errno));
+    throw Hdf5Error(std::strerror(error));
 }
 
 void GrowingFile::append_waiting() {

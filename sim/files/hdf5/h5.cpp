@@ -14,10 +14,20 @@ herr_t take_innermost(unsigned depth, const H5E_error2_t* error, void* text) {
     return 0;
 }
 
+// Of a system call that failed HDF5 tells the time, in two lines, the buffer, and also why.
+std::string shortened(const std::string& reason) {
+    constexpr std::string_view kBefore = "error message = '";
+    const size_t start = reason.find(kBefore);
+    if (start == std::string::npos) return reason;
+    const size_t text = start + kBefore.size();
+    return reason.substr(text, reason.find('\'', text) - text);
+}
+
 [[noreturn]] void raise(const std::string& what) {
     std::string reason;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &reason);
     H5Eclear2(H5E_DEFAULT);
+    reason = shortened(reason);
     throw Hdf5Error(reason.empty() ? what : what + ": " + reason);
 }
 

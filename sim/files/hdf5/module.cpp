@@ -36,7 +36,10 @@ public:
     }
 
     Result<void> write(const std::string& path, RecordingFormat format, const Recording& recording) const override {
-        if (format == RecordingFormat::nwb) return h5::no_throw(path, [&] { h5::write_nwb(path, recording); });
+        if (format == RecordingFormat::nwb) {
+            RIFTJIT_TRY_VOID(create_file(path, Existing::refuse));
+            return h5::no_throw(path, [&] { h5::write_nwb(path, recording); });
+        }
         RIFTJIT_TRY(writer, create(path, format, recording.header, Existing::refuse));
         RIFTJIT_TRY_VOID(writer->append_spikes(recording.spikes));
         for (size_t i = 0; i < recording.states.size(); ++i)

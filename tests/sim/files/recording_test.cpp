@@ -1,0 +1,245 @@
+#include "sim/files/recording.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "sim/files/module.h"
+#include "tests/sim/files/recordings.h"
+
+namespace riftjit::sim {
+namespace {
+
+class Formats : public RecordingFiles, public testing::WithParamInterface<RecordingFormat> {};
+
+TEST_P(Formats, HoldEverythingThatTheyDoNotNameAsLost) {
+    const Recording recording = sample_recording();
+    ASSERT_TRUE(write_recording(path("spikes"), GetParam(), recording));
+    const auto read = read_recording(path("spikes"));
+    ASSERT_TRUE(read) << message(read);
+    EXPECT_EQ(*read, as_held_by(GetParam(), recording));
+}
+
+TEST_P(Formats, ConvertIntoEveryOtherWithoutChangingASpike) {
+    const Recording recording = sample_recording();
+    ASSERT_TRUE(write_recording(path("first"), GetParam(), recording));
+    const auto first = read_recording(path("first"));
+    ASSERT_TRUE(first) << message(first);
+    for (const RecordingFormat other : kAllFormats) {
+        ASSERT_TRUE(write_recording(path(other), other, *first));
+        const auto second = read_recording(path(other));
+        ASSERT_TRUE(second) << name(other) << ": " << message(second);
+        EXPECT_EQ(*second, as_held_by(other, *first)) << name(other);
+    }
+}
+
+TEST_P(Formats, KeepTheSeedAndTheHashes) {
+    ASSERT_TRUE(write_recording(path("spikes"), GetParam(), sample_recording()));
+    const auto read = read_recording(path("spikes"));
+    ASSERT_TRUE(read) << message(read);
+    EXPECT_EQ(read->header.seed, 0xDEADBEEF12345678u);
+    EXPECT_EQ(read->header.step_ms, 0.1);
+    EXPECT_EQ(read->summary.graph_hash, 0xFEDCBA9876543210u);
+    EXPECT_EQ(read->header.command_line, sample_header().command_line);
+    EXPECT_EQ(read->header.network_text, sample_header().network_text);
+}
+
+// As a run does it: blocks, flushes between some of them.
+TEST_P(Formats, GrowToTheSameRecordingAsWrittenWhole) {
+    const Recording recording = sample_recording(500);
+    auto writer = RecordingWriter::create(path("spikes"), GetParam(), recording.header);
+    ASSERT_TRUE(writer) << message(writer);
+    for (uint32_t step = 0; step < 500; step += 50) {
+        ASSERT_TRUE((*writer)->append_spikes(sample_spikes(step, step + 50)));
+        for (size_t i = 0; i < recording.states.size(); ++i) {
+            const size_t share = recording.states[i].size() / 10;
+            ASSERT_TRUE((*writer)->append_states(i, std::span(recording.states[i]).subspan(step / 50 * share, share)));
+        }
+        if (step % 100 == 0) {
+            ASSERT_TRUE((*writer)->flush());
+        }
+    }
+    const auto finished = (*writer)->finish(recording.summary);
+    ASSERT_TRUE(finished) << message(finished);
+    const auto read = read_recording(path("spikes"));
+    ASSERT_TRUE(read) << message(read);
+    EXPECT_EQ(*read, as_held_by(GetParam(), recording));
+    EXPECT_FALSE(std::filesystem::exists(path("spikes.part")));
+}
+
+TEST_P(Formats, HoldARunWithoutSpikes) {
+    Recording recording = sample_recording(0);
+    recording.spikes.clear();
+    recording.summary.spikes_hash = hash_spikes({});
+    ASSERT_TRUE(write_recording(path("spikes"), GetParam(), recording));
+    const auto read = read_recording(path("spikes"));
+    ASSERT_TRUE(read) << message(read);
+    EXPECT_EQ(*read, as_held_by(GetParam(), recording));
+}
+
+TEST_P(Formats, GiveTimesByTheRulesOfTheRun) {
+    for (const char* const compat : {"nest", "brian2"})
+        for (const double step_ms : {0.1, 0.05, 1.0, 1.0 / 3, 0.0125}) {
+            Recording recording = sample_recording();
+            recording.header.compat = compat;
+            recording.header.step_ms = step_ms;
+            recording.spikes.push_back({4'000'000'000, 5});
+            recording.summary.spikes_hash = hash_spikes(recording.spikes);
+            ASSERT_TRUE(write_recording(path("spikes"), GetParam(), recording, Existing::replace));
+            const auto read = read_recording(path("spikes"));
+            ASSERT_TRUE(read) << compat << " " << step_ms << ": " << message(read);
+            EXPECT_EQ(read->spikes, recording.spikes) << compat << " " << step_ms;
+        }
+}
+
+TEST_P(Formats, LeaveAnExistingFileAloneUnlessToldToReplaceIt) {
+    write_bytes(path("spikes"), "precious");
+    const std::string refusal = path("spikes") + ": exists, and is not replaced unless forced";
+    EXPECT_EQ(message(write_recording(path("spikes"), GetParam(), sample_recording())), refusal);
+    EXPECT_EQ(message(RecordingWriter::create(path("spikes"), GetParam(), sample_header())), refusal);
+    EXPECT_EQ(read_bytes(path("spikes")), "precious");
+    ASSERT_TRUE(write_recording(path("spikes"), GetParam(), sample_recording(), Existing::replace));
+    EXPECT_TRUE(read_recording(path("spikes")));
+}
+
+TEST_P(Formats, NameTheFileThatCannotBeWritten) {
+    const std::string nowhere = path("no-folder/spikes"), expected = nowhere + ": No such file or directory";
+    EXPECT_EQ(message(write_recording(nowhere, GetParam(), sample_recording())), expected);
+    const auto writer = RecordingWriter::create(nowhere, GetParam(), sample_header());
+    EXPECT_EQ(message(writer).substr(0, nowhere.size()), nowhere);
+    EXPECT_TRUE(message(writer).ends_with(": No such file or directory")) << message(writer);
+}
+
+TEST_P(Formats, RefuseToReplaceWhatIsNoFile) {
+    ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+    EXPECT_EQ(message(write_recording(path("pipe"), GetParam(), sample_recording(), Existing::replace)),
+              path("pipe") + ": is not a regular file");
+}
+
+TEST_P(Formats, RefuseHeadersThatContradictThemselves) {
+    RecordingHeader header = sample_header();
+    header.populations[1].first_id = 79;
+    EXPECT_EQ(message(RecordingWriter::create(path("spikes"), GetParam(), header)),
+              "population I: its ids from 79 overlap others or leave 32 bits");
+    header = sample_header();
+    header.states[0].neurons[0] = 80;
+    EXPECT_EQ(message(RecordingWriter::create(path("spikes"), GetParam(), header)),
+              "recorder membrane: neuron 80 is not in population E");
+    header = sample_header();
+    header.populations[0].name = "a/b";
+    EXPECT_EQ(message(RecordingWriter::create(path("spikes"), GetParam(), header)),
+              "population \"a/b\": the name is empty, holds / or stands twice");
+}
+
+// The hash in the file is the run's; spikes that differ from it are damage, however well-formed.
+TEST_P(Formats, NoticeAChangedSpike) {
+    Recording recording = sample_recording();
+    recording.spikes[7].id ^= 1;
+    std::ranges::sort(recording.spikes);
+    ASSERT_TRUE(write_recording(path("spikes"), GetParam(), recording));
+    EXPECT_NE(message(read_recording(path("spikes"))).find("its spikes have the hash"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Formats, testing::ValuesIn(kAllFormats),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+using Recordings = RecordingFiles;
+
+TEST_F(Recordings, TakeTheirFormatFromTheEndingOfTheName) {
+    EXPECT_EQ(format_of_path("a/spikes.h5"), RecordingFormat::riftjit_h5);
+    EXPECT_EQ(format_of_path("spikes.hdf5"), RecordingFormat::riftjit_h5);
+    EXPECT_EQ(format_of_path("spikes.nwb"), RecordingFormat::nwb);
+    EXPECT_EQ(format_of_path("spikes.npz"), RecordingFormat::npz);
+    EXPECT_EQ(format_of_path("spikes.dat"), RecordingFormat::nest_dat);
+    EXPECT_EQ(message(format_of_path("spikes.txt")),
+              "spikes.txt: its ending names no format; .h5, .nwb, .npz and .dat do");
+}
+
+// One round by hand: ((start ^ 3) · p ^ 5) · p modulo 2^64, p = 1099511628211, computed with Python's integers.
+TEST_F(Recordings, HashStepAndIdOfEverySpikeOneValuePerRound) {
+    EXPECT_EQ(hash_spikes({}), 1469598103934665603u);
+    const Spike spike{3, 5};
+    EXPECT_EQ(hash_spikes({&spike, 1}), 0x9a5ee600c54017ffu);
+    const std::vector<Spike> spikes = sample_spikes(0, 100);
+    EXPECT_EQ(hash_spikes(std::span(spikes).subspan(20), hash_spikes(std::span(spikes).first(20))),
+              hash_spikes(spikes));
+}
+
+TEST_F(Recordings, RefuseFilesOfNoKnownContent) {
+    EXPECT_EQ(message(read_recording(path("none"))), path("none") + ": No such file or directory");
+    EXPECT_EQ(message(read_recording(folder_)), folder_.string() + ": is not a regular file");
+    for (const std::string& bytes : {std::string(), std::string("hello\n"), std::string(64, '\0')}) {
+        write_bytes(path("other"), bytes);
+        EXPECT_EQ(message(read_recording(path("other"))),
+                  path("other") + ": starts like no recording: not HDF5, npz, NEST .dat or .part");
+    }
+}
+
+TEST_F(Recordings, ReadWhatNestWrites) {
+    write_bytes(path("ms.dat"),
+                "# NEST version: 3.6.0\n# RecordingBackendASCII version: 2\n"
+                "sender\ttime_ms\n3\t0.100\n1\t0.300\n3\t12.500\n");
+    const auto milliseconds = read_recording(path("ms.dat"));
+    ASSERT_TRUE(milliseconds) << message(milliseconds);
+    EXPECT_EQ(milliseconds->spikes, (std::vector<Spike>{{0, 2}, {2, 0}, {124, 2}}));
+    EXPECT_EQ(milliseconds->header.populations, (std::vector<RecordedPopulation>{{"all", 0, 3, {}}}));
+    write_bytes(path("steps.dat"),
+                "# NEST version: 3.6.0\n# RecordingBackendASCII version: 2\n"
+                "sender\ttime_step\ttime_offset\n3\t1\t0.000\n1\t3\t0.000\n3\t125\t0.000\n");
+    const auto steps = read_recording(path("steps.dat"));
+    ASSERT_TRUE(steps) << message(steps);
+    EXPECT_EQ(steps->spikes, milliseconds->spikes);
+    write_bytes(path("2.gdf"), "3\t0.1\n1\t0.3\n3\t12.5");  // NEST 2: no header
+    const auto gdf = read_recording(path("2.gdf"));
+    ASSERT_TRUE(gdf) << message(gdf);
+    EXPECT_EQ(gdf->spikes, milliseconds->spikes);
+}
+
+TEST_F(Recordings, NameTheLineOfANestFileThatIsWrong) {
+    const std::string head = "# NEST\n# RecordingBackendASCII version: 2\nsender\ttime_ms\n1\t0.1\n";
+    const std::vector<std::pair<std::string, std::string>> cases{
+        {"1\tx\n", "line 5: \"1\tx\" is not a sender and a time"},
+        {"1\t0.2\t7\n", "line 5: \"1\t0.2\t7\" is not a sender and a time"},
+        {"0\t0.2\n", "line 5: sender 0 is not within 1 and 4294967295"},
+        {"1\t0.25\n", "line 5: time 0.25 ms is not a whole number of steps of 0.1 ms"},
+        {"1\tnan\n", "line 5: time nan ms is not a whole number of steps of 0.1 ms"},
+        {"1\t0.0\n", "line 5: time 0 ms lies outside the steps 0 to 4294967295 of 0.1 ms"},
+        {"sender\ttime_ms\tV_m\n",
+         "line 5: columns \"sender\ttime_ms\tV_m\": only sender with time_ms or time_step and time_offset"}};
+    for (const auto& [row, expected] : cases) {
+        write_bytes(path("bad.dat"), head + row);
+        EXPECT_EQ(message(read_recording(path("bad.dat"))), path("bad.dat") + ": " + expected);
+    }
+    write_bytes(path("fine.dat"), head + "1\t0.25\n");
+    EXPECT_TRUE(read_recording(path("fine.dat"), {.step_ms = 0.05}));
+}
+
+// A size that a file only claims must not be allocated: 2^32 elements of an npy array that holds 8 bytes.
+TEST_F(Recordings, RefuseSizesThatAFileOnlyClaims) {
+    ASSERT_TRUE(write_recording(path("a.npz"), RecordingFormat::npz, sample_recording(20)));
+    std::string bytes = read_bytes(path("a.npz"));
+    const size_t shape = bytes.find("'shape': (");
+    ASSERT_NE(shape, std::string::npos);
+    const size_t step_shape = bytes.find("'shape': (", bytes.find("step.npy"));
+    bytes.replace(step_shape + 10, 3, "999");
+    write_bytes(path("b.npz"), bytes);
+    EXPECT_NE(message(read_recording(path("b.npz"))).find("array step"), std::string::npos);
+}
+
+TEST_F(Recordings, SayWhatAFormatHasNoPlaceFor) {
+    const Recording recording = sample_recording(10);
+    EXPECT_EQ(lost_in(RecordingFormat::nest_dat, recording),
+              (std::vector<std::string>{"states of recorder membrane", "states of recorder one"}));
+    EXPECT_EQ(lost_in(RecordingFormat::sonata, recording).size(), 2u);
+    for (const RecordingFormat whole : {RecordingFormat::riftjit_h5, RecordingFormat::nwb, RecordingFormat::npz})
+        EXPECT_TRUE(lost_in(whole, recording).empty());
+}
+
+TEST_F(Recordings, NameTheModuleThatIsMissing) {
+    const std::string text = message(load_module("absent"));
+    EXPECT_TRUE(text.starts_with("libriftjit-absent.so is neither beside the program nor at ")) << text;
+    EXPECT_TRUE(text.ends_with("lib/riftjit/libriftjit-absent.so: that part is not installed")) << text;
+}
+
+}  // namespace
+}  // namespace riftjit::sim

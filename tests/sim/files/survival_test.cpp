@@ -1,0 +1,186 @@
+// What was flushed is there after a kill and on a full disk.
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include "tests/sim/files/recordings.h"
+
+namespace riftjit::sim {
+namespace {
+
+class Survival : public RecordingFiles, public testing::WithParamInterface<RecordingFormat> {
+protected:
+    // What a reader finds after the run ended early.
+    std::string remains() const {
+        const std::string file = path("spikes");
+        return std::filesystem::exists(file + ".part") ? file + ".part" : file;
+    }
+
+    // Everything up to `flushed_steps` at least, and nothing that was not appended.
+    static void expect_prefix(const Result<Recording>& read, uint32_t flushed_steps) {
+        ASSERT_TRUE(read) << message(read);
+        EXPECT_FALSE(read->is_finished);
+        const std::vector<Spike> flushed = sample_spikes(0, flushed_steps);
+        ASSERT_GE(read->spikes.size(), flushed.size());
+        const uint32_t last = read->spikes.empty() ? 0 : read->spikes.back().step + 1;
+        const std::vector<Spike> appended = sample_spikes(0, last);
+        ASSERT_LE(read->spikes.size(), appended.size());
+        EXPECT_TRUE(std::equal(read->spikes.begin(), read->spikes.end(), appended.begin()));
+    }
+};
+
+constexpr uint32_t kStepsPerBlock = 40;
+
+// Appends and flushes for ever; writes a byte for each block that is flushed.
+[[noreturn]] void record_for_ever(const std::string& path, RecordingFormat format, int done) {
+    auto writer = RecordingWriter::create(path, format, sample_header());
+    for (uint32_t step = 0; writer; step += kStepsPerBlock) {
+        if (!(*writer)->append_spikes(sample_spikes(step, step + kStepsPerBlock)) || !(*writer)->flush()) break;
+        if (write(done, ".", 1) != 1) break;
+    }
+    _exit(1);
+}
+
+TEST_P(Survival, OfAKillAtAnyMoment) {
+    std::mt19937 random(5);
+    for (int round = 0; round < 12; ++round) {
+        std::filesystem::remove(path("spikes"));
+        std::filesystem::remove(path("spikes.part"));
+        int pipe_ends[2];
+        ASSERT_EQ(pipe2(pipe_ends, O_CLOEXEC), 0);
+        const pid_t child = fork();
+        if (child == 0) record_for_ever(path("spikes"), GetParam(), pipe_ends[1]);
+        close(pipe_ends[1]);
+        char byte = 0;
+        ASSERT_EQ(read(pipe_ends[0], &byte, 1), 1);  // the first block is flushed
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 30'000));
+        kill(child, SIGKILL);
+        waitpid(child, nullptr, 0);
+        uint32_t blocks = 1;
+        while (read(pipe_ends[0], &byte, 1) == 1) ++blocks;
+        close(pipe_ends[0]);
+        expect_prefix(read_recording(remains()), blocks * kStepsPerBlock);
+    }
+}
+
+struct Ending {
+    uint32_t flushed_steps = 0;
+    std::string error;
+};
+
+// Until the disk, or what stands for one, is full.
+Ending record_until_refused(const std::string& path, RecordingFormat format) {
+    Ending ending;
+    auto writer = RecordingWriter::create(path, format, sample_header());
+    if (!writer) return {0, writer.error().message};
+    for (uint32_t step = 0; step < 10'000'000; step += 4000) {
+        auto done = (*writer)->append_spikes(sample_spikes(step, step + 4000));
+        if (done) done = (*writer)->flush();
+        if (!done) {
+            ending.error = done.error().message;
+            break;
+        }
+        ending.flushed_steps = step + 4000;
+    }
+    return ending;
+}
+
+TEST_P(Survival, OfAFileThatMayNotGrow) {
+    // In a process of its own: the limit and the signal are the process's.
+    const pid_t child = fork();
+    if (child == 0) {
+        std::signal(SIGXFSZ, SIG_IGN);
+        const rlimit limit{1'500'000, 1'500'000};
+        setrlimit(RLIMIT_FSIZE, &limit);
+        const Ending ending = record_until_refused(path("spikes"), GetParam());
+        write_bytes(path("ending"), fmt::format("{} {}", ending.flushed_steps, ending.error));
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0);
+    const std::string ending = read_bytes(path("ending"));
+    EXPECT_EQ(ending.substr(ending.find(' ') + 1), remains() + ": File too large");
+    const auto flushed = uint32_t(std::stoul(ending));
+    EXPECT_GE(flushed, 8000u);
+    expect_prefix(read_recording(remains()), flushed);
+}
+
+enum class Verdict : int { survived, no_mount, no_refusal, unreadable };
+
+// Runs `test` in a process whose test folder is a disk of 1.5 MB.
+int on_a_small_disk(const std::filesystem::path& folder, const std::function<Verdict()>& test) {
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool is_mounted = unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
+                                mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                                mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=1500k") == 0;
+        _exit(int(is_mounted ? test() : Verdict::no_mount));
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_P(Survival, OfAFullDisk) {
+    const int verdict = on_a_small_disk(folder_, [&] {
+        const Ending ending = record_until_refused(path("spikes"), GetParam());
+        EXPECT_EQ(ending.error, remains() + ": No space left on device");
+        if (HasFailure()) return Verdict::no_refusal;
+        expect_prefix(read_recording(remains()), ending.flushed_steps);
+        return HasFailure() ? Verdict::unreadable : Verdict::survived;
+    });
+    if (verdict == int(Verdict::no_mount)) GTEST_SKIP() << "wants a machine that lets it mount a tmpfs";
+    EXPECT_EQ(verdict, int(Verdict::survived));
+}
+
+// npz and nwb are made at the end and need as much space again: what cannot be made then is still in PATH.part.
+using SurvivalInPart = Survival;
+
+TEST_P(SurvivalInPart, OfADiskThatIsFullAtTheEnd) {
+    const int verdict = on_a_small_disk(folder_, [&] {
+        const std::vector<Spike> spikes = sample_spikes(0, 50'000);  // 8 bytes each, about 1 MB
+        auto writer = RecordingWriter::create(path("spikes"), GetParam(), sample_header());
+        if (!writer || !(*writer)->append_spikes(spikes) || !(*writer)->flush()) return Verdict::unreadable;
+        const auto finished = (*writer)->finish({50'000, 0, hash_spikes(spikes), 0});
+        if (!std::filesystem::exists(path("spikes.part"))) return finished ? Verdict::survived : Verdict::no_refusal;
+        EXPECT_TRUE(message(finished).starts_with(path("spikes") + ": ")) << message(finished);
+        EXPECT_TRUE(
+            message(finished).ends_with("No space left on device; what was recorded is in " + path("spikes.part")))
+            << message(finished);
+        if (HasFailure()) return Verdict::no_refusal;
+        const auto read = read_recording(remains());
+        return read && read->spikes == spikes ? Verdict::survived : Verdict::unreadable;
+    });
+    if (verdict == int(Verdict::no_mount)) GTEST_SKIP() << "wants a machine that lets it mount a tmpfs";
+    EXPECT_EQ(verdict, int(Verdict::survived));
+}
+
+TEST_P(SurvivalInPart, OfAnEndThatCannotBeWritten) {
+    auto writer = RecordingWriter::create(path("spikes"), GetParam(), sample_header());
+    ASSERT_TRUE(writer) << message(writer);
+    ASSERT_TRUE((*writer)->append_spikes(sample_spikes(0, 200)));
+    ASSERT_TRUE((*writer)->flush());
+    std::filesystem::create_directory(path("spikes"));
+    const auto finished = (*writer)->finish({200, 0, hash_spikes(sample_spikes(0, 200)), 0});
+    EXPECT_EQ(message(finished),
+              path("spikes") + ": is not a regular file; what was recorded is in " + path("spikes.part"));
+    const auto read = read_recording(path("spikes.part"));
+    ASSERT_TRUE(read) << message(read);
+    EXPECT_EQ(read->spikes, sample_spikes(0, 200));
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, Survival, testing::ValuesIn(kAllFormats),
+                         [](const auto& info) { return std::string(name(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Formats, SurvivalInPart, testing::Values(RecordingFormat::nwb, RecordingFormat::npz),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
+}  // namespace
+}  // namespace riftjit::sim
