@@ -1,5 +1,7 @@
 #include "sim/equations/integration.h"
 
+#include <cmath>
+
 #include "sim/equations/linear_step.h"
 
 namespace riftjit::sim {
@@ -56,8 +58,9 @@ private:
             end.push_back(slope[i] == graph_.constant(0) ? start_[i] : graph_.multiply_add(step, slope[i], start_[i]));
         return end;
     }
-    // (e^(a h) - 1) / a, which is h at a = 0.
+    // (e^(a h) - 1) / a, which is h at a = 0. A rate that is infinite by its constants must not pass as a step of 0.
     Value effective_step(Value rate) {
+        if (!std::isfinite(graph_.number(rate).value_or(0))) return graph_.constant(NAN);
         const Value zero = graph_.constant(0);
         const Value ratio = graph_.divide(graph_.function(ColumnOp::expm1, graph_.multiply(rate, step_)), rate);
         return graph_.select(graph_.equal(rate, zero), step_, ratio);

@@ -31,10 +31,11 @@ public:
         if (is_nest) add_arrivals();
         fire_and_reset();
         RIFTJIT_TRY_VOID(store());
-        RIFTJIT_TRY(program, layout_.finish(fires_));
-        program.method = method_;
-        program.note = note_;
-        return std::move(program);
+        Result<LoweredProgram> program = layout_.finish(fires_);
+        if (!program) return fail(program.error().kind, "model '{}': {}", model_.name, program.error().message);
+        program->method = method_;
+        program->note = note_;
+        return program;
     }
 
 private:

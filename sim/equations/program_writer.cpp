@@ -27,10 +27,10 @@ public:
         ++uses_[value];
         if (is_counted_[value]++ != 0) return;
         const Node& node = graph_.nodes_[value];
-        has_nan_ |= std::isnan(node.number);
+        is_finite_ &= std::isfinite(node.number) && !(node.op == ColumnOp::divide && graph_.number(node.b) == 0.0L);
         for (size_t i = 0; i < operand_count(node.op); ++i) count(operands(node)[i]);
     }
-    bool has_nan() const { return has_nan_; }
+    bool is_finite() const { return is_finite_; }  // no constant is infinite or no number
     uint16_t write(Value value) {
         if (written_[value] != kUnwritten) return written_[value];
         const Node& node = graph_.nodes_[value];
@@ -88,7 +88,7 @@ private:
     ColumnProgramSpec& spec_;
     std::vector<uint32_t> uses_, is_counted_;
     std::vector<uint16_t> written_;
-    bool has_nan_ = false;
+    bool is_finite_ = true;
 };
 
 Result<ColumnProgramSpec> ValueGraph::program(Precision precision, const std::vector<ColumnType>& columns,
@@ -100,8 +100,9 @@ Result<ColumnProgramSpec> ValueGraph::program(Precision precision, const std::ve
     ProgramWriter writer(*this, spec);
     for (const ColumnStore& store : stores) writer.count(store.value);
     if (!is_false(fires)) writer.count(fires);
-    if (writer.has_nan())
-        return fail(ErrorKind::Usage, "a constant is not a number (0/0, or the root or logarithm of a negative)");
+    if (!writer.is_finite())
+        return fail(ErrorKind::Usage,
+                    "a constant is not finite (a division by 0, or the root or logarithm of a negative number)");
     // Every load comes before the first store.
     std::vector<uint16_t> values;
     for (const ColumnStore& store : stores) values.push_back(writer.write(store.value));

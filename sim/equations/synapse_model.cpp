@@ -106,9 +106,10 @@ public:
             if (values[state.name] != loaded.at(state.name))
                 layout_.store(ColumnRole::state, state.name, values[state.name]);
         if (values["w"] != loaded.at("w")) layout_.store(ColumnRole::weight, "", values["w"]);
-        RIFTJIT_TRY(program, layout_.finish(graph_.truth(false)));
-        program.note = "exact between events";
-        return std::move(program);
+        Result<LoweredProgram> program = layout_.finish(graph_.truth(false));
+        if (!program) return fail(program.error().kind, "model '{}': {}", model_.name, program.error().message);
+        program->note = "exact between events";
+        return program;
     }
 
 private:
