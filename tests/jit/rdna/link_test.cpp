@@ -41,9 +41,10 @@ TEST(Link, RefusesABranchBeyondItsReach) {
     kernel.end();
     const auto code = link(kernel.finish({}));
     ASSERT_FALSE(code);
-    EXPECT_EQ(code.error().message,
-              "small: instruction 0, s_cbranch_scc1 on gfx1101: the target is 32768 words away, a branch reaches -32768 to "
-              "32767");
+    EXPECT_EQ(
+        code.error().message,
+        "small: instruction 0, s_cbranch_scc1 on gfx1101: the target is 32768 words away, a branch reaches -32768 to "
+        "32767");
 }
 
 TEST(Link, ReachesAsFarAsABranchCan) {
