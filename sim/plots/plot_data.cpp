@@ -35,7 +35,8 @@ void divide_by_values(Histogram& histogram) {
 
 }  // namespace
 
-PlotData::PlotData(const Recording& recording) : recording(recording), statistics(population_statistics(recording)) {
+PlotData::PlotData(const Recording& recording)
+    : recording(recording), statistics(population_statistics(recording, {.correlated_neurons = 0})) {
     for (const RecordedPopulation& population : recording.header.populations)
         trains.emplace_back(recording, population);
 }

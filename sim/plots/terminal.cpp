@@ -23,12 +23,23 @@ std::string braille(uint8_t dots) { return {char(0xE2), char(0xA0 | dots >> 6), 
 // Bits of the dots by column and row.
 constexpr uint8_t kDotBits[kDotsAcross][kDotsDown] = {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}};
 
+// Characters of UTF-8, each taken for one column.
+size_t characters(std::string_view text) {
+    return size_t(std::ranges::count_if(text, [](char byte) { return (uint8_t(byte) & 0xC0) != 0x80; }));
+}
+std::string first_characters(std::string_view text, size_t count) {
+    size_t end = 0;
+    for (size_t seen = 0; end < text.size(); ++end)
+        if ((uint8_t(text[end]) & 0xC0) != 0x80 && seen++ == count) break;
+    return std::string(text.substr(0, end));
+}
+
 class TerminalPlot {
 public:
     TerminalPlot(const PlotData& data, uint32_t columns, TerminalColours colours) : data_(data), colours_(colours) {
         size_t longest = 4;
         for (const PopulationStatistics& population : data.statistics)
-            longest = std::max(longest, population.name.size());
+            longest = std::max(longest, characters(population.name));
         gutter_ = uint32_t(std::min<size_t>(longest, 12));
         width_ = std::clamp(columns, kLeastColumns, kMostColumns) - gutter_ - 2;
     }
@@ -37,8 +48,8 @@ public:
 
     void add_heading() {
         const RecordingHeader& header = data_.recording.header;
-        text_ += fmt::format("{}: {} spikes in {} ms, seed {}\n", header.network_name,
-                             grouped_count(data_.recording.spikes.size()), data_.duration_ms(), header.seed);
+        add_text(fmt::format("{}: {} spikes in {} ms, seed {}", header.network_name,
+                             grouped_count(data_.recording.spikes.size()), data_.duration_ms(), header.seed));
     }
 
     // Every line of dots is one neuron; populations start on a new line of characters.
@@ -88,8 +99,8 @@ public:
             const Histogram& histogram = histograms[population];
             if (histogram.values == 0) continue;
             const double largest = std::ranges::max(histogram.shares);
-            text_ += fmt::format("{}, {}: at most {:.3g} % in a column\n", data_.statistics[population].name, what,
-                                 100 * largest);
+            add_text(fmt::format("{}, {}: at most {:.3g} % in a column", data_.statistics[population].name, what,
+                                 100 * largest));
             for (const std::string& line : columns_of(histogram.shares, largest, kHistogramLines / 2))
                 add_line("", "│", line, population);
             add_scale(histogram.edges, histogram.shares.size());
@@ -148,10 +159,23 @@ private:
 
     void add_line(const std::string& label, const char* edge, const std::string& line, size_t population,
                   const std::string& after = "") {
-        const std::string shown = label.substr(0, gutter_);
-        text_ += std::string(gutter_ - shown.size(), ' ') + shown + edge;
+        const std::string shown = first_characters(label, gutter_);
+        text_ += std::string(gutter_ - characters(shown), ' ') + shown + edge;
         text_ += colours_ == TerminalColours::none ? line : coloured(line, population);
         text_ += after + "\n";
+    }
+
+    // Broken between words where it is too long.
+    void add_text(std::string_view text) {
+        const size_t most = gutter_ + 2 + width_;
+        while (characters(text) > most) {
+            const std::string head = first_characters(text, most);
+            const size_t space = head.rfind(' ');
+            const size_t cut = space == std::string::npos || space == 0 ? head.size() : space + 1;
+            text_ += std::string(text.substr(0, cut)) + "\n";
+            text.remove_prefix(cut);
+        }
+        text_ += std::string(text) + "\n";
     }
 
     static std::string coloured(const std::string& line, size_t population) {
