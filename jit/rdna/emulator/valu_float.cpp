@@ -216,6 +216,10 @@ uint64_t float_convert(const FloatFormat& from, const FloatFormat& to, uint64_t 
     const uint64_t sign = from.negative(a) ? to.sign() : 0;
     if (from.is_infinity(a)) return sign | to.infinity();
     if (from.is_zero(a)) return sign;
+    const int wider = to.mantissa_bits - from.mantissa_bits;
+    if (wider >= 0 && to.exponent_bits >= from.exponent_bits && !from.is_denormal(a))  // exact
+        return sign |
+               ((from.magnitude(a) << wider) + (static_cast<uint64_t>(to.bias() - from.bias()) << to.mantissa_bits));
     return round_exact(to, exact_value(from, a), control);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "jit/rdna/emulator/lanes_x86.h"
 #include "jit/rdna/emulator/valu_float8.h"
 #include "jit/rdna/emulator/valu_lane.h"
 #include "jit/rdna/emulator/wmma_layout.h"
@@ -93,11 +94,12 @@ void write_result(WaveState& wave, const MatrixCall& call, const Tile& tile) {
         }
 }
 
-// A and B decoded: entry [row or column][group * positions + position], as f32 bits or as integers.
+// A by row, B by position: positions are numbered group * positions + position. As f32 bits or as integers.
 constexpr unsigned kMaxDepth = 64;
 struct Factors {
-    std::array<std::array<uint32_t, kMaxDepth>, kTile> a, b;
-    std::array<std::array<uint8_t, kMaxDepth>, kTile> met;  // by row of A: the entry of B that a position meets
+    std::array<std::array<uint32_t, kMaxDepth>, kTile> a;
+    std::array<std::array<uint32_t, kTile>, kMaxDepth> b;
+    std::array<std::array<uint8_t, kMaxDepth>, kTile> met;  // by row of A: the row of B that a position meets
     unsigned count;                                         // positions of A
 };
 
@@ -132,24 +134,50 @@ Factors read_factors(const WaveState& wave, const MatrixCall& call) {
                 factors.met[line][group * held + i] = static_cast<uint8_t>(group * b_held + met);
             }
             for (unsigned i = 0; i < b_held; ++i)
-                factors.b[line][group * b_held + i] =
+                factors.b[group * b_held + i][line] =
                     decode(call.operation.b, 1, i, b_element(wave, call, line, group, i));
         }
     return factors;
 }
 
-uint32_t float_sum(const MatrixCall& call, const Factors& factors, unsigned row, unsigned column, uint32_t c,
-                   const FloatControl& narrow) {
+// Two rows of D fill the 32 lanes of an emitted fused multiply-add.
+using RowPair = std::array<uint32_t, 2 * kTile>;
+
+void add_products(const Factors& factors, unsigned row, RowPair& sums) {
+    static const auto fused = lane_kernel(host_lane_isa(), Opcode::v_fma_f32, 0, 2 * kTile);
+    RowPair a, b;
+    for (unsigned i = 0; i < factors.count; ++i) {
+        for (unsigned half = 0; half < 2; ++half) {
+            std::fill_n(a.begin() + half * kTile, kTile, factors.a[row + half][i]);
+            std::copy_n(factors.b[factors.met[row + half][i]].begin(), kTile, b.begin() + half * kTile);
+        }
+        if (fused && fused->function(sums.data(), a.data(), b.data(), sums.data(), ~0u) != kLaneKernelDeclined)
+            continue;
+        for (unsigned lane = 0; lane < sums.size(); ++lane)
+            sums[lane] = static_cast<uint32_t>(fma_f32_nearest(a[lane], b[lane], sums[lane]));
+    }
+}
+
+uint32_t widened_accumulator(const MatrixCall& call, uint32_t c) {
     const FloatFormat& format = format_of(call.operation.result);
     uint64_t initial = c & (format.magnitude_mask() | format.sign());
     if (call.operation.sparsity == Sparsity::dense) {  // C's modifiers; SWMMAC has none
         if ((call.neg_hi & 4) != 0) initial &= format.magnitude_mask();
         if ((call.neg_lo & 4) != 0) initial ^= format.sign();
     }
-    uint64_t sum = float_convert(format, kF32, initial, {});
-    for (unsigned i = 0; i < factors.count; ++i)
-        sum = fma_f32_nearest(factors.a[row][i], factors.b[column][factors.met[row][i]], sum);
-    return static_cast<uint32_t>(float_convert(kF32, format, sum, narrow));
+    return static_cast<uint32_t>(float_convert(format, kF32, initial, {}));
+}
+
+void float_sums(const MatrixCall& call, const Factors& factors, Tile& tile, const FloatControl& narrow) {
+    const FloatFormat& format = format_of(call.operation.result);
+    for (unsigned row = 0; row < kTile; row += 2) {
+        RowPair sums;
+        for (unsigned i = 0; i < sums.size(); ++i)
+            sums[i] = widened_accumulator(call, tile[row + i / kTile][i % kTile]);
+        add_products(factors, row, sums);
+        for (unsigned i = 0; i < sums.size(); ++i)
+            tile[row + i / kTile][i % kTile] = static_cast<uint32_t>(float_convert(kF32, format, sums[i], narrow));
+    }
 }
 
 // The half of K that a group of lanes belongs to.
@@ -164,12 +192,18 @@ uint32_t integer_sum(const MatrixCall& call, const Factors& factors, unsigned ro
     const unsigned held = positions(call);
     for (unsigned i = 0; i < factors.count; ++i)
         halves[half_of_k(call, i / held)] += int64_t{static_cast<int32_t>(factors.a[row][i])} *
-                                             static_cast<int32_t>(factors.b[column][factors.met[row][i]]);
+                                             static_cast<int32_t>(factors.b[factors.met[row][i]][column]);
     const auto saturated = [](int64_t exact) { return std::clamp<int64_t>(exact, INT32_MIN, INT32_MAX); };
     int64_t sum = static_cast<int32_t>(c) + halves[0];
     if (call.clamp && call.generation == Generation::gfx12) sum = saturated(sum);
     sum += halves[1];
     return static_cast<uint32_t>(call.clamp ? saturated(sum) : sum);
+}
+
+void integer_sums(const MatrixCall& call, const Factors& factors, Tile& tile) {
+    for (unsigned row = 0; row < kTile; ++row)
+        for (unsigned column = 0; column < kTile; ++column)
+            tile[row][column] = integer_sum(call, factors, row, column, tile[row][column]);
 }
 
 // C as an inline constant: 0 means zero in every type; others only where every result has a register of its own.
@@ -231,12 +265,10 @@ void multiply_matrices(WaveState& wave, const MatrixCall& call) {
     const Factors factors = read_factors(wave, call);
     const bool narrow = call.operation.result == Output::f16;
     const FloatControl control{.saturate = narrow && float_mode(wave.mode, wave.generation).saturate_f16};
-    for (unsigned row = 0; row < kTile; ++row)
-        for (unsigned column = 0; column < kTile; ++column) {
-            uint32_t& sum = tile[row][column];
-            sum = call.operation.result == Output::i32 ? integer_sum(call, factors, row, column, sum)
-                                                       : float_sum(call, factors, row, column, sum, control);
-        }
+    if (call.operation.result == Output::i32)
+        integer_sums(call, factors, tile);
+    else
+        float_sums(call, factors, tile, control);
     write_result(wave, call, tile);
 }
 
