@@ -68,15 +68,19 @@ private:
 // Each source has its number of synapses; their targets are drawn with or without replacement.
 class OutDegreeRows final : public ConnectionRows {
 public:
+    // `degrees`: of each source, or one for all.
     OutDegreeRows(std::vector<uint32_t> degrees, const ConnectionSetup& setup)
         : degrees_(std::move(degrees)), setup_(setup), key_(random_key(setup.seed, Purpose::connection, setup.index)) {}
-    double expected_synapses() const override { return std::accumulate(degrees_.begin(), degrees_.end(), 0.0); }
+    double expected_synapses() const override {
+        if (degrees_.size() == 1) return double(degrees_[0]) * setup_.sources;
+        return std::accumulate(degrees_.begin(), degrees_.end(), 0.0);
+    }
     void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
         std::vector<uint32_t> targets;
         const uint32_t candidates = setup_.candidate_targets();
         SubsetDrawer subsets(setup_.multapses ? 0 : candidates);
         for (uint32_t source = begin; source < end; ++source) {
-            const uint32_t degree = degrees_[source];
+            const uint32_t degree = degrees_.size() == 1 ? degrees_[0] : degrees_[source];
             if (degree == 0) continue;
             if (setup_.multapses) {
                 targets.resize(degree);
@@ -137,7 +141,7 @@ Rows make_rows(const PairwiseBernoulli& rule, const ConnectionSetup& setup) {
 }
 
 Rows make_rows(const FixedOutDegree& rule, const ConnectionSetup& setup) {
-    return std::make_shared<OutDegreeRows>(std::vector<uint32_t>(setup.sources, rule.degree), setup);
+    return std::make_shared<OutDegreeRows>(std::vector<uint32_t>{rule.degree}, setup);
 }
 
 Rows make_rows(const FixedTotal& rule, const ConnectionSetup& setup) {

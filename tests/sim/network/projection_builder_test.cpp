@@ -1,5 +1,6 @@
 // Connection rules: how many synapses, which ones, how often, and that no split of the sources changes them.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cmath>
@@ -470,6 +471,37 @@ TEST(ConnectionRules, RefuseWhatCannotBe) {
     EXPECT_EQ(refusal(network), "projection A -> B: its weight has a value of nan");
     EXPECT_EQ(refusal(network_of(5, 5, DistanceDependent{})),
               "projection A -> B: a distance needs positions in both populations");
+}
+
+// Bytes that this process has taken from the allocator.
+uint64_t bytes_in_use() {
+    const auto info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+TEST(ConnectionRules, AreRefusedBeforeAnythingIsAllocated) {
+    constexpr uint32_t kHalf = 1u << 31;
+    const uint64_t before = bytes_in_use();
+    for (const ConnectionRule& rule : std::vector<ConnectionRule>{
+             FixedInDegree{kHalf + 1}, FixedOutDegree{kHalf}, FixedTotal{uint64_t(kHalf) * kHalf}, DistanceDependent{},
+             PairwiseBernoulli{-0.1}, OneToOne{}})
+        EXPECT_NE(refusal(without_multapses(network_of(kHalf, kHalf - 1, rule))), "") << rule_text(rule);
+    // Nor does what is right take memory by the number of neurons, unless each has a number of its own.
+    for (const ConnectionRule& rule :
+         std::vector<ConnectionRule>{AllToAll{}, FixedInDegree{9}, FixedOutDegree{9}, PairwiseBernoulli{1e-6}})
+        EXPECT_EQ(refusal(network_of(kHalf, kHalf - 1, rule)), "");
+    EXPECT_LT(bytes_in_use(), before + (1 << 20));
+}
+
+TEST(ConnectionRules, LeaveNoMemoryBehind) {
+    const std::vector<Network> networks = all_rules();
+    const auto build_all = [&] {
+        for (const Network& network : networks) hash_of(builder_of(network), 0, network.populations[0].size);
+    };
+    build_all();
+    const uint64_t before = bytes_in_use();
+    for (int i = 0; i < 100; ++i) build_all();
+    EXPECT_LT(bytes_in_use(), before + (64 << 10));
 }
 
 TEST(RowHash, DependsOnEveryPart) {
