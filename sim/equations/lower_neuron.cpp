@@ -1,6 +1,7 @@
 // A neuron model as one column program a step.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "sim/equations/checked_model.h"
 #include "sim/equations/evaluate.h"
@@ -110,17 +111,39 @@ private:
         if (steps && !(*steps >= 0 && *steps <= kMostRefractorySteps))
             return fail(ErrorKind::Usage, "model '{}': refractory time of {} steps, not between 0 and {}", model_.name,
                         static_cast<double>(*steps), kMostRefractorySteps);
-        if (steps == 0.0L) return {};
-        if (!steps)
-            refractory_steps_ = graph_.extreme(ColumnOp::minimum,
-                                               graph_.extreme(ColumnOp::maximum, refractory_steps_, graph_.constant(0)),
-                                               graph_.constant(kMostRefractorySteps));
-        const Value counter = layout_.load(ColumnRole::refractory, "");
         const Value zero = graph_.constant(0), one = graph_.constant(1);
+        find_overwritten();
+        if (steps == 0.0L && overwritten_.empty()) return {};
+        refractory_steps_ = graph_.extreme(ColumnOp::minimum, refractory_steps_, graph_.constant(kMostRefractorySteps));
+        refractory_steps_ = graph_.extreme(ColumnOp::maximum, refractory_steps_, overwritten_.empty() ? zero : one);
+        const Value counter = layout_.load(ColumnRole::refractory, "");
         ignores_arrivals_ = graph_.less(zero, counter);
+        has_just_fired_ = graph_.equal(counter, refractory_steps_);
         remaining_ = graph_.extreme(ColumnOp::maximum, graph_.subtract(counter, one), zero);
         stands_still_ = setup_.compat == Compat::nest ? ignores_arrivals_ : graph_.less(one, counter);
         return {};
+    }
+
+    // Brian2 resets after it delivers: what arrived in the step of the spike, which here is added in the next, is lost
+    // to the variables that the reset sets whatever they were.
+    void find_overwritten() {
+        if (setup_.compat == Compat::nest || !model_.threshold) return;
+        Environment symbolic = environment_;
+        uint32_t next = 0;
+        for (const CheckedState& state : model_.states)
+            if (is_received(state.name)) symbolic.values[state.name] = graph_.symbol(next++);
+        const std::map<std::string, Value> before = symbolic.values;
+        symbolic.previous = &before;
+        for (const Statement& statement : model_.reset) execute(statement, symbolic);
+        for (const CheckedState& state : model_.states)
+            if (is_received(state.name) &&
+                (graph_.symbols_in(symbolic.values[state.name]) & graph_.symbols_in(before.at(state.name))) == 0)
+                overwritten_.insert(state.name);
+    }
+    bool is_received(const std::string& state) const {
+        return std::ranges::any_of(model_.receptors, [&](const CheckedReceptor& receptor) {
+            return std::ranges::find(receptor.statements, state, &Statement::target) != receptor.statements.end();
+        });
     }
 
     // ---- the phases of a step ----
@@ -148,9 +171,13 @@ private:
         for (const Statement& statement : receptor.statements) execute(statement, environment_);
         values().erase("w");
         if (const auto w = before.find("w"); w != before.end()) values()["w"] = w->second;  // a state of this name
-        for (const CheckedState& state : model_.states)
-            if (state.stops_while_refractory)
-                values()[state.name] = graph_.select(ignores_arrivals_, before.at(state.name), values()[state.name]);
+        for (const CheckedState& state : model_.states) {
+            const bool is_overwritten = overwritten_.contains(state.name);
+            const Value is_deaf = state.stops_while_refractory ? ignores_arrivals_
+                                  : is_overwritten             ? has_just_fired_
+                                                               : graph_.truth(false);
+            values()[state.name] = graph_.select(is_deaf, before.at(state.name), values()[state.name]);
+        }
     }
 
     Result<void> advance() {
@@ -231,8 +258,10 @@ private:
     ProgramLayout layout_;
     Environment environment_{.graph = graph_, .step_ms = setup_.step_ms, .subexpressions = &model_.subexpressions};
     std::map<std::string, Value> loaded_;  // at the start of the step
+    std::set<std::string> overwritten_;    // states that the reset sets whatever they were
     Value refractory_steps_ = 0, remaining_ = 0;
-    Value ignores_arrivals_ = graph_.truth(false), stands_still_ = graph_.truth(false), fires_ = graph_.truth(false);
+    Value has_just_fired_ = graph_.truth(false), ignores_arrivals_ = graph_.truth(false),
+          stands_still_ = graph_.truth(false), fires_ = graph_.truth(false);
     Method method_ = Method::automatic;
     std::string note_;
 };

@@ -88,6 +88,7 @@ private:
         const auto state = std::ranges::find(checked_.states, statement.target, &CheckedState::name);
         if (state == checked_.states.end())
             return fail_at(source, statement.offset, "a receptor adds to a state, which '{}' is not", statement.target);
+        if (statement.target == "w") return fail_at(source, statement.offset, "in a receptor 'w' is the weight");
         if (statement.assignment != Assignment::add && statement.assignment != Assignment::subtract)
             return fail_at(source, statement.offset, "a receptor adds: expected '{} += ...'", statement.target);
         Scope scope = checked_.scope;

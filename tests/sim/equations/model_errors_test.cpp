@@ -136,6 +136,11 @@ TEST(ModelErrors, ReceptorsAddMultiplesOfTheWeight) {
     EXPECT_EQ(receptor_error("I += w; V += w"), "net.toml:22:15: unit mismatch: w is mV here, pA before");
     EXPECT_EQ(receptor_error(" "), "net.toml:22:7: receptor 'ex' does nothing");
     EXPECT_EQ(receptor_error("I -= w / 2"), "");
+    EXPECT_EQ(error_with([](NeuronModelSource& source) {
+                  source.equations.text += "\nw : pA";
+                  source.receptors[0].text.text = "w += w";
+              }),
+              "net.toml:22:7: in a receptor 'w' is the weight");
 }
 
 TEST(ModelErrors, TheUnitOfAWeightFollowsFromItsReceptor) {

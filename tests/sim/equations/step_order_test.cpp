@@ -137,6 +137,57 @@ TEST(StepOrder, WhatDependsOnAStoppedVariableSeesItStandStill) {  // x' = V / ta
     EXPECT_NEAR(cell.state("V"), 8 * std::exp(-0.01), 8 * 0x1p-52);
 }
 
+// A neuron in Brian2: potentials before each step's synapses, and the steps in which it fired.
+struct Brian2Case {
+    std::string name;
+    std::vector<double> potentials;
+    std::vector<int> fired;
+};
+const std::vector<Brian2Case> kBrian2Cases = {
+#include "tests/sim/equations/brian2.inc"
+};
+
+void expect_brian2(const Brian2Case& reference, ProgramRunner cell, const std::string& receptor,
+                   const std::map<int, double>& kicks, double reset) {
+    SCOPED_TRACE(reference.name);
+    std::vector<int> fired;
+    for (int n = 0; n < static_cast<int>(reference.potentials.size()); ++n) {
+        // Sent without delay in the step before.
+        const auto kick = kicks.find(n - 1);
+        cell(ColumnRole::arrivals, receptor) = kick == kicks.end() ? 0 : kick->second;
+        const bool fires = cell.run();
+        if (fires) fired.push_back(n);
+        // Brian2 resets after the synapses. Roundings as in kExactBound of the models' tests.
+        ASSERT_NEAR(cell.state("V"), fires ? reset : reference.potentials[n], 4 * 100 * 0x1p-47) << "step " << n;
+    }
+    EXPECT_EQ(fired, reference.fired);
+}
+
+TEST(StepOrder, IsThatOfBrian2) {
+    std::map<int, double> kicks = {{2, 10}, {40, 30}, {41, 2}};
+    for (int step = 3; step < 30; ++step) kicks[step] = 0.5;
+    NeuronModelSource source{.name = "delta"};
+    source.parameters = {{"t_ref", {"0 ms"}}};
+    source.initial = {{"V", {"-60 mV"}}};
+    source.receptors = {{"psp", {"V += w"}}};
+    source.threshold = {"V > -55 mV"};
+    source.reset = {"V = -70 mV"};
+    source.refractory = {"t_ref"};
+    const auto delta = [&](const std::string& flag, double t_ref) {
+        source.equations = {"dV/dt = (-60 mV - V) / (10 ms) : mV " + flag};
+        return neuron(value_or_fail(NeuronModel::parse(source)),
+                      {.step_ms = 0.1, .compat = Compat::brian2, .constants = {{"t_ref", t_ref}}});
+    };
+    ASSERT_EQ(kBrian2Cases.size(), 4u);
+    expect_brian2(kBrian2Cases[0], delta("", 0), "psp", kicks, -70);
+    expect_brian2(kBrian2Cases[1], delta("(unless refractory)", 0.1), "psp", kicks, -70);
+    expect_brian2(kBrian2Cases[2], delta("(unless refractory)", 0.3), "psp", kicks, -70);
+    const std::map<int, double> conductances = {{2, 300}, {20, 100}, {30, 50}};
+    expect_brian2(kBrian2Cases[3],
+                  neuron("lif_coba", {.step_ms = 0.1, .compat = Compat::brian2, .constants = {{"t_ref", 0.5}}}), "ex",
+                  conductances, -60);
+}
+
 TEST(Drives, CurrentsAddToTheirParameter) {
     const PopulationSetup setup{.step_ms = 0.1,
                                 .constants = {{"I_e", 50}},
