@@ -132,7 +132,7 @@ std::vector<Spike> answer_to_one_spike(Compat compat, uint16_t delay) {
     number_populations(blueprint);
     blueprint.projections.push_back(projection_of("one", 0, 1, "delta", {{{0, delay, 10}}}));
     record_all_spikes(blueprint);
-    runtime::ThreadPool pool = pool_of(2);
+    runtime::ThreadPool pool = pool_of(1);
     auto engine = Engine::create(std::move(blueprint), pool);
     EXPECT_TRUE(engine.has_value()) << engine.error().message;
     EXPECT_TRUE((*engine)->run(uint32_t(delay) + 20, {}).has_value());
