@@ -37,12 +37,17 @@ private:
         if (const auto found = environment_.values.find(name); found != environment_.values.end()) return found->second;
         if (environment_.subexpressions != nullptr) {
             const auto found = environment_.subexpressions->find(name);
-            if (found != environment_.subexpressions->end()) return value(*found->second);
+            if (found != environment_.subexpressions->end()) return subexpression(name, *found->second);
         }
         if (name == "dt") return graph_.constant(environment_.step_ms);
         const auto constant = named_constant(name);
         check(constant.has_value(), "names are resolved when a model is checked");
         return graph_.constant(constant->value);
+    }
+    // Once each: subexpressions of subexpressions would multiply.
+    Value subexpression(const std::string& name, const Expression& expression) {
+        const auto known = subexpressions_.find(name);
+        return known != subexpressions_.end() ? known->second : subexpressions_[name] = value(expression);
     }
     Value binary(Operation operation, Value a, Value b) {
         switch (operation) {
@@ -106,6 +111,7 @@ private:
 
     const Environment& environment_;
     ValueGraph& graph_;
+    std::map<std::string, Value> subexpressions_;
 };
 
 }  // namespace

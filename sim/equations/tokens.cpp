@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 23> kSymbols = {
     "**", "<=", ">=", "==", "!=", "+=", "-=", "*=", "/=", "+", "-", "*",
     "/",  "(",  ")",  ",",  "<",  ">",  "=",  ":",  "^",  "&", "|"};
 
-constexpr size_t kMaxTokens = 10000;  // what is built from them is walked by recursion
+constexpr size_t kMaxTokens = 4000;  // what is built from them is walked by recursion
 
 bool is_name_start(char c) {
     return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_' || static_cast<unsigned char>(c) >= 0x80;

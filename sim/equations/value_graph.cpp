@@ -201,7 +201,12 @@ Value ValueGraph::draw(ColumnOp op, uint32_t draw, Value mean) {
     return leaf(op, draw);
 }
 
-AffineForm ValueGraph::affine(Value value) const {
+AffineForm ValueGraph::affine(Value value) {
+    const auto known = affine_forms_.find(value);
+    return known != affine_forms_.end() ? known->second : affine_forms_[value] = new_affine(value);
+}
+
+AffineForm ValueGraph::new_affine(Value value) {
     const Node& node = at(value);
     switch (node.op) {
         case ColumnOp::constant:
@@ -227,22 +232,26 @@ Value ValueGraph::from_affine(const AffineForm& form) {
     return sum;
 }
 
-std::optional<std::pair<Value, Value>> ValueGraph::linear_in(Value value, Value symbol) {
-    using Parts = std::optional<std::pair<Value, Value>>;
+ValueGraph::LinearParts ValueGraph::linear_in(Value value, Value symbol) {
+    const auto known = linear_parts_.find({value, symbol});
+    return known != linear_parts_.end() ? known->second : linear_parts_[{value, symbol}] = new_linear_in(value, symbol);
+}
+
+ValueGraph::LinearParts ValueGraph::new_linear_in(Value value, Value symbol) {
     const Node node = at(value);  // by value: new nodes may move it
     if ((node.symbols & at(symbol).symbols) == 0) return std::pair(constant(0), value);
     if (value == symbol) return std::pair(constant(1), constant(0));
     switch (node.op) {
         case ColumnOp::add:
         case ColumnOp::subtract: {
-            const Parts left = linear_in(node.a, symbol), right = linear_in(node.b, symbol);
+            const LinearParts left = linear_in(node.a, symbol), right = linear_in(node.b, symbol);
             if (!left || !right) return std::nullopt;
             if (node.op == ColumnOp::add)
                 return std::pair(add(left->first, right->first), add(left->second, right->second));
             return std::pair(subtract(left->first, right->first), subtract(left->second, right->second));
         }
         case ColumnOp::negate: {
-            const Parts inner = linear_in(node.a, symbol);
+            const LinearParts inner = linear_in(node.a, symbol);
             if (!inner) return std::nullopt;
             return std::pair(negate(inner->first), negate(inner->second));
         }
@@ -250,13 +259,13 @@ std::optional<std::pair<Value, Value>> ValueGraph::linear_in(Value value, Value 
             const bool is_right = (at(node.a).symbols & at(symbol).symbols) == 0;
             const Value factor = is_right ? node.a : node.b;
             if ((at(factor).symbols & at(symbol).symbols) != 0) return std::nullopt;
-            const Parts inner = linear_in(is_right ? node.b : node.a, symbol);
+            const LinearParts inner = linear_in(is_right ? node.b : node.a, symbol);
             if (!inner) return std::nullopt;
             return std::pair(multiply(factor, inner->first), multiply(factor, inner->second));
         }
         case ColumnOp::divide: {
             if ((at(node.b).symbols & at(symbol).symbols) != 0) return std::nullopt;
-            const Parts inner = linear_in(node.a, symbol);
+            const LinearParts inner = linear_in(node.a, symbol);
             if (!inner) return std::nullopt;
             // A part that is absent stays absent, by whatever it is divided.
             const auto part = [&](Value value) { return is_number(value, 0) ? value : divide(value, node.b); };

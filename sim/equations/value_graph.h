@@ -65,10 +65,11 @@ public:
     // Bit i: symbol i is part of it.
     uint64_t symbols_in(Value value) const { return nodes_[value].symbols; }
 
-    AffineForm affine(Value value) const;
+    AffineForm affine(Value value);
     Value from_affine(const AffineForm& form);
     // (a, b) with value = a * symbol + b, free of the symbol; none where the value is not linear in it.
-    std::optional<std::pair<Value, Value>> linear_in(Value value, Value symbol);
+    using LinearParts = std::optional<std::pair<Value, Value>>;
+    LinearParts linear_in(Value value, Value symbol);
 
     // The program that makes the stores, then fires where `fires` holds (never: kFalse).
     Result<ColumnProgramSpec> program(Precision precision, const std::vector<ColumnType>& columns, uint32_t scalars,
@@ -92,10 +93,15 @@ private:
     Value binary(ColumnOp op, Value a, Value b);
     Value compare(ColumnOp op, Value a, Value b);
     bool is_number(Value value, long double number) const;
+    AffineForm new_affine(Value value);
+    LinearParts new_linear_in(Value value, Value symbol);
     const Node& at(Value value) const { return nodes_[value]; }
 
     std::vector<Node> nodes_;
     std::map<Key, Value> known_;
+    // Results so far, since sums may share their parts.
+    std::map<Value, AffineForm> affine_forms_;
+    std::map<std::pair<Value, Value>, LinearParts> linear_parts_;
 
     friend class ProgramWriter;
 };

@@ -69,7 +69,7 @@ TEST_F(ValueGraphTest, ProductsThatOneSumUsesAreFused) {
               "column 2 (f64) = v3\n");
     // Used twice, it stays a product, so that x y - x y is 0.
     const Value product = graph.multiply(x, y);
-    const std::string twice = program_of(graph, graph.subtract(product, graph.add(product, y)));
+    const std::string twice = program_of(graph, graph.subtract(graph.add(product, y), product));
     EXPECT_EQ(twice.find("fused"), std::string::npos) << twice;
 }
 
@@ -91,6 +91,14 @@ TEST_F(ValueGraphTest, LinearPartsAreTakenApart) {
     EXPECT_EQ(form.constant, 6);
     EXPECT_EQ(form.coefficients, (std::map<Value, long double>{{x, 2.0L}}));
     EXPECT_TRUE(graph.affine(graph.subtract(graph.add(x, y), graph.add(y, x))).is_zero());
+}
+
+TEST_F(ValueGraphTest, SharedSumsAreTakenApartOnce) {
+    const Value s = graph.symbol(0);
+    Value sum = graph.add(s, x);
+    for (int i = 0; i < 60; ++i) sum = graph.add(sum, graph.add(sum, y));  // 2^60 paths
+    EXPECT_EQ(graph.affine(sum).coefficients.at(s), 0x1p60L);
+    EXPECT_EQ(graph.number(graph.linear_in(sum, s)->first), 0x1p60L);
 }
 
 TEST_F(ValueGraphTest, ConstantsThatAreNoNumbersAreRefusedWhereTheyAreUsed) {
