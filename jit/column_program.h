@@ -1,6 +1,6 @@
 // Straight-line programs over columns (one value per neuron or synapse): what the equations of sim/ become before they
 // become machine code. A program computes on every element alone, so any split over threads gives the same bits, and
-// every operation rounds the same at each ISA level.
+// every operation rounds the same at each ISA level (where a result is NaN, its sign and payload may differ).
 //
 // Values are numbers (f64; f32 in Precision::f32) or truths. Step i defines value i; operands are numbers of earlier
 // steps. Columns of another type are converted: integers become numbers when loaded (rounded once where f32 cannot hold
@@ -67,9 +67,10 @@ enum class ColumnOp : uint8_t {
 };
 inline constexpr size_t kColumnOps = size_t(ColumnOp::fire) + 1;
 inline constexpr double kMostPoissonMean = 256;
-// The inversion takes the smallest k with u < p_0 + ... + p_k, p_0 = exp(-a), p_k = p_(k-1) * (a / k), or the k >= a at
-// which p_k falls below this: what then remains of the sum is rounding.
+// The inversion takes the smallest k with u < p_0 + ... + p_k, p_0 = exp(-a), p_k = p_(k-1) * (a * (1 / k)), or the
+// k >= a at which p_k falls below this: what then remains of the sum is rounding. k stays below kMostPoissonCount.
 inline constexpr double kLeastPoissonProbability = 0x1p-60;
+inline constexpr size_t kMostPoissonCount = 512;
 
 struct ColumnStep {
     ColumnOp op;

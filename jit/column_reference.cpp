@@ -22,7 +22,7 @@ double draw_poisson(const PhiloxWords& words, double mean) {
     double probability = std::exp(-mean), sum = probability, count = 0;
     while (!(u < sum) && !(count >= mean && probability < kLeastPoissonProbability)) {
         count += 1;
-        probability *= mean / count;
+        probability *= mean * (1 / count);
         sum += probability;
     }
     return count;

@@ -18,7 +18,10 @@ Mem ColumnCompiler::splat_u64(uint64_t value) {
 
 Vec ColumnCompiler::broadcast_u64(uint64_t value) {
     const Vec out = new_vector();
-    vbroadcastsd(out, pooled(&value, sizeof value, sizeof value));
+    if (value == 0)
+        vxorps(out, out, out);
+    else
+        vbroadcastsd(out, pooled(&value, sizeof value, sizeof value));
     return out;
 }
 
@@ -95,9 +98,26 @@ Mask ColumnCompiler::compare_f64(const Vec& left, const Source& right, Compare p
 
 Vec ColumnCompiler::select_f64(const Mask& mask, const Source& yes, const Vec& no) {
     const Vec out = new_vector();
-    is_avx512() ? k(mask.bits).emit(Inst::kIdVblendmpd, out, no, yes)
-                : emit(Inst::kIdVblendvpd, out, no, yes, mask.words);
+    if (is_avx512()) {
+        vmovapd(out, no);
+        assign_where(out, mask, yes);
+    } else {
+        emit(Inst::kIdVblendvpd, out, no, yes, mask.words);
+    }
     return out;
+}
+
+// With opmasks a move rather than VBLENDMPD, whose output asmjit takes for an input as well, and so keeps it alive from
+// one round of a loop to the next.
+void ColumnCompiler::assign_where(const Vec& out, const Mask& mask, const Source& yes, Lanes lanes) {
+    const bool is_f64 = lanes == Lanes::f64;
+    if (!is_avx512()) {
+        emit(is_f64 ? Inst::kIdVblendvpd : Inst::kIdVblendvps, out, out, yes, mask.words);
+    } else if (yes.isMem() && yes.as<Mem>().hasBroadcast()) {
+        k(mask.bits).emit(is_f64 ? Inst::kIdVbroadcastsd : Inst::kIdVbroadcastss, out, yes.as<Mem>()._1to1());
+    } else {
+        k(mask.bits).emit(is_f64 ? Inst::kIdVmovupd : Inst::kIdVmovups, out, yes);
+    }
 }
 
 Mask ColumnCompiler::mask_of_signs(const Vec& value) {

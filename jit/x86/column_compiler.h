@@ -63,6 +63,9 @@ public:
     // Masks over f64 lanes. Below AVX-512 the sign bit of a lane counts.
     Mask compare_f64(const Vec& left, const Source& right, Compare predicate);
     Vec select_f64(const Mask& mask, const Source& yes, const Vec& no);
+    // out = yes where the mask is set, in place.
+    enum class Lanes { f64, f32 };
+    void assign_where(const Vec& out, const Mask& mask, const Source& yes, Lanes lanes = Lanes::f64);
     Mask mask_of_signs(const Vec& value);  // of f64 lanes
     Mask mask_and(const Mask& left, const Mask& right);
     Mask mask_or(const Mask& left, const Mask& right);

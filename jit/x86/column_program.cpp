@@ -1,5 +1,7 @@
 // Straight-line programs over columns: one vector of elements after the other goes through all steps.
 #include <array>
+#include <map>
+#include <optional>
 
 #include "jit/x86/backend.h"
 #include "jit/x86/column_compiler.h"
@@ -18,6 +20,7 @@ using Gp = ColumnCompiler::Gp;
 using Mem = ColumnCompiler::Mem;
 using Mask = ColumnCompiler::Mask;
 using Source = ColumnCompiler::Source;
+using Lanes = ColumnCompiler::Lanes;
 
 class ProgramGenerator {
 public:
@@ -64,6 +67,7 @@ private:
         cc_.mov(end_.r32(), end_.r32());
         load_pointers();
         if (draws()) random_.prepare(args_);
+        prepare_fixed_means();
         fired_.begin(args_);
     }
     void load_pointers() {
@@ -79,6 +83,16 @@ private:
             if (!plan_.is_live[index] || !is_transfer || columns_[step.index].isValid()) continue;
             columns_[step.index] = cc_.newUIntPtr();
             cc_.mov(columns_[step.index], asmjit::x86::qword_ptr(pointers, int(step.index * sizeof(void*))));
+        }
+    }
+    // Poisson means that all elements share.
+    void prepare_fixed_means() {
+        for (size_t index = 0; index < plan_.steps.size(); ++index) {
+            const ColumnStep& step = plan_.steps[index];
+            if (!plan_.is_live[index] || step.op != ColumnOp::poisson || fixed_means_.contains(step.a)) continue;
+            const ColumnOp mean = plan_.steps[step.a].op;
+            if (mean == ColumnOp::scalar || mean == ColumnOp::constant)
+                fixed_means_[step.a] = random_.poisson_mean(is_f64() ? vector(step.a) : cc_.widen(vector(step.a), 0));
         }
     }
     bool draws() const {
@@ -102,7 +116,7 @@ private:
         const ColumnStep& step = plan_.steps[index];
         switch (traits(step.op).result) {
             case ColumnKind::none:
-                return step.op == ColumnOp::store ? emit_store(step)
+                return step.op == ColumnOp::store ? emit_store(index)
                                                   : fired_.append(args_, element_, lane_bits(step.a), lanes());
             case ColumnKind::truth:
                 values_[index].truth = truth_of(step);
@@ -210,7 +224,7 @@ private:
             case ColumnOp::fused_multiply_add:
                 return fused_multiply_add(index);
             case ColumnOp::select:
-                return select_of(step);
+                return select_of(index);
             case ColumnOp::id:
                 return ids();
             default:
@@ -254,14 +268,18 @@ private:
         cc_.emit(pick(Inst::kIdVfmadd231pd, Inst::kIdVfmadd231ps), out, left, right);
         return out;
     }
-    Vec select_of(const ColumnStep& step) {
-        const Mask& mask = values_[step.a].truth;
-        const Vec out = cc_.new_vector(), no = vector(step.c);
+    Vec select_of(size_t index) {
+        const ColumnStep& step = plan_.steps[index];
         const Source yes = source(step.b);
-        if (cc_.is_avx512())
-            cc_.k(mask.bits).emit(pick(Inst::kIdVblendmpd, Inst::kIdVblendmps), out, no, yes);
-        else
-            cc_.emit(pick(Inst::kIdVblendvpd, Inst::kIdVblendvps), out, no, yes, mask.words);
+        if (step.b == step.c) return vector(step.c);
+        const Mask& mask = values_[step.a].truth;
+        if (cc_.is_avx512()) {
+            const Vec out = take(step.c, index);
+            cc_.assign_where(out, mask, yes, is_f64() ? Lanes::f64 : Lanes::f32);
+            return out;
+        }
+        const Vec out = cc_.new_vector(), no = vector(step.c);
+        cc_.emit(pick(Inst::kIdVblendvpd, Inst::kIdVblendvps), out, no, yes, mask.words);
         return out;
     }
     Vec ids() {
@@ -311,7 +329,9 @@ private:
                 return random_.normal(step.index, part);
             default:
                 check(step.op == ColumnOp::poisson, "the op is one of f64");
-                return random_.poisson(step.index, part, a);
+                return random_.poisson(
+                    step.index, part,
+                    fixed_means_.contains(step.a) ? fixed_means_.at(step.a) : random_.poisson_mean(a));
         }
     }
 
@@ -348,14 +368,13 @@ private:
 
     // ---- effects ----
 
-    void emit_store(const ColumnStep& step) {
-        if (const auto load = waiting_[step.index]) {  // what the column held before is needed later
-            if (plan_.last_use[*load] > 0 && !is_done(*load)) vector(uint16_t(*load));
-            waiting_[step.index].reset();
-        }
+    void emit_store(size_t index) {
+        const ColumnStep& step = plan_.steps[index];
+        if (const auto load = waiting_[step.index]; load && plan_.last_use[*load] > index)
+            vector(uint16_t(*load));  // what the column held before is needed later
+        waiting_[step.index].reset();
         store_numbers(cc_, spec_.precision, spec_.columns[step.index], column(step), vector(step.a));
     }
-    bool is_done(size_t load) const { return values_[load].number.has_value(); }
     // One bit per lane.
     Gp lane_bits(uint16_t truth) {
         const Mask& mask = values_[truth].truth;
@@ -373,7 +392,8 @@ private:
     Gp args_, element_, end_, scalars_, first_id_;
     std::vector<Gp> columns_;
     std::vector<Value> values_;
-    std::vector<std::optional<size_t>> waiting_;  // per column: the load that no step has needed yet
+    std::map<uint16_t, ColumnRandom::PoissonMean> fixed_means_;  // by the value that is the mean
+    std::vector<std::optional<size_t>> waiting_;                 // per column: the load that no step has needed yet
 };
 
 }  // namespace

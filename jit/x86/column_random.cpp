@@ -1,5 +1,7 @@
 #include "jit/x86/column_random.h"
 
+#include <limits>
+
 #include "jit/column_program.h"
 #include "jit/x86/column_functions.h"
 
@@ -13,6 +15,10 @@ using Mask = ColumnCompiler::Mask;
 namespace {
 
 constexpr uint64_t kLowDword = 0xffff'ffff;
+
+// Between two looks whether all lanes are done: the branch is then foreseen more often, which costs less than terms in
+// vain.
+constexpr int kPoissonTermsPerTest = 4;
 
 }  // namespace
 
@@ -117,31 +123,50 @@ Vec ColumnRandom::normal(uint32_t draw, int part) {
     return cc_.multiply(radius, emit_cos_of_turn(cc_, unit_of(drawn.lanes[2], drawn.lanes[3])));
 }
 
-// All lanes count together; one is done when u < sum, or when it is past its mean and its probability has vanished, and
-// stays so, since sums grow and probabilities past the mean shrink.
-Vec ColumnRandom::poisson(uint32_t draw, int part, const Vec& mean) {
-    const Vec u = uniform(draw, part);
+ColumnRandom::PoissonMean ColumnRandom::poisson_mean(const Vec& mean) {
     const Vec bounded = cc_.minimum(cc_.maximum(mean, cc_.splat_f64(0)), cc_.splat_f64(kMostPoissonMean));
-    const Vec probability = emit_exp(cc_, cc_.subtract(cc_.broadcast_f64(0), bounded));
-    const Vec sum = cc_.new_vector(), step = cc_.broadcast_f64(0), count = cc_.broadcast_f64(0);
+    return {mean, bounded, emit_exp(cc_, cc_.subtract(cc_.broadcast_f64(0), bounded))};
+}
+
+// All lanes count together; one is done when u < sum, or when it is past its mean and its probability has vanished, and
+// stays so, since sums grow and probabilities past the mean shrink. The terms of the largest mean vanish before 1 / k
+// leaves the table: p_k < e^-102 at its end.
+Vec ColumnRandom::poisson(uint32_t draw, int part, const PoissonMean& mean) {
+    static constexpr std::array<double, kMostPoissonCount> kInverses = [] {
+        std::array<double, kMostPoissonCount> inverses{};
+        for (size_t k = 1; k < inverses.size(); ++k) inverses[k] = 1.0 / double(k);
+        return inverses;
+    }();
+    const Vec u = uniform(draw, part), probability = cc_.new_vector(), sum = cc_.new_vector();
+    cc_.vmovapd(probability, mean.probability);
     cc_.vmovapd(sum, probability);
+    const Vec step = cc_.broadcast_f64(0), count = cc_.broadcast_f64(0), ratio = cc_.new_vector();
+    const Gp inverse = cc_.newUIntPtr();
+    cc_.lea(inverse, cc_.table(kInverses.data(), sizeof kInverses));
     const asmjit::Label next = cc_.newLabel(), done = cc_.newLabel();
     cc_.bind(next);
-    const Mask is_short = cc_.compare_f64(u, sum, Compare::not_less);
-    const Mask is_early = cc_.compare_f64(bounded, step, Compare::greater);
-    const Mask is_likely = cc_.compare_f64(probability, cc_.splat_f64(kLeastPoissonProbability), Compare::not_less);
-    const Mask is_active = cc_.mask_and(is_short, cc_.mask_or(is_early, is_likely));
-    const Gp bits = cc_.bits_of(is_active);
-    cc_.test(bits, bits);
-    cc_.jz(done);
-    cc_.vaddpd(step, step, cc_.splat_f64(1));
-    cc_.vmovapd(count, cc_.select_f64(is_active, step, count));
-    cc_.vmulpd(probability, probability, cc_.divide(bounded, step));
-    cc_.vaddpd(sum, sum, probability);
+    for (int term = 0; term < kPoissonTermsPerTest; ++term) {
+        const Mask is_short = cc_.compare_f64(u, sum, Compare::not_less);
+        const Mask is_early = cc_.compare_f64(mean.bounded, step, Compare::greater);
+        const Mask is_likely = cc_.compare_f64(probability, cc_.splat_f64(kLeastPoissonProbability), Compare::not_less);
+        const Mask is_active = cc_.mask_and(is_short, cc_.mask_or(is_early, is_likely));
+        if (term == 0) {
+            const Gp bits = cc_.bits_of(is_active);
+            cc_.test(bits, bits);
+            cc_.jz(done);
+        }
+        cc_.vaddpd(step, step, cc_.splat_f64(1));
+        cc_.vbroadcastsd(ratio, asmjit::x86::qword_ptr(inverse, (term + 1) * int(sizeof(double))));
+        cc_.vmulpd(ratio, ratio, mean.bounded);
+        cc_.vmulpd(probability, probability, ratio);
+        cc_.vaddpd(sum, sum, probability);
+        cc_.assign_where(count, is_active, step);
+    }
+    cc_.add(inverse, kPoissonTermsPerTest * int(sizeof(double)));
     cc_.jmp(next);
     cc_.bind(done);
-    const Mask is_low = cc_.compare_f64(mean, cc_.splat_f64(0), Compare::not_greater_equal);
-    const Mask is_high = cc_.compare_f64(mean, cc_.splat_f64(kMostPoissonMean), Compare::not_less_equal);
+    const Mask is_low = cc_.compare_f64(mean.mean, cc_.splat_f64(0), Compare::not_greater_equal);
+    const Mask is_high = cc_.compare_f64(mean.mean, cc_.splat_f64(kMostPoissonMean), Compare::not_less_equal);
     return cc_.select_f64(cc_.mask_or(is_low, is_high), cc_.splat_f64(std::numeric_limits<double>::quiet_NaN()), count);
 }
 

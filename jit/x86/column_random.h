@@ -27,7 +27,12 @@ public:
     Vec uniform(uint32_t draw, int part);
     Vec uniform_of_24_bits(uint32_t draw, int part);
     Vec normal(uint32_t draw, int part);
-    Vec poisson(uint32_t draw, int part, const Vec& mean);
+    // What depends on a mean alone may be emitted before the loop.
+    struct PoissonMean {
+        Vec mean, bounded, probability;  // as given; within 0 and kMostPoissonMean; of no event
+    };
+    PoissonMean poisson_mean(const Vec& mean);
+    Vec poisson(uint32_t draw, int part, const PoissonMean& mean);
 
 private:
     // Counter words, one to a lane's low dword; what is above them is arbitrary.

@@ -80,6 +80,24 @@ TEST(ColumnRandomX86, PoissonNumbersAreThoseOfTheReference) {
         }
 }
 
+// A mean that all elements share is worked out before the loop.
+TEST(ColumnRandomX86, PoissonNumbersOfASharedMeanAreTheSame) {
+    for (Precision precision : {Precision::f64, Precision::f32})
+        for (ColumnOp source : {ColumnOp::scalar, ColumnOp::constant}) {
+            const double mean = 1.7;
+            ColumnProgramSpec spec = draw(ColumnOp::poisson, precision);
+            spec.scalars = 1;
+            spec.steps[0] = {source, 0, 0, 0, 0, mean};
+            for (Isa isa : column_isas()) {
+                ColumnMemory memory = memory_of(spec, kCount, 0);
+                memory.scalars()[0] = mean;
+                memory.run(RunnableKernel(spec, isa).function());
+                const std::vector<double> expected = of_reference(ColumnOp::poisson, precision, mean);
+                for (uint32_t i = 0; i < kCount; ++i) ASSERT_EQ(memory.number(1, i), expected[i]);
+            }
+        }
+}
+
 TEST(ColumnRandomX86, PoissonNumbersOfAMeanOutOfRangeAreNaN) {
     for (Isa isa : column_isas())
         for (double mean : {-1e-9, 256.5, 1e300, double(INFINITY), double(-INFINITY), double(NAN)}) {

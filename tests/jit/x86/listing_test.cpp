@@ -78,9 +78,10 @@ struct Scratch {
 
 // Those of VEX instructions that llvm-mc knows to be commutative and kernels use.
 bool is_commutative(const std::string& name) {
-    static const std::set<std::string> names = {"vaddps",   "vaddss",  "vmulps",  "vandps",  "vorps",   "vxorps",
-                                                "vpand",    "vpor",    "vpxor",   "vpaddd",  "vpmaxsd", "vpmaddwd",
-                                                "vpmulhuw", "vpmulld", "vpmullw", "vpcmpeqd"};
+    static const std::set<std::string> names = {"vaddps",   "vaddss",  "vmulps",  "vandps",   "vorps",   "vxorps",
+                                                "vpand",    "vpor",    "vpxor",   "vpaddd",   "vpmaxsd", "vpmaddwd",
+                                                "vpmulhuw", "vpmulld", "vpmullw", "vpcmpeqd", "vaddpd",  "vmulpd",
+                                                "vandpd",   "vorpd",   "vxorpd",  "vpaddq",   "vpmuludq"};
     return names.contains(name);
 }
 
@@ -132,8 +133,10 @@ std::vector<std::string> canonical_instructions(const MachineCode& code) {
                                             nullptr);
                 operands[i] = text;
             }
-            if (one.instruction.operand_count_visible == 3 && one.operands[2].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-                is_commutative(name) && operands[2] < operands[1])
+            const bool is_equality = name.starts_with("vcmpp") && one.operands[3].imm.value.u == 0;
+            const uint8_t count = one.instruction.operand_count_visible;
+            if (((count == 3 && is_commutative(name)) || (count == 4 && is_equality)) &&
+                one.operands[2].type == ZYDIS_OPERAND_TYPE_REGISTER && operands[2] < operands[1])
                 std::swap(operands[1], operands[2]);
             texts.push_back(fmt::format("{} {}", name, fmt::join(operands, " ")));
         }
