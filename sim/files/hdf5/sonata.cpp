@@ -86,11 +86,16 @@ struct PopulationSpikes {
     std::vector<uint32_t> ids;
 };
 
-PopulationSpikes read_population(hid_t spikes, const std::string& name) {
+// A kill between two columns leaves one longer than the other.
+enum class Whole : uint8_t { no, yes };
+
+PopulationSpikes read_population(hid_t spikes, const std::string& name, Whole whole) {
     const Handle group = open_group(spikes, name);
     PopulationSpikes read{read_doubles(group, "timestamps"), read_u32(group, "node_ids")};
+    if (read.times_ms.size() != read.ids.size() && whole == Whole::yes)
+        throw Hdf5Error("population " + name + ": columns of different lengths");
     const size_t count = std::min(read.times_ms.size(), read.ids.size());
-    read.times_ms.resize(count);  // assemble() compares a finished run's spikes with their hash
+    read.times_ms.resize(count);
     read.ids.resize(count);
     const Handle times = open_dataset(group, "timestamps");
     const std::string units = has_attribute(times, "units") ? read_text_attribute(times, "units") : "milliseconds";
@@ -125,10 +130,12 @@ std::unique_ptr<RecordingWriter> create_sonata(const std::string& path, const Re
 Recording read_sonata(hid_t file, const ReadOptions& options) {
     const Handle group = open_group(file, "spikes");
     const std::vector<std::string> names = links(group);
+    std::optional<Metadata> own;
+    if (has(file, "riftjit")) own = read_description(open_group(file, "riftjit"));
+    const Whole whole = own && !own->is_finished ? Whole::no : Whole::yes;
     std::vector<PopulationSpikes> read;
-    for (const std::string& name : names) read.push_back(read_population(group, name));
-    Metadata metadata =
-        has(file, "riftjit") ? read_description(open_group(file, "riftjit")) : describe_foreign(options, names, read);
+    for (const std::string& name : names) read.push_back(read_population(group, name, whole));
+    Metadata metadata = own ? std::move(*own) : describe_foreign(options, names, read);
     std::vector<Spike> spikes;
     for (size_t i = 0; i < names.size(); ++i) {
         const auto population = std::ranges::find(metadata.header.populations, names[i], &RecordedPopulation::name);
