@@ -80,6 +80,13 @@ Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::stri
     return module->create(path, format, header, existing);
 }
 
+Result<void> RecordingWriter::flush_when_due() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last_flush_ < std::chrono::seconds(1)) return {};
+    last_flush_ = now;
+    return flush();
+}
+
 Result<Recording> read_recording(const std::string& path, const ReadOptions& options) {
     try {
         auto recording = read_by_content(path, options);

@@ -2,6 +2,7 @@
 // docs/SIMULATOR.md, "Files", describes every layout.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -78,8 +79,13 @@ public:
     virtual Result<void> append_spikes(std::span<const Spike> spikes) = 0;  // ascending (step, id), across calls too
     // values[sample][neuron][variable], whole samples; they follow those of the call before.
     virtual Result<void> append_states(size_t recorder, std::span<const double> values) = 0;
-    virtual Result<void> flush() = 0;
+    virtual Result<void> flush() = 0;  // takes a millisecond for HDF5
+    // flush(), but at most once a second: for calls after every step.
+    Result<void> flush_when_due();
     virtual Result<void> finish(const RunSummary& summary) = 0;  // flushes too; nothing may follow
+
+private:
+    std::chrono::steady_clock::time_point last_flush_ = std::chrono::steady_clock::now();
 };
 
 struct Recording {
