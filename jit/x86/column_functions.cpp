@@ -96,10 +96,11 @@ Vec scale(Cc& cc, const Vec& y, const Reduced& reduced) {
     return cc.multiply(cc.multiply(y, power_of_two(half)), power_of_two(other));
 }
 
-// For x >= -0 or -40 < x: 2^n ((1 - 2^-n) + r + tail), in which the first two are added without loss (the first is 0 or
-// larger than r), so that the only roundings that show are those of the tail (below u/8 + rests; the result without
-// 2^n is at least 0.2, of ulp u / 2), of 1 - 2^-n (exact to |n| = 53, then caught below) and the last. For n < -53 the
-// result is -1 + e^x, and losing all of e^x costs half an ulp: below 0.5 + 0.5 + 0.2 ulp.
+// For -40 <= x <= 710: 2^n ((1 - 2^-n) + r + tail), in which the first two are added without loss (the first is 0 or
+// larger than r). What rounds is the tail, r^2 times the polynomial, in four places: together below 0.22 u for r > 0
+// and 0.14 u for r < 0. What 2^n multiplies is at least 0.41 in size, of ulp u / 2, for r = 0.35 and n = 0, and 0.2, of
+// ulp u / 4, for r = -0.35 and n = 1: 0.6 ulp, less elsewhere; and the last rounding is 0.5. 1 - 2^-n is exact to |n| =
+// 53, and what it loses is added later; for n < -53 the result is -1 + e^x, and losing all of e^x costs half an ulp.
 Vec expm1_of_clamped(Cc& cc, const Vec& x) {
     Reduced reduced;
     const Vec rest = reduce_with_rest(cc, reduced, x), &r = reduced.r;
@@ -136,8 +137,9 @@ Split split_any(Cc& cc, const Vec& x) {
 }
 
 // log(m 2^e) with f = m - 1, s = f / (2 + f): e ln2 + f - (f^2/2 - s (f^2/2 + z P(z))), as fdlibm has it. e ln2Short is
-// exact and added to f without loss; what remains is below 0.09 and takes a few roundings of at most u / 16 each. The
-// result is at least 0.34 in size, of ulp u / 2, or e is 0 and everything shrinks with f: 0.5 + 0.3 ulp.
+// exact and added to f without loss; what remains is below 0.09 and takes four roundings of at most u / 16, and those
+// of s, z and P, below 0.05 u. The result is at least 0.34 in size, of ulp u / 2, or e is 0 and all shrinks with f:
+// below 0.5 + 0.6 ulp.
 Vec log_of_parts(Cc& cc, const Split& parts) {
     const Vec f = cc.subtract(parts.fraction, cc.splat_f64(1));
     const Vec s = cc.divide(f, cc.add(f, cc.splat_f64(2))), z = cc.multiply(s, s);
@@ -338,9 +340,10 @@ Vec emit_cos_of_turn(Cc& cc, const Vec& x) {
     return sin_of_angle(cc, next_quarter(cc, {quarters, r, rest}));
 }
 
-// E / (E + 2), E = expm1(2 |x|), which has 1.2 ulp or 2.4 u; of them at most the share 2 / (E + 2) passes; the sum and
-// the quotient round to u each: below 4.4 u, and an ulp is at least u: with the share, below 3 ulp where E >= 1.5, and
-// below 0.76 (|x| < 0.5) E's error and the sum's are of the smaller part. Beyond 20 the quotient rounds to 1.
+// t = E / (E + 2), E = expm1(2 |x|). The slope of t in E is 2 / (E + 2)^2. Where t lies a binade below E / 2, an ulp of
+// E is 4 of t; then E < 0.67, and E is within 0.8 ulp (as above: the tail is small beside r, or the result is above
+// 0.5), of which 1.3 ulp of t remain at most. Elsewhere an ulp of E is 2 of t, and 1.2 ulp remain. The sum's rounding
+// is at most 1 ulp of t, the quotient's 0.5: below 3. Beyond 20 the quotient rounds to 1.
 Vec emit_tanh(Cc& cc, const Vec& x) {
     const Vec size = cc.minimum(cc.broadcast_f64(20), cc.bit_and(x, cc.splat_u64(~kSignBit)));
     const Vec e = expm1_of_clamped(cc, cc.add(size, size));

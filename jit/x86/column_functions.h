@@ -1,10 +1,11 @@
 // The functions of column programs on vectors of f64. Errors are in units in the last place (ulp) of the result, argued
 // beside each function in column_functions.cpp:
 //
-//   exp, log, sin, cos    below 1 ulp
-//   expm1                 below 1.2 ulp
-//   tanh                  below 3 ulp
-//   power                 below 1.3 ulp
+//   exp, sin, cos    below 1 ulp
+//   log              below 1.1 ulp
+//   expm1            below 1.2 ulp
+//   power            below 1.3 ulp
+//   tanh             below 3 ulp
 //
 // (of a subnormal result: plus half its unit). Special values are those of C's Annex F, except that sin and cos give
 // NaN beyond kMostAngle, where neighbouring numbers lie 1/128 apart. In Precision::f32 the same functions run on f64
