@@ -161,7 +161,7 @@ private:
         RIFTJIT_TRY(condition, disjunction());
         if (!is_word("else")) return expected("'else'");
         ++at_;
-        RIFTJIT_TRY(otherwise, conditional());
+        RIFTJIT_TRY(otherwise, nested(&Parser::conditional));
         return make(Operation::select, offset, {condition, value, otherwise});
     }
     Result<ExpressionPtr> disjunction() { return words("or", Operation::either, &Parser::conjunction); }
@@ -181,7 +181,7 @@ private:
         if (!is_word("not")) return comparison();
         const size_t offset = current().offset;
         ++at_;
-        RIFTJIT_TRY(operand, inversion());
+        RIFTJIT_TRY(operand, nested(&Parser::inversion));
         return make(Operation::negation, offset, {operand});
     }
     Result<ExpressionPtr> comparison() {
@@ -218,11 +218,11 @@ private:
         const size_t offset = current().offset;
         if (is_symbol("+")) {
             ++at_;
-            return unary();
+            return nested(&Parser::unary);
         }
         if (!is_symbol("-")) return raised();
         ++at_;
-        RIFTJIT_TRY(operand, unary());
+        RIFTJIT_TRY(operand, nested(&Parser::unary));
         return make(Operation::negate, offset, {operand});
     }
     Result<ExpressionPtr> raised() {  // binds to the right, tighter than the sign before it: -a ** -b ** c
@@ -230,16 +230,18 @@ private:
         if (!is_symbol("**")) return base;
         const size_t offset = current().offset;
         ++at_;
-        RIFTJIT_TRY(exponent, unary());
+        RIFTJIT_TRY(exponent, nested(&Parser::unary));
         return make(Operation::power, offset, {base, exponent});
     }
-    Result<ExpressionPtr> primary() {
+    // A rule inside another: what recursion could not stand is refused.
+    Result<ExpressionPtr> nested(Result<ExpressionPtr> (Parser::*rule)()) {
+        constexpr int kMaxDepth = 200;
         if (++depth_ > kMaxDepth) return fail_at(source_, current().offset, "nested too deeply");
-        RIFTJIT_TRY(value, nested_primary());
+        RIFTJIT_TRY(value, (this->*rule)());
         --depth_;
         return value;
     }
-    Result<ExpressionPtr> nested_primary() {
+    Result<ExpressionPtr> primary() {
         const Token token = current();
         if (token.kind == TokenKind::number) return number();
         if (token.kind == TokenKind::name && !is_keyword(token.text)) {
@@ -250,7 +252,7 @@ private:
         }
         if (!is_symbol("(")) return expected("a value");
         ++at_;
-        RIFTJIT_TRY(value, conditional());
+        RIFTJIT_TRY(value, nested(&Parser::conditional));
         if (!is_symbol(")")) return expected("an operator or ')'");
         ++at_;
         return value;
@@ -277,15 +279,13 @@ private:
                 if (!is_symbol(",")) return expected("',' or ')'");
                 ++at_;
             }
-            RIFTJIT_TRY(operand, conditional());
+            RIFTJIT_TRY(operand, nested(&Parser::conditional));
             call.operands.push_back(operand);
         }
         ++at_;
         if (name.text == "rand" || name.text == "randn") call.draw = draws_++;
         return std::make_shared<Expression>(std::move(call));
     }
-
-    static constexpr int kMaxDepth = 200;
 
     const SourceText& source_;
     std::vector<Token> tokens_;

@@ -110,7 +110,7 @@ TEST(Parser, RefusalsSayWhatWasExpectedWhere) {
     EXPECT_EQ(expression_error("exp(a b)"), "net.toml:12:14: expected ',' or ')', found 'b'");
     EXPECT_EQ(expression_error("a $ b"), "net.toml:12:10: unexpected character '$'");
     EXPECT_EQ(expression_error("1e999"), "net.toml:12:8: number '1e999' is out of range");
-    EXPECT_EQ(expression_error(std::string(300, '(')), "net.toml:12:208: nested too deeply");
+    EXPECT_EQ(expression_error(std::string(300, '(')), "net.toml:12:209: nested too deeply");
     EXPECT_EQ(expression_error(std::string(100000, '-')), "net.toml:12:8: more than 4000 words");
     EXPECT_EQ(statement_error("V"), "net.toml:12:9: expected '=' or '+=', found the end");
     EXPECT_EQ(statement_error("3 = V"), "net.toml:12:8: expected a variable to assign to, found '3'");
