@@ -8,6 +8,7 @@ namespace riftjit::sim {
 namespace {
 
 constexpr uint64_t kLine = 64;
+constexpr uint64_t kHugePage = 2 << 20, kWorthAHugePage = kHugePage / 8;
 
 uint64_t padded(uint32_t elements) { return round_up(elements, kColumnPadding); }
 
@@ -90,42 +91,8 @@ uint64_t NeuronState::bytes(const Blueprint& blueprint) {
 
 Result<NeuronState> NeuronState::create(const Blueprint& blueprint, const Slices& slices, runtime::ThreadPool& pool) {
     NeuronState state;
-    const auto add_receptor = [&](uint32_t population, std::string name) {
-        // The check of the sum below stands for all of these conversions.
-        state.receptors_.push_back({population, std::move(name), static_cast<uint32_t>(state.arrivals_count_)});
-        state.arrivals_count_ += padded(blueprint.populations[population].size);
-    };
-    for (uint32_t i = 0; i < blueprint.populations.size(); ++i) {
-        const auto& kind = blueprint.populations[i].kind;
-        if (std::holds_alternative<RelayedPopulation>(kind)) add_receptor(i, "");
-        const auto* program = std::get_if<ProgramPopulation>(&kind);
-        for (size_t column = 0; program && column < program->program.columns.size(); ++column) {
-            if (program->program.columns[column].role != ColumnRole::arrivals) continue;
-            check(program->program.spec.columns[column] == ColumnType::f64, "arrivals are f64");
-            add_receptor(i, program->program.columns[column].name);
-        }
-    }
-    if (state.arrivals_count_ > UINT32_MAX) {
-        return fail(ErrorKind::Unsupported, "{} receptors of neurons in all: at most {} can be told apart",
-                    state.arrivals_count_, UINT32_MAX);
-    }
-    RIFTJIT_TRY(arrivals, runtime::Pages::allocate(state.arrivals_count_ * sizeof(double), runtime::Pages::Size::huge,
-                                                   "what arrives at the neurons"));
-    state.arrivals_ = std::move(arrivals);
-    for (uint32_t i = 0; i < blueprint.populations.size(); ++i) {
-        std::vector<void*>& columns = state.columns_.emplace_back();
-        const auto* program = std::get_if<ProgramPopulation>(&blueprint.populations[i].kind);
-        if (!program) continue;
-        const ColumnPlaces places = places_of(*program, blueprint.populations[i].size);
-        RIFTJIT_TRY(memory, runtime::Pages::allocate(places.bytes, runtime::Pages::Size::huge, "the neurons"));
-        for (size_t column = 0; column < places.offsets.size(); ++column) {
-            const ColumnBinding& binding = program->program.columns[column];
-            columns.push_back(binding.role == ColumnRole::arrivals
-                                  ? static_cast<void*>(state.arrivals() + *state.first_arrival(i, binding.name))
-                                  : memory.data() + places.offsets[column]);
-        }
-        state.memory_.push_back(std::move(memory));
-    }
+    RIFTJIT_TRY_VOID(state.add_receptors(blueprint));
+    RIFTJIT_TRY_VOID(state.place_columns(blueprint));
     struct Fill {
         const NeuronState* state;
         const Blueprint* blueprint;
@@ -138,6 +105,50 @@ Result<NeuronState> NeuronState::create(const Blueprint& blueprint, const Slices
         },
         &fill);
     return state;
+}
+
+Result<void> NeuronState::add_receptors(const Blueprint& blueprint) {
+    const auto add_receptor = [&](uint32_t population, std::string name) {
+        // The check of the sum below stands for all of these conversions.
+        receptors_.push_back({population, std::move(name), static_cast<uint32_t>(arrivals_count_)});
+        arrivals_count_ += padded(blueprint.populations[population].size);
+    };
+    for (uint32_t i = 0; i < blueprint.populations.size(); ++i) {
+        const auto& kind = blueprint.populations[i].kind;
+        if (std::holds_alternative<RelayedPopulation>(kind)) add_receptor(i, "");
+        const auto* program = std::get_if<ProgramPopulation>(&kind);
+        for (size_t column = 0; program && column < program->program.columns.size(); ++column) {
+            if (program->program.columns[column].role != ColumnRole::arrivals) continue;
+            check(program->program.spec.columns[column] == ColumnType::f64, "arrivals are f64");
+            add_receptor(i, program->program.columns[column].name);
+        }
+    }
+    if (arrivals_count_ <= UINT32_MAX) return {};
+    return fail(ErrorKind::Unsupported, "{} receptors of neurons in all: at most {} can be told apart", arrivals_count_,
+                UINT32_MAX);
+}
+
+// One piece of memory, arrivals first: spikes reach into all of them, which few huge pages make cheaper.
+Result<void> NeuronState::place_columns(const Blueprint& blueprint) {
+    const uint64_t needed = bytes(blueprint);
+    RIFTJIT_TRY(memory, runtime::Pages::allocate(needed < kWorthAHugePage ? needed : std::max(needed, kHugePage),
+                                                 runtime::Pages::Size::huge, "the neurons"));
+    memory_ = std::move(memory);
+    uint64_t next = arrivals_count_ * sizeof(double);
+    for (uint32_t i = 0; i < blueprint.populations.size(); ++i) {
+        std::vector<void*>& columns = columns_.emplace_back();
+        const auto* program = std::get_if<ProgramPopulation>(&blueprint.populations[i].kind);
+        if (!program) continue;
+        const ColumnPlaces places = places_of(*program, blueprint.populations[i].size);
+        for (size_t column = 0; column < places.offsets.size(); ++column) {
+            const ColumnBinding& binding = program->program.columns[column];
+            columns.push_back(binding.role == ColumnRole::arrivals
+                                  ? static_cast<void*>(arrivals() + *first_arrival(i, binding.name))
+                                  : memory_.data() + next + places.offsets[column]);
+        }
+        next += places.bytes;
+    }
+    return {};
 }
 
 void NeuronState::fill(const Blueprint& blueprint, const Slices& slices, uint32_t thread) const {

@@ -25,7 +25,7 @@ public:
     // In the order of the program's columns; empty for populations without a program.
     const std::vector<void*>& columns(uint32_t population) const { return columns_[population]; }
 
-    double* arrivals() const { return arrivals_.as<double>(); }
+    double* arrivals() const { return memory_.as<double>(); }
     uint64_t arrivals_count() const { return arrivals_count_; }
     // Index of element 0; unset: no such receptor. Relays have one receptor, whatever its name.
     std::optional<uint32_t> first_arrival(uint32_t population, std::string_view receptor) const;
@@ -37,12 +37,13 @@ private:
         uint32_t first;
     };
 
+    Result<void> add_receptors(const Blueprint& blueprint);
+    Result<void> place_columns(const Blueprint& blueprint);
     void fill(const Blueprint& blueprint, const Slices& slices, uint32_t thread) const;
 
     uint64_t arrivals_count_ = 0;
     std::vector<Receptor> receptors_;
-    runtime::Pages arrivals_;
-    std::vector<runtime::Pages> memory_;  // per population
+    runtime::Pages memory_;  // arrivals, then the columns of all populations
     std::vector<std::vector<void*>> columns_;
 };
 
