@@ -1,0 +1,306 @@
+#include "tools/sim_network.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "runtime/cpus.h"
+#include "sim/engine/simulation.h"
+#include "sim/plots/plots.h"
+#include "tools/dump_isa.h"
+#include "tools/engine.h"
+#include "tools/generation.h"
+#include "tools/interrupt.h"
+#include "tools/output.h"
+#include "tools/sim_report.h"
+#include "tools/sim_text.h"
+#include "tools/step_progress.h"
+
+namespace riftjit::tools {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+Result<double> time_of(const char* flag, const std::string& text) {
+    const auto time = sim::parse_quantity_of(sim::SourceText{text, flag, 1, 1}, sim::kMillisecond);
+    if (!time) return std::unexpected(time.error());
+    if (!(*time >= 0) || !std::isfinite(*time))
+        return fail(ErrorKind::Usage, "{}: {} is no length of time", flag, text);
+    return *time;
+}
+
+Result<sim::NetworkOverrides> overrides_of(const NetworkRunOptions& options) {
+    sim::NetworkOverrides overrides;
+    overrides.scale = options.scale;
+    overrides.seed = options.seed;
+    if (!options.compat.empty()) overrides.compat = options.compat == "nest" ? sim::Compat::nest : sim::Compat::brian2;
+    if (!options.step.empty()) {
+        RIFTJIT_TRY(step, time_of("--step", options.step));
+        overrides.step_ms = step;
+    }
+    if (!options.duration.empty()) {
+        RIFTJIT_TRY(duration, time_of("--duration", options.duration));
+        overrides.duration_ms = duration;
+    }
+    for (const std::string& setting : options.settings) {
+        const size_t equals = setting.find('=');
+        if (equals == std::string::npos || equals == 0)
+            return fail(ErrorKind::Usage, "--set: expected PATH=VALUE, got \"{}\"", setting);
+        overrides.settings.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+    }
+    return overrides;
+}
+
+// A file of that name comes before the network that comes with the program.
+bool is_builtin(const std::string& network) {
+    const auto& names = sim::builtin_network_names();
+    return !std::filesystem::exists(network) && std::ranges::find(names, network) != names.end();
+}
+
+Result<sim::Network> load_network(const NetworkRunOptions& options) {
+    RIFTJIT_TRY(overrides, overrides_of(options));
+    if (is_builtin(options.network)) {
+        RIFTJIT_TRY(text, sim::builtin_network_text(options.network));
+        return sim::parse_network(text, options.network + ".toml", overrides);
+    }
+    if (!std::filesystem::exists(options.network)) {
+        return fail(ErrorKind::Io, "sim: there is no file \"{}\"; the networks that come with the program are {}",
+                    options.network, fmt::join(sim::builtin_network_names(), ", "));
+    }
+    return sim::read_network(options.network, overrides);
+}
+
+Result<int> print_network(const NetworkRunOptions& options) {
+    if (is_builtin(options.network)) {
+        RIFTJIT_TRY(text, sim::builtin_network_text(options.network));
+        fmt::print("{}", text);
+        return kExitDone;
+    }
+    RIFTJIT_TRY(network, load_network(options));
+    fmt::print("{}", network.text);
+    return kExitDone;
+}
+
+sim::Existing existing(const NetworkRunOptions& options) {
+    return options.force ? sim::Existing::replace : sim::Existing::refuse;
+}
+
+// Without recorders in the file, a recording or a plot is of all spikes.
+void record_all_spikes_if_none(sim::Network& network) {
+    for (const sim::Recorder& recorder : network.recorders)
+        if (std::holds_alternative<sim::SpikeRecorder>(recorder.kind)) return;
+    for (uint32_t population = 0; population < network.populations.size(); ++population)
+        network.recorders.push_back({network.populations[population].name, population, sim::SpikeRecorder{}});
+}
+
+std::string command_line() {
+    std::string text;
+    std::ifstream arguments("/proc/self/cmdline", std::ios::binary);
+    for (std::string part; std::getline(arguments, part, '\0');) text += (text.empty() ? "" : " ") + part;
+    return text;
+}
+
+// What leaves a run while it goes on: the recording, saved states, spikes for statistics and plots.
+class RunOutput {
+public:
+    static Result<RunOutput> create(const NetworkRunOptions& options, const sim::Network& network,
+                                    const sim::Simulation& simulation) {
+        RunOutput output;
+        output.options_ = &options;
+        output.recording_.header = simulation.recording_header();
+        output.recording_.header.command_line = command_line();
+        output.recording_.header.program_version = RIFTJIT_VERSION;
+        output.recording_.states.resize(output.recording_.header.states.size());
+        for (size_t i = 0; i < network.recorders.size(); ++i)
+            if (std::holds_alternative<sim::StateRecorder>(network.recorders[i].kind))
+                output.state_recorders_.push_back(i);
+        if (!options.save_interval.empty()) {
+            RIFTJIT_TRY(interval, time_of("--save-interval", options.save_interval));
+            if (options.save.empty()) return fail(ErrorKind::Usage, "--save-interval: --save names no file to write");
+            if (interval < network.step_ms) {
+                return fail(ErrorKind::Usage, "--save-interval: {} is below the step of {} ms", options.save_interval,
+                            network.step_ms);
+            }
+            output.save_steps_ = static_cast<uint32_t>(std::min(std::round(interval / network.step_ms), 4e9));
+            output.next_save_ = simulation.steps() + output.save_steps_;
+        }
+        if (options.record.empty()) return output;
+        sim::RecordingFormat format;
+        if (options.record_format.empty()) {
+            RIFTJIT_TRY(by_name, sim::format_of_path(options.record));
+            format = by_name;
+        } else {
+            format = *sim::recording_format_from_name(options.record_format);
+        }
+        RIFTJIT_TRY(writer,
+                    sim::RecordingWriter::create(options.record, format, output.recording_.header, existing(options)));
+        output.writer_ = std::move(writer);
+        return output;
+    }
+
+    // Takes what was recorded and writes it, and the state when that is due.
+    Result<void> take(sim::Simulation& simulation) {
+        const std::vector<sim::Spike> spikes = simulation.take_spikes();
+        if (writer_) RIFTJIT_TRY_VOID(writer_->append_spikes(spikes));
+        keep(spikes);
+        for (size_t i = 0; i < state_recorders_.size(); ++i) {
+            const std::vector<double> values = simulation.take_samples(state_recorders_[i]);
+            if (writer_) RIFTJIT_TRY_VOID(writer_->append_states(i, values));
+        }
+        if (writer_) RIFTJIT_TRY_VOID(writer_->flush());
+        return {};
+    }
+    Result<void> save_if_due(sim::Simulation& simulation) {
+        if (save_steps_ == 0 || simulation.steps() < next_save_) return {};
+        next_save_ = simulation.steps() + save_steps_;
+        return simulation.save(options_->save);
+    }
+    Result<void> finish(sim::Simulation& simulation) {
+        recording_.summary = {simulation.steps(), simulation.spikes(), simulation.recorded_hash(),
+                              simulation.graph_hash()};
+        if (writer_) RIFTJIT_TRY_VOID(writer_->finish(recording_.summary));
+        if (!options_->save.empty()) RIFTJIT_TRY_VOID(simulation.save(options_->save));
+        return {};
+    }
+    const sim::Recording* spikes() const { return is_complete_ ? &recording_ : nullptr; }
+
+private:
+    // Kept for statistics and plots, not for the file.
+    static constexpr size_t kMostKeptSpikes = 100'000'000;
+
+    void keep(const std::vector<sim::Spike>& spikes) {
+        if (!is_complete_) return;
+        recording_.spikes.insert(recording_.spikes.end(), spikes.begin(), spikes.end());
+        if (recording_.spikes.size() <= kMostKeptSpikes) return;
+        is_complete_ = false;
+        recording_.spikes = {};
+        write_diagnostic(fmt::format("warn: more than {} spikes: no rates, intervals and plots from here\n",
+                                     grouped(kMostKeptSpikes)));
+    }
+
+    const NetworkRunOptions* options_ = nullptr;
+    std::unique_ptr<sim::RecordingWriter> writer_;
+    sim::Recording recording_;
+    bool is_complete_ = true;
+    std::vector<size_t> state_recorders_;      // their numbers in the network
+    uint32_t save_steps_ = 0, next_save_ = 0;  // 0: only at the end
+};
+
+// Runs to `end_step`, writing as it goes; an interrupt ends it early.
+Result<void> run_to(sim::Simulation& simulation, uint32_t end_step, RunOutput& output) {
+    const uint32_t first = simulation.steps();
+    StepProgress progress(end_step - first);
+    Result<void> written;
+    RIFTJIT_TRY_VOID(simulation.run(end_step - first, [&](uint32_t done) {
+        progress.show(done);
+        written = output.take(simulation);
+        if (written) written = output.save_if_due(simulation);
+        return written.has_value() && pending_interrupt() == Interrupt::none;
+    }));
+    return written;
+}
+
+uint32_t terminal_columns() {
+    winsize size{};
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : 80;
+}
+
+Result<void> draw(const NetworkRunOptions& options, const RunOutput& output) {
+    if (options.plots.empty()) return {};
+    if (!output.spikes()) return fail(ErrorKind::Usage, "--plot: too many spikes to draw");
+    for (const std::string& plot : options.plots) {
+        const sim::PlotKind kind =
+            options.plot_kind.empty() ? sim::plot_kind_of_path(plot) : *sim::plot_kind_from_name(options.plot_kind);
+        if (plot == "-") {
+            fmt::print("\n{}", sim::terminal_plot(
+                                   kind, *output.spikes(), terminal_columns(),
+                                   isatty(STDOUT_FILENO) ? sim::TerminalColours::ansi : sim::TerminalColours::none));
+        } else {
+            RIFTJIT_TRY_VOID(sim::write_plot(plot, kind, *output.spikes(), existing(options)));
+        }
+    }
+    return {};
+}
+
+Result<int> dump_kernels(const sim::SimulationPlan& plan, Isa isa) {
+    print_listing_head();
+    size_t number = 0;
+    for (const sim::SimulationPlan::Program& program : plan.programs) {
+        const std::vector<KernelNote> notes = {
+            {"population", program.name},
+            {"method", program.note},
+            {"work", fmt::format("{} bytes moved per element and step", program.bytes_per_run)}};
+        RIFTJIT_TRY_VOID(print_kernel(program.spec, number++, isa, notes));
+    }
+    return kExitDone;
+}
+
+Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Reporter& reporter) {
+    const auto start = Clock::now();
+    if (!options.record.empty() || !options.plots.empty()) record_all_spikes_if_none(network);
+    for (const std::string& note : network.notes) reporter.info("note: " + note);
+    NetworkResult result{};
+    RIFTJIT_TRY(isa, select_isa(options.machine.max_isa));
+    result.isa = isa;
+    result.threads = options.threads == 0 ? runtime::physical_cores() : static_cast<uint32_t>(options.threads);
+    RIFTJIT_TRY(pool, runtime::ThreadPool::create(result.threads));
+    const auto kernels =
+        open_kernel_cache(options.machine.cache_directory, *cache_mode_from_name(options.machine.cache_mode),
+                          KernelCache::Use::execute, reporter);
+    const Precision precision = options.precision == "f32" ? Precision::f32 : Precision::f64;
+    result.precision = precision;
+    if (options.print_plan || options.dump_isa) {
+        RIFTJIT_TRY(plan, sim::Simulation::plan(network, *kernels, isa, result.threads, precision));
+        if (options.dump_isa) return dump_kernels(plan, isa);
+        print_network_plan(network, plan, result);
+        return kExitDone;
+    }
+    RIFTJIT_TRY(simulation, sim::Simulation::create(network, *kernels, isa, pool, precision));
+    if (!options.resume.empty()) RIFTJIT_TRY_VOID(simulation.restore(options.resume));
+    const uint64_t end_step = options.steps ? simulation.steps() + *options.steps : network.steps();
+    if (end_step > UINT32_MAX || end_step <= simulation.steps()) {
+        return fail(ErrorKind::Usage, "sim: nothing is left to do: {} is at step {} of {}", options.resume,
+                    simulation.steps(), end_step);
+    }
+    RIFTJIT_TRY(output, RunOutput::create(options, network, simulation));
+    result.build_seconds = seconds_since(start);
+    result.kernels_ms = kernels->statistics().compile_ms + kernels->statistics().load_ms;
+    result.first_step = simulation.steps();
+    watch_interrupts();
+    const auto run_start = Clock::now();
+    const Result<void> ran = run_to(simulation, static_cast<uint32_t>(end_step), output);
+    result.run_seconds = seconds_since(run_start);
+    if (!ran) return std::unexpected(ran.error());
+    RIFTJIT_TRY_VOID(simulation.check_conservation());
+    RIFTJIT_TRY_VOID(output.finish(simulation));
+    result.peak_rss = peak_rss_bytes();
+    RIFTJIT_TRY(discard, time_of("--discard", options.discard));
+    if (output.spikes()) result.populations = sim::population_statistics(*output.spikes(), {.start_ms = discard});
+    if (options.json) {
+        fmt::print("{}\n", network_json(network, simulation, result).dump());
+    } else {
+        print_network_table(network, simulation, result);
+    }
+    RIFTJIT_TRY_VOID(draw(options, output));
+    return pending_interrupt() == Interrupt::none ? kExitDone : kExitInterrupted;
+}
+
+}  // namespace
+
+Result<int> run_network(const NetworkRunOptions& options, Reporter& reporter) {
+    if (options.print_network) return print_network(options);
+    RIFTJIT_TRY(network, load_network(options));
+    return simulate(options, std::move(network), reporter);
+}
+
+}  // namespace riftjit::tools

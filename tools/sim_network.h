@@ -1,0 +1,33 @@
+// `riftjit sim NETWORK`: a network file, or one of the networks that come with the program.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/options.h"
+#include "tools/reporter.h"
+
+namespace riftjit::tools {
+
+struct NetworkRunOptions {
+    std::string network;           // a file, or the name of a built-in one
+    std::optional<int64_t> steps;  // in place of the duration
+    std::string duration, step;    // "1 s"; empty: the file's
+    std::optional<uint64_t> seed;
+    std::optional<double> scale;
+    std::string compat;                 // "nest", "brian2"; empty: the file's
+    std::vector<std::string> settings;  // "population.E.size=100"
+    int64_t threads = 0;                // 0: physical cores
+    std::string precision = "f64";
+    std::string discard = "0 ms";       // left out of rates and intervals
+    std::string record, record_format;  // format empty: by the file's name
+    std::vector<std::string> plots;
+    std::string plot_kind;  // empty: by the file's name
+    std::string save, save_interval, resume;
+    bool force = false, json = false, print_plan = false, dump_isa = false, print_network = false;
+    MachineChoice machine;
+};
+Result<int> run_network(const NetworkRunOptions& options, Reporter& reporter);
+
+}  // namespace riftjit::tools

@@ -1,0 +1,28 @@
+// What `riftjit sim NETWORK` prints: a table, one JSON object, the plan.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "jit/isa.h"
+#include "sim/engine/simulation.h"
+#include "sim/files/statistics.h"
+
+namespace riftjit::tools {
+
+struct NetworkResult {
+    Isa isa;
+    Precision precision;
+    uint32_t threads = 0;
+    double build_seconds = 0, kernels_ms = 0, run_seconds = 0;
+    uint32_t first_step = 0;  // of this run: after 0 when it went on from a saved state
+    uint64_t peak_rss = 0;
+    std::vector<sim::PopulationStatistics> populations;  // empty: no spikes were kept
+};
+nlohmann::ordered_json network_json(const sim::Network& network, const sim::Simulation& simulation,
+                                    const NetworkResult& result);
+void print_network_table(const sim::Network& network, const sim::Simulation& simulation, const NetworkResult& result);
+
+void print_network_plan(const sim::Network& network, const sim::SimulationPlan& plan, const NetworkResult& result);
+
+}  // namespace riftjit::tools
