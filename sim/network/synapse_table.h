@@ -36,8 +36,8 @@ public:
 
     // Calls receive for those sources of [begin, end) that have synapses, ascending, with their synapses in the order
     // of drawing. Any thread may call it, for any range. The in-degree rules go through the draws of all targets in
-    // each call, so give them few wide ranges: one per thread. Beside one row they hold at most max(16 MiB, a quarter
-    // of a byte per synapse of the projection); the others hold one row.
+    // each call, so give them few wide ranges: one per thread. Such a call holds up to 16 MiB or a byte per synapse of
+    // the projection, whichever is more, beside one row; for the other rules it holds one row.
     void generate(uint32_t begin, uint32_t end, const Receive& receive) const;
 
     std::optional<float> shared_weight() const;    // all weights are equal
