@@ -205,13 +205,18 @@ ProgramPopulation BlueprintMaker::poisson(uint32_t index, const PoissonPopulatio
     // portable_exp() ends at -700, where the probability has long been 1.
     const double mean = std::min(poisson.rate_per_ms * network_.step_ms, 700.0);
     ProgramPopulation result;
+    // A kernel has at least one column: the least there is, a byte that says that the neuron takes part.
     result.program.spec = {Precision::f64,
                            1,
-                           {},
+                           {ColumnType::u8},
                            {{ColumnOp::scalar, 0, 0, 0, 0, 0},
+                            {ColumnOp::load, 0, 0, 0, 0, 0},
+                            {ColumnOp::multiply, 0, 1, 0, 0, 0},
                             {ColumnOp::uniform, 0, 0, 0, 0, 0},
-                            {ColumnOp::less, 1, 0, 0, 0, 0},
-                            {ColumnOp::fire, 2, 0, 0, 0, 0}}};
+                            {ColumnOp::less, 3, 2, 0, 0, 0},
+                            {ColumnOp::fire, 4, 0, 0, 0, 0}}};
+    result.program.columns = {{ColumnRole::parameter, "takes part"}};
+    result.start = {{1, {}}};
     result.program.scalars = {"probability"};
     result.program.method = Method::automatic;
     result.program.note = "Poisson process, one draw per step";
