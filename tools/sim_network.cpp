@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -121,9 +122,12 @@ public:
         output.recording_.header.command_line = command_line();
         output.recording_.header.program_version = RIFTJIT_VERSION;
         output.recording_.states.resize(output.recording_.header.states.size());
-        for (size_t i = 0; i < network.recorders.size(); ++i)
+        for (size_t i = 0; i < network.recorders.size(); ++i) {
             if (std::holds_alternative<sim::StateRecorder>(network.recorders[i].kind))
                 output.state_recorders_.push_back(i);
+            if (std::holds_alternative<sim::WeightRecorder>(network.recorders[i].kind))
+                output.weight_recorders_.push_back(i);
+        }
         if (!options.save_interval.empty()) {
             RIFTJIT_TRY(interval, time_of("--save-interval", options.save_interval));
             if (options.save.empty()) return fail(ErrorKind::Usage, "--save-interval: --save names no file to write");
@@ -153,11 +157,12 @@ public:
         const std::vector<sim::Spike> spikes = simulation.take_spikes();
         if (writer_) RIFTJIT_TRY_VOID(writer_->append_spikes(spikes));
         keep(spikes);
+        for (const size_t recorder : weight_recorders_) simulation.take_samples(recorder);
         for (size_t i = 0; i < state_recorders_.size(); ++i) {
             const std::vector<double> values = simulation.take_samples(state_recorders_[i]);
             if (writer_) RIFTJIT_TRY_VOID(writer_->append_states(i, values));
         }
-        if (writer_) RIFTJIT_TRY_VOID(writer_->flush());
+        if (writer_) RIFTJIT_TRY_VOID(writer_->flush_when_due());
         return {};
     }
     Result<void> save_if_due(sim::Simulation& simulation) {
@@ -192,8 +197,8 @@ private:
     std::unique_ptr<sim::RecordingWriter> writer_;
     sim::Recording recording_;
     bool is_complete_ = true;
-    std::vector<size_t> state_recorders_;      // their numbers in the network
-    uint32_t save_steps_ = 0, next_save_ = 0;  // 0: only at the end
+    std::vector<size_t> state_recorders_, weight_recorders_;  // their numbers in the network
+    uint32_t save_steps_ = 0, next_save_ = 0;                 // 0: only at the end
 };
 
 // Runs to `end_step`, writing as it goes; an interrupt ends it early.
@@ -215,6 +220,29 @@ uint32_t terminal_columns() {
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : 80;
 }
 
+// Everything that a long run would otherwise find out at its end.
+Result<void> check_options(const NetworkRunOptions& options) {
+    RIFTJIT_TRY_VOID(time_of("--discard", options.discard));
+    if (!options.record_format.empty() && options.record.empty())
+        return fail(ErrorKind::Usage, "--record-format: --record names no file to write");
+    std::vector<std::pair<const char*, std::string>> files;
+    if (!options.record.empty()) {
+        if (options.record_format.empty()) RIFTJIT_TRY_VOID(sim::format_of_path(options.record));
+        files.emplace_back("--record", options.record);
+    }
+    for (const std::string& plot : options.plots) {
+        if (plot == "-" && options.json) return fail(ErrorKind::Usage, "--plot -: --json has the standard output");
+        if (plot == "-") continue;
+        RIFTJIT_TRY_VOID(sim::image_format_of_path(plot));
+        files.emplace_back("--plot", plot);
+    }
+    for (const auto& [flag, path] : files) {
+        if (!options.force && std::filesystem::exists(path))
+            return fail(ErrorKind::Usage, "{}: {} exists; --force overwrites it", flag, path);
+    }
+    return {};
+}
+
 Result<void> draw(const NetworkRunOptions& options, const RunOutput& output) {
     if (options.plots.empty()) return {};
     if (!output.spikes()) return fail(ErrorKind::Usage, "--plot: too many spikes to draw");
@@ -232,15 +260,24 @@ Result<void> draw(const NetworkRunOptions& options, const RunOutput& output) {
     return {};
 }
 
+// Each kernel once, with all that run it.
 Result<int> dump_kernels(const sim::SimulationPlan& plan, Isa isa) {
     print_listing_head();
+    std::map<std::string, std::string> users;
+    for (const sim::SimulationPlan::Program& program : plan.programs) {
+        std::string& names = users[program.kernel];
+        names += (names.empty() ? "" : "; ") + program.name;
+    }
     size_t number = 0;
     for (const sim::SimulationPlan::Program& program : plan.programs) {
+        const auto user = users.find(program.kernel);
+        if (program.kernel.empty() || user == users.end()) continue;
         const std::vector<KernelNote> notes = {
-            {"population", program.name},
+            {"runs for", user->second},
             {"method", program.note},
             {"work", fmt::format("{} bytes moved per element and step", program.bytes_per_run)}};
         RIFTJIT_TRY_VOID(print_kernel(program.spec, number++, isa, notes));
+        users.erase(user);
     }
     return kExitDone;
 }
@@ -249,6 +286,10 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
     const auto start = Clock::now();
     if (!options.record.empty() || !options.plots.empty()) record_all_spikes_if_none(network);
     for (const std::string& note : network.notes) reporter.info("note: " + note);
+    for (const sim::Recorder& recorder : network.recorders) {
+        if (!options.record.empty() && std::holds_alternative<sim::WeightRecorder>(recorder.kind))
+            reporter.warn(fmt::format("no file format holds weights yet: recorder {} is left out", recorder.name));
+    }
     NetworkResult result{};
     RIFTJIT_TRY(isa, select_isa(options.machine.max_isa));
     result.isa = isa;
@@ -261,7 +302,10 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
     result.precision = precision;
     if (options.print_plan || options.dump_isa) {
         RIFTJIT_TRY(plan, sim::Simulation::plan(network, *kernels, isa, result.threads, precision));
-        if (options.dump_isa) return dump_kernels(plan, isa);
+        if (options.dump_isa) {
+            RIFTJIT_TRY(wanted, listing_isa(options.machine.max_isa));
+            return dump_kernels(plan, wanted);
+        }
         print_network_plan(network, plan, result);
         return kExitDone;
     }
@@ -286,6 +330,7 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
     result.peak_rss = peak_rss_bytes();
     RIFTJIT_TRY(discard, time_of("--discard", options.discard));
     if (output.spikes()) result.populations = sim::population_statistics(*output.spikes(), {.start_ms = discard});
+    std::erase_if(result.populations, [](const auto& population) { return population.neurons == 0; });
     if (options.json) {
         fmt::print("{}\n", network_json(network, simulation, result).dump());
     } else {
@@ -299,6 +344,7 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
 
 Result<int> run_network(const NetworkRunOptions& options, Reporter& reporter) {
     if (options.print_network) return print_network(options);
+    RIFTJIT_TRY_VOID(check_options(options));
     RIFTJIT_TRY(network, load_network(options));
     return simulate(options, std::move(network), reporter);
 }

@@ -261,7 +261,8 @@ Result<PlasticRule> BlueprintMaker::rule(const SynapseChoice& synapse) const {
     RIFTJIT_TRY(programs, lower(synapse.model, synapse.parameters, network_.step_ms));
     PlasticRule rule{std::move(programs.on_pre), std::move(programs.on_post)};
     rule.has_post_events = synapse.model.has_post_events();
-    for (const Variable& state : synapse.model.states()) rule.start.emplace_back(state.name, state.value);
+    RIFTJIT_TRY(start, initial_values(synapse.model, synapse.parameters));
+    for (const auto& [state, value] : start) rule.start.emplace_back(state, value);
     return rule;
 }
 

@@ -72,12 +72,6 @@ void draw_figure(Canvas& canvas, PlotKind kind, const PlotData& data) {
     }
 }
 
-Result<ImageFormat> image_format_of(const std::string& path) {
-    if (path.ends_with(".png")) return ImageFormat::png;
-    if (path.ends_with(".svg")) return ImageFormat::svg;
-    return fail(ErrorKind::Usage, "{}: its ending names no kind of picture; .png and .svg do", path);
-}
-
 Result<const PlotModule*> load_plot_module() {
     static const auto loaded = load_module("plots");
     if (!loaded) return std::unexpected(loaded.error());
@@ -85,6 +79,12 @@ Result<const PlotModule*> load_plot_module() {
 }
 
 }  // namespace
+
+Result<ImageFormat> image_format_of_path(const std::string& path) {
+    if (path.ends_with(".png")) return ImageFormat::png;
+    if (path.ends_with(".svg")) return ImageFormat::svg;
+    return fail(ErrorKind::Usage, "{}: its ending names no kind of picture; .png and .svg do", path);
+}
 
 std::string_view name(PlotKind kind) { return kNames[size_t(kind)]; }
 
@@ -102,7 +102,7 @@ PlotKind plot_kind_of_path(const std::string& path) {
 }
 
 Result<void> write_plot(const std::string& path, PlotKind kind, const Recording& recording, Existing existing) {
-    RIFTJIT_TRY(format, image_format_of(path));
+    RIFTJIT_TRY(format, image_format_of_path(path));
     RIFTJIT_TRY(module, load_plot_module());
     return write_whole_file(path, existing, [&](const std::string& temporary) -> Result<void> {
         const Size size = size_of(kind);
