@@ -27,10 +27,10 @@ struct Outcome {
     uint64_t graph_hash, spikes_hash;
     bool operator==(const Outcome&) const = default;
 };
-Outcome outcome_of(const Network& network, Isa isa, uint32_t threads) {
+Outcome outcome_of(const Network& network, Isa isa, uint32_t threads, Precision precision = Precision::f64) {
     KernelCache kernels(x86::compile, DiskCache::disabled());
     auto pool = runtime::ThreadPool::create(threads);
-    auto simulation = Simulation::create(network, kernels, isa, *pool);
+    auto simulation = Simulation::create(network, kernels, isa, *pool, precision);
     EXPECT_TRUE(simulation.has_value()) << simulation.error().message;
     EXPECT_TRUE(simulation->run(network.steps()).has_value());
     EXPECT_TRUE(simulation->check_conservation().has_value());
@@ -124,6 +124,18 @@ TEST(Simulation, GivesTheSameBitsAtEveryLevelAndThreadCount) {
     for (const Isa isa : {levels.front(), levels.back()})
         for (const uint32_t threads : {1u, 2u, 3u, 5u})
             EXPECT_TRUE(outcome_of(network, isa, threads) == expected) << name(isa) << " " << threads;
+}
+
+TEST(Simulation, InSinglePrecisionGivesTheSameBitsToo) {
+    const Network network = network_of(kMixed);
+    const std::vector<Isa> levels = x86::detect().levels;
+    const Outcome expected = outcome_of(network, levels.front(), 1, Precision::f32);
+    ASSERT_GT(expected.spikes.size(), 500u);
+    EXPECT_TRUE(outcome_of(network, levels.back(), 3, Precision::f32) == expected);
+    KernelCache kernels(x86::compile, DiskCache::disabled());
+    const auto plan = Simulation::plan(network, kernels, levels.back(), 1, Precision::f32);
+    ASSERT_TRUE(plan.has_value());
+    EXPECT_EQ(plan->programs[0].spec.precision, Precision::f32);
 }
 
 TEST(Simulation, ContinuesFromASavedState) {
