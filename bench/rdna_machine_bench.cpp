@@ -180,6 +180,8 @@ std::string_view lane_isa() {
     return "one by one";
 }
 
+std::string millions(double rate) { return fmt::format("{:.{}f}", 1e-6 * rate, rate < 1e7 ? 2 : 1); }
+
 void print_table(std::span<char* const> wanted) {
     fmt::print("{}; lanes: {}; {}, wave32; million vector instructions per second and core\n\n", processor(),
                lane_isa(), name(kTarget));
@@ -190,8 +192,8 @@ void print_table(std::span<char* const> wanted) {
         const std::vector<std::byte> object = object_of(workload);
         const Measured plain = measure(workload, object, Checks::none());
         const Measured checked = measure(workload, object, Checks{});
-        fmt::print("| {} | {:.0f} | {:.1f} | {:.1f} |\n", workload.name, plain.per_wave, 1e-6 * plain.rate,
-                   1e-6 * checked.rate);
+        fmt::print("| {} | {:.0f} | {} | {} |\n", workload.name, plain.per_wave, millions(plain.rate),
+                   millions(checked.rate));
         std::fflush(stdout);
     }
 }

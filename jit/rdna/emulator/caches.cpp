@@ -8,6 +8,7 @@ namespace riftjit::rdna::emulator::memory {
 CacheLine& LineCache::fill(uint64_t address, const Allocation& allocation) {
     if (lines_.empty()) lines_.resize(line_count_);
     CacheLine& line = slot(address);
+    line.epoch = epoch_;
     line.address = address / kCacheLineBytes * kCacheLineBytes;
     const uint64_t begin = std::max(line.address, allocation.base);
     const uint64_t end = std::min(line.address + kCacheLineBytes, allocation.base + allocation.size);
@@ -25,10 +26,14 @@ CacheLine& LineCache::fill(uint64_t address, const Allocation& allocation) {
 
 CacheLine& LineCache::fill(const CacheLine& from) {
     if (lines_.empty()) lines_.resize(line_count_);
-    return slot(from.address) = from;
+    CacheLine& line = slot(from.address);
+    line = from;
+    line.epoch = epoch_;
+    return line;
 }
 
 void LineCache::invalidate() {
+    if (++epoch_ != 0) return;
     for (CacheLine& line : lines_) line.address = CacheLine::kNoLine;
 }
 

@@ -14,6 +14,7 @@ namespace riftjit::rdna::emulator::memory {
 
 struct CacheLine {
     uint64_t address = kNoLine;
+    uint32_t epoch = 0;  // of the cache, when it took the line
     std::array<std::byte, kCacheLineBytes> bytes;
     std::array<uint32_t, kCacheLineBytes / 32> undefined;  // one bit per byte
 
@@ -37,7 +38,7 @@ public:
     CacheLine* find(uint64_t address) {
         if (lines_.empty()) return nullptr;
         CacheLine& line = slot(address);
-        return line.address == address / kCacheLineBytes * kCacheLineBytes ? &line : nullptr;
+        return line.address == address / kCacheLineBytes * kCacheLineBytes && line.epoch == epoch_ ? &line : nullptr;
     }
     // The line of `address`, overwritten with what memory holds; the part outside the allocation is left alone.
     CacheLine& fill(uint64_t address, const Allocation& allocation);
@@ -55,6 +56,7 @@ private:
         return lines_[(line ^ line >> 11) & (line_count_ - 1)];
     }
     size_t line_count_;
+    uint32_t epoch_ = 0;            // the lines of earlier ones are invalid
     std::vector<CacheLine> lines_;  // empty until first filled
 };
 

@@ -19,6 +19,7 @@ struct Wave {
     WaveTracking tracking;
     std::unique_ptr<uint32_t[], void (*)(void*)> vgprs{nullptr, nullptr};
     std::unique_ptr<uint32_t[], void (*)(void*)> undefined{nullptr, nullptr};
+    uint32_t vgprs_used = 0;  // by launches since the registers were allocated
 
     enum class Status : uint8_t { running, at_barrier, ended };
     Status status = Status::running;

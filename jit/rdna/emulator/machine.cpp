@@ -94,6 +94,7 @@ struct Machine::Impl {
     MachineOptions options;
     Findings findings;
     MemorySystem memory;
+    SlotPool slots;
     std::vector<std::unique_ptr<LoadedProgram>> objects;
     uint64_t next_code_base = kCodeBase;
     uint64_t queue = 0;
@@ -211,7 +212,7 @@ Outcome Machine::Impl::run_on_threads(const LaunchContext& launch, const LaunchO
     std::atomic<Outcome> outcome{Outcome::completed};
     std::mutex counts_mutex;
     const auto work = [&] {
-        Scheduler scheduler(launch, launch_options, memory);
+        Scheduler scheduler(launch, launch_options, memory, slots);
         for (uint64_t group = next++; group < groups && outcome == Outcome::completed; group = next++)
             if (const Outcome result = scheduler.run(group, 1, 1); result != Outcome::completed) outcome = result;
         const std::lock_guard lock(counts_mutex);
@@ -229,7 +230,7 @@ Outcome Machine::Impl::run(const LaunchContext& launch, const LaunchOptions& lau
     const bool parallel = launch_options.residency == Residency::one && !options.checks.any() &&
                           options.host_threads > 1 && !launch_options.trace;
     if (parallel) return run_on_threads(launch, launch_options, counts);
-    Scheduler scheduler(launch, launch_options, memory);
+    Scheduler scheduler(launch, launch_options, memory, slots);
     const Outcome outcome = scheduler.run(0, launch.grid.count(), resident);
     counts += scheduler.counts();
     return outcome;
@@ -248,6 +249,7 @@ Result<RunReport> Machine::launch(std::string_view kernel, Dimensions grid, Dime
                          .target = impl_->target,
                          .entry = program.at(found.kernel->code.address),
                          .queue_address = impl_->queue,
+                         .vgpr_end = program.vgpr_end(),
                          .grid = grid,
                          .group = group,
                          .lds_bytes = static_cast<uint32_t>(lds_bytes),

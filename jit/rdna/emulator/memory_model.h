@@ -111,11 +111,14 @@ struct WaveMemory {
 struct GroupMemory {
     memory::Region lds;
     std::unique_ptr<std::byte[]> lds_bytes;
+    uint64_t lds_capacity = 0;
     // Real sizes: L0 16 or 32 KB per CU, L1 128 or 256 KB, scalar cache 16 KB.
     std::array<memory::LineCache, 2> l0 = {memory::LineCache(256), memory::LineCache(256)};  // a WGP's CUs
     memory::LineCache l1{2048};
     memory::LineCache scalar{128};
     std::array<std::array<memory::BarrierClock, 2>, kBarriers> barriers;
+
+    void renew(uint64_t lds_size);  // as a new workgroup finds it, but for what LDS holds
 };
 
 namespace memory {
@@ -146,9 +149,10 @@ public:
     Findings& findings;
     MemoryMap map;
     LaunchShape shape{};
-    std::mutex mutex;  // of the next three
+    std::mutex mutex;  // of the next four
     std::unordered_map<const WaveState*, std::unique_ptr<WaveMemory>> waves;
     std::unordered_map<const Group*, std::unique_ptr<GroupMemory>> groups;
+    std::vector<std::unique_ptr<GroupMemory>> spare_groups;  // their caches cost more to make than to use again
     Counts counts;
     std::vector<const Op*> sites;  // by MemoryOp::site
 

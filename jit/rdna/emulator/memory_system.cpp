@@ -10,6 +10,8 @@ namespace {
 // As AMD's kernel driver sets them up for user processes: beyond every 47-bit address.
 constexpr uint64_t kSharedBase = uint64_t{1} << 48, kPrivateBase = uint64_t{2} << 48;
 
+constexpr size_t kMostSpareGroups = 64;  // of up to 0.4 MB each, and LDS
+
 }  // namespace
 
 using namespace memory;
@@ -65,13 +67,36 @@ Result<std::vector<std::byte>> MemorySystem::read(uint64_t address, uint64_t siz
 
 void MemorySystem::begin_launch(const LaunchShape& shape) { impl_->model.begin_launch(shape); }
 
+namespace {
+
+std::unique_ptr<GroupMemory> spare_group(MemoryModel& model) {
+    const std::lock_guard lock(model.mutex);
+    if (model.spare_groups.empty()) return std::make_unique<GroupMemory>();
+    std::unique_ptr<GroupMemory> group = std::move(model.spare_groups.back());
+    model.spare_groups.pop_back();
+    return group;
+}
+
+}  // namespace
+
+void GroupMemory::renew(uint64_t lds_size) {
+    if (lds_size > lds_capacity) {
+        lds_bytes = std::make_unique_for_overwrite<std::byte[]>(lds_size);
+        lds_capacity = lds_size;
+        lds.undefined.reset();
+    }
+    lds.bytes = lds_bytes.get();
+    lds.size = lds_size;
+    lds.shadow.clear();
+    for (LineCache* cache : {&l0[0], &l0[1], &l1, &scalar}) cache->invalidate();
+    barriers = {};
+}
+
 void MemorySystem::begin_group(Group& group) {
     MemoryModel& model = impl_->model;
-    auto memory = std::make_unique<GroupMemory>();
+    std::unique_ptr<GroupMemory> memory = spare_group(model);
     const uint32_t size = model.shape.lds_bytes;
-    memory->lds_bytes = std::make_unique_for_overwrite<std::byte[]>(size);
-    memory->lds.bytes = memory->lds_bytes.get();
-    memory->lds.size = size;
+    memory->renew(size);
     fill_with_garbage({memory->lds.bytes, size}, model.configuration.seed + 0x4C4453 + group.number);
     if (model.configuration.checks.undefined) memory->lds.make_undefined();
     group.memory = memory.get();
@@ -124,7 +149,9 @@ void MemorySystem::end_group(Group& group) {
     MemoryModel& model = impl_->model;
     group.memory = nullptr;
     const std::lock_guard lock(model.mutex);
-    model.groups.erase(&group);
+    const auto found = model.groups.find(&group);
+    if (model.spare_groups.size() < kMostSpareGroups) model.spare_groups.push_back(std::move(found->second));
+    model.groups.erase(found);
 }
 
 Counts MemorySystem::end_launch() {

@@ -239,6 +239,7 @@ void Program::resolve(Op& op) {
     const Format format = info(op.instruction.opcode).format;
     op.counted_as = class_of(op.instruction);
     op.checks = &checks_.emplace_back(make_checks(op.instruction, target_, wave_size_));
+    vgpr_end_ = std::max<uint32_t>(vgpr_end_, op.checks->vgpr_end);
     if (op.checks->footprint.leaves_file)
         refuse(op, FindingKind::illegal_instruction, "a register tuple reaches beyond the last register");
     else if (is_control(op.instruction.opcode))

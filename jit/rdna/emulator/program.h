@@ -87,6 +87,8 @@ public:
     CodeLocation locate(uint64_t address) const;
     Target target() const { return target_; }
     WaveSize wave_size() const { return wave_size_; }
+    // One more than the highest VGPR that an instruction names.
+    uint32_t vgpr_end() const { return vgpr_end_; }
 
 private:
     struct Text {
@@ -116,6 +118,7 @@ private:
     // Runs of consecutive instructions: op + 1 is the next one. A run never grows once another is begun.
     std::deque<std::vector<Op>> runs_;
     std::deque<OpChecks> checks_;
+    uint32_t vgpr_end_ = 0;
     std::vector<uint64_t> pending_;  // branch targets still to be decoded
 };
 

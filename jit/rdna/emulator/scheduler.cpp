@@ -10,16 +10,45 @@ namespace {
 // A wave that spins without sleeping would keep the others from ever setting what it waits for.
 constexpr uint64_t kLongQuantum = 100'000;
 constexpr size_t kWavesInReport = 16;
+constexpr size_t kMostWavesKept = 1024;  // of up to 150 KB each
 
 }  // namespace
 
-Scheduler::Scheduler(const LaunchContext& launch, const LaunchOptions& options, MemorySystem& memory)
+std::unique_ptr<ResidentGroup> SlotPool::take(const LaunchContext& launch) {
+    std::unique_ptr<ResidentGroup> slot;
+    {
+        const std::lock_guard lock(mutex_);
+        if (slots_.empty()) return std::make_unique<ResidentGroup>();
+        slot = std::move(slots_.back());
+        slots_.pop_back();
+        waves_ -= slot->waves.size();
+    }
+    for (const std::unique_ptr<Wave>& wave : slot->waves) renew_wave(*wave, launch);
+    return slot;
+}
+
+void SlotPool::give_back(std::unique_ptr<ResidentGroup> slot) {
+    const std::lock_guard lock(mutex_);
+    if (waves_ + slot->waves.size() > kMostWavesKept) return;
+    waves_ += slot->waves.size();
+    slots_.push_back(std::move(slot));
+}
+
+Scheduler::Scheduler(const LaunchContext& launch, const LaunchOptions& options, MemorySystem& memory, SlotPool& pool)
     : launch_(launch),
       options_(options),
       memory_(memory),
+      pool_(pool),
       interpreter_(memory, launch.checks),
       tracer_(options.trace),
       random_(launch.seed) {}
+
+Scheduler::~Scheduler() {
+    while (!slots_.empty()) {  // so that the next launch's first slot is the one of this launch
+        pool_.give_back(std::move(slots_.back()));
+        slots_.pop_back();
+    }
+}
 
 void Scheduler::start_group(ResidentGroup& slot, uint64_t number) {
     Group& group = slot.group;
@@ -65,7 +94,7 @@ Outcome Scheduler::run(uint64_t first, uint64_t count, uint64_t resident) {
     waiting_.resize(count);
     for (uint64_t i = 0; i < count; ++i) waiting_[count - 1 - i] = first + i;
     if (options_.schedule == Schedule::reversed) std::reverse(waiting_.begin(), waiting_.end());
-    while (slots_.size() < std::min(resident, count)) slots_.push_back(std::make_unique<ResidentGroup>());
+    while (slots_.size() < std::min(resident, count)) slots_.push_back(pool_.take(launch_));
     const Outcome outcome = options_.schedule == Schedule::random ? run_randomly() : run_in_turn();
     if (outcome != Outcome::completed) abandon();
     return outcome;

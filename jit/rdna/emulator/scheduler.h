@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <vector>
 
@@ -21,11 +22,26 @@ struct ResidentGroup {
     bool active = false;
 };
 
+// The slots of past launches: making a wave's registers anew costs more than many a wave's instructions.
+class SlotPool {
+public:
+    std::unique_ptr<ResidentGroup> take(const LaunchContext& launch);
+    void give_back(std::unique_ptr<ResidentGroup> slot);
+
+private:
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<ResidentGroup>> slots_;
+    size_t waves_ = 0;  // in them
+};
+
 enum class Outcome : uint8_t { completed, fault, deadlock, limit };
 
 class Scheduler {
 public:
-    Scheduler(const LaunchContext& launch, const LaunchOptions& options, MemorySystem& memory);
+    Scheduler(const LaunchContext& launch, const LaunchOptions& options, MemorySystem& memory, SlotPool& pool);
+    ~Scheduler();
+    Scheduler(const Scheduler&) = delete;
+    Scheduler& operator=(const Scheduler&) = delete;
 
     // Runs groups [first, first + count), at most `resident` at a time.
     Outcome run(uint64_t first, uint64_t count, uint64_t resident);
@@ -48,6 +64,7 @@ private:
     const LaunchContext& launch_;
     const LaunchOptions& options_;
     MemorySystem& memory_;
+    SlotPool& pool_;
     Interpreter interpreter_;
     Tracer tracer_;
     std::mt19937_64 random_;

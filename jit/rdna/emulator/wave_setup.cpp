@@ -30,6 +30,12 @@ std::unique_ptr<uint32_t[], void (*)(void*)> allocate_words(size_t words) {
     return {static_cast<uint32_t*>(memory), &std::free};
 }
 
+// The descriptor rounds up; the metadata has the exact count.
+uint32_t declared_vgprs(const LoadedKernel& kernel) {
+    const uint32_t allocated = kernel.descriptor.vgprs(), exact = kernel.metadata.vgpr_count;
+    return exact > 0 ? std::min<uint32_t>(allocated, exact) : allocated;
+}
+
 uint32_t mode_of(const KernelDescriptor& descriptor, Generation generation) {
     const FloatModes& modes = descriptor.float_modes;
     uint32_t mode = static_cast<uint32_t>(modes.round_f32) | static_cast<uint32_t>(modes.round_f16_f64) << 2 |
@@ -88,6 +94,20 @@ std::array<uint32_t, 3> LaunchContext::group_id(uint64_t number) const {
             static_cast<uint32_t>(row / grid.y)};
 }
 
+void renew_wave(Wave& wave, const LaunchContext& launch) {
+    if (wave.vgprs && wave.state.lanes != launch.lanes()) {
+        wave.vgprs.reset();
+        wave.undefined.reset();
+        wave.vgprs_used = 0;
+    }
+    const uint32_t declared = declared_vgprs(*launch.kernel);
+    if (wave.vgprs_used <= declared) return;
+    const size_t first = size_t{declared} * launch.lanes(), count = size_t{wave.vgprs_used} * launch.lanes() - first;
+    std::fill_n(wave.vgprs.get() + first, count, 0u);
+    if (wave.undefined) std::fill_n(wave.undefined.get() + first, count, 0u);
+    wave.vgprs_used = 0;
+}
+
 void prepare_wave(Wave& wave, const LaunchContext& launch, Group& group, uint32_t index) {
     WaveState& state = wave.state;
     const KernelDescriptor& descriptor = launch.kernel->descriptor;
@@ -100,9 +120,8 @@ void prepare_wave(Wave& wave, const LaunchContext& launch, Group& group, uint32_
     state.vgprs = wave.vgprs.get();
     state.vgpr_undefined = wave.undefined.get();
     state.lanes = launch.lanes();
-    // The descriptor rounds up; the metadata has the exact count.
-    state.vgpr_count = descriptor.vgprs();
-    if (metadata.vgpr_count > 0) state.vgpr_count = std::min(state.vgpr_count, metadata.vgpr_count);
+    state.vgpr_count = declared_vgprs(*launch.kernel);
+    wave.vgprs_used = std::max({wave.vgprs_used, state.vgpr_count, launch.vgpr_end});
     state.sgpr_count = metadata.sgpr_count > 0 ? std::min(metadata.sgpr_count, kSgprs) : kSgprs;
     state.target = launch.target;
     state.generation = generation(launch.target);

@@ -19,6 +19,7 @@ struct LaunchContext {
     const Op* entry;
     uint64_t queue_address;
     uint64_t kernarg_address = 0, dispatch_packet_address = 0;
+    uint32_t vgpr_end;  // no instruction names this VGPR or one beyond
     Dimensions grid, group;
     uint32_t lds_bytes;
     uint64_t seed;
@@ -29,6 +30,9 @@ struct LaunchContext {
     uint32_t waves_per_group() const { return static_cast<uint32_t>((group.count() + lanes() - 1) / lanes()); }
     std::array<uint32_t, 3> group_id(uint64_t number) const;
 };
+
+// Makes a wave of an earlier launch as one that is new: 0 in the registers beyond those declared.
+void renew_wave(Wave& wave, const LaunchContext& launch);
 
 // Garbage everywhere, undefined; then what the hardware initialises. begin_wave() has to be called before.
 void prepare_wave(Wave& wave, const LaunchContext& launch, Group& group, uint32_t index);
