@@ -1,0 +1,181 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "tests/tools/program.h"
+
+namespace riftjit::tools {
+namespace {
+
+// Two populations, delays, noise, every neuron its own Poisson train, recorded potentials.
+constexpr const char* kNetwork = R"(
+name = "small"
+[simulation]
+duration = "200 ms"
+seed = 7
+[population.E]
+model = "iaf_psc_exp"
+size = 80
+initial = { V = { uniform = ["-70 mV", "-55 mV"] } }
+[population.I]
+model = "iaf_psc_exp"
+size = 20
+[[projection]]
+from = "E"
+to = ["E", "I"]
+receptor = "ex"
+rule = "fixed_indegree"
+indegree = 10
+weight = { normal = ["60 pA", "6 pA"] }
+delay = { uniform = ["0.5 ms", "3 ms"] }
+[[projection]]
+from = "I"
+to = ["E", "I"]
+receptor = "in"
+rule = "pairwise_bernoulli"
+probability = 0.2
+weight = "-200 pA"
+delay = "1 ms"
+[[input]]
+kind = "poisson"
+to = ["E", "I"]
+receptor = "ex"
+rate = "8 kHz"
+weight = "60 pA"
+[[record]]
+spikes = "all"
+[[record]]
+states = "E"
+variables = ["V"]
+neurons = "0..4"
+)";
+
+class SimNetwork : public testing::Test {
+protected:
+    void SetUp() override { std::ofstream(network_) << kNetwork; }
+
+    std::string path(const std::string& name) const { return program_.folder() / name; }
+    Outcome run(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {"sim", network_});
+        return program_.run(arguments);
+    }
+    nlohmann::json json(std::vector<std::string> arguments) {
+        arguments.push_back("--json");
+        const Outcome outcome = run(arguments);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        EXPECT_EQ(outcome.err, "");
+        return nlohmann::json::parse(outcome.out);
+    }
+
+    Program program_;
+    const std::string network_ = path("small.toml");
+};
+
+TEST_F(SimNetwork, GivesTheSameSpikesAtEveryThreadCountAndLevel) {
+    const auto first = json({"-t", "1"});
+    EXPECT_GT(first["spikes"], 500);
+    EXPECT_EQ(first["neurons"], 100);
+    EXPECT_EQ(first["seed"], 7);
+    for (const std::string level : {"avx2", "avx512_fp16"}) {
+        for (const std::string threads : {"1", "2", "5", "16"}) {
+            const auto other = json({"-t", threads, "--max-isa", level});
+            for (const char* key : {"spikes", "spikes_hash", "graph_hash", "synaptic_events", "populations"})
+                EXPECT_EQ(other[key], first[key]) << key << ", " << threads << " threads, " << level;
+        }
+    }
+    EXPECT_NE(json({"--seed", "8"})["graph_hash"], first["graph_hash"]);
+}
+
+TEST_F(SimNetwork, RecordsWhatItReports) {
+    const auto reported = json({"--record", path("spikes.h5")});
+    const Outcome converted = program_.run({"sim", "convert", path("spikes.h5"), "--to", "npz"});
+    EXPECT_EQ(converted.out, path("spikes.npz") + ": " + reported["spikes"].dump() +
+                                 " spikes, 2 populations, seed 7, 2000 steps of 0.1 ms\n");
+    EXPECT_EQ(converted.exit_code, 0) << converted.err;
+}
+
+TEST_F(SimNetwork, GoesOnFromASavedStateAsIfItHadNeverStopped) {
+    const auto whole = json({});
+    const std::string state = path("state");
+    const auto half = json({"--steps", "777", "--save", state, "-t", "2"});
+    EXPECT_EQ(half["steps"], 777);
+    const auto rest = json({"--resume", state, "-t", "3"});
+    EXPECT_EQ(rest["first_step"], 777);
+    for (const char* key : {"steps", "spikes", "spikes_hash", "graph_hash", "synaptic_events"})
+        EXPECT_EQ(rest[key], whole[key]) << key;
+}
+
+TEST_F(SimNetwork, WritesWhatWasRecordedAndSavesWhenInterrupted) {
+    const std::string record = path("spikes.npz"), state = path("state");
+    program_.start({"sim", network_, "--duration", "3000 s", "--record", record, "--save", state, "--json"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(700 * int(kSanitizerSlowdown)));
+    program_.send(SIGINT);
+    const Outcome outcome = program_.wait_for_end();
+    EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
+    const auto result = nlohmann::json::parse(outcome.out);
+    EXPECT_GT(result["steps"], 0);
+    EXPECT_LT(result["steps"], 30'000'000);
+    const Outcome read = program_.run({"sim", "convert", record, "--to", "dat"});
+    EXPECT_NE(read.out.find(result["spikes"].dump() + " spikes"), std::string::npos) << read.out << read.err;
+    const auto resumed = json({"--resume", state, "--steps", "10", "--duration", "3000 s"});
+    EXPECT_EQ(resumed["first_step"], result["steps"]);
+}
+
+TEST_F(SimNetwork, ExplainsWithoutRunning) {
+    const Outcome outcome = run({"--explain"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    for (const char* part : {"100 neurons", "exact", "fixed in-degree 10", "bytes are needed", "multapses allowed"})
+        EXPECT_NE(outcome.out.find(part), std::string::npos) << part << " in\n" << outcome.out;
+}
+
+TEST_F(SimNetwork, ListsEachKernelOnce) {
+    const Outcome outcome = run({"--dump-isa", "--max-isa", "avx512_fp16"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    size_t kernels = 0;
+    for (size_t at = 0; (at = outcome.out.find(".globl", at)) != std::string::npos; ++at) ++kernels;
+    EXPECT_EQ(kernels, 2u) << "E records its potential, I does not";
+    EXPECT_NE(outcome.out.find("zmm"), std::string::npos);
+}
+
+TEST_F(SimNetwork, PrintsNetworksThatItRuns) {
+    for (const std::string name : {"brunel", "cuba", "coba", "pd14"}) {
+        const Outcome printed = program_.run({"sim", name, "--print-network"});
+        EXPECT_EQ(printed.exit_code, 0);
+        std::ofstream(network_) << printed.out;
+        const Outcome explained = run({"--explain"});
+        EXPECT_EQ(explained.exit_code, 0) << name << explained.err;
+        EXPECT_NE(explained.out.find(name), std::string::npos);
+    }
+}
+
+TEST_F(SimNetwork, RefusesInOneLine) {
+    std::ofstream(path("taken.png")) << "precious";
+    const std::pair<std::vector<std::string>, const char*> cases[] = {
+        {{"--set", "population.E.size=0"}, "size"},
+        {{"--set", "population.X.size=5"}, "there is no 'X'"},
+        {{"--set", "size"}, "expected PATH=VALUE"},
+        {{"--duration", "5 mV"}, "expected a unit of ms"},
+        {{"--duration", "0 ms"}, "duration"},
+        {{"--neurons", "5"}, "either a network or --neurons"},
+        {{"--record", path("x.foo")}, "x.foo"},
+        {{"--record-format", "npz"}, "--record names no file"},
+        {{"--plot", path("taken.png")}, "exists; --force"},
+        {{"--plot", path("x.gif")}, ".png and .svg"},
+        {{"--plot", "-", "--json"}, "--json has the standard output"},
+        {{"--save-interval", "1 s"}, "--save names no file"},
+        {{"--resume", path("missing")}, "missing"},
+        {{"--targets", "stored"}, "--targets is for --neurons"},
+    };
+    for (const auto& [arguments, part] : cases) {
+        const Outcome outcome = run(arguments);
+        EXPECT_EQ(outcome.exit_code, 1) << part << outcome.out;
+        EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+        EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+        EXPECT_EQ(outcome.out, "");
+    }
+    EXPECT_EQ(read_whole(path("taken.png")), "precious");
+}
+
+}  // namespace
+}  // namespace riftjit::tools
