@@ -29,6 +29,20 @@ inline void copy_bytes(std::byte* to, const std::byte* from, size_t count) {
         std::memcpy(to, from, count);
 }
 
+// Undefined bits of a word: one bit per byte to one bit per bit, and back.
+constexpr uint32_t bits_of_bytes(uint32_t bytes) {
+    uint32_t bits = 0;
+    for (unsigned i = 0; i < 4; ++i)
+        if (bytes >> i & 1) bits |= 0xFFu << 8 * i;
+    return bits;
+}
+constexpr uint32_t bytes_of_bits(uint32_t bits) {
+    uint32_t bytes = 0;
+    for (unsigned i = 0; i < 4; ++i)
+        if (bits >> 8 * i & 0xFF) bytes |= 1u << i;
+    return bytes;
+}
+
 // Bytes that are addressed from `base`: an allocation, a workgroup's LDS, a wave's scratch.
 struct Region {
     uint64_t base = 0, size = 0;

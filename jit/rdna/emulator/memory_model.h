@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -41,6 +42,16 @@ struct Place {
     uint64_t offset = 0;
     Space space{};
     Allocation* allocation = nullptr;  // of global memory
+};
+
+// Lanes one after another, whose elements lie one behind another.
+struct Run {
+    Space space;
+    uint64_t address;  // of the first lane's
+    unsigned lanes;
+    unsigned count;  // bytes of an element: whole words
+
+    uint64_t bytes() const { return uint64_t{lanes} * count; }
 };
 
 inline constexpr unsigned kMaxPieceBytes = 16;
@@ -170,6 +181,11 @@ public:
     void read(Issue& issue, int lane, const Place& place, unsigned count, std::byte* bytes, std::byte* undefined);
     void write(Issue& issue, int lane, const Place& place, unsigned count, const std::byte* bytes,
                const std::byte* undefined);
+    // All of `lanes` lanes at once, whose `count` bytes each, whole aligned words, lie one behind another; what the
+    // lanes one by one would do. `undefined` has a word of bits for each word. False, with nothing done, where a lane
+    // may have to be reported for what the memory holds, or its place.
+    bool read_run(Issue& issue, int first_lane, const Run& run, std::byte* bytes, uint32_t* undefined);
+    bool write_run(Issue& issue, int first_lane, const Run& run, const std::byte* bytes, const uint32_t* undefined);
     // Returns the old value; `undefined` comes in as that of the operands, and leaves as that of the old value.
     uint64_t modify(Issue& issue, int lane, const Place& place, AtomicWidth width, uint64_t first, uint64_t second,
                     uint32_t& undefined);
@@ -178,12 +194,15 @@ public:
 
     // ---- Order of accesses (memory_order.cpp).
     void note(Issue& issue, int lane, const Place& place, unsigned count, AccessKind kind);
+    // The same for lanes whose `count` bytes each, whole aligned words, lie one behind another from `run` on.
+    void note_run(Issue& issue, int first_lane, const Place& run, unsigned lanes, unsigned count, AccessKind kind);
     void invalidate(Issue& issue);
     void barrier_signal(WaveState& wave, unsigned barrier);
     void barrier_wait_done(WaveState& wave, unsigned barrier);
 
 private:
     friend class OrderJudge;
+    void note_word(Issue& issue, int lane, const Place& place, ShadowWord& word, const Access& access);
     uint32_t random(uint32_t below);
     void deliver(WaveMemory& wave, size_t index);
     void deliver_overlapping(WaveMemory& wave, uint64_t begin, uint64_t end);
@@ -194,6 +213,8 @@ private:
     uint32_t read_shared(Issue& issue, int lane, const Place& place, unsigned count, std::byte* bytes);
     void write_scratch(Issue& issue, int lane, const Place& place, unsigned count, const std::byte* bytes,
                        const std::byte* undefined);
+    std::optional<Place> locate_run(Issue& issue, const Run& run);
+    void read_global_run(Issue& issue, const Place& place, uint64_t count, std::byte* bytes, uint32_t* undefined);
     void read_global(Issue& issue, const Place& place, unsigned count, std::byte* bytes, uint32_t& undefined);
     CacheLine* cached_line(Issue& issue, const Allocation& allocation, uint64_t address);
     AtomicDenormals denormals(const Issue& issue, Space space) const;

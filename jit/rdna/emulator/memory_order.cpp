@@ -105,7 +105,9 @@ private:
     const Access& now_;
 };
 
-void MemoryModel::note(Issue& issue, int lane, const Place& place, unsigned count, AccessKind kind) {
+namespace {
+
+Access access_of(const Issue& issue, const Place& place, unsigned count, AccessKind kind) {
     const WaveMemory& wave = issue.memory;
     Access access{};
     access.wave = wave.id;
@@ -116,16 +118,44 @@ void MemoryModel::note(Issue& issue, int lane, const Place& place, unsigned coun
     if (kind == AccessKind::write && count <= 8 && (place.offset & (count - 1)) == 0)
         access.atomic_store = static_cast<uint32_t>(
             wave.accessed_before && wave.in_flight.empty() ? AtomicStore::publishing : AtomicStore::possible);
-    Shadow& shadow = place.region->shadow;
+    return access;
+}
+
+}  // namespace
+
+void MemoryModel::note_word(Issue& issue, int lane, const Place& place, ShadowWord& word, const Access& access) {
+    if (remember_own(word, access)) return;
+    const OrderJudge judge(*this, issue, lane, place, word, access);
+    if (is_atomic(access.access_kind())) word.used_atomically = 1;
+    remember(place.region->shadow, word, access, [&](const Access& old) { return judge.ordered(old); });
+}
+
+void MemoryModel::note(Issue& issue, int lane, const Place& place, unsigned count, AccessKind kind) {
+    Access access = access_of(issue, place, count, kind);
     for (uint64_t at = place.offset / 4 * 4; at < place.offset + count; at += 4) {
         uint32_t bytes = 15;
         if (at < place.offset) bytes &= 15u << (place.offset - at);
         if (at + 4 > place.offset + count) bytes &= 15u >> (at + 4 - place.offset - count);
         access.bytes = bytes;
-        ShadowWord& word = shadow.word(at);
-        const OrderJudge judge(*this, issue, lane, place, word, access);
-        if (is_atomic(kind)) word.used_atomically = 1;
-        remember(shadow, word, access, [&](const Access& old) { return judge.ordered(old); });
+        note_word(issue, lane, place, place.region->shadow.word(at), access);
+    }
+}
+
+void MemoryModel::note_run(Issue& issue, int first_lane, const Place& run, unsigned lanes, unsigned count,
+                           AccessKind kind) {
+    Access access = access_of(issue, run, count, kind);  // of each lane: all are aligned alike
+    access.bytes = 15;
+    const uint64_t total = uint64_t{lanes} * count;
+    for (uint64_t at = 0; at < total;) {
+        for (ShadowWord& word : run.region->shadow.words(run.offset + at, total - at)) {
+            if (!remember_own(word, access)) {
+                const auto lane = static_cast<unsigned>(at / count);
+                Place place = run;
+                place.offset += uint64_t{lane} * count;
+                note_word(issue, first_lane + static_cast<int>(lane), place, word, access);
+            }
+            at += 4;
+        }
     }
 }
 

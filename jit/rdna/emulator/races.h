@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace riftjit::rdna::emulator::memory {
@@ -92,6 +93,11 @@ public:
         if (pages_[page] == nullptr) pages_[page] = std::make_unique<Page>();
         return (*pages_[page])[index % kWordsPerPage];
     }
+    // The words of the 4-byte aligned bytes from `offset` on, up to `bytes` of them or the end of the page.
+    std::span<ShadowWord> words(uint64_t offset, uint64_t bytes) {
+        const uint64_t in_page = offset / 4 % kWordsPerPage;
+        return {&word(offset), static_cast<size_t>(std::min((bytes + 3) / 4, kWordsPerPage - in_page))};
+    }
     std::vector<Access>& more(ShadowWord& word) {
         if (word.more == 0) {
             lists_.emplace_back();
@@ -109,6 +115,24 @@ private:
     std::vector<std::unique_ptr<Page>> pages_;
     std::vector<std::vector<Access>> lists_;
 };
+
+// What remember() does where all that is remembered of the word is the wave's own: nothing then needs to be judged.
+// False, with nothing changed, if that is not all that there is to it.
+inline bool remember_own(ShadowWord& word, const Access& access) {
+    const AccessKind kind = access.access_kind();
+    if (word.more != 0 || is_atomic(kind) || kind == AccessKind::scalar_read) return false;
+    std::array<bool, 2> free;
+    for (size_t i = 0; i < free.size(); ++i) {
+        const Access& old = word.recent[i];
+        if (old.wave != 0 && old.wave != access.wave) return false;
+        free[i] = old.wave == 0 || ((old.bytes & access.bytes) != 0 && (old.bytes & ~access.bytes) == 0 &&
+                                    (writes(kind) || !writes(old.access_kind())));
+    }
+    if (!free[0] && !free[1]) return false;
+    word.recent[free[0] ? 0 : 1] = access;
+    if (free[0] && free[1]) word.recent[1] = {};
+    return true;
+}
 
 // Calls ordered(earlier) for each remembered access that touches the same bytes; then remembers
 // `access`, dropping what it makes superfluous: an access that is ordered before it, covers no other bytes and is not

@@ -46,6 +46,7 @@ std::string Finding::text() const {
 
 void Findings::report(FindingKind kind, const WaveState& wave, int lane, std::string detail) {
     const Op& op = *wave.op;
+    reported_.fetch_add(1, std::memory_order_relaxed);
     const uint64_t key = op.address << 8 | static_cast<uint64_t>(kind);
     const std::lock_guard lock(mutex_);
     if (const auto [known, is_new] = known_.try_emplace(key, findings_.size()); !is_new) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <span>
@@ -51,9 +52,12 @@ public:
     void report(Finding finding);  // that belongs to no wave
     std::vector<Finding> take();   // in the order of their first occurrence
     bool empty() const;
+    // Occurrences that waves have reported since the machine was made.
+    uint64_t reported() const { return reported_.load(std::memory_order_relaxed); }
 
 private:
     mutable std::mutex mutex_;
+    std::atomic<uint64_t> reported_ = 0;
     std::vector<Finding> findings_;
     std::unordered_map<uint64_t, size_t> known_;  // kind and address -> index
 };

@@ -6,20 +6,6 @@
 namespace riftjit::rdna::emulator::memory {
 namespace {
 
-// One bit per byte to one bit per bit, and back.
-constexpr uint32_t bits_of_bytes(uint32_t bytes) {
-    uint32_t bits = 0;
-    for (unsigned i = 0; i < 4; ++i)
-        if (bytes >> i & 1) bits |= 0xFFu << 8 * i;
-    return bits;
-}
-constexpr uint32_t bytes_of_bits(uint32_t bits) {
-    uint32_t bytes = 0;
-    for (unsigned i = 0; i < 4; ++i)
-        if (bits >> 8 * i & 0xFF) bytes |= 1u << i;
-    return bytes;
-}
-
 uint32_t dword_at(const std::byte* bytes, unsigned dword) {
     uint32_t value;
     std::memcpy(&value, bytes + size_t{4} * dword, sizeof value);
@@ -108,6 +94,55 @@ void store_lane(Issue& issue, const LaneTargets& targets, int lane, unsigned ele
             model.locate(issue, lane, targets.space[lane], address + uint64_t{done} / 4 * parts.step, count);
         model.write(issue, lane, place, count, bytes.data() + done, unknown == nullptr ? nullptr : unknown + done);
         done += count;
+    }
+}
+
+uint64_t lane_mask(int first, unsigned lanes) {
+    return (lanes == kMaxLanes ? ~uint64_t{0} : (uint64_t{1} << lanes) - 1) << first;
+}
+
+// A lane that reads what the one before it has read without a finding gets the same and leaves the same behind.
+void load_same(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, int first, unsigned lanes,
+               unsigned element) {
+    const uint64_t reported = issue.model.findings.reported();
+    load_lane(issue, effect, targets, first, element);
+    const bool repeat = issue.model.findings.reported() != reported;
+    const unsigned dwords = issue.op.shape.dwords();
+    for (unsigned i = 1; i < lanes; ++i) {
+        if (repeat) {
+            load_lane(issue, effect, targets, first + static_cast<int>(i), element);
+            continue;
+        }
+        for (unsigned d = 0; d < dwords; ++d) {
+            const unsigned from = (element * dwords + d) * issue.wave.lanes + static_cast<unsigned>(first);
+            put_dword(effect, from + i, effect.values[from], effect.undefined == nullptr ? 0 : effect.undefined[from]);
+        }
+    }
+}
+
+void load_lanes(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, unsigned element) {
+    const bool by_runs = goes_by_runs(issue, targets);
+    for (uint64_t left = targets.active; left != 0;) {
+        const int lane = std::countr_zero(left);
+        unsigned lanes = by_runs ? consecutive_lanes(issue.op, targets, lane) : 1;
+        if (lanes == 1 || !load_run(issue, effect, targets, lane, lanes, element)) {
+            lanes = by_runs ? lanes_that_read_the_same(targets, lane) : 1;
+            load_same(issue, effect, targets, lane, lanes, element);
+        }
+        left &= ~lane_mask(lane, lanes);
+    }
+}
+
+void store_lanes(Issue& issue, const LaneTargets& targets, unsigned element) {
+    const bool by_runs = goes_by_runs(issue, targets);
+    for (uint64_t left = targets.active; left != 0;) {
+        const int lane = std::countr_zero(left);
+        unsigned lanes = by_runs ? consecutive_lanes(issue.op, targets, lane) : 1;
+        if (lanes == 1 || !store_run(issue, targets, lane, lanes, element)) {
+            store_lane(issue, targets, lane, element);
+            lanes = 1;
+        }
+        left &= ~lane_mask(lane, lanes);
     }
 }
 
@@ -211,10 +246,10 @@ void perform(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, uns
         case MemoryAction::load:
             effect.bits = replaced_bits(issue.op.shape.part);
             effect.lanes = targets.active;
-            for_each_lane(targets.active, [&](int lane) { load_lane(issue, effect, targets, lane, element); });
+            load_lanes(issue, effect, targets, element);
             return;
         case MemoryAction::store:
-            for_each_lane(targets.active, [&](int lane) { store_lane(issue, targets, lane, element); });
+            store_lanes(issue, targets, element);
             return;
         default:
             if (issue.op.returns) effect.lanes = targets.active;

@@ -30,6 +30,16 @@ void for_each_lane(uint64_t mask, const Function& function) {
 // must be known before, since results may replace the registers that they came from.
 void perform(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, unsigned element);
 
+// By runs of lanes (vmem_runs.cpp), where all of a lane's bytes lie together and lanes do not differ in what they may
+// see. Lanes from `lane` on whose elements lie one behind another, or that read the same bytes of one memory:
+bool goes_by_runs(const Issue& issue, const LaneTargets& targets);
+unsigned consecutive_lanes(const MemoryOp& op, const LaneTargets& targets, int lane);
+unsigned lanes_that_read_the_same(const LaneTargets& targets, int lane);
+// False, with nothing done, if the lanes must be taken one by one.
+bool load_run(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, int first_lane, unsigned lanes,
+              unsigned element);
+bool store_run(Issue& issue, const LaneTargets& targets, int first_lane, unsigned lanes, unsigned element);
+
 // Counters, once per instruction.
 void count_access(Issue& issue, const LaneTargets& targets);
 
