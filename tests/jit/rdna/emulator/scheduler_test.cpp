@@ -40,6 +40,18 @@ ProgramSetup four_waves(Target target, Schedule schedule) {
     return setup;
 }
 
+KernelCode kernel_of(std::string name, WaveSize wave_size, uint32_t vgprs, std::string_view text) {
+    KernelCode kernel;
+    kernel.name = std::move(name);
+    kernel.code = assemble(Target::gfx1100, wave_size, text);
+    kernel.wave_size = wave_size;
+    kernel.resources = {.vgprs = vgprs, .sgprs = 100, .lds_bytes = 0, .scratch_bytes = 0};
+    kernel.kernarg_size = 8;
+    kernel.args.push_back(
+        {.offset = 0, .size = 8, .value_kind = ValueKind::global_buffer, .address_space = AddressSpace::global});
+    return kernel;
+}
+
 }  // namespace
 
 TEST(Schedules, AllGiveTheSameResultForASynchronisedProgram) {
@@ -311,6 +323,29 @@ TEST(Launch, RefusesWhatCannotRun) {
     EXPECT_EQ(message({}, {32, 1, 1}, 8), "ran");
     Machine other(Target::gfx1201, {});
     EXPECT_FALSE(other.load(*object));
+}
+
+// With checks off nothing stops a kernel that uses more registers than it declares.
+TEST(Launches, LeaveNothingInTheRegistersOfLaterOnes) {
+    const std::string fill = "v_mov_b32_e32 v60, 7; s_endpgm";
+    const std::string show = load_out_pointer(Target::gfx1100) +
+                             "v_and_b32_e32 v0, 0x3ff, v0; v_lshlrev_b32_e32 v0, 2, v0\n"
+                             "global_store_b32 v0, v60, s[2:3]; s_endpgm";
+    const std::vector<KernelCode> kernels = {
+        kernel_of("declares", WaveSize::wave32, 64, fill), kernel_of("exceeds", WaveSize::wave32, 8, fill),
+        kernel_of("wave64", WaveSize::wave64, 64, fill), kernel_of("shows", WaveSize::wave32, 8, show)};
+    const auto object = write_code_object(Target::gfx1100, CodeObjectVersion::v5, kernels);
+    ASSERT_TRUE(object) << object.error().message;
+    Machine machine(Target::gfx1100, {.checks = Checks::none()});
+    ASSERT_TRUE(machine.load(*object));
+    const uint64_t out = machine.allocate("out", 4 * 64);
+    for (const std::string_view before : {"declares", "exceeds", "wave64", "shows"}) {
+        for (const std::string_view kernel : {before, std::string_view("shows")})
+            ASSERT_TRUE(machine.launch(kernel, {1}, {64}, std::as_bytes(std::span(&out, 1))));
+        const auto bytes = machine.read(out, 4 * 64);
+        ASSERT_TRUE(bytes);
+        EXPECT_EQ(*bytes, std::vector<std::byte>(4 * 64)) << before;
+    }
 }
 
 }  // namespace riftjit::rdna::emulator
