@@ -329,7 +329,8 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
     RIFTJIT_TRY_VOID(output.finish(simulation));
     result.peak_rss = peak_rss_bytes();
     RIFTJIT_TRY(discard, time_of("--discard", options.discard));
-    if (output.spikes()) result.populations = sim::population_statistics(*output.spikes(), {.start_ms = discard});
+    const double from = std::max(discard, result.first_step * network.step_ms);
+    if (output.spikes()) result.populations = sim::population_statistics(*output.spikes(), {.start_ms = from});
     std::erase_if(result.populations, [](const auto& population) { return population.neurons == 0; });
     if (options.json) {
         fmt::print("{}\n", network_json(network, simulation, result).dump());

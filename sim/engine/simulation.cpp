@@ -20,6 +20,11 @@ std::string unit_of(const NeuronModel& model, const std::string& variable) {
     return "1";
 }
 
+// The step whose end is sampled first after `steps` steps.
+uint32_t next_sample(uint32_t steps, uint32_t interval) {
+    return static_cast<uint32_t>(round_up(uint64_t(steps) + 1, interval) - 1);
+}
+
 RecordedStates recorded_states(const Network& network, const Recorder& recorder, const StateRecorder& states) {
     const Population& population = network.populations[recorder.population];
     RecordedStates result;
@@ -34,6 +39,8 @@ RecordedStates recorded_states(const Network& network, const Recorder& recorder,
     std::sort(chosen.begin(), chosen.end());
     for (const uint32_t neuron : chosen) result.neurons.push_back(population.first_id + neuron);
     result.interval_steps = static_cast<uint32_t>(std::round(states.interval_ms / network.step_ms));
+    const StepWindow window = step_window(recorder.start_ms, recorder.stop_ms, network.step_ms);
+    result.first_step = next_sample(window.begin, result.interval_steps);
     return result;
 }
 
@@ -115,7 +122,12 @@ Result<void> Simulation::run(uint32_t steps, const std::function<bool(uint32_t)>
 
 std::vector<Spike> Simulation::take_spikes() { return engine_->take_spikes(); }
 std::vector<double> Simulation::take_samples(size_t recorder) { return engine_->take_samples(recorder); }
-RecordingHeader Simulation::recording_header() const { return header_; }
+RecordingHeader Simulation::recording_header() const {
+    RecordingHeader header = header_;
+    for (RecordedStates& states : header.states)
+        states.first_step = std::max(states.first_step, next_sample(steps(), states.interval_steps));
+    return header;
+}
 uint32_t Simulation::steps() const { return engine_->steps(); }
 uint64_t Simulation::spikes() const { return engine_->spikes(); }
 uint64_t Simulation::synapses() const { return engine_->synapses(); }

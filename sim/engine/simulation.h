@@ -67,7 +67,8 @@ public:
     // Of network.recorders[recorder]. States: values[sample][neuron][variable], neurons ascending. Weights: values
     // [sample][synapse], synapses by source, target, then the order of drawing.
     std::vector<double> take_samples(size_t recorder);
-    // Everything but the command line and the program's version. states: in the order of the state recorders.
+    // Everything but the command line and the program's version, for a file that starts here. states: in the order of
+    // the state recorders.
     RecordingHeader recording_header() const;
 
     uint32_t steps() const;

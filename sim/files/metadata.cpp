@@ -48,8 +48,13 @@ RecordedPopulation population_from(const Json& json) {
 }
 
 Json to_json(const RecordedStates& states) {
-    return {{"name", states.name},   {"population", states.population}, {"variables", states.variables},
-            {"units", states.units}, {"neurons", states.neurons},       {"interval_steps", states.interval_steps}};
+    return {{"name", states.name},
+            {"population", states.population},
+            {"variables", states.variables},
+            {"units", states.units},
+            {"neurons", states.neurons},
+            {"interval_steps", states.interval_steps},
+            {"first_step", states.first_step}};
 }
 
 RecordedStates states_from(const Json& json) {
@@ -60,6 +65,7 @@ RecordedStates states_from(const Json& json) {
     states.units = json.at("units").get<std::vector<std::string>>();
     for (const Json& neuron : json.at("neurons")) states.neurons.push_back(integer<uint32_t>(neuron));
     states.interval_steps = integer<uint32_t>(json.at("interval_steps"));
+    states.first_step = integer<uint32_t>(json.at("first_step"));
     return states;
 }
 

@@ -27,7 +27,8 @@ struct RecordedStates {  // one state recorder
     std::string name, population;
     std::vector<std::string> variables, units;
     std::vector<uint32_t> neurons;  // global ids
-    uint32_t interval_steps;        // sample i holds the state at the end of step (i + 1) · interval_steps − 1
+    uint32_t interval_steps;
+    uint32_t first_step;  // sample i holds the state at the end of step first_step + i · interval_steps
 
     size_t sample_values() const { return neurons.size() * variables.size(); }
     auto operator<=>(const RecordedStates&) const = default;

@@ -149,7 +149,8 @@ void write_series(hid_t acquisition, const RecordingHeader& header, const Record
     write_attribute<float>(data, "offset", 0);
     write_attribute(data, "unit", recorder.units[variable]);
     const double interval_s = recorder.interval_steps * header.step_ms * 1e-3;
-    const Handle start = write_dataset<double>(group, "starting_time", std::span(&interval_s, 1), {});
+    const double start_s = (recorder.first_step + 1.0) * header.step_ms * 1e-3;
+    const Handle start = write_dataset<double>(group, "starting_time", std::span(&start_s, 1), {});
     write_attribute<float>(start, "rate", float(1 / interval_s));
     write_attribute(start, "unit", "seconds");
 }

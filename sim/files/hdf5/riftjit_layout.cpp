@@ -42,6 +42,7 @@ void write_states_header(hid_t states, const RecordedStates& recorder, uint32_t 
     write_attribute<uint32_t>(group, "index", index);
     write_attribute(group, "population", recorder.population);
     write_attribute<uint32_t>(group, "interval_steps", recorder.interval_steps);
+    write_attribute<uint32_t>(group, "first_step", recorder.first_step);
     write_texts(group, "variables", recorder.variables);
     write_texts(group, "units", recorder.units);
     write_dataset<uint32_t>(group, "neurons", recorder.neurons, {recorder.neurons.size()});
@@ -55,7 +56,8 @@ RecordedStates read_states_header(hid_t states, const std::string& name) {
             read_texts(group, "variables"),
             read_texts(group, "units"),
             read_u32(group, "neurons"),
-            read_attribute<uint32_t>(group, "interval_steps")};
+            read_attribute<uint32_t>(group, "interval_steps"),
+            read_attribute<uint32_t>(group, "first_step")};
 }
 
 // Members of /states in the order of the recorders.

@@ -260,8 +260,10 @@ TEST(Simulation, DescribesWhatItRecords) {
     KernelCache kernels(x86::compile, DiskCache::disabled());
     auto pool = runtime::ThreadPool::create(1);
     Network network = network_of(kMixed);
-    network.recorders = {{"some", 1, SpikeRecorder{{3, 5}}}, {"V", 1, StateRecorder{{"V"}, {}, 0.5}}};
-    const auto simulation = Simulation::create(network, kernels, x86::detect().levels.back(), *pool);
+    network.recorders = {{"some", 1, SpikeRecorder{{3, 5}}},
+                         {"V", 1, StateRecorder{{"V"}, {}, 0.5}},
+                         {"later", 1, StateRecorder{{"V"}, {}, 0.5}, 1.2}};
+    auto simulation = Simulation::create(network, kernels, x86::detect().levels.back(), *pool);
     ASSERT_TRUE(simulation.has_value()) << simulation.error().message;
     const RecordingHeader header = simulation->recording_header();
     EXPECT_EQ(header.compat, "nest");
@@ -269,7 +271,13 @@ TEST(Simulation, DescribesWhatItRecords) {
     ASSERT_EQ(header.populations.size(), 4u);
     EXPECT_EQ(header.populations[0].recorded(), 0u);
     EXPECT_EQ(header.populations[1].recorded(), 2u);
-    ASSERT_EQ(header.states.size(), 1u);
+    ASSERT_EQ(header.states.size(), 2u);
+    EXPECT_EQ(header.states[0].first_step, 4u);
+    EXPECT_EQ(header.states[1].first_step, 14u) << "12 steps are not sampled";
+    ASSERT_TRUE(simulation->run(27));
+    EXPECT_EQ(simulation->take_samples(1).size(), 5u * 77) << "after 5, 10, 15, 20 and 25 steps";
+    EXPECT_EQ(simulation->take_samples(2).size(), 3u * 77);
+    EXPECT_EQ(simulation->recording_header().states[0].first_step, 29u) << "of a file that starts now";
     EXPECT_EQ(header.states[0].units, std::vector<std::string>{"mV"});
     EXPECT_EQ(header.states[0].interval_steps, 5u);
     EXPECT_EQ(header.states[0].neurons.size(), 77u);

@@ -26,8 +26,8 @@ inline RecordingHeader sample_header() {
     header.program_version = "0.1.0";
     header.compat = "nest";
     header.populations = {{"E", 0, 80, {}}, {"I", 80, 20, 10}};
-    header.states = {{"membrane", "E", {"V", "g_e"}, {"mV", "nS"}, {3, 7, 9}, 10},
-                     {"one", "I", {"V"}, {"mV"}, {85}, 5}};
+    header.states = {{"membrane", "E", {"V", "g_e"}, {"mV", "nS"}, {3, 7, 9}, 10, 9},
+                     {"one", "I", {"V"}, {"mV"}, {85}, 5, 104}};
     return header;
 }
 
