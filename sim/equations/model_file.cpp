@@ -56,7 +56,8 @@ private:
             known_keys({"name", "kind", "description", "equations", "parameters", "initial", "on_pre", "on_post"}));
         SynapseModelSource source;
         RIFTJIT_TRY_VOID(common(source));
-        RIFTJIT_TRY_VOID(text("on_pre", source.on_pre));
+        RIFTJIT_TRY(on_pre, required_text("on_pre"));
+        source.on_pre = on_pre;
         RIFTJIT_TRY_VOID(text("on_post", source.on_post));
         return source;
     }
@@ -82,8 +83,13 @@ private:
     Result<SourceText> required_text(std::string_view key) const {
         SourceText found;
         RIFTJIT_TRY_VOID(text(key, found));
-        if (found.empty()) return fail_at(place_of(table_.source(), file_), 0, "the model has no '{}'", key);
-        return found;
+        if (!found.empty()) return found;
+        for (const auto& [other, value] : table_) {
+            const std::string near = suggestion(other.str(), {std::string(key)});
+            if (near.empty() || other.str() == key) continue;
+            return fail_at(place_of(other.source(), file_), 0, "unknown key '{}' of a model{}", other.str(), near);
+        }
+        return fail_at(place_of(table_.source(), file_), 0, "the model has no '{}'", key);
     }
     Result<void> text(std::string_view key, SourceText& found) const {
         const toml::node* value = table_.get(key);

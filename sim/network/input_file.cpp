@@ -85,8 +85,8 @@ private:
         PoissonInput poisson{};
         const toml::node* receptor = reader_.find("receptor");
         if (receptor == nullptr && model.receptors().size() != 1)
-            return fail_in(table_, "[[input]] has no 'receptor': model {} has {} receptors", model.name(),
-                           model.receptors().size());
+            return reader_.missing({"receptor"}, fmt::format("[[input]] has no 'receptor': model {} has {} receptors",
+                                                             model.name(), model.receptors().size()));
         if (receptor != nullptr) {
             RIFTJIT_TRY(name, string_of(*receptor, "receptor"));
             poisson.receptor = name;

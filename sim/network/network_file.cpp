@@ -1,15 +1,14 @@
 // Network files: the tables of a file in the order in which they need each other.
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <numbers>
 #include <numeric>
-#include <sstream>
 
 #include "sim/builtin_files.h"
 #include "sim/equations/model_file.h"
 #include "sim/network/network_reader.h"
 #include "sim/network/overrides.h"
+#include "sim/network/text_file.h"
 
 namespace riftjit::sim {
 
@@ -144,7 +143,8 @@ public:
         reader_.names.set("min_delay", {network_.compat == Compat::nest ? step : 0, kMillisecond});
         RIFTJIT_TRY_VOID(read_scale(simulation));
         RIFTJIT_TRY_VOID(read_constants(root));
-        if (!overrides_.duration_ms && simulation.find("duration") == nullptr)
+        if (!overrides_.duration_ms && node != nullptr) RIFTJIT_TRY_VOID(simulation.need("duration"));
+        if (!overrides_.duration_ms && node == nullptr)
             return fail(ErrorKind::Format, "{}: [simulation] has no 'duration'", file_);
         RIFTJIT_TRY(duration, time(simulation, "duration", overrides_.duration_ms, "--duration", 0));
         network_.duration_ms = duration;
@@ -290,12 +290,8 @@ Result<Network> parse_network(const std::string& text, const std::string& file_n
 }
 
 Result<Network> read_network(const std::string& path, const NetworkOverrides& overrides) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return fail(ErrorKind::Io, "{}: {}", path, std::generic_category().message(errno));
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (file.bad() || text.bad()) return fail(ErrorKind::Io, "{}: {}", path, std::generic_category().message(errno));
-    return parse_network(text.str(), path, overrides);
+    RIFTJIT_TRY(text, read_regular_file(path));
+    return parse_network(text, path, overrides);
 }
 
 const std::vector<std::string>& builtin_network_names() {

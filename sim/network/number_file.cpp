@@ -4,10 +4,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "sim/files/npy_array.h"
+#include "sim/network/text_file.h"
 
 namespace riftjit::sim {
 
@@ -90,14 +90,9 @@ Result<void> NumberRows::read_npy(const std::string& bytes, const std::vector<ui
 }
 
 Result<NumberRows> read_number_rows(const std::string& path, const std::vector<uint32_t>& columns) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return fail(ErrorKind::Io, "{}: {}", path, std::generic_category().message(errno));
-    std::ostringstream content;
-    content << file.rdbuf();
-    if (file.bad()) return fail(ErrorKind::Io, "{}: {}", path, std::generic_category().message(errno));
+    RIFTJIT_TRY(bytes, read_regular_file(path));
     NumberRows rows;
     rows.path_ = path;
-    const std::string bytes = content.str();
     if (bytes.starts_with("\x93NUMPY")) {
         RIFTJIT_TRY_VOID(rows.read_npy(bytes, columns));
     } else {

@@ -79,7 +79,8 @@ private:
         const toml::node* times = reader_.find("times");
         const toml::node* file = reader_.find("file");
         if ((times == nullptr) == (file == nullptr))
-            return fail_in(reader_.table(), "{} takes either 'times' or 'file'", reader_.title());
+            return reader_.missing({"times", "file"},
+                                   fmt::format("{} takes either 'times' or 'file'", reader_.title()));
         if (times != nullptr) {
             RIFTJIT_TRY_VOID(read_lists(*times, spikes));
             population_.size = static_cast<uint32_t>(spikes.times_ms.size());

@@ -225,7 +225,7 @@ private:
         const toml::node* pairs = reader_.find("pairs");
         const toml::node* file = reader_.find("file");
         if ((pairs == nullptr) == (file == nullptr))
-            return fail_in(table_, "rule \"list\" takes either 'pairs' or 'file'");
+            return reader_.missing({"pairs", "file"}, "rule \"list\" takes either 'pairs' or 'file'");
         PairList list;
         if (file != nullptr) {
             RIFTJIT_TRY_VOID(read_pair_file(*file, list));
@@ -289,8 +289,8 @@ private:
         if (node == nullptr) {
             std::vector<std::string> known;
             for (const Variable& receptor : model.receptors()) known.push_back(receptor.name);
-            return fail_in(table_, "[[projection]] has no 'receptor': model {} has {}", model.name(),
-                           fmt::join(known, ", "));
+            return reader_.missing({"receptor"}, fmt::format("[[projection]] has no 'receptor': model {} has {}",
+                                                             model.name(), fmt::join(known, ", ")));
         }
         RIFTJIT_TRY(names, strings_of(*node, "receptor"));
         const size_t columns = reader_.find("from")->is_array() ? reader_.find("from")->as_array()->size() : 1;

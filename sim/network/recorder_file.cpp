@@ -16,7 +16,8 @@ public:
     Result<void> read() {
         const toml::node* kinds[] = {reader_.find("spikes"), reader_.find("states"), reader_.find("weights")};
         if (std::ranges::count(kinds, nullptr) != 2)
-            return fail_in(table_, "[[record]] takes one of 'spikes', 'states' and 'weights'");
+            return reader_.missing({"spikes", "states", "weights"},
+                                   "[[record]] takes one of 'spikes', 'states' and 'weights'");
         RIFTJIT_TRY(name, reader_.string_or("name", ""));
         name_ = name;
         RIFTJIT_TRY(window, window_in(reader_, owner_.names));

@@ -164,7 +164,18 @@ Result<Quantity> Scope::call(const Expression& expression, const SourceText& sou
     return Quantity{function->value(operands[0].value, operands.back().value), unit};
 }
 
+// Names that stand for expressions of names may go as deep as the file is long.
 Result<Quantity> Scope::evaluate(const Expression& expression, const SourceText& source) {
+    constexpr uint32_t kMostDepth = 3000;  // a text alone reaches 2000
+    if (depth_ >= kMostDepth)
+        return fail_at(source, expression.offset, "values depend on each other more than {} levels deep", kMostDepth);
+    ++depth_;
+    Result<Quantity> value = value_of(expression, source);
+    --depth_;
+    return value;
+}
+
+Result<Quantity> Scope::value_of(const Expression& expression, const SourceText& source) {
     if (expression.operation == Operation::number) return Quantity{expression.value, expression.unit};
     if (expression.operation == Operation::name) return lookup(expression, source);
     if (expression.operation == Operation::call) return call(expression, source);

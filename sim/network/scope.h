@@ -41,12 +41,14 @@ private:
     };
 
     Result<Quantity> value_of(Name& name);
-    Result<Quantity> evaluate(const Expression& expression, const SourceText& source);
+    Result<Quantity> evaluate(const Expression& expression, const SourceText& source);  // counts how deep it is
+    Result<Quantity> value_of(const Expression& expression, const SourceText& source);
     Result<Quantity> lookup(const Expression& expression, const SourceText& source);
     Result<Quantity> call(const Expression& expression, const SourceText& source);
     std::vector<std::string> names() const;  // outer ones too
 
     Scope* outer_;
+    uint32_t depth_ = 0;  // of evaluate() in itself
     std::map<std::string, Name, std::less<>> names_;
 };
 

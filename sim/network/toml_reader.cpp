@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/equations/model_file.h"
+#include "sim/network/key_scan.h"
 
 namespace riftjit::sim {
 
@@ -15,6 +16,10 @@ SourceText place_of(const toml::source_region& region) {
 }  // namespace
 
 Result<toml::table> parse_toml(std::string_view text, const std::string& file) {
+    if (const std::optional<size_t> long_key = find_long_key(text, kMostKeyParts)) {
+        SourceText source{std::string(text), file};
+        return fail_at(source, *long_key, "a key of more than {} parts", kMostKeyParts);
+    }
     try {
         return toml::parse(text, file);
     } catch (const toml::parse_error& error) {
@@ -48,14 +53,25 @@ std::string_view kind_text(const toml::node& node) {
 }
 
 const toml::node* TableReader::find(std::string_view key) {
-    if (std::ranges::find(known_, key) == known_.end()) known_.emplace_back(key);
+    if (!is_known(key)) known_.emplace_back(key);
     return table_->get(key);
 }
 
 Result<const toml::node*> TableReader::need(std::string_view key) {
     if (const toml::node* node = find(key)) return node;
-    return fail_in(*table_, "{} has no '{}'", title_, key);
+    return missing({std::string(key)}, fmt::format("{} has no '{}'", title_, key));
 }
+
+std::unexpected<Error> TableReader::missing(const std::vector<std::string>& keys, std::string_view message) const {
+    for (const auto& [key, node] : *table_) {
+        if (is_known(key.str())) continue;
+        const std::string near = suggestion(key.str(), keys);
+        if (!near.empty()) return fail_at(source_of(key), 0, "{} has no key '{}'{}", title_, key.str(), near);
+    }
+    return fail_in(*table_, "{}", message);
+}
+
+bool TableReader::is_known(std::string_view key) const { return std::ranges::find(known_, key) != known_.end(); }
 
 Result<std::string> TableReader::need_string(std::string_view key) {
     RIFTJIT_TRY(node, need(key));
@@ -82,7 +98,7 @@ Result<std::vector<std::string>> TableReader::need_strings(std::string_view key)
 
 Result<void> TableReader::finish() const {
     for (const auto& [key, node] : *table_) {
-        if (std::ranges::find(known_, key.str()) != known_.end()) continue;
+        if (is_known(key.str())) continue;
         return fail_at(source_of(key), 0, "{} has no key '{}'{}", title_, key.str(), suggestion(key.str(), known_));
     }
     return {};

@@ -11,7 +11,8 @@
 
 namespace riftjit::sim {
 
-// Errors of syntax as Result; `file` stands in every later message too.
+// Errors of syntax as Result; `file` stands in every later message too. Refuses keys of more than kMostKeyParts parts.
+inline constexpr size_t kMostKeyParts = 32;  // "a.b.c" has three
 Result<toml::table> parse_toml(std::string_view text, const std::string& file);
 
 // Where a node or key stands. The text of a string or number, else empty.
@@ -37,6 +38,8 @@ public:
     // Null where absent. What was asked for is a key that the table may have.
     const toml::node* find(std::string_view key);
     Result<const toml::node*> need(std::string_view key);  // "[population.E] has no 'size'"
+    // What need() does where one of `keys` is missing: a key that is nearly one of them is named in its place.
+    std::unexpected<Error> missing(const std::vector<std::string>& keys, std::string_view message) const;
 
     Result<std::string> need_string(std::string_view key);
     Result<std::string> string_or(std::string_view key, std::string_view otherwise);
@@ -48,6 +51,8 @@ public:
     Result<void> finish() const;
 
 private:
+    bool is_known(std::string_view key) const;
+
     const toml::table* table_;
     std::string title_;
     std::vector<std::string> known_;

@@ -235,7 +235,7 @@ TEST(NetworkFile, ChecksTheRun) {
     const auto with = [](const std::string& keys) {
         return error_of("[simulation]\n" + keys + "[population.E]\nmodel = \"relay\"\nsize = 1\n");
     };
-    EXPECT_EQ(with(""), "net.toml: [simulation] has no 'duration'");
+    EXPECT_EQ(with(""), "net.toml:1:1: [simulation] has no 'duration'");
     EXPECT_EQ(with("duration = \"0 ms\"\n"), "net.toml:2:13: 'duration' is 0 ms: a time above 0 is wanted");
     EXPECT_EQ(with("duration = \"0.04 ms\"\n"), "net.toml:2:13: a duration of 0.04 ms is less than one step of 0.1 ms");
     EXPECT_EQ(with("duration = \"1 ms\"\nstep = \"-1 ms\"\n"),

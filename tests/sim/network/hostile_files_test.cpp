@@ -1,0 +1,103 @@
+// Files that would go too deep, never end, or hide what they say.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "sim/network/description.h"
+#include "sim/network/key_scan.h"
+
+namespace riftjit::sim {
+namespace {
+
+// Eight lines; what a case adds begins in line 9.
+const std::string kSmall = R"toml([simulation]
+duration = "100 ms"
+
+[population.E]
+model = "iaf_psc_delta"
+size = 4
+
+#
+)toml";
+
+std::string error_of(const std::string& text) {
+    const Result<Network> network = parse_network(text, "net.toml");
+    return network ? "" : network.error().message;
+}
+std::string repeated(const std::string& text, int times) {
+    std::string all;
+    for (int i = 0; i < times; ++i) all += text;
+    return all;
+}
+
+TEST(LongKeys, AreRefusedBeforeTheyBecomeTables) {
+    const std::string key = repeated("a.", 99999) + "a";
+    const std::string refused = ": a key of more than 32 parts";
+    EXPECT_EQ(error_of(kSmall + key + " = 1\n"), "net.toml:9:64" + refused);
+    EXPECT_EQ(error_of(kSmall + "[" + key + "]\n"), "net.toml:9:65" + refused);
+    EXPECT_EQ(error_of(kSmall + "x = { " + key + " = 1 }\n"), "net.toml:9:70" + refused);
+    EXPECT_EQ(error_of(kSmall + "\"q\"." + repeated(" 'a.b' . ", 40) + "a = 1\n"), "net.toml:9:282" + refused);
+    EXPECT_FALSE(find_long_key(repeated("a.", 31) + "a = 1", 32));
+    EXPECT_TRUE(find_long_key(repeated("a.", 32) + "a = 1", 32));
+}
+
+TEST(LongKeys, AreNotWhatStringsAndCommentsAndNumbersHold) {
+    const std::string dots(40, '.');
+    for (const std::string& text : {"x = \"" + dots + "\"", "x = '" + dots + "'", "x = \"\\\"" + dots + "\"",
+                                    "x = \"\"\"\n" + dots + "\"\n\"\"\"", "x = '''" + dots + "'" + dots + "'''",
+                                    "# " + dots, "x = [" + repeated("0.5, ", 99) + "]"})
+        EXPECT_FALSE(find_long_key(text, 32)) << text;
+}
+
+TEST(Constants, DependOnEachOtherToABoundedDepth) {
+    const auto chain = [](int length) {
+        std::string text = kSmall + "[constants]\n";
+        for (int i = 0; i < length; ++i) text += "c" + std::to_string(i) + " = \"c" + std::to_string(i + 1) + "\"\n";
+        return text + "c" + std::to_string(length) + " = 1\n";
+    };
+    EXPECT_EQ(error_of(chain(1000)), "");
+    const std::string error = error_of(chain(8000));
+    EXPECT_NE(error.find(": values depend on each other more than 3000 levels deep"), std::string::npos) << error;
+}
+
+class Unending : public ::testing::Test {
+protected:
+    Unending() : folder_(std::filesystem::temp_directory_path() / ("riftjit-unending-" + std::to_string(getpid()))) {
+        std::filesystem::create_directories(folder_);
+        EXPECT_EQ(mkfifo((folder_ / "fifo").c_str(), 0600), 0);
+    }
+    ~Unending() override { std::filesystem::remove_all(folder_); }
+    std::filesystem::path folder_;
+};
+
+TEST_F(Unending, FilesAreRefusedByName) {
+    for (const std::string& path :
+         {std::string("/dev/zero"), std::string("/dev/null"), folder_.string(), (folder_ / "fifo").string()}) {
+        const std::string refused = path + ": is not a regular file";
+        const Result<Network> network = read_network(path);
+        ASSERT_FALSE(network);
+        EXPECT_EQ(network.error().message, refused);
+        EXPECT_EQ(error_of(kSmall + "[population.S]\nmodel = \"spike_times\"\nsize = 1\nfile = \"" + path + "\"\n"),
+                  refused);
+        EXPECT_EQ(error_of(kSmall + "[[projection]]\nfrom = \"E\"\nto = \"E\"\nrule = \"list\"\nfile = \"" + path +
+                           "\"\nweight = \"1 mV\"\ndelay = \"1 ms\"\n"),
+                  refused);
+    }
+}
+
+TEST(Misspelt, RequiredKeysAreNamedWhereTheyStand) {
+    EXPECT_EQ(error_of("[simulation]\ndurration = \"1 ms\"\n"),
+              "net.toml:2:1: [simulation] has no key 'durration'; did you mean 'duration'?");
+    EXPECT_EQ(error_of(kSmall + "[population.I]\nmodel = \"iaf_psc_exp\"\nsise = 3\n"),
+              "net.toml:11:1: [population.I] has no key 'sise'; did you mean 'size'?");
+    EXPECT_EQ(error_of(kSmall + "[[record]]\nspike = \"all\"\n"),
+              "net.toml:10:1: [[record]] has no key 'spike'; did you mean 'spikes'?");
+    EXPECT_EQ(error_of(kSmall + "[models.m]\nkin = \"neuron\"\nequations = \"x : 1\"\n"),
+              "net.toml:10:1: unknown key 'kin' of a model; did you mean 'kind'?");
+    EXPECT_EQ(error_of(kSmall + "[models.s]\nkind = \"synapse\"\n"), "net.toml:9:1: the model has no 'on_pre'");
+}
+
+}  // namespace
+}  // namespace riftjit::sim
