@@ -37,6 +37,14 @@ uint64_t parse_count(const std::string& flag, const std::string& text, uint64_t 
     return static_cast<uint64_t>(value * factor);
 }
 
+uint64_t parse_unsigned(const std::string& flag, const std::string& text) {
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size())
+        refuse(flag, fmt::format("expected a whole number from 0 to 2^64 - 1, got \"{}\"", text));
+    return value;
+}
+
 int64_t parse_integer(const std::string& flag, const std::string& text, int64_t low, int64_t high) {
     int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

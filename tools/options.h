@@ -43,6 +43,7 @@ void add_kernel_choice(CLI::App& app, const std::string& group, KernelChoice& ch
 
 // "60M": at least 1.
 uint64_t parse_count(const std::string& flag, const std::string& text, uint64_t high);
+uint64_t parse_unsigned(const std::string& flag, const std::string& text);
 int64_t parse_integer(const std::string& flag, const std::string& text, int64_t low, int64_t high);
 double parse_number(const std::string& flag, const std::string& text, double low, double high);
 

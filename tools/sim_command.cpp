@@ -34,11 +34,21 @@ void add_network_options(CLI::App& command, NetworkRunOptions& network) {
     command.add_option("network", network.network, "a network file (TOML), or brunel, cuba, coba, pd14")
         ->check(file_name())
         ->group(group);
-    command.add_option("--duration", network.duration, "model time: '500 ms', '2 s'")->group(group);
+    command.add_option("--duration", network.duration, "model time, also that before a resumed state: '500 ms', '2 s'")
+        ->group(group);
     command.add_option("--step", network.step, "integration step: '0.1 ms'")->group(group);
-    command.add_option("--seed", network.seed, "of all random numbers")->group(group);
-    command.add_option("--scale", network.scale, "of networks that can be scaled (pd14)")
-        ->check(CLI::PositiveNumber)
+    command
+        .add_option_function<std::string>(
+            "--seed", [&network](const std::string& text) { network.seed = parse_unsigned("--seed", text); },
+            "of all random numbers")
+        ->type_name("N")
+        ->group(group);
+    command
+        .add_option_function<std::string>(
+            "--scale",
+            [&network](const std::string& text) { network.scale = parse_number("--scale", text, 1e-6, 1e6); },
+            "of networks that can be scaled (pd14)")
+        ->type_name("FACTOR")
         ->group(group);
     add_choice(command, "--compat", network.compat, {"nest", "brian2"}, "order within a step, refractory time, stamps")
         ->group(group);
@@ -122,7 +132,8 @@ void add_sim_command(CLI::App& app, int& exit_code) {
             [options](const std::string& text) { options->ramp.neurons = parse_count("--neurons", text, UINT32_MAX); },
             "neurons of the ramp network (60M: the published benchmark)")
         ->type_name("N");
-    add_integer(*command, "--steps", options->steps, 1, UINT32_MAX, "steps to simulate (ramp network: 2000)");
+    add_integer(*command, "--steps", options->steps, 1, UINT32_MAX,
+                "steps to simulate from here on (ramp network: 2000)");
     add_integer(*command, "-t,--threads", options->threads, 0, 1024, "threads (0: physical cores)");
     add_choice(*command, "--targets", options->ramp.targets, {"computed", "stored"},
                "ramp network: targets of spikes computed anew, or stored (16 bytes per neuron)");

@@ -11,8 +11,10 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "runtime/cpus.h"
+#include "sim/engine/checkpoint.h"
 #include "sim/engine/simulation.h"
 #include "sim/plots/plots.h"
 #include "tools/dump_isa.h"
@@ -155,6 +157,7 @@ public:
     // Takes what was recorded and writes it, and the state when that is due.
     Result<void> take(sim::Simulation& simulation) {
         const std::vector<sim::Spike> spikes = simulation.take_spikes();
+        hash_ = sim::hash_spikes(spikes, hash_);
         if (writer_) RIFTJIT_TRY_VOID(writer_->append_spikes(spikes));
         keep(spikes);
         for (const size_t recorder : weight_recorders_) simulation.take_samples(recorder);
@@ -171,8 +174,7 @@ public:
         return simulation.save(options_->save);
     }
     Result<void> finish(sim::Simulation& simulation) {
-        recording_.summary = {simulation.steps(), simulation.spikes(), simulation.recorded_hash(),
-                              simulation.graph_hash()};
+        recording_.summary = {simulation.steps(), simulation.spikes(), hash_, simulation.graph_hash()};
         if (writer_) RIFTJIT_TRY_VOID(writer_->finish(recording_.summary));
         if (!options_->save.empty()) RIFTJIT_TRY_VOID(simulation.save(options_->save));
         return {};
@@ -196,6 +198,7 @@ private:
     const NetworkRunOptions* options_ = nullptr;
     std::unique_ptr<sim::RecordingWriter> writer_;
     sim::Recording recording_;
+    uint64_t hash_ = sim::kSpikesHashStart;  // of what was recorded since the file began
     bool is_complete_ = true;
     std::vector<size_t> state_recorders_, weight_recorders_;  // their numbers in the network
     uint32_t save_steps_ = 0, next_save_ = 0;                 // 0: only at the end
@@ -220,12 +223,41 @@ uint32_t terminal_columns() {
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : 80;
 }
 
+Result<void> check_output(const std::string& flag, const std::string& path, const NetworkRunOptions& options) {
+    std::error_code ignored;
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
+        return fail(ErrorKind::Io, "{}: there is no folder {}", flag, folder.string());
+    if (!std::filesystem::exists(path, ignored)) return {};
+    if (std::filesystem::is_directory(path, ignored)) return fail(ErrorKind::Io, "{}: {} is a folder", flag, path);
+    // A saved state may take the place of an older one.
+    if (options.force || (flag == "--save" && sim::is_saved_state(path))) return {};
+    return fail(ErrorKind::Usage, "{}: {} exists; --force overwrites it", flag, path);
+}
+
+Result<void> check_files(const std::vector<std::pair<std::string, std::string>>& files,
+                         const NetworkRunOptions& options) {
+    std::map<std::filesystem::path, std::string> users;
+    for (const auto& [flag, path] : files) {
+        std::error_code ignored;
+        const auto [other, is_new] = users.emplace(std::filesystem::weakly_canonical(path, ignored), flag);
+        if (!is_new) return fail(ErrorKind::Usage, "{}: {} is the file of {} too", flag, path, other->second);
+        const bool is_input = flag == "--resume" || flag == "the network";
+        if (!is_input) RIFTJIT_TRY_VOID(check_output(flag, path, options));
+    }
+    return {};
+}
+
 // Everything that a long run would otherwise find out at its end.
 Result<void> check_options(const NetworkRunOptions& options) {
     RIFTJIT_TRY_VOID(time_of("--discard", options.discard));
     if (!options.record_format.empty() && options.record.empty())
         return fail(ErrorKind::Usage, "--record-format: --record names no file to write");
-    std::vector<std::pair<const char*, std::string>> files;
+    if (options.steps && !options.duration.empty())
+        return fail(ErrorKind::Usage, "--steps: --duration says how long already");
+    std::vector<std::pair<std::string, std::string>> files;
+    if (!is_builtin(options.network)) files.emplace_back("the network", options.network);
+    if (!options.resume.empty() && options.resume != options.save) files.emplace_back("--resume", options.resume);
     if (!options.record.empty()) {
         if (options.record_format.empty()) RIFTJIT_TRY_VOID(sim::format_of_path(options.record));
         files.emplace_back("--record", options.record);
@@ -236,11 +268,10 @@ Result<void> check_options(const NetworkRunOptions& options) {
         RIFTJIT_TRY_VOID(sim::image_format_of_path(plot));
         files.emplace_back("--plot", plot);
     }
-    for (const auto& [flag, path] : files) {
-        if (!options.force && std::filesystem::exists(path))
-            return fail(ErrorKind::Usage, "{}: {} exists; --force overwrites it", flag, path);
-    }
-    return {};
+    if (!options.plot_kind.empty() && options.plots.empty())
+        return fail(ErrorKind::Usage, "--plot-kind: --plot names no file to draw");
+    if (!options.save.empty()) files.emplace_back("--save", options.save);
+    return check_files(files, options);
 }
 
 Result<void> draw(const NetworkRunOptions& options, const RunOutput& output) {
@@ -282,6 +313,26 @@ Result<int> dump_kernels(const sim::SimulationPlan& plan, Isa isa) {
     return kExitDone;
 }
 
+// Of each population over the window in which its spikes are recorded; none where recorders differ in theirs.
+std::vector<sim::PopulationStatistics> rates_of(const sim::Recording& recording, const sim::Network& network,
+                                                double from_ms) {
+    std::vector<sim::PopulationStatistics> found;
+    for (uint32_t population = 0; population < network.populations.size(); ++population) {
+        std::set<std::pair<double, double>> windows;
+        for (const sim::Recorder& recorder : network.recorders) {
+            if (recorder.population == population && std::holds_alternative<sim::SpikeRecorder>(recorder.kind))
+                windows.emplace(recorder.start_ms, recorder.stop_ms);
+        }
+        if (windows.size() != 1) continue;
+        const auto [start, stop] = *windows.begin();
+        const double first = std::max(from_ms, start);
+        if (first >= std::min(stop, recording.summary.steps * network.step_ms)) continue;
+        found.push_back(sim::statistics_of(recording, recording.header.populations[population],
+                                           {.start_ms = first, .stop_ms = stop}));
+    }
+    return found;
+}
+
 Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Reporter& reporter) {
     const auto start = Clock::now();
     if (!options.record.empty() || !options.plots.empty()) record_all_spikes_if_none(network);
@@ -316,6 +367,11 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
         return fail(ErrorKind::Usage, "sim: nothing is left to do: {} is at step {} of {}", options.resume,
                     simulation.steps(), end_step);
     }
+    RIFTJIT_TRY(discard, time_of("--discard", options.discard));
+    if (discard >= double(end_step) * network.step_ms) {
+        return fail(ErrorKind::Usage, "--discard: {} leaves nothing of {} ms", options.discard,
+                    double(end_step) * network.step_ms);
+    }
     RIFTJIT_TRY(output, RunOutput::create(options, network, simulation));
     result.build_seconds = seconds_since(start);
     result.kernels_ms = kernels->statistics().compile_ms + kernels->statistics().load_ms;
@@ -328,10 +384,10 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
     RIFTJIT_TRY_VOID(simulation.check_conservation());
     RIFTJIT_TRY_VOID(output.finish(simulation));
     result.peak_rss = peak_rss_bytes();
-    RIFTJIT_TRY(discard, time_of("--discard", options.discard));
-    const double from = std::max(discard, result.first_step * network.step_ms);
-    if (output.spikes()) result.populations = sim::population_statistics(*output.spikes(), {.start_ms = from});
-    std::erase_if(result.populations, [](const auto& population) { return population.neurons == 0; });
+    if (output.spikes()) {
+        const double from = std::max(discard, result.first_step * network.step_ms);
+        result.populations = rates_of(*output.spikes(), network, from);
+    }
     if (options.json) {
         fmt::print("{}\n", network_json(network, simulation, result).dump());
     } else {

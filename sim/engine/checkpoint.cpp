@@ -70,6 +70,13 @@ bool read_all(int fd, std::byte* data, uint64_t size) {
 
 }  // namespace
 
+bool is_saved_state(const std::string& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    uint64_t magic = 0;
+    return file.get() >= 0 && read_all(file.get(), reinterpret_cast<std::byte*>(&magic), sizeof magic) &&
+           magic == kMagic;
+}
+
 struct CheckpointWriter::Impl {
     std::string path, part;
     Descriptor file;

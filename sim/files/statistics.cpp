@@ -91,29 +91,33 @@ std::optional<double> variation_of_intervals(std::span<const uint32_t> steps, ui
     return std::sqrt(squares / count) / mean;
 }
 
-std::vector<PopulationStatistics> population_statistics(const Recording& recording, const StatisticsOptions& options) {
+PopulationStatistics statistics_of(const Recording& recording, const RecordedPopulation& population,
+                                   const StatisticsOptions& options) {
     const double step_ms = recording.header.step_ms;
     const Window window = window_of(recording, options);
     const double seconds = window.seconds(step_ms);
     const auto bin_steps = uint32_t(std::max(1.0, std::nearbyint(options.bin_ms / step_ms)));
-    std::vector<PopulationStatistics> all;
-    for (const RecordedPopulation& population : recording.header.populations) {
-        const SpikeTrains trains(recording, population, window.first, window.last);
-        PopulationStatistics statistics{population.name, population.recorded(), 0, trains.spikes(), 0, {}, {}, {}, {}};
-        for (uint32_t neuron = 0; neuron < trains.neurons(); ++neuron) {
-            if (trains[neuron].empty()) continue;
-            ++statistics.active_neurons;
-            if (seconds > 0) statistics.rates_hz.push_back(double(trains[neuron].size()) / seconds);
-            if (const auto variation = variation_of_intervals(trains[neuron], options.least_intervals))
-                statistics.variations.push_back(*variation);
-        }
-        // Which of the silent neurons were recorded is not known; how many is.
-        statistics.rates_hz.resize(seconds > 0 ? statistics.neurons : 0);
-        if (!statistics.rates_hz.empty()) statistics.rate_hz = mean_of(statistics.rates_hz);
-        if (!statistics.variations.empty()) statistics.variation = mean_of(statistics.variations);
-        statistics.correlation = mean_correlation(trains, window, bin_steps, options.correlated_neurons);
-        all.push_back(std::move(statistics));
+    const SpikeTrains trains(recording, population, window.first, window.last);
+    PopulationStatistics statistics{population.name, population.recorded(), 0, trains.spikes(), 0, {}, {}, {}, {}};
+    for (uint32_t neuron = 0; neuron < trains.neurons(); ++neuron) {
+        if (trains[neuron].empty()) continue;
+        ++statistics.active_neurons;
+        if (seconds > 0) statistics.rates_hz.push_back(double(trains[neuron].size()) / seconds);
+        if (const auto variation = variation_of_intervals(trains[neuron], options.least_intervals))
+            statistics.variations.push_back(*variation);
     }
+    // Which of the silent neurons were recorded is not known; how many is.
+    statistics.rates_hz.resize(seconds > 0 ? statistics.neurons : 0);
+    if (!statistics.rates_hz.empty()) statistics.rate_hz = mean_of(statistics.rates_hz);
+    if (!statistics.variations.empty()) statistics.variation = mean_of(statistics.variations);
+    statistics.correlation = mean_correlation(trains, window, bin_steps, options.correlated_neurons);
+    return statistics;
+}
+
+std::vector<PopulationStatistics> population_statistics(const Recording& recording, const StatisticsOptions& options) {
+    std::vector<PopulationStatistics> all;
+    for (const RecordedPopulation& population : recording.header.populations)
+        all.push_back(statistics_of(recording, population, options));
     return all;
 }
 

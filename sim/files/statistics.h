@@ -44,6 +44,8 @@ struct PopulationStatistics {
     std::optional<double> variation;    // their mean
     std::optional<double> correlation;  // mean over pairs of Pearson's, of binned counts
 };
+PopulationStatistics statistics_of(const Recording& recording, const RecordedPopulation& population,
+                                   const StatisticsOptions& options = {});
 std::vector<PopulationStatistics> population_statistics(const Recording& recording,
                                                         const StatisticsOptions& options = {});
 

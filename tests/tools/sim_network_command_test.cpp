@@ -104,6 +104,29 @@ TEST_F(SimNetwork, GoesOnFromASavedStateAsIfItHadNeverStopped) {
     EXPECT_EQ(rest["first_step"], 777);
     for (const char* key : {"steps", "spikes", "spikes_hash", "graph_hash", "synaptic_events"})
         EXPECT_EQ(rest[key], whole[key]) << key;
+    json({"--resume", state, "--steps", "200", "--save", state});
+    EXPECT_EQ(json({"--resume", state})["first_step"], 977) << "a saved state takes the place of an older one";
+}
+
+TEST_F(SimNetwork, RecordsTheRestOfAResumedRunInEveryFormat) {
+    const std::string state = path("state");
+    json({"--steps", "1000", "--save", state});
+    for (const std::string name : {"a.h5", "a.npz", "a.nwb", "a.dat"}) {
+        const auto rest = json({"--resume", state, "--record", path(name)});
+        const Outcome read = program_.run({"sim", "convert", path(name), "--to", "npz", "-o", path("b-" + name)});
+        EXPECT_EQ(read.exit_code, 0) << read.err;
+        uint64_t spikes = 0;
+        for (const auto& population : rest["populations"]) spikes += population["spikes"].get<uint64_t>();
+        EXPECT_NE(read.out.find(": " + std::to_string(spikes) + " spikes"), std::string::npos) << read.out;
+    }
+}
+
+TEST_F(SimNetwork, CountsRatesOverTheWindowThatIsRecorded) {
+    const auto whole = json({"--discard", "150 ms"});
+    std::string text = kNetwork;
+    text.replace(text.find("spikes = \"all\""), 14, "spikes = \"all\"\nstart = \"150 ms\"");
+    std::ofstream(network_) << text;
+    EXPECT_EQ(json({})["populations"], whole["populations"]);
 }
 
 TEST_F(SimNetwork, WritesWhatWasRecordedAndSavesWhenInterrupted) {
@@ -118,7 +141,7 @@ TEST_F(SimNetwork, WritesWhatWasRecordedAndSavesWhenInterrupted) {
     EXPECT_LT(result["steps"], 30'000'000);
     const Outcome read = program_.run({"sim", "convert", record, "--to", "dat"});
     EXPECT_NE(read.out.find(result["spikes"].dump() + " spikes"), std::string::npos) << read.out << read.err;
-    const auto resumed = json({"--resume", state, "--steps", "10", "--duration", "3000 s"});
+    const auto resumed = json({"--resume", state, "--steps", "10"});
     EXPECT_EQ(resumed["first_step"], result["steps"]);
 }
 
@@ -166,6 +189,17 @@ TEST_F(SimNetwork, RefusesInOneLine) {
         {{"--save-interval", "1 s"}, "--save names no file"},
         {{"--resume", path("missing")}, "missing"},
         {{"--targets", "stored"}, "--targets is for --neurons"},
+        {{"--seed", "-1"}, "expected a whole number from 0 to 2^64 - 1"},
+        {{"--scale", "0"}, "0 is out of range"},
+        {{"--discard", "200 ms"}, "leaves nothing of 200 ms"},
+        {{"--steps", "5", "--duration", "1 s"}, "--duration says how long already"},
+        {{"--save", path("taken.png")}, "exists; --force"},
+        {{"--save", network_}, "is the file of the network too"},
+        {{"--record", path("a.h5"), "--save", path("a.h5")}, "is the file of --record too"},
+        {{"--plot", path("a.png"), "--plot", path("a.png")}, "is the file of --plot too"},
+        {{"--plot", path("none/a.png")}, "there is no folder"},
+        {{"--save", path("")}, "is a folder"},
+        {{"--plot-kind", "isi"}, "--plot names no file"},
     };
     for (const auto& [arguments, part] : cases) {
         const Outcome outcome = run(arguments);
