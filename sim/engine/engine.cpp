@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "sim/available_memory.h"
 
@@ -66,7 +67,15 @@ Result<void> Engine::check_references(const Blueprint& blueprint) {
 
 uint64_t Engine::memory_bytes(const Blueprint& blueprint, uint32_t threads) {
     const uint64_t fired = 2 * uint64_t(blueprint.neurons()) * sizeof(uint32_t);
-    return NeuronState::bytes(blueprint) + connection_bytes(blueprint, threads) + fired;
+    uint64_t recorded = 0;  // how much gathers is up to who takes it: a sample while it is joined, at the least
+    for (const Recorder& recorder : blueprint.recorders) recorded += 2 * sample_bytes(blueprint, recorder);
+    std::vector<bool> remembers(blueprint.populations.size());
+    for (const BlueprintProjection& projection : blueprint.projections)
+        if (projection.rule && projection.rule->has_post_events) remembers[projection.target] = true;
+    uint64_t histories = 0;
+    for (size_t i = 0; i < remembers.size(); ++i)
+        if (remembers[i]) histories += SpikeHistory::first_bytes(blueprint.populations[i].size);
+    return NeuronState::bytes(blueprint) + connection_bytes(blueprint, threads) + fired + recorded + histories;
 }
 
 Result<void> Engine::check_memory() const {
@@ -142,6 +151,25 @@ Result<void> Engine::run(uint32_t steps, const std::function<bool(uint32_t)>& be
         run_steps(between ? std::min(chunk, end - steps_) : steps);
         if (between && !between(steps_)) break;
         if (std::chrono::steady_clock::now() - started < kLongEnough) chunk = std::min(2 * chunk, 1u << 20);
+    }
+    return check_finite();
+}
+
+Result<void> Engine::check_finite() const {
+    for (uint32_t i = 0; i < populations(); ++i) {
+        const BlueprintPopulation& population = blueprint_.populations[i];
+        const auto* kind = std::get_if<ProgramPopulation>(&population.kind);
+        if (!kind) continue;
+        const LoweredProgram& program = kind->program;
+        for (size_t column = 0; column < program.columns.size(); ++column) {
+            if (program.columns[column].role != ColumnRole::state) continue;
+            for (uint32_t element = 0; element < population.size; ++element) {
+                const double value = read(i, column, element);
+                if (std::isfinite(value)) continue;
+                return fail(ErrorKind::Usage, "after {} steps, {} of neuron {} of population {} is {}", steps_,
+                            program.columns[column].name, element, population.name, value);
+            }
+        }
     }
     return {};
 }

@@ -66,6 +66,7 @@ private:
 
     explicit Engine(Blueprint blueprint, runtime::ThreadPool& pool);
     static Result<void> check_references(const Blueprint& blueprint);
+    Result<void> check_finite() const;  // what the neurons hold
     Result<void> check_memory() const;
     Result<void> build();
     void build_workers();

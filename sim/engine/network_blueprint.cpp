@@ -148,6 +148,33 @@ Result<std::vector<ColumnStart>> starts_of(const Network& network, uint32_t inde
     return starts;
 }
 
+std::unexpected<Error> failed_at(const std::string& place, std::string_view what, const Error& error) {
+    return fail(error.kind, "{}{}{}: {}", place, place.empty() ? "" : ": ", what, error.message);
+}
+
+// What one value of a parameter may not be, none among those of single neurons may: the least, the greatest and 0 stand
+// for all of them.
+Result<void> check_values(const NeuronModel& model, const PopulationSetup& setup, const std::string& name,
+                          const ColumnStart& start, uint32_t size) {
+    const auto value_of = [&](uint32_t neuron) { return start.each ? start.each(neuron) : start.value; };
+    uint32_t least = 0, greatest = 0, zero = 0;
+    for (uint32_t neuron = 1; neuron < size; ++neuron) {
+        const double value = value_of(neuron);
+        if (value < value_of(least)) least = neuron;
+        if (value > value_of(greatest)) greatest = neuron;
+        if (value == 0) zero = neuron;
+    }
+    PopulationSetup one = setup;
+    std::erase(one.parameter_columns, name);
+    for (const uint32_t neuron : {least, greatest, zero}) {
+        one.constants[name] = value_of(neuron);
+        if (const Result<LoweredProgram> program = lower(model, one); !program)
+            return fail(program.error().kind, "'{}' of neuron {} is {}: {}", name, neuron, value_of(neuron),
+                        program.error().message);
+    }
+    return {};
+}
+
 class BlueprintMaker {
 public:
     BlueprintMaker(const Network& network, KernelCache& kernels, Isa isa, Precision precision)
@@ -158,7 +185,7 @@ public:
 private:
     Result<ProgramPopulation> neurons(uint32_t index, const NeuronPopulation& neurons);
     ProgramPopulation poisson(uint32_t index, const PoissonPopulation& poisson) const;
-    Result<TimedPopulation> timed(const Population& population, const SpikeTimePopulation& times) const;
+    Result<TimedPopulation> timed(const SpikeTimePopulation& times) const;
     Result<BlueprintPopulation> population(uint32_t index);
     Result<BlueprintProjection> projection(uint32_t index);
     Result<PlasticRule> rule(const SynapseChoice& synapse) const;
@@ -188,6 +215,10 @@ Result<ProgramPopulation> BlueprintMaker::neurons(uint32_t index, const NeuronPo
     }
     ProgramPopulation result;
     RIFTJIT_TRY(program, lower(neurons.model, setup));
+    for (const std::string& name : setup.parameter_columns) {
+        const ColumnStart start = start_of(neurons.parameters.at(name), neuron_value_key(network_.seed, index, name));
+        RIFTJIT_TRY_VOID(check_values(neurons.model, setup, name, start, network_.populations[index].size));
+    }
     RIFTJIT_TRY(starts, starts_of(network_, index, neurons, setup, drives, program));
     for (const std::string& scalar : program.scalars) {
         check(drives.scalars.contains(scalar), "every scalar of a program is an input's");
@@ -225,17 +256,27 @@ ProgramPopulation BlueprintMaker::poisson(uint32_t index, const PoissonPopulatio
     return result;
 }
 
-Result<TimedPopulation> BlueprintMaker::timed(const Population& population, const SpikeTimePopulation& times) const {
+Result<TimedPopulation> BlueprintMaker::timed(const SpikeTimePopulation& times) const {
     TimedPopulation result;
     const double first = network_.compat == Compat::nest ? 1 : 0;  // the stamp of step 0
     for (uint32_t element = 0; element < times.times_ms.size(); ++element) {
+        const size_t element_begin = result.spikes.size();
         for (const double time : times.times_ms[element]) {
             const double step = std::round(time / network_.step_ms) - first;
             if (!(step >= 0)) {
-                return fail(ErrorKind::Usage, "population {}: a spike at {} ms: the first step gives spikes at {} ms",
-                            population.name, time, first * network_.step_ms);
+                return fail(ErrorKind::Usage, "a spike of neuron {} at {} ms: the first step gives spikes at {} ms",
+                            element, time, first * network_.step_ms);
             }
-            if (step < UINT32_MAX) result.spikes.emplace_back(static_cast<uint32_t>(step), element);
+            if (step >= UINT32_MAX) {
+                return fail(ErrorKind::Usage, "a spike of neuron {} at {} ms, after more than {} steps", element, time,
+                            UINT32_MAX);
+            }
+            const std::pair spike(static_cast<uint32_t>(step), element);
+            if (element_begin < result.spikes.size() && result.spikes.back() == spike) {
+                return fail(ErrorKind::Usage, "two spikes of neuron {} in the step of {} ms", element,
+                            (step + first) * network_.step_ms);
+            }
+            result.spikes.push_back(spike);
         }
     }
     std::sort(result.spikes.begin(), result.spikes.end());
@@ -246,13 +287,15 @@ Result<BlueprintPopulation> BlueprintMaker::population(uint32_t index) {
     const Population& population = network_.populations[index];
     BlueprintPopulation result{population.name, population.size, population.first_id, RelayedPopulation{}};
     if (const auto* cells = std::get_if<NeuronPopulation>(&population.kind)) {
-        RIFTJIT_TRY(program, neurons(index, *cells));
-        result.kind = std::move(program);
+        Result<ProgramPopulation> program = neurons(index, *cells);
+        if (!program) return failed_at(population.place, "population " + population.name, program.error());
+        result.kind = std::move(*program);
     } else if (const auto* process = std::get_if<PoissonPopulation>(&population.kind)) {
         result.kind = poisson(index, *process);
     } else if (const auto* times = std::get_if<SpikeTimePopulation>(&population.kind)) {
-        RIFTJIT_TRY(spikes, timed(population, *times));
-        result.kind = std::move(spikes);
+        Result<TimedPopulation> spikes = timed(*times);
+        if (!spikes) return failed_at(population.place, "population " + population.name, spikes.error());
+        result.kind = std::move(*spikes);
     }
     return result;
 }
@@ -285,8 +328,9 @@ Result<BlueprintProjection> BlueprintMaker::projection(uint32_t index) {
         builder.generate(begin, end, receive);
     };
     if (projection.synapse) {
-        RIFTJIT_TRY(plastic, rule(*projection.synapse));
-        result.rule = std::move(plastic);
+        Result<PlasticRule> plastic = rule(*projection.synapse);
+        if (!plastic) return failed_at(projection.place, "projection " + projection.name, plastic.error());
+        result.rule = std::move(*plastic);
     }
     return result;
 }

@@ -26,6 +26,17 @@ StepWindow step_window(double start_ms, double stop_ms, double step_ms) {
     return {step(start_ms), step(stop_ms)};
 }
 
+uint64_t sample_bytes(const Blueprint& blueprint, const Recorder& recorder) {
+    if (const auto* states = std::get_if<StateRecorder>(&recorder.kind)) {
+        const uint64_t neurons =
+            states->neurons.empty() ? blueprint.populations[recorder.population].size : states->neurons.size();
+        return neurons * states->variables.size() * sizeof(double);
+    }
+    if (const auto* weights = std::get_if<WeightRecorder>(&recorder.kind))
+        return blueprint.projections[weights->projection].expected_synapses * sizeof(double);
+    return 0;
+}
+
 SpikeFilter::SpikeFilter(const Blueprint& blueprint) : wanted_(blueprint.populations.size()) {
     for (const BlueprintPopulation& population : blueprint.populations) first_ids_.push_back(population.first_id);
     for (const Recorder& recorder : blueprint.recorders) {

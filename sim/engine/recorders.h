@@ -17,6 +17,9 @@ struct StepWindow {
 // [start, stop) in steps; times between steps count from the nearest one.
 StepWindow step_window(double start_ms, double stop_ms, double step_ms);
 
+// Of one sample of states or weights; 0 of a recorder of spikes.
+uint64_t sample_bytes(const Blueprint& blueprint, const Recorder& recorder);
+
 // Which spikes to keep. One that several recorders want is kept once.
 class SpikeFilter {
 public:

@@ -49,6 +49,23 @@ SimulationPlan::Program program_plan(std::string name, const LoweredProgram& pro
             elements,        column_bytes(program.spec)};
 }
 
+std::vector<SimulationPlan::Recording> recordings_of(const Network& network, const Blueprint& blueprint) {
+    std::vector<SimulationPlan::Recording> recordings;
+    for (const Recorder& recorder : blueprint.recorders) {
+        const uint64_t bytes = sample_bytes(blueprint, recorder);
+        if (bytes == 0) continue;
+        const auto* states = std::get_if<StateRecorder>(&recorder.kind);
+        const double interval_ms = states ? states->interval_ms : std::get<WeightRecorder>(recorder.kind).interval_ms;
+        const auto interval = static_cast<uint32_t>(std::round(interval_ms / network.step_ms));
+        const StepWindow window = step_window(recorder.start_ms, recorder.stop_ms, network.step_ms);
+        const uint32_t end = std::min(window.end, network.steps());
+        // Samples are of steps n with n + 1 a multiple of the interval.
+        const uint64_t samples = window.begin < end ? end / interval - window.begin / interval : 0;
+        recordings.push_back({recorder.name, bytes, bytes * samples});
+    }
+    return recordings;
+}
+
 SimulationPlan plan_of(const Blueprint& blueprint, uint32_t threads) {
     SimulationPlan plan{};
     plan.neurons = blueprint.neurons();
@@ -113,7 +130,9 @@ Result<Simulation> Simulation::create(const Network& network, KernelCache& kerne
 Result<SimulationPlan> Simulation::plan(const Network& network, KernelCache& kernels, Isa isa, uint32_t threads,
                                         Precision precision) {
     RIFTJIT_TRY(blueprint, make_blueprint(network, kernels, isa, precision));
-    return plan_of(blueprint, threads);
+    SimulationPlan plan = plan_of(blueprint, threads);
+    plan.recordings = recordings_of(network, blueprint);
+    return plan;
 }
 
 Result<void> Simulation::run(uint32_t steps, const std::function<bool(uint32_t)>& between) {

@@ -36,8 +36,13 @@ struct SimulationPlan {
         uint32_t bytes;  // per synapse
         bool is_plastic, has_shared_weight;
     };
+    struct Recording {  // of states or weights
+        std::string name;
+        uint64_t sample_bytes, run_bytes;  // of one sample, and of all of the described run
+    };
     std::vector<Program> programs;
     std::vector<Synapses> projections;
+    std::vector<Recording> recordings;
     uint64_t neurons, expected_synapses;
     uint64_t memory_bytes;         // as compared with what is available
     double bytes_per_neuron_step;  // of columns, in the mean over the neurons
@@ -60,6 +65,7 @@ public:
 
     // Advances by `steps`. `between` is called on the calling thread with the steps done so far, every few dozen
     // milliseconds and after the last step; it may take what was recorded, save, and end the run by returning false.
+    // Fails where a state of a neuron is not finite in the end.
     Result<void> run(uint32_t steps, const std::function<bool(uint32_t)>& between = {});
 
     // Recorded since the last take. Spikes: ascending (step, id).

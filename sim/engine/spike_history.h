@@ -32,6 +32,9 @@ public:
     uint64_t bytes() const { return steps_.size() * sizeof(uint32_t) + counts_.size() * sizeof(uint32_t); }
 
     static constexpr uint32_t kFirstCapacity = 16;
+    static uint64_t first_bytes(uint32_t neurons) {
+        return uint64_t(neurons) * (kFirstCapacity + 1) * sizeof(uint32_t);
+    }
 
 private:
     void grow(uint32_t capacity);

@@ -69,6 +69,7 @@ struct Population {
     uint32_t first_id;  // global: populations follow one another
     std::variant<NeuronPopulation, PoissonPopulation, SpikeTimePopulation, RelayPopulation> kind;
     std::optional<Layout> layout;
+    std::string place = {};  // in the file, for messages: "net.toml:4:1"
 };
 
 struct OneToOne {};
@@ -119,6 +120,7 @@ struct Projection {
     bool autapses, multapses;  // may a neuron connect to itself; may a pair be connected more than once
     Distribution weight, delay_ms;
     std::optional<SynapseChoice> synapse;  // none: static
+    std::string place = {};                // as a population's
 };
 
 struct PoissonInput {  // every neuron its own train

@@ -125,6 +125,9 @@ std::string distribution_text(const Distribution& distribution) {
 
 std::string distribution_fault(const Distribution& distribution) {
     if (std::isnan(distribution.least) || std::isnan(distribution.most)) return "a limit that is not a number";
+    if (distribution.least > distribution.most)
+        return fmt::format("limits of at least {} and at most {}, which nothing meets", distribution.least,
+                           distribution.most);
     if (const auto* constant = std::get_if<Constant>(&distribution.kind))
         return value_fault(distribution, constant->value);
     if (const auto* values = std::get_if<Values>(&distribution.kind)) {

@@ -17,6 +17,7 @@ public:
         double operator[](uint32_t column) const;
         // A column that holds a whole number below `bound`.
         Result<uint32_t> whole_below(uint32_t column, uint32_t bound) const;
+        std::string place() const { return rows_->place(index_); }
 
     private:
         friend class NumberRows;

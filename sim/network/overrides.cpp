@@ -40,13 +40,32 @@ Result<void> check_constants(const toml::table& root, const toml::table& changes
     return {};
 }
 
+// Also of a variant that nobody has chosen.
+Result<void> check_variant(const toml::table& root, std::string_view name, const toml::table& variant) {
+    static const std::vector<std::string> kKeys = {"name",       "description", "simulation", "constants", "models",
+                                                   "population", "projection",  "input",      "record"};
+    for (const auto& [key, node] : variant) {
+        if (std::ranges::find(kKeys, key.str()) == kKeys.end())
+            return fail_at(source_of(key), 0, "[variants.{}] has no key '{}'{}", name, key.str(),
+                           suggestion(key.str(), kKeys));
+        const toml::node* changed = root.get(key.str());
+        if (changed != nullptr && changed->type() != node.type())
+            return fail_in(node, "'{}' is {} here, but {} in the network", key.str(), kind_text(node),
+                           kind_text(*changed));
+    }
+    return check_constants(root, variant);
+}
+
 Result<void> apply_variant(toml::table& root, const std::string* chosen) {
     const toml::node* named = root.get("variant");
     if (named != nullptr) RIFTJIT_TRY_VOID(string_of(*named, "variant"));
     const std::string name = chosen != nullptr ? *chosen : named != nullptr ? named->as_string()->get() : "";
     if (toml::node* variants = root.get("variants")) {
         RIFTJIT_TRY_VOID(table_of(*variants, "variants"));
-        for (const auto& [key, node] : *variants->as_table()) RIFTJIT_TRY_VOID(table_of(node, key.str()));
+        for (const auto& [key, node] : *variants->as_table()) {
+            RIFTJIT_TRY(variant, table_of(node, key.str()));
+            RIFTJIT_TRY_VOID(check_variant(root, key.str(), *variant));
+        }
     }
     if (name.empty()) return {};
     toml::table* variants = root["variants"].as_table();
@@ -58,7 +77,6 @@ Result<void> apply_variant(toml::table& root, const std::string* chosen) {
         if (chosen != nullptr) return fail(ErrorKind::Usage, "--set variant: no variant '{}': {}", name, choice);
         return fail_in(*named, "no variant '{}': {}", name, choice);
     }
-    RIFTJIT_TRY_VOID(check_constants(root, *variant));
     toml::table changes = std::move(*variant);
     merge(root, changes);
     return {};

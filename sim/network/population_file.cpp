@@ -1,5 +1,6 @@
 // [population.NAME]: neurons of a model, Poisson sources, spike times, relays.
 #include <algorithm>
+#include <cmath>
 
 #include "sim/equations/model_file.h"
 #include "sim/network/network_reader.h"
@@ -14,6 +15,7 @@ public:
     PopulationReader(NetworkReader& owner, const std::string& name, const toml::table& table)
         : owner_(owner), names_(owner.names), reader_(table, fmt::format("[population.{}]", name)) {
         population_.name = name;
+        population_.place = place(source_of(table));
     }
 
     Result<Population> read() {
@@ -97,8 +99,24 @@ private:
                 return fail_in(times ? *times : *file, "neuron {} has a spike at {} ms, before the run", neuron,
                                mine[0]);
         }
+        note_rounded(spikes);
         population_.kind = std::move(spikes);
         return {};
+    }
+    void note_rounded(const SpikeTimePopulation& spikes) {
+        const double step = owner_.network.step_ms;
+        uint64_t rounded = 0, all = 0;
+        double first = 0;
+        for (const std::vector<double>& times : spikes.times_ms) {
+            for (const double time : times) {
+                ++all;
+                if (std::abs(time / step - std::round(time / step)) <= 1e-3) continue;
+                if (rounded++ == 0) first = time;
+            }
+        }
+        if (rounded != 0)
+            owner_.note(fmt::format("population {}: {} of {} spike times, such as {} ms, are rounded to steps of {} ms",
+                                    population_.name, rounded, all, first, step));
     }
     Result<void> read_lists(const toml::node& times, SpikeTimePopulation& spikes) {
         const toml::array* array = times.as_array();
@@ -179,6 +197,9 @@ Result<void> NetworkReader::read_populations(const toml::table& root) {
     RIFTJIT_TRY(tables, named_tables_of(root, "population"));
     uint64_t neurons = 0;
     for (const auto& [name, table] : tables) {
+        const bool is_plain = std::ranges::none_of(name, [](unsigned char c) { return c < ' ' || c == 0x7f; });
+        if (name.empty() || !is_plain)
+            return fail_in(*table, "the name of a population is a text of one line without control characters");
         RIFTJIT_TRY(population, PopulationReader(*this, name, *table).read());
         population.first_id = static_cast<uint32_t>(neurons);
         neurons += population.size;

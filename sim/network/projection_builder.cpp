@@ -48,17 +48,19 @@ std::string value_fault(const ConnectionRule& rule, std::string_view what, const
     return "";
 }
 
-std::string delay_fault(const Network& network, const Projection& projection) {
+std::string delay_value_fault(const Network& network, double delay_ms) {
     const double step = network.step_ms;
-    const auto fault_of = [&](double value) -> std::string {
-        // NEST: one step, less what its multiple may lose to rounding; what lies below is not rounded up to it.
-        if (network.compat == Compat::nest && value < step * (1 - 1e-9))
-            return fmt::format("a delay of {} ms is below one step of {} ms", value, step);
-        if (value < 0) return fmt::format("a delay of {} ms", value);
-        if (value > kMaxDelaySteps * step)
-            return fmt::format("a delay of {} ms is above {} steps of {} ms", value, kMaxDelaySteps, step);
-        return "";
-    };
+    // NEST: one step, less what its multiple may lose to rounding; what lies below is not rounded up to it.
+    if (network.compat == Compat::nest && delay_ms < step * (1 - 1e-9))
+        return fmt::format("a delay of {} ms is below one step of {} ms", delay_ms, step);
+    if (delay_ms < 0) return fmt::format("a delay of {} ms", delay_ms);
+    if (delay_ms > kMaxDelaySteps * step)
+        return fmt::format("a delay of {} ms is above {} steps of {} ms", delay_ms, kMaxDelaySteps, step);
+    return "";
+}
+
+std::string delay_fault(const Network& network, const Projection& projection) {
+    const auto fault_of = [&](double value) { return delay_value_fault(network, value); };
     if (const std::optional<double> constant = constant_of(projection.delay_ms)) {
         if (const std::string fault = fault_of(*constant); !fault.empty()) return fault;
     }

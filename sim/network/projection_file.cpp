@@ -56,6 +56,7 @@ public:
                 scope_.set("N_from", {double(source.size), kNoUnit});
                 scope_.set("N_to", {double(target.size), kNoUnit});
                 projection_ = {};
+                projection_.place = place(source_of(table_));
                 projection_.source = sources[column];
                 projection_.target = targets[row];
                 const std::string pair = fmt::format("{} -> {}", source.name, target.name);
@@ -252,6 +253,8 @@ private:
             RIFTJIT_TRY(target, row.whole_below(1, population(projection_.target).size));
             list.pairs.push_back({source, target});
             if (rows.columns() == 2) continue;
+            if (const std::string fault = delay_value_fault(owner_.network, row[3]); !fault.empty())
+                return fail(ErrorKind::Format, "{}: {}", row.place(), fault);
             weights.values.push_back(row[2]);
             delays.values.push_back(row[3]);
         }
@@ -338,8 +341,8 @@ private:
         if (const auto delay = constant_of(projection_.delay_ms)) {
             const double steps = std::floor(*delay / step + 0.5);
             if (std::abs(*delay / step - steps) > 1e-6)
-                owner_.note(fmt::format("projection {}: a delay of {} ms is rounded to {} steps of {} ms",
-                                        projection_.name, *delay, steps, step));
+                owner_.note(fmt::format("projection {}: a delay of {} ms is rounded to {} step{} of {} ms",
+                                        projection_.name, *delay, steps, steps == 1 ? "" : "s", step));
         }
         return {};
     }

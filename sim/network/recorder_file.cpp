@@ -93,6 +93,7 @@ private:
             for (const Projection& projection : projections) known.push_back(projection.name);
             return fail_in(node, "there is no projection '{}'{}", name, near_or_all(name, known));
         }
+        if (!found->synapse) return fail_in(node, "the weights of projection {} are static and do not change", name);
         RIFTJIT_TRY(interval_ms, interval());
         const auto index = static_cast<uint32_t>(found - projections.begin());
         return add(found->source, "weights", name, WeightRecorder{index, interval_ms});

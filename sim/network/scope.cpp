@@ -87,6 +87,10 @@ void Scope::set(const std::string& name, Quantity value) { names_[name] = {.valu
 Result<void> Scope::define(const toml::table& constants) {
     for (const auto& [key, node] : constants) {
         const std::string name(key.str());
+        const auto is_letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+        const auto fits = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); };
+        if (name.empty() || !is_letter(name[0]) || !std::ranges::all_of(name, fits))
+            return fail_at(source_of(key), 0, "a constant's name has letters, digits and '_' and begins with no digit");
         if (names_.contains(name)) return fail_at(source_of(key), 0, "the name '{}' is taken: it is built in", name);
         names_[name] = {.node = &node};
     }

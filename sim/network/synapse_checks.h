@@ -14,5 +14,6 @@ Distribution delay_within_steps(const Network& network, const Distribution& dela
 // Empty where all is well. `what`: "weight".
 std::string value_fault(const ConnectionRule& rule, std::string_view what, const Distribution& distribution);
 std::string delay_fault(const Network& network, const Projection& projection);
+std::string delay_value_fault(const Network& network, double delay_ms);
 
 }  // namespace riftjit::sim

@@ -99,5 +99,22 @@ TEST(Misspelt, RequiredKeysAreNamedWhereTheyStand) {
     EXPECT_EQ(error_of(kSmall + "[models.s]\nkind = \"synapse\"\n"), "net.toml:9:1: the model has no 'on_pre'");
 }
 
+TEST(Names, AreWhatExpressionsAndLinesCanHold) {
+    EXPECT_EQ(error_of(kSmall + "[constants]\n\"a b\" = 1\n"),
+              "net.toml:10:1: a constant's name has letters, digits and '_' and begins with no digit");
+    EXPECT_EQ(error_of(kSmall + "[population.\"a\\u001bb\"]\nmodel = \"relay\"\nsize = 1\n"),
+              "net.toml:9:1: the name of a population is a text of one line without control characters");
+}
+
+TEST(Variants, AreCheckedThoughNobodyChoosesThem) {
+    EXPECT_EQ(error_of(kSmall + "[variants.x]\npopulations = 3\n"),
+              "net.toml:10:1: [variants.x] has no key 'populations'; did you mean 'population'?");
+    EXPECT_EQ(error_of(kSmall + "[variants.x]\nvariant = \"y\"\n"), "net.toml:10:1: [variants.x] has no key 'variant'");
+    EXPECT_EQ(error_of(kSmall + "[variants.x]\npopulation = 3\n"),
+              "net.toml:10:14: 'population' is a number here, but a table in the network");
+    EXPECT_EQ(error_of(kSmall + "[variants.x.constants]\ng = 3\n"),
+              "net.toml:10:1: the variant changes 'g', which is not among [constants]");
+}
+
 }  // namespace
 }  // namespace riftjit::sim

@@ -1,0 +1,112 @@
+// Networks that their files describe without a mistake of form, and that still cannot run.
+#include <gtest/gtest.h>
+
+#include "jit/x86/backend.h"
+#include "jit/x86/detect.h"
+#include "sim/engine/simulation.h"
+
+namespace riftjit::sim {
+namespace {
+
+// Eight lines; what a case adds begins in line 9.
+const std::string kSmall = R"toml([simulation]
+duration = "100 ms"
+
+[population.E]
+model = "iaf_psc_delta"
+size = 4
+
+#
+)toml";
+
+std::string error_of(const std::string& text) {
+    const Result<Network> network = parse_network(text, "net.toml");
+    return network ? "" : network.error().message;
+}
+std::string blueprint_error(const std::string& text) {
+    const Result<Network> network = parse_network(text, "net.toml");
+    if (!network) return network.error().message;
+    KernelCache kernels(x86::compile, DiskCache::disabled());
+    const auto plan = Simulation::plan(*network, kernels, x86::detect().levels.front(), 1);
+    return plan ? "" : plan.error().message;
+}
+
+TEST(SpikeTimes, AreOnePerStepAndInsideWhatCanBeRun) {
+    const auto with = [](const std::string& times) {
+        return kSmall + "[population.S]\nmodel = \"spike_times\"\ntimes = [" + times + "]\n";
+    };
+    const std::string population = "net.toml:9:1: population S: ";
+    EXPECT_EQ(blueprint_error(with("[\"1 ms\", \"1.02 ms\"]")),
+              population + "two spikes of neuron 0 in the step of 1 ms");
+    EXPECT_EQ(blueprint_error(with("[\"1 ms\"], [\"1e300 ms\"]")),
+              population + "a spike of neuron 1 at 1e+300 ms, after more than 4294967295 steps");
+    EXPECT_EQ(blueprint_error(with("[\"0 ms\"]")),
+              population + "a spike of neuron 0 at 0 ms: the first step gives spikes at 0.1 ms");
+    EXPECT_EQ(blueprint_error(with("[\"1 ms\"], [\"1 ms\", \"1.1 ms\"]")), "");
+    EXPECT_EQ(
+        parse_network(with("[\"1.04 ms\", \"2 ms\"]"), "net.toml")->notes,
+        std::vector<std::string>{"population S: 1 of 2 spike times, such as 1.04 ms, are rounded to steps of 0.1 ms"});
+}
+
+TEST(ValuesOfSingleNeurons, AreCheckedAsThatOfAllWouldBe) {
+    const auto with = [](const std::string& parameters) {
+        return kSmall + "[population.I]\nmodel = \"iaf_psc_exp\"\nsize = 3\nparameters = { " + parameters + " }\n";
+    };
+    const std::string population = "net.toml:9:1: population I: ";
+    const std::string infinite =
+        "model 'iaf_psc_exp': a constant is not finite (a division by 0, or the root or logarithm of a negative "
+        "number)";
+    EXPECT_EQ(blueprint_error(with("tau_m = 0")), population + infinite);
+    EXPECT_EQ(blueprint_error(with("tau_m = [\"10 ms\", \"-1 ms\", 0]")),
+              population + "'tau_m' of neuron 2 is 0: " + infinite);
+    EXPECT_EQ(blueprint_error(with("t_ref = [\"2 ms\", \"-10 ms\", \"10 ms\"]")),
+              population +
+                  "'t_ref' of neuron 1 is -10: model 'iaf_psc_exp': refractory time of -100 steps, not "
+                  "between 0 and 65535");
+    EXPECT_NE(blueprint_error(with("t_ref = { uniform = [\"9000 ms\", \"9001 ms\"] }")), "");
+    EXPECT_EQ(blueprint_error(with("tau_m = [\"10 ms\", \"20 ms\", \"15 ms\"]")), "");
+}
+
+TEST(Faults, PointIntoTheFile) {
+    EXPECT_EQ(error_of(kSmall + "[[projection]]\nfrom = \"E\"\nto = \"E\"\nrule = \"all_to_all\"\nweight = \"1 mV\"\n"
+                                "delay = \"1 ms\"\n[[record]]\nweights = \"E -> E\"\n"),
+              "net.toml:16:12: the weights of projection E -> E are static and do not change");
+    EXPECT_EQ(blueprint_error(kSmall + "[models.m]\nkind = \"neuron\"\nequations = \"dx/dt = x*x/ms : 1\"\n"
+                                       "method = \"exact\"\n[population.M]\nmodel = \"m\"\nsize = 1\n"),
+              "net.toml:13:1: population M: model 'm': no exact integration: dx/dt is not linear with constant "
+              "coefficients");
+    EXPECT_EQ(error_of(kSmall + "initial = { V_m = { normal = [1, 1], least = 5, most = 3 } }\n").substr(0, 9),
+              "net.toml:");
+}
+
+TEST(States, ThatAreNotFiniteAreAnErrorThatNamesThem) {
+    const std::string text = kSmall +
+                             "[models.m]\nkind = \"neuron\"\nequations = \"dx/dt = x*x/ms : 1\"\nmethod = \"euler\"\n"
+                             "[population.M]\nmodel = \"m\"\nsize = 3\ninitial = { x = [0, -0.5, 1] }\n";
+    const Network network = parse_network(text, "net.toml").value();
+    KernelCache kernels(x86::compile, DiskCache::disabled());
+    auto pool = runtime::ThreadPool::create(2);
+    auto simulation = Simulation::create(network, kernels, x86::detect().levels.front(), *pool).value();
+    EXPECT_TRUE(simulation.run(5));
+    const auto run = simulation.run(95);
+    ASSERT_FALSE(run);
+    EXPECT_EQ(run.error().message, "after 100 steps, x of neuron 2 of population M is inf");
+}
+
+// 5 ms to 8 ms at 0.5 ms: samples of the ends of steps 54, 59, 64, 69, 74 and 79.
+TEST(Plans, SayWhatRecordersWillProduceAndCountThem) {
+    const auto plan_of = [](const std::string& recorder) {
+        KernelCache kernels(x86::compile, DiskCache::disabled());
+        const Network network = parse_network(kSmall + recorder, "net.toml").value();
+        return Simulation::plan(network, kernels, x86::detect().levels.front(), 1).value();
+    };
+    const SimulationPlan plan = plan_of(
+        "[[record]]\nstates = \"E\"\nvariables = [\"V\"]\ninterval = \"0.5 ms\"\nstart = \"5 ms\"\nstop = \"8 ms\"\n");
+    ASSERT_EQ(plan.recordings.size(), 1u);
+    EXPECT_EQ(plan.recordings[0].sample_bytes, 4 * sizeof(double));
+    EXPECT_EQ(plan.recordings[0].run_bytes, 6 * 4 * sizeof(double));
+    EXPECT_GE(plan.memory_bytes, plan_of("").memory_bytes + 2 * 4 * sizeof(double));
+}
+
+}  // namespace
+}  // namespace riftjit::sim
