@@ -25,18 +25,9 @@ struct AsmOptions {
     bool hex = false;
 };
 
-// Comments are cut off as in files: ';' and "//" to the end of the line.
-std::string_view without_comment(std::string_view line) {
-    line = line.substr(0, std::min(line.find(';'), line.find("//")));
-    const size_t first = line.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos) return "";
-    return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
-}
-
 Result<std::string> hex_of_line(const AsmOptions& options, std::string_view line) {
-    const std::string_view text = without_comment(line);
-    if (text.empty()) return "";
-    RIFTJIT_TRY(parsed, rdna::parse(*options.chip.target, options.chip.wave_size, text));
+    if (line.empty()) return "";
+    RIFTJIT_TRY(parsed, rdna::parse(*options.chip.target, options.chip.wave_size, line));
     if (!parsed.label.empty())
         return fail(ErrorKind::Usage, "label {}: a line alone has no labels, write the distance in words",
                     parsed.label);
@@ -90,7 +81,10 @@ constexpr const char* kExamples =
     "  echo 'v_add_f32 v0, v1, v2' | riftjit asm --target gfx1100 --hex\n"
     "In a file without .amdhsa_kernel every .globl label is a kernel, which finds its arguments' address in s[0:1] "
     "and\n"
-    "the work-item in v0; .kernarg_size, .lds_size and .wave_size tell what it needs.";
+    "the work-item in v0; .kernarg_size, .lds_size and .wave_size tell what it needs. The workgroup's number is in s2, "
+    "on\n"
+    "gfx1100 and gfx1102 with waves of 32 lanes in s15, on gfx12 in ttmp9. A kernel begins at a multiple of 256 bytes: "
+    "write\n.p2align 8 before the label of every kernel but the first.";
 
 }  // namespace
 

@@ -25,6 +25,7 @@ std::unexpected<Error> system_error(std::string_view what, const std::string& pa
 
 Result<std::vector<std::byte>> read_all(int file, const std::string& path) {
     constexpr size_t kStep = 1 << 16;
+    constexpr size_t kMostOfInput = 1 << 30;  // a pipe or device may have no end
     std::vector<std::byte> bytes;
     for (size_t filled = 0;;) {
         bytes.resize(filled + kStep);
@@ -34,6 +35,8 @@ Result<std::vector<std::byte>> read_all(int file, const std::string& path) {
         filled += static_cast<size_t>(count);
         bytes.resize(filled);
         if (count == 0) return bytes;
+        if (file == STDIN_FILENO && filled > kMostOfInput)
+            return fail(ErrorKind::Io, "{} is longer than {} bytes", path, kMostOfInput);
     }
 }
 
@@ -47,10 +50,51 @@ Result<void> write_all(int file, const std::string& path, std::span<const std::b
     return {};
 }
 
+constexpr size_t kMaxLineBytes = 4096;
+
+// As std::getline, but of a longer line only its beginning and the fact; the rest is left unread.
+bool read_line(std::istream& in, std::string& line, bool& is_too_long) {
+    line.clear();
+    is_too_long = false;
+    for (int c = in.get(); c != EOF; c = in.get()) {
+        if (c == '\n') return true;
+        line += static_cast<char>(c);
+        is_too_long = line.size() > kMaxLineBytes;
+        if (is_too_long) return true;
+    }
+    return !line.empty();
+}
+
+std::string_view without_comment(std::string_view line) {
+    line = line.substr(0, std::min({line.find(';'), line.find("//"), line.find('#'), line.size()}));
+    const size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos) return "";
+    return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+}
+
+// A message quotes what it refuses: control bytes are spelt out, and it ends somewhere.
+std::string printable(std::string_view text) {
+    constexpr size_t kMost = 160;
+    std::string shown;
+    for (const char c : text.substr(0, kMost)) {
+        const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+        shown += is_control ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
+    }
+    return text.size() > kMost ? shown + "..." : shown;
+}
+
 }  // namespace
+
+std::string clipped(std::string_view text) {
+    constexpr size_t kMost = 80;
+    return text.size() > kMost ? std::string(text.substr(0, kMost)) + "..." : std::string(text);
+}
 
 Result<std::vector<std::byte>> read_bytes(const std::string& path) {
     if (path == "-") return read_all(STDIN_FILENO, "standard input");
+    struct stat status{};
+    if (stat(path.c_str(), &status) == 0 && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)))
+        return fail(ErrorKind::Io, "{} is a device, not a file: it may have no end", path);
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return system_error("open", path);
     auto bytes = read_all(file, path);
@@ -95,10 +139,15 @@ void add_rdna_choice(CLI::App& app, RdnaChoice& choice, const std::string& targe
 int translate_lines(const std::function<Result<std::string>(std::string_view)>& translate) {
     int exit_code = kExitDone;
     std::string line;
-    for (size_t number = 1; std::getline(std::cin, line); ++number) {
-        Result<std::string> translated = translate(line);
+    bool is_too_long = false;
+    for (size_t number = 1; read_line(std::cin, line, is_too_long); ++number) {
+        if (is_too_long) {
+            write_diagnostic(fmt::format("error: line {}: more than {} bytes\n", number, kMaxLineBytes));
+            return kExitError;
+        }
+        Result<std::string> translated = translate(without_comment(line));
         if (!translated) {
-            write_diagnostic(fmt::format("error: line {}: {}\n", number, translated.error().message));
+            write_diagnostic(fmt::format("error: line {}: {}\n", number, printable(translated.error().message)));
             exit_code = kExitError;
         }
         if (!write_output(translated.value_or("") + "\n")) return exit_code;

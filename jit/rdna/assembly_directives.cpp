@@ -67,6 +67,7 @@ Result<void> AssemblyReader::directive(const LinePiece& word, const LinePiece& r
         return kernel_directive(word, rest, place);
     if (word.text == ".end_amdhsa_kernel") return end_kernel(place);
     if (std::ranges::find(kIgnored, word.text) != std::end(kIgnored)) return {};
+    if (word.text == ".error") return error(place, trim(rest.text));
     std::vector<LinePiece> items;
     if (!rest.text.empty()) items = split_outside_brackets(rest.text, rest.column, ',');
     using Handler = Result<void> (AssemblyReader::*)(std::string_view, const std::vector<LinePiece>&, Place, bool&);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "jit/rdna/kernel_descriptor.h"
 #include "jit/rdna/target.h"
@@ -26,5 +28,13 @@ private:
     std::optional<uint32_t> next_free_vgpr_, next_free_sgpr_, user_sgpr_count_;
     bool reserves_vcc_ = true;
 };
+
+struct ListedDirective {
+    std::string name;  // with its dot
+    uint32_t value;
+};
+// The directives from which KernelDirectives makes this descriptor again, in LLVM's spelling. Bits that have no
+// directive (trap handlers at start and end, for one) are lost: compare what comes back.
+std::vector<ListedDirective> list_directives(const KernelDescriptor& descriptor, Target target);
 
 }  // namespace riftjit::rdna

@@ -1,5 +1,7 @@
 #include "jit/rdna/assembly_metadata.h"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <optional>
 
@@ -164,7 +166,44 @@ private:
     unsigned version_count_ = 0;
 };
 
+std::string format_argument(const KernelArgument& argument) {
+    std::string text = fmt::format("      - .offset: {}\n        .size: {}\n        .value_kind: {}\n", argument.offset,
+                                   argument.size, name(argument.value_kind));
+    if (argument.address_space) text += fmt::format("        .address_space: {}\n", name(*argument.address_space));
+    if (!argument.name.empty()) text += fmt::format("        .name: '{}'\n", argument.name);
+    return text;
+}
+
+std::string format_kernel(const KernelMetadata& kernel, CodeObjectVersion version) {
+    std::string text = fmt::format("  - .name: '{}'\n    .symbol: '{}'\n", kernel.name, kernel.symbol);
+    const auto add = [&text](std::string_view key, auto value) { text += fmt::format("    {}: {}\n", key, value); };
+    if (!kernel.args.empty()) text += "    .args:\n";
+    for (const KernelArgument& argument : kernel.args) text += format_argument(argument);
+    add(".kernarg_segment_size", kernel.kernarg_bytes);
+    add(".kernarg_segment_align", kernel.kernarg_align);
+    add(".group_segment_fixed_size", kernel.lds_bytes);
+    add(".private_segment_fixed_size", kernel.scratch_bytes);
+    add(".wavefront_size", lanes(kernel.wave_size));
+    add(".sgpr_count", kernel.sgpr_count);
+    add(".sgpr_spill_count", kernel.sgpr_spill_count);
+    add(".vgpr_count", kernel.vgpr_count);
+    add(".vgpr_spill_count", kernel.vgpr_spill_count);
+    add(".max_flat_workgroup_size", kernel.max_flat_workgroup_size);
+    add(".workgroup_processor_mode", kernel.workgroup_processor_mode ? 1 : 0);
+    if (kernel.uniform_work_group_size) add(".uniform_work_group_size", 1);
+    if (version != CodeObjectVersion::v4) add(".uses_dynamic_stack", kernel.uses_dynamic_stack);
+    return text;
+}
+
 }  // namespace
+
+std::string format_metadata(const Metadata& metadata) {
+    const int minor = metadata.version == CodeObjectVersion::v4 ? 1 : 2;
+    std::string text = "---\namdhsa.kernels:\n";
+    for (const KernelMetadata& kernel : metadata.kernels) text += format_kernel(kernel, metadata.version);
+    if (metadata.target) text += fmt::format("amdhsa.target: {}\n", *metadata.target);
+    return text + fmt::format("amdhsa.version:\n  - 1\n  - {}\n...\n", minor);
+}
 
 Result<Metadata> parse_metadata(std::span<const MetadataLine> lines, std::string_view file_name) {
     MetadataReader reader(file_name);

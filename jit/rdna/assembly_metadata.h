@@ -18,4 +18,7 @@ struct MetadataLine {
 // Unknown keys are passed over. Errors name the line.
 Result<Metadata> parse_metadata(std::span<const MetadataLine> lines, std::string_view file_name);
 
+// What parse_metadata() reads, and LLVM: a line for each entry, without the directives around them.
+std::string format_metadata(const Metadata& metadata);
+
 }  // namespace riftjit::rdna

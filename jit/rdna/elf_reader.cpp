@@ -23,6 +23,9 @@ Result<void> check_identity(const Elf64_Ehdr& header) {
     RIFTJIT_TRY_VOID(expect("ELF version", header.e_ident[EI_VERSION], EV_CURRENT));
     RIFTJIT_TRY_VOID(expect("machine", header.e_machine, kMachineAmdGpu));
     RIFTJIT_TRY_VOID(expect("OS ABI", header.e_ident[EI_OSABI], kOsAbiAmdHsa));
+    if (header.e_type == ET_REL)
+        return fail(ErrorKind::Unsupported,
+                    "code object: a relocatable object, as clang -c writes it; link it with ld.lld -shared");
     return expect("file type", header.e_type, ET_DYN);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 
@@ -19,6 +20,13 @@ std::optional<uint64_t> branch_target(const Instruction& instruction, uint64_t a
         if (operand.type == OperandType::label)
             return address + 4 + static_cast<uint64_t>(int64_t{static_cast<int16_t>(instruction.simm16)} * 4);
     return std::nullopt;
+}
+
+bool assembles_to(Target target, WaveSize wave, std::string_view text, std::span<const uint32_t> words) {
+    const Result<Parsed> parsed = parse(target, wave, text);
+    if (!parsed) return false;
+    const Result<EncodedInstruction> encoded = encode(target, wave, parsed->instruction);
+    return encoded && std::ranges::equal(encoded->span(), words);
 }
 
 void take_apart(ListedInstruction& listed) {
@@ -55,6 +63,7 @@ private:
                             code_.begin() + static_cast<std::ptrdiff_t>(at + count));
         if (decoded.ok) {
             listed.text = print(target_, wave_, decoded.instruction);
+            listed.is_longer_form = !assembles_to(target_, wave_, listed.text, listed.words);
             targets_.push_back(branch_target(decoded.instruction, listed.address));
         } else {
             listed.is_instruction = false;
@@ -104,10 +113,14 @@ std::string format_listing(std::span<const ListedInstruction> instructions) {
     std::string text;
     for (const ListedInstruction& listed : instructions) {
         if (!listed.label.empty()) text += listed.label + ":\n";
-        std::string words;
+        std::string words, line = listed.is_longer_form ? "" : listed.text;
         for (const uint32_t word : listed.words) words += fmt::format(" {:08X}", word);
-        text += fmt::format("    {:<60} ; {:06X}:{}{}{}\n", listed.text, listed.address, words,
-                            listed.comment.empty() ? "" : "  ", listed.comment);
+        if (listed.is_longer_form)
+            for (const uint32_t word : listed.words)
+                line += fmt::format("{}{:#010x}", line.empty() ? ".long " : ", ", word);
+        const std::string& comment = listed.is_longer_form ? listed.text : listed.comment;
+        text += fmt::format("    {:<60} ; {:06X}:{}{}{}\n", line, listed.address, words, comment.empty() ? "" : "  ",
+                            comment);
     }
     return text;
 }

@@ -77,6 +77,7 @@ public:
     Result<void> load() {
         RIFTJIT_TRY_VOID(load_segments());
         RIFTJIT_TRY_VOID(find_text());
+        find_data();
         RIFTJIT_TRY_VOID(relocate());
         RIFTJIT_TRY_VOID(read_symbols());
         RIFTJIT_TRY_VOID(find_functions());
@@ -131,6 +132,20 @@ private:
             object_.text.push_back(range);
         }
         return {};
+    }
+
+    // What the linker adds for the loader alone is of other section types, but for .relro_padding.
+    void find_data() {
+        for (const ReadSection& section : elf_.sections()) {
+            const Elf64_Shdr& header = section.header;
+            const bool is_data = header.sh_type == SHT_PROGBITS || header.sh_type == SHT_NOBITS;
+            const AddressRange range = {header.sh_addr, header.sh_size};
+            if (!is_data || !(header.sh_flags & SHF_ALLOC) || (header.sh_flags & SHF_EXECINSTR) || range.size == 0 ||
+                section.name == ".relro_padding" || !segment_with(range))
+                continue;
+            object_.data.push_back({std::string(section.name), range, std::max<uint64_t>(header.sh_addralign, 1),
+                                    (header.sh_flags & SHF_WRITE) != 0});
+        }
     }
 
     // Linked for address 0, a word that holds an address of the object holds it without further ado.
@@ -332,6 +347,7 @@ void move_object(LoadedObject& object, uint64_t base) {
     object.base += base;
     for (Segment& segment : object.segments) segment.address += base;
     for (AddressRange& text : object.text) text.address += base;
+    for (LoadedData& data : object.data) data.range.address += base;
     for (LoadedFunction& function : object.functions) function.code.address += base;
     for (uint64_t& address : object.address_words) address += base;
     for (LoadedKernel& kernel : object.kernels) {

@@ -50,12 +50,20 @@ struct LoadedFunction {  // a function symbol: a kernel's, or a function that ke
     AddressRange code;
 };
 
+struct LoadedData {  // a section in memory that holds no instructions, kernel descriptors among it
+    std::string name;
+    AddressRange range;
+    uint64_t alignment;
+    bool is_writable;
+};
+
 struct LoadedObject {
     Target target;
     CodeObjectVersion version;
     uint64_t base = 0;                      // what all addresses here were moved by
     std::vector<Segment> segments;          // ascending, apart from each other
     std::vector<AddressRange> text;         // sections of instructions
+    std::vector<LoadedData> data;
     std::vector<LoadedKernel> kernels;      // by name
     std::vector<LoadedFunction> functions;  // by address
     std::vector<uint64_t> address_words;    // 8-byte words that hold an address of the object itself

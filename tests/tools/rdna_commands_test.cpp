@@ -82,7 +82,7 @@ TEST(DisasmCommand, PrintsAFileThatAssemblesToTheSameKernels) {
         const std::string code = code_of(program, object), bytes = read_whole(object);
         EXPECT_NE(code.find("second:"), std::string::npos);
         outcome = program.run({"disasm", object});
-        EXPECT_NE(outcome.out.find("s_cbranch_scc1 L1_0"), std::string::npos) << outcome.out;
+        EXPECT_NE(outcome.out.find("s_cbranch_scc1 .L2_0"), std::string::npos) << outcome.out;
         std::ofstream(source) << outcome.out;
         outcome = program.run({"asm", source, "-o", object});  // the listing names its target
         ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -114,6 +114,20 @@ TEST(AsmCommand, NamesTheLineThatItCannotTranslate) {
     EXPECT_EQ(outcome.out, "bf810000\n\nbf800000\n");
     EXPECT_NE(outcome.err.find("line 2"), std::string::npos) << outcome.err;
     EXPECT_NE(outcome.err.find("gfx1030"), std::string::npos) << outcome.err;
+}
+
+TEST(DisasmCommand, ReadsWordsOfEightDigitsAndClipsWhatItQuotes) {
+    Program program;
+    const std::vector<std::string> command = {"disasm", "--target", "gfx1030", "--hex"};
+    const Outcome comments = program.run(command, "bf810000 ; end\nbf810000 // end\n# only that\nbf810000#\n");
+    EXPECT_EQ(comments.exit_code, 0) << comments.err;
+    EXPECT_EQ(comments.out, "s_endpgm\ns_endpgm\n\ns_endpgm\n");
+    EXPECT_EQ(program.run(command, "bf81\n").err, "error: line 1: 'bf81' is no word of 8 hex digits\n");
+    const Outcome control = program.run(command, "\x1b[2J\n" + std::string(4000, 'x') + "\n");
+    EXPECT_EQ(control.err, "error: line 1: '\\x1b[2J' is no word of 8 hex digits\nerror: line 2: '" +
+                               std::string(80, 'x') + "...' is no word of 8 hex digits\n");
+    const Outcome endless = program.run(command, std::string(100'000, 'x'));
+    EXPECT_EQ(endless.err, "error: line 1: more than 4096 bytes\n");
 }
 
 TEST(AsmCommand, RefusesWhatItCannotDoInOneLine) {
