@@ -90,6 +90,9 @@ Result<std::vector<std::byte>> scalar_value(std::string_view type, std::string_v
         return fail(ErrorKind::Usage, "type \"{}\" is not known, expected {}", type, kScalarTypes);
     RIFTJIT_TRY(number, floating<double>(value));
     if (type == "f64") return bytes_of(number);
+    constexpr double kBeyondHalf = 65520;  // from here on the nearest f16 is infinite
+    if (std::isfinite(number) && std::abs(number) >= kBeyondHalf)
+        return fail(ErrorKind::Usage, "{} is out of range, f16 reaches 65504", value);
     return bytes_of(half_from_double(number));
 }
 
@@ -118,9 +121,10 @@ Result<std::vector<std::byte>> lay_out_in_order(const rdna::LoadedKernel& kernel
         bytes.resize((bytes.size() + alignment - 1) / alignment * alignment);
         bytes.insert(bytes.end(), value.bytes.begin(), value.bytes.end());
     }
-    if (bytes.size() > size)
-        return fail(ErrorKind::Usage, "kernel {} takes {} bytes of arguments, {} are given", kernel.name, size,
-                    bytes.size());
+    // The segment may be padded at its end to the alignment of its largest argument.
+    if (bytes.size() != size && (bytes.size() > size || (bytes.size() + 7) / 8 * 8 != size))
+        return fail(ErrorKind::Usage, "kernel {} takes {} bytes of arguments (.kernarg_size), {} are given",
+                    kernel.name, size, bytes.size());
     return bytes;
 }
 

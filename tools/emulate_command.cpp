@@ -32,26 +32,33 @@ constexpr CheckName kChecks[] = {
     {"registers", &emulator::Checks::registers},
     {"overlap", &emulator::Checks::overlap},
     {"hazards", &emulator::Checks::hazards},
-    {"sgpr-read-hazard", &emulator::Checks::sgpr_read_hazard},
-    {"partial-forwarding", &emulator::Checks::partial_forwarding},
+    {"hazard-sgpr-read", &emulator::Checks::sgpr_read_hazard},
+    {"hazard-valu-partial-forwarding", &emulator::Checks::partial_forwarding},
     {"wmma", &emulator::Checks::wmma},
     {"races", &emulator::Checks::races},
     {"visibility", &emulator::Checks::visibility},
 };
 
 struct EmulateOptions {
-    std::string object, kernel, schedule = "long-quanta";
+    std::string object, kernel, schedule = "long-quanta", resident = "occupancy";
     std::string grid, group, checks = "all";
     std::vector<std::string> values;  // of --buffer and --scalar, in the order given
     std::vector<bool> are_buffers;
     std::vector<std::string> saved;
     RdnaChoice chip;
     int64_t seed = 1, threads = 1, dynamic_lds = 0;
-    uint64_t limit = emulator::LaunchOptions{}.instruction_limit;
+    uint64_t limit = 200'000'000;  // some seconds
     bool trace = false, json = false;
 };
 
-// "all", "none", or a list of names; "-NAME" leaves one out of all.
+std::string check_names() {
+    std::string names;
+    for (const CheckName& check : kChecks) names += (names.empty() ? "" : ", ") + std::string(check.name);
+    return names;
+}
+
+// "all", "none", or a list of names; "-NAME" leaves one out, and at the front out of all. A check of one kind of
+// finding bears its name.
 Result<emulator::Checks> parse_checks(const std::string& text) {
     if (text == "none") return emulator::Checks::none();
     if (text == "all") return emulator::Checks{};
@@ -59,17 +66,18 @@ Result<emulator::Checks> parse_checks(const std::string& text) {
     for (size_t at = 0; at <= text.size();) {
         const size_t end = std::min(text.find(',', at), text.size());
         std::string_view name = std::string_view(text).substr(at, end - at);
+        at = end + 1;
+        if (name == "all") {
+            checks = emulator::Checks{};
+            continue;
+        }
         const bool is_left_out = name.starts_with('-');
         if (is_left_out) name.remove_prefix(1);
         const auto* known = std::ranges::find(kChecks, name, &CheckName::name);
-        if (known == std::end(kChecks)) {
-            std::string names;
-            for (const CheckName& check : kChecks) names += (names.empty() ? "" : ", ") + std::string(check.name);
+        if (known == std::end(kChecks))
             return fail(ErrorKind::Usage, "--check {}: \"{}\" is not known, expected all, none or a list of {}", text,
-                        name, names);
-        }
+                        name, check_names());
         checks.*known->check = !is_left_out;
-        at = end + 1;
     }
     return checks;
 }
@@ -205,6 +213,9 @@ Result<emulator::LaunchOptions> launch_options(const EmulateOptions& options, co
     emulator::LaunchOptions launch;
     launch.schedule = *emulator::schedule_from_name(options.schedule);
     launch.instruction_limit = options.limit;
+    launch.residency = options.resident == "all"   ? emulator::Residency::all
+                       : options.resident == "one" ? emulator::Residency::one
+                                                   : emulator::Residency::occupancy;
     launch.dynamic_lds_bytes = static_cast<uint32_t>(options.dynamic_lds);
     if (options.trace) launch.trace = options.json ? &std::cerr : &std::cout;
     if (options.threads > 1) {
@@ -301,7 +312,10 @@ void add_emulate_command(CLI::App& app, int& exit_code) {
     add_rdna_target(*command, options->chip, "the chip; picks the entry of a bundle");
     add_choice(*command, "--schedule", options->schedule, {"lock-step", "long-quanta", "random", "reversed"},
                "which wave runs next");
-    command->add_option("--check", options->checks, "all, none, or NAME,NAME or -NAME,-NAME")
+    add_choice(*command, "--resident", options->resident, {"occupancy", "all", "one"},
+               "workgroups that take part at once: what one work-group processor holds, all of them (for kernels whose "
+               "groups wait on each other; memory grows with the grid), or one after the other");
+    command->add_option("--check", options->checks, "all, none, NAME,NAME or all,-NAME; the names are " + check_names())
         ->type_name("LIST")
         ->capture_default_str();
     add_integer(*command, "--seed", options->seed, 0, INT64_MAX,
@@ -312,7 +326,7 @@ void add_emulate_command(CLI::App& app, int& exit_code) {
             "--limit", [options](const std::string& text) { options->limit = parse_count("--limit", text, INT64_MAX); },
             "instructions after which a run counts as endless")
         ->type_name("N")
-        ->default_str("2G");
+        ->default_str("200M");
     add_integer(*command, "-t,--threads", options->threads, 1, 1024,
                 "host threads, with --check none: workgroups then run apart from each other");
     command->add_flag("--trace", options->trace, "a line per executed instruction; with --json on stderr");

@@ -123,7 +123,7 @@ TEST(EmulateArguments, FollowEachOtherWithoutMetadata) {
     EXPECT_EQ(bytes->at(8), std::byte{3});
     const PassedValue too_many[] = {buffer(1), buffer(2), scalar(1, 3)};
     EXPECT_EQ(lay_out_arguments(kernel, too_many).error().message,
-              "kernel plain takes 16 bytes of arguments, 17 are given");
+              "kernel plain takes 16 bytes of arguments (.kernarg_size), 17 are given");
 }
 
 }  // namespace

@@ -108,6 +108,9 @@ TEST_F(EmulateCommand, LooksOnlyForWhatItIsAskedTo) {
     EXPECT_EQ(scale({"--check", "races,registers"}).exit_code, 0);
     EXPECT_EQ(scale({"--check", "waits"}).exit_code, 3);
     EXPECT_EQ(scale({"--check", "-waits"}).exit_code, 0);
+    EXPECT_EQ(scale({"--check", "all,-waits"}).exit_code, 0);
+    EXPECT_EQ(scale({"--check", "all,-races"}).exit_code, 3);
+    EXPECT_EQ(scale({"--check", "hazard-sgpr-read,hazard-valu-partial-forwarding"}).exit_code, 0);
     const Outcome unknown = scale({"--check", "waits,speed"});
     EXPECT_EQ(unknown.exit_code, 1);
     EXPECT_TRUE(unknown.err.starts_with("error: --check waits,speed: \"speed\" is not known, expected all, none or"))
@@ -126,8 +129,17 @@ TEST_F(EmulateCommand, EndsARunThatDoesNotEnd) {
     assemble(".globl scale\nscale:\nagain:\n    s_branch again\n    s_endpgm\n");
     const Outcome outcome = emulate({"--grid", "1", "--limit", "10k"});
     EXPECT_EQ(outcome.exit_code, 3);
-    EXPECT_NE(outcome.out.find("run-does-not-end"), std::string::npos) << outcome.out;
+    EXPECT_NE(outcome.out.find("  scale+0x0: s_branch 65535: run-does-not-end: group 0, wave 0"), std::string::npos)
+        << outcome.out;
     EXPECT_NE(outcome.out.find("not every wave reached its end"), std::string::npos) << outcome.out;
+}
+
+TEST_F(EmulateCommand, HoldsOnlyTheGroupsThatADeviceHolds) {
+    // A wave takes some 30 KB, so 4000 of them at once would pass the limit on memory.
+    assemble(".globl scale\nscale:\n    s_endpgm\n");
+    const std::string command = "ulimit -v 4000000; exec '" RIFTJIT_BINARY "' emulate '" + path("k.co") +
+                                "' scale --group 256 --grid 20000 > /dev/null";
+    EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
 TEST_F(EmulateCommand, TracesEveryInstruction) {
@@ -157,7 +169,13 @@ TEST_F(EmulateCommand, RefusesWhatItCannotLaunchInOneLine) {
         return outcome.err;
     };
     EXPECT_EQ(refusal({"--grid", "1", "--scalar", "hex:000000000000000000000000000000000000000000"}),
-              "error: kernel scale takes 20 bytes of arguments, 21 are given\n");
+              "error: kernel scale takes 20 bytes of arguments (.kernarg_size), 21 are given\n");
+    EXPECT_EQ(refusal({"--grid", "1", "--buffer", "zero:128", "--buffer", "zero:128"}),
+              "error: kernel scale takes 20 bytes of arguments (.kernarg_size), 16 are given\n");
+    EXPECT_EQ(refusal({"--grid", "1", "--scalar", "f16:1e9"}),
+              "error: --scalar f16:1e9: 1e9 is out of range, f16 reaches 65504\n");
+    EXPECT_EQ(refusal({"--grid", "1", "--buffer", "/dev/zero"}),
+              "error: /dev/zero is a device, not a file: it may have no end\n");
     EXPECT_EQ(refusal({"--grid", "1,2,3,4"}), "error: --grid 1,2,3,4: more than three sizes\n");
     EXPECT_EQ(refusal({"--grid", "1", "--out", "0:y"}), "error: --out 0:y: there are 0 buffers, counted from 0\n");
     EXPECT_NE(refusal({"--grid", "0"}).find("0 is out of range"), std::string::npos);

@@ -36,8 +36,10 @@ bool is_fault(FindingKind kind) { return kKinds[static_cast<size_t>(kind)].fault
 std::string_view name(InstructionClass kind) { return kClassNames[static_cast<size_t>(kind)]; }
 
 std::string Finding::text() const {
-    std::string where =
-        fmt::format("{}+{:#x}: {}: {}: group {}, wave {}", kernel, code_offset, instruction, name(kind), group, wave);
+    std::string where = instruction.empty()  // of the launch as a whole
+                            ? fmt::format("{}: {}", kernel, name(kind))
+                            : fmt::format("{}+{:#x}: {}: {}: group {}, wave {}", kernel, code_offset, instruction,
+                                          name(kind), group, wave);
     if (lane != kNoLane) where += fmt::format(", lane {}", lane);
     where += fmt::format(": {}", detail);
     if (times > 1) where += fmt::format(" ({} times)", times);

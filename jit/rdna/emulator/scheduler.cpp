@@ -199,17 +199,37 @@ std::string Scheduler::where_waves_stand() const {
     return text;
 }
 
+const Wave* Scheduler::first_waiting() const {
+    for (const std::unique_ptr<ResidentGroup>& slot : slots_) {
+        if (!slot->active) continue;
+        for (size_t w = 0; w < slot->group.waves.size(); ++w)
+            if (slot->waves[w]->status != Wave::Status::ended) return slot->waves[w].get();
+    }
+    return nullptr;
+}
+
+// Placed where the first wave stands that has not ended.
+Finding Scheduler::finding_at(FindingKind kind, std::string detail) const {
+    Finding finding{.kind = kind, .kernel = launch_.kernel->name, .detail = std::move(detail)};
+    if (const Wave* wave = first_waiting()) {
+        const Op& op = *wave->state.op;
+        const CodeLocation at = op.program->locate(op.address);
+        finding.kernel = at.function;
+        finding.code_offset = at.offset;
+        finding.instruction = op.text();
+        finding.group = wave->state.group_number;
+        finding.wave = wave->state.index;
+    }
+    return finding;
+}
+
 void Scheduler::report_deadlock() {
-    launch_.findings->report(Finding{.kind = FindingKind::deadlock,
-                                     .kernel = launch_.kernel->name,
-                                     .detail = "no wave can make progress: " + where_waves_stand()});
+    launch_.findings->report(finding_at(FindingKind::deadlock, "no wave can make progress: " + where_waves_stand()));
 }
 
 void Scheduler::report_limit() {
-    launch_.findings->report(
-        Finding{.kind = FindingKind::run_limit,
-                .kernel = launch_.kernel->name,
-                .detail = fmt::format("{} instructions have been executed: {}", executed_, where_waves_stand())});
+    launch_.findings->report(finding_at(
+        FindingKind::run_limit, fmt::format("{} instructions have been executed: {}", executed_, where_waves_stand())));
 }
 
 }  // namespace riftjit::rdna::emulator

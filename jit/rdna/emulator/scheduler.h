@@ -57,6 +57,8 @@ private:
     // Runs one wave; false when the launch must stop, with `outcome_` saying why.
     bool advance(ResidentGroup& slot, Wave& wave, uint64_t budget);
     bool stop(Outcome outcome);
+    const Wave* first_waiting() const;
+    Finding finding_at(FindingKind kind, std::string detail) const;
     void report_deadlock();
     void report_limit();
     std::string where_waves_stand() const;
