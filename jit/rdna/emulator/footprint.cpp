@@ -1,6 +1,8 @@
 #include "jit/rdna/emulator/footprint.h"
 
+#include <algorithm>
 #include <bit>
+#include <span>
 
 namespace riftjit::rdna::emulator {
 
@@ -103,7 +105,6 @@ public:
             trace_implicit();
             if (is_memory()) trace_address();
         }
-        count_vgpr_operands();
         return result_;
     }
 
@@ -124,6 +125,14 @@ private:
         if (operand.code == Operand::kScc) result_.reads_scc = true;
         if (operand.is_literal()) result_.literal = true;
         add(result_.reads, operand, dwords);
+        note_vgpr_source(range_of(operand, dwords));
+    }
+    void note_vgpr_source(const OperandRange& range) {
+        const auto known = std::span(result_.vgpr_sources).first(result_.vgpr_operands);
+        const bool is_known = std::ranges::any_of(
+            known, [&](const OperandRange& one) { return one.first == range.first && one.count == range.count; });
+        if (range.scalar || range.count == 0 || is_known || known.size() == result_.vgpr_sources.size()) return;
+        result_.vgpr_sources[result_.vgpr_operands++] = range;
     }
 
     unsigned mask_dwords() const { return wave_ == WaveSize::wave64 ? 2 : 1; }
@@ -228,12 +237,6 @@ private:
                 if (half.operands[3].is_vgpr()) read(half.operands[3], 1);
             }
         }
-    }
-
-    void count_vgpr_operands() {
-        unsigned count = 0;
-        for (const uint64_t word : result_.reads.vgprs) count += static_cast<unsigned>(std::popcount(word));
-        result_.vgpr_operands = static_cast<uint8_t>(count);
     }
 
     const Instruction& instruction_;

@@ -52,9 +52,11 @@ OperandRange range_of(const Operand& operand, unsigned dwords);
 struct Footprint {
     RegisterSet reads, writes;
     bool reads_scc = false, writes_scc = false;
-    RegisterSet address;        // of a memory instruction: part of reads
-    RegisterSet lane_mask;      // scalars that a VALU instruction reads as one bit per lane: part of reads
-    uint8_t vgpr_operands = 0;  // distinct VGPR sources of a VALU instruction
+    RegisterSet address;    // of a memory instruction: part of reads
+    RegisterSet lane_mask;  // scalars that a VALU instruction reads as one bit per lane: part of reads
+    // Distinct VGPR sources of a VALU instruction, a pair being one; six have the widest, two halves of VOPD.
+    std::array<OperandRange, 8> vgpr_sources{};
+    uint8_t vgpr_operands = 0;
     bool literal = false;
     bool leaves_file = false;  // some tuple reaches beyond the last register
 };

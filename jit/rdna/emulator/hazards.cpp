@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <span>
 #include <string_view>
 
 #include "jit/rdna/emulator/checks.h"
@@ -167,20 +168,21 @@ void HazardState::check_trans_use(WaveState& wave, const Op& op) {
 
 // One source written before, one after SALU wrote exec. `distance` counts the VALUs between a point and here.
 void HazardState::check_partial_forwarding(WaveState& wave, const Op& op) {
-    const RegisterSet& reads = op.checks->footprint.reads;
+    const Footprint& footprint = op.checks->footprint;
     constexpr uint64_t kNever = std::numeric_limits<uint64_t>::max();
     const uint64_t kept = std::min<uint64_t>(exec_write_count_, kExecWrites);
     for (uint64_t e = 0; e < kept; ++e) {
         const uint64_t exec_distance = valu_count_ - exec_writes_[(exec_write_count_ - 1 - e) % kExecWrites];
         uint64_t before = kNever, after = kNever;
-        for (unsigned word = 0; word < 4; ++word)
-            for (uint64_t left = reads.vgprs[word]; left; left &= left - 1) {
-                const uint64_t written = valu_write_[word * 64 + static_cast<unsigned>(std::countr_zero(left))];
-                if (written == 0) continue;
-                const uint64_t distance = valu_count_ - written;
-                uint64_t& nearest = distance >= exec_distance ? before : after;
-                nearest = std::min(nearest, distance);
-            }
+        for (const OperandRange& source : std::span(footprint.vgpr_sources).first(footprint.vgpr_operands)) {
+            uint64_t written = 0;  // an operand's last write counts, of whichever of its registers
+            for (size_t v = source.first; v < std::min<size_t>(source.first + source.count, valu_write_.size()); ++v)
+                written = std::max<uint64_t>(written, valu_write_[v]);
+            if (written == 0) continue;
+            const uint64_t distance = valu_count_ - written;
+            uint64_t& nearest = distance >= exec_distance ? before : after;
+            nearest = std::min(nearest, distance);
+        }
         if (after == kNever) continue;  // the exec write that counts is the last one before a source's write
         if (before == kNever) return;
         const uint64_t around = (before - exec_distance) + (exec_distance - after - 1);

@@ -149,6 +149,13 @@ TEST(PartialForwardingHazard, EndsAfterFourInstructions) {
     EXPECT_TRUE(reports_nothing(run_forwarding(Target::gfx1150, forwarding(0, 0, 5))));
 }
 
+TEST(PartialForwardingHazard, CountsAPairAsOneSource) {
+    const std::string halves = "v_mov_b32_e32 v0, v4; s_mov_b64 exec, s[12:13]; v_mov_b32_e32 v1, v4\n";
+    EXPECT_TRUE(reports_nothing(run_forwarding(Target::gfx1150, halves + "v_lshlrev_b64 v[0:1], 2, v[0:1]")));
+    EXPECT_TRUE(reports_only(run_forwarding(Target::gfx1150, halves + "v_add_f32_e32 v3, v0, v1"),
+                             FindingKind::valu_partial_forwarding));
+}
+
 TEST(PartialForwardingHazard, IsCuredByAWaitAndUnknownElsewhere) {
     const std::string cured =
         "v_mov_b32_e32 v1, v4; s_mov_b64 exec, s[12:13]; v_mov_b32_e32 v2, v4\n"
