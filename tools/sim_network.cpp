@@ -168,6 +168,10 @@ public:
         if (writer_) RIFTJIT_TRY_VOID(writer_->flush_when_due());
         return {};
     }
+    // After an error, which is what the user hears of.
+    void keep_what_was_recorded(sim::Simulation& simulation) {
+        if (take(simulation) && writer_) static_cast<void>(writer_->flush());
+    }
     Result<void> save_if_due(sim::Simulation& simulation) {
         if (save_steps_ == 0 || simulation.steps() < next_save_) return {};
         next_save_ = simulation.steps() + save_steps_;
@@ -380,7 +384,10 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
     const auto run_start = Clock::now();
     const Result<void> ran = run_to(simulation, static_cast<uint32_t>(end_step), output);
     result.run_seconds = seconds_since(run_start);
-    if (!ran) return std::unexpected(ran.error());
+    if (!ran) {
+        output.keep_what_was_recorded(simulation);
+        return std::unexpected(ran.error());
+    }
     RIFTJIT_TRY_VOID(simulation.check_conservation());
     RIFTJIT_TRY_VOID(output.finish(simulation));
     result.peak_rss = peak_rss_bytes();

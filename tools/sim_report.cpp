@@ -110,6 +110,10 @@ void print_network_plan(const sim::Network& network, const sim::SimulationPlan& 
                    program.kernel.empty() ? "" : fmt::format(", {} bytes per element and step", program.bytes_per_run),
                    program.note.empty() ? "" : "; " + program.note);
     }
+    for (const auto& recording : plan.recordings) {
+        fmt::print("  recorder {}: {} bytes per sample, {} in all\n", recording.name, grouped(recording.sample_bytes),
+                   grouped(recording.run_bytes));
+    }
     fmt::print("\nprojections\n");
     for (size_t i = 0; i < plan.projections.size(); ++i) {
         const auto& synapses = plan.projections[i];
