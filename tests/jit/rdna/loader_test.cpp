@@ -180,7 +180,8 @@ TEST(Loader, NamesWhatIsWrongInTheHeaders) {
     EXPECT_TRUE(has_text(error_with<uint8_t>(7, 0), "OS ABI is 0x0, not 0x40"));
     EXPECT_TRUE(has_text(error_with<uint8_t>(8, 1), "ABI version 1 is not 2 to 4"));
     EXPECT_TRUE(has_text(error_with<uint8_t>(8, 2), "metadata of version 5 in an object of version 4"));
-    EXPECT_TRUE(has_text(error_with<uint16_t>(16, 1), "file type is 0x1, not 0x3"));
+    EXPECT_TRUE(has_text(error_with<uint16_t>(16, 1), "link it with ld.lld -shared"));
+    EXPECT_TRUE(has_text(error_with<uint16_t>(16, 2), "file type is 0x2, not 0x3"));
     EXPECT_TRUE(has_text(error_with<uint16_t>(18, 62), "machine is 0x3e, not 0xe0"));
     EXPECT_TRUE(has_text(error_with<uint32_t>(48, 0x42), "e_flags 0x42 name none of gfx1030"));
     EXPECT_TRUE(has_text(error_with<uint32_t>(48, 0x141), "e_flags 0x141 set more than the chip"));
