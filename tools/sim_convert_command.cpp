@@ -36,17 +36,19 @@ void say_what_is_lost(const ConvertOptions& options, const sim::Recording& recor
 
 void print_result(const ConvertOptions& options, const std::string& output, const sim::Recording& recording) {
     if (!options.json) {
-        write_output(fmt::format("{}: {} spikes, {} populations, seed {}, {} steps of {} ms\n", output,
-                                 recording.spikes.size(), recording.header.populations.size(), recording.header.seed,
+        write_output(fmt::format("{}: {} spikes, {} populations, {}, {} steps of {} ms\n", output,
+                                 recording.spikes.size(), recording.header.populations.size(), seed_text(recording.header),
                                  recording.summary.steps, recording.header.step_ms));
         return;
     }
+    nlohmann::ordered_json seed;  // null: the file tells none
+    if (recording.header.seed) seed = *recording.header.seed;
     const nlohmann::ordered_json json = {{"input", options.input},
                                          {"output", output},
                                          {"format", options.format},
                                          {"spikes", recording.spikes.size()},
                                          {"populations", recording.header.populations.size()},
-                                         {"seed", recording.header.seed},
+                                         {"seed", seed},
                                          {"steps", recording.summary.steps},
                                          {"step_ms", recording.header.step_ms},
                                          {"spikes_hash", fmt::format("{:016x}", recording.summary.spikes_hash)},

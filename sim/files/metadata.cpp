@@ -76,7 +76,7 @@ Metadata metadata_from(const Json& json) {
     Metadata metadata;
     RecordingHeader& header = metadata.header;
     header.step_ms = json.at("step_ms").get<double>();
-    header.seed = integer<uint64_t>(json.at("seed"));
+    if (const Json& seed = json.at("seed"); !seed.is_null()) header.seed = integer<uint64_t>(seed);
     header.network_name = json.at("network_name").get<std::string>();
     header.network_text = json.at("network_text").get<std::string>();
     header.command_line = json.at("command_line").get<std::string>();
@@ -156,6 +156,19 @@ Result<void> check_samples(const RecordingHeader& header, const std::vector<std:
     return {};
 }
 
+void count_those_that_fired(std::vector<RecordedPopulation>& populations, std::span<const Spike> spikes) {
+    std::vector<uint32_t> ids(spikes.size());
+    std::ranges::transform(spikes, ids.begin(), &Spike::id);
+    std::ranges::sort(ids);
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    for (RecordedPopulation& population : populations) {
+        const auto first = std::ranges::lower_bound(ids, population.first_id);
+        const auto end = std::partition_point(
+            first, ids.end(), [&](uint32_t id) { return id - population.first_id < population.size; });
+        population.recorded_neurons = uint32_t(end - first);
+    }
+}
+
 }  // namespace
 
 uint64_t hash_spikes(std::span<const Spike> spikes, uint64_t hash) {
@@ -183,7 +196,7 @@ std::string to_json_text(const Metadata& metadata) {
                        {"program_version", header.program_version},
                        {"command_line", header.command_line},
                        {"network_name", header.network_name},
-                       {"seed", header.seed},
+                       {"seed", header.seed ? Json(*header.seed) : Json(nullptr)},
                        {"step_ms", header.step_ms},
                        {"compat", header.compat},
                        {"finished", metadata.is_finished},
@@ -226,12 +239,19 @@ Result<Recording> assemble(Metadata metadata, std::vector<Spike> spikes, std::ve
     return Recording{std::move(metadata.header), std::move(spikes), std::move(states), summary, metadata.is_finished};
 }
 
-Metadata metadata_of_foreign(const ReadOptions& options, std::string population, uint32_t neurons) {
+Result<Recording> assemble_foreign(const ReadOptions& options, std::vector<RecordedPopulation> populations,
+                                   std::vector<Spike> spikes, Silent silent) {
+    std::ranges::sort(spikes);
+    if (silent == Silent::unknown) count_those_that_fired(populations, spikes);
     Metadata metadata;
     metadata.header.step_ms = options.step_ms;
     metadata.header.compat = options.compat;
-    metadata.header.populations = {{std::move(population), 0, neurons, std::nullopt}};
-    return metadata;
+    metadata.header.populations = std::move(populations);
+    // The last step may be 2^32 − 1, whose end no count of 32 bits holds.
+    const uint64_t steps = spikes.empty() ? 0 : uint64_t(spikes.back().step) + 1;
+    metadata.summary = {uint32_t(std::min<uint64_t>(steps, UINT32_MAX)), spikes.size(), hash_spikes(spikes), 0};
+    metadata.is_finished = true;
+    return assemble(std::move(metadata), std::move(spikes), {});
 }
 
 }  // namespace riftjit::sim

@@ -7,7 +7,7 @@ namespace riftjit::sim {
 
 struct Metadata {
     RecordingHeader header;
-    RunSummary summary{};
+    RunSummary summary;
     bool is_finished = false;
 };
 
@@ -20,7 +20,11 @@ Result<Metadata> metadata_from_json_text(std::string_view text);
 // A recording made of its parts: sorted, ids checked, compared with its hash, or summarised if the run did not finish.
 Result<Recording> assemble(Metadata metadata, std::vector<Spike> spikes, std::vector<std::vector<double>> states);
 
-// For files of other programs: one population that reaches to the largest id.
-Metadata metadata_of_foreign(const ReadOptions& options, std::string population, uint32_t neurons);
+// What is known of the neurons of a file of another program that did not fire.
+enum class Silent : uint8_t { recorded, unknown };
+// Of another program: without a seed, whole, and ended by its last spike. Of populations that list spikes alone, those
+// neurons count as recorded that fired.
+Result<Recording> assemble_foreign(const ReadOptions& options, std::vector<RecordedPopulation> populations,
+                                   std::vector<Spike> spikes, Silent silent);
 
 }  // namespace riftjit::sim

@@ -101,7 +101,8 @@ public:
             if (const auto taken = take(next_line(text_)); !taken)
                 return fail(taken.error().kind, "line {}: {}", line_, taken.error().message);
         }
-        if (!metadata_) metadata_ = metadata_of_foreign(options, "all", largest_id_);
+        if (!metadata_)
+            return assemble_foreign(options, {{"all", 0, largest_sender_, {}}}, std::move(spikes_), Silent::unknown);
         metadata_->header.states.clear();
         return assemble(std::move(*metadata_), std::move(spikes_), {});
     }
@@ -143,7 +144,7 @@ private:
         if (*offset != 0) return fail(ErrorKind::Unsupported, "time_offset {}: spikes between steps", *offset);
         RIFTJIT_TRY(step, step_of_stamp(step_ms_, compat_, times_ == Times::steps ? *time * step_ms_ : *time));
         spikes_.push_back({step, static_cast<uint32_t>(*sender - 1)});
-        largest_id_ = std::max(largest_id_, static_cast<uint32_t>(*sender));
+        largest_sender_ = std::max(largest_sender_, static_cast<uint32_t>(*sender));
         return {};
     }
 
@@ -153,7 +154,7 @@ private:
     std::string compat_;
     Times times_ = Times::milliseconds;
     uint64_t line_ = 0;
-    uint32_t largest_id_ = 0;
+    uint32_t largest_sender_ = 0;
     std::optional<Metadata> metadata_;
     std::vector<Spike> spikes_;
 };

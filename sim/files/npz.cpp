@@ -176,7 +176,8 @@ Result<Recording> read_npz(const std::string& path, const ReadOptions& options) 
     if (!zip.has("metadata")) {
         const uint32_t largest = ids.empty() ? 0 : std::ranges::max(ids);
         if (largest == UINT32_MAX) return fail(ErrorKind::Format, "id {}: above every neuron", largest);
-        return assemble(metadata_of_foreign(options, "all", largest + 1), std::move(spikes), {});
+        const uint32_t size = ids.empty() ? 0 : largest + 1;
+        return assemble_foreign(options, {{"all", 0, size, {}}}, std::move(spikes), Silent::unknown);
     }
     RIFTJIT_TRY(metadata, read_metadata(zip));
     std::vector<std::vector<double>> states;

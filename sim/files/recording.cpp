@@ -55,6 +55,10 @@ std::optional<RecordingFormat> recording_format_from_name(std::string_view name)
     return RecordingFormat(found - std::begin(kNames));
 }
 
+std::string seed_text(const RecordingHeader& header) {
+    return header.seed ? fmt::format("seed {}", *header.seed) : "no seed";
+}
+
 Result<RecordingFormat> format_of_path(const std::string& path) {
     const std::string extension = std::filesystem::path(path).extension().string();
     if (extension == ".h5" || extension == ".hdf5") return RecordingFormat::riftjit_h5;

@@ -17,7 +17,7 @@ namespace riftjit::sim {
 
 struct RecordedPopulation {
     std::string name;
-    uint32_t first_id, size;                   // global ids first_id … first_id + size − 1
+    uint32_t first_id = 0, size = 0;           // global ids first_id … first_id + size − 1
     std::optional<uint32_t> recorded_neurons;  // whose spikes are recorded; unset: all
 
     uint32_t recorded() const { return recorded_neurons.value_or(size); }
@@ -27,15 +27,15 @@ struct RecordedStates {  // one state recorder
     std::string name, population;
     std::vector<std::string> variables, units;
     std::vector<uint32_t> neurons;  // global ids
-    uint32_t interval_steps;
-    uint32_t first_step;  // sample i holds the state at the end of step first_step + i · interval_steps
+    uint32_t interval_steps = 1;
+    uint32_t first_step = 0;  // sample i holds the state at the end of step first_step + i · interval_steps
 
     size_t sample_values() const { return neurons.size() * variables.size(); }
     auto operator<=>(const RecordedStates&) const = default;
 };
 struct RecordingHeader {
-    double step_ms;
-    uint64_t seed;
+    double step_ms = 0;
+    std::optional<uint64_t> seed;  // unset: files of other programs tell none
     std::string network_name, network_text, command_line, program_version, compat;  // compat: "nest" or "brian2"
     std::vector<RecordedPopulation> populations;                                    // ascending, disjoint ids
     std::vector<RecordedStates> states;
@@ -47,16 +47,18 @@ struct Spike {
     auto operator<=>(const Spike&) const = default;
 };
 struct RunSummary {
-    uint32_t steps;        // simulated
-    uint64_t spikes;       // of all populations, recorded or not
-    uint64_t spikes_hash;  // hash_spikes() of the recorded spikes in order (step, id)
-    uint64_t graph_hash;
+    uint32_t steps = 0;        // simulated
+    uint64_t spikes = 0;       // of all populations, recorded or not
+    uint64_t spikes_hash = 0;  // hash_spikes() of the recorded spikes in order (step, id)
+    uint64_t graph_hash = 0;
     auto operator<=>(const RunSummary&) const = default;
 };
 
 // FNV-like, one whole value per round: of every spike its step, then its id. Continues from `hash`.
 inline constexpr uint64_t kSpikesHashStart = 1469598103934665603u;
 uint64_t hash_spikes(std::span<const Spike> spikes, uint64_t hash = kSpikesHashStart);
+
+std::string seed_text(const RecordingHeader& header);  // "seed 5", "no seed"
 
 // The time that files give a spike of `step`: its end under the rules of NEST, its start under those of Brian2.
 double stamp_ms(const RecordingHeader& header, uint32_t step);

@@ -72,7 +72,7 @@ Result<void> append_payload(std::vector<T>& values, std::string_view payload) {
     if (payload.size() % sizeof(T) != 0) return fail(ErrorKind::Format, "a block of {} bytes", payload.size());
     const size_t before = values.size();
     values.resize(before + payload.size() / sizeof(T));
-    std::memcpy(values.data() + before, payload.data(), payload.size());
+    if (!payload.empty()) std::memcpy(values.data() + before, payload.data(), payload.size());  // memcpy takes no null
     return {};
 }
 

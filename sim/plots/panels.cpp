@@ -58,9 +58,9 @@ void draw_histograms(Canvas& canvas, const std::vector<Histogram>& histograms, c
 
 std::string describe_run(const PlotData& data) {
     const RecordingHeader& header = data.recording.header;
-    return fmt::format("{} spikes in {:.6g} {}, step {} ms, seed {}{}", grouped_count(data.recording.spikes.size()),
+    return fmt::format("{} spikes in {:.6g} {}, step {} ms, {}{}", grouped_count(data.recording.spikes.size()),
                        data.duration_ms() / time_unit(data).ms, time_unit(data).ms == 1 ? "ms" : "s", header.step_ms,
-                       header.seed, data.recording.is_finished ? "" : ", run not finished");
+                       seed_text(header), data.recording.is_finished ? "" : ", run not finished");
 }
 
 void draw_dots(Canvas& canvas, const PlotData& data, const RasterSample& sample, const Panel& panel) {

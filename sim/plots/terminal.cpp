@@ -48,8 +48,8 @@ public:
 
     void add_heading() {
         const RecordingHeader& header = data_.recording.header;
-        add_text(fmt::format("{}: {} spikes in {} ms, seed {}", header.network_name,
-                             grouped_count(data_.recording.spikes.size()), data_.duration_ms(), header.seed));
+        add_text(fmt::format("{}: {} spikes in {} ms, {}", header.network_name,
+                             grouped_count(data_.recording.spikes.size()), data_.duration_ms(), seed_text(header)));
     }
 
     // Every line of dots is one neuron; populations start on a new line of characters.

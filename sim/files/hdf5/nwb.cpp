@@ -191,11 +191,12 @@ void write_nwb(const std::string& path, const Recording& recording) {
 }
 
 Recording read_nwb(hid_t file, const ReadOptions& options) {
-    const auto own = read_own_metadata(file);
+    auto own = read_own_metadata(file);
     if (!has(file, "units")) throw Hdf5Error("an NWB file without /units");
     const auto times_s = read_doubles(file, "units/spike_times");
     const auto index = read_u32(file, "units/spike_times_index");
-    Metadata metadata = own ? *own : metadata_of_foreign(options, "units", uint32_t(index.size()));
+    const double step_ms = own ? own->header.step_ms : options.step_ms;
+    const std::string compat = own ? own->header.compat : options.compat;
     // Of another program: ids are whatever its author gave; units count from 0.
     const auto ids = own ? read_u32(file, "units/id") : std::vector<uint32_t>();
     if (own && ids.size() != index.size()) throw Hdf5Error("units: columns of different lengths");
@@ -206,12 +207,15 @@ Recording read_nwb(hid_t file, const ReadOptions& options) {
             throw Hdf5Error(fmt::format("units/spike_times_index: unit {} ends at {}", unit, index[unit]));
         for (; next < index[unit]; ++next)
             spikes.push_back(
-                {value_or_throw(step_of_stamp(metadata.header.step_ms, metadata.header.compat, times_s[next] * 1e3)),
+                {value_or_throw(step_of_stamp(step_ms, compat, times_s[next] * 1e3)),
                  own ? ids[unit] : uint32_t(unit)});
     }
+    if (!own)
+        return value_or_throw(assemble_foreign(options, {{"units", 0, uint32_t(index.size()), {}}}, std::move(spikes),
+                                               Silent::recorded));
     std::vector<std::vector<double>> states;
-    for (const RecordedStates& recorder : metadata.header.states) states.push_back(read_states(file, recorder));
-    return value_or_throw(assemble(std::move(metadata), std::move(spikes), std::move(states)));
+    for (const RecordedStates& recorder : own->header.states) states.push_back(read_states(file, recorder));
+    return value_or_throw(assemble(std::move(*own), std::move(spikes), std::move(states)));
 }
 
 }  // namespace riftjit::sim::h5

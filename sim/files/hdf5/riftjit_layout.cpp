@@ -122,7 +122,7 @@ void write_description(hid_t group, const RecordingHeader& header) {
     write_attribute(group, "network_name", header.network_name);
     write_attribute(group, "compat", header.compat);
     write_attribute<double>(group, "step_ms", header.step_ms);
-    write_attribute<uint64_t>(group, "seed", header.seed);
+    if (header.seed) write_attribute<uint64_t>(group, "seed", *header.seed);
     write_attribute<uint8_t>(group, "finished", 0);
     write_attribute<uint32_t>(group, "steps", 0);
     for (const char* const name : {"spikes", "spikes_hash", "graph_hash"}) write_attribute<uint64_t>(group, name, 0);
@@ -146,8 +146,10 @@ Metadata read_description(hid_t group) {
         throw Hdf5Error(fmt::format("version {} is not known, only {}", version, kVersion));
     const auto texts = read_texts(group, "network_text");
     Metadata metadata;
+    std::optional<uint64_t> seed;
+    if (has_attribute(group, "seed")) seed = read_attribute<uint64_t>(group, "seed");
     metadata.header = {read_attribute<double>(group, "step_ms"),
-                       read_attribute<uint64_t>(group, "seed"),
+                       seed,
                        read_text_attribute(group, "network_name"),
                        texts.empty() ? "" : texts.front(),
                        read_text_attribute(group, "command_line"),

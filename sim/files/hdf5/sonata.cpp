@@ -107,18 +107,17 @@ PopulationSpikes read_population(hid_t spikes, const std::string& name, Whole wh
 }
 
 // Of another program: populations follow one another in the order of their names, each up to its largest id.
-Metadata describe_foreign(const ReadOptions& options, const std::vector<std::string>& names,
-                          const std::vector<PopulationSpikes>& spikes) {
-    Metadata metadata = metadata_of_foreign(options, "", 0);
-    metadata.header.populations.clear();
+std::vector<RecordedPopulation> foreign_populations(const std::vector<std::string>& names,
+                                                    const std::vector<PopulationSpikes>& spikes) {
+    std::vector<RecordedPopulation> populations;
     uint64_t first_id = 0;
     for (size_t i = 0; i < names.size(); ++i) {
         const uint64_t size = spikes[i].ids.empty() ? 0 : uint64_t(std::ranges::max(spikes[i].ids)) + 1;
         if (first_id + size > UINT32_MAX) throw Hdf5Error("populations of more than 32 bits of neurons");
-        metadata.header.populations.push_back({names[i], uint32_t(first_id), uint32_t(size), std::nullopt});
+        populations.push_back({names[i], uint32_t(first_id), uint32_t(size), std::nullopt});
         first_id += size;
     }
-    return metadata;
+    return populations;
 }
 
 }  // namespace
@@ -135,22 +134,25 @@ Recording read_sonata(hid_t file, const ReadOptions& options) {
     const Whole whole = own && !own->is_finished ? Whole::no : Whole::yes;
     std::vector<PopulationSpikes> read;
     for (const std::string& name : names) read.push_back(read_population(group, name, whole));
-    Metadata metadata = own ? std::move(*own) : describe_foreign(options, names, read);
+    const double step_ms = own ? own->header.step_ms : options.step_ms;
+    const std::string compat = own ? own->header.compat : options.compat;
+    auto populations = own ? own->header.populations : foreign_populations(names, read);
     std::vector<Spike> spikes;
     for (size_t i = 0; i < names.size(); ++i) {
-        const auto population = std::ranges::find(metadata.header.populations, names[i], &RecordedPopulation::name);
-        if (population == metadata.header.populations.end())
+        const auto population = std::ranges::find(populations, names[i], &RecordedPopulation::name);
+        if (population == populations.end())
             throw Hdf5Error("population " + names[i] + " is not among those of /riftjit");
         for (size_t k = 0; k < read[i].ids.size(); ++k) {
             if (read[i].ids[k] >= population->size)
                 throw Hdf5Error(
                     fmt::format("population {}: node {} of {}", names[i], read[i].ids[k], population->size));
-            const uint32_t step =
-                value_or_throw(step_of_stamp(metadata.header.step_ms, metadata.header.compat, read[i].times_ms[k]));
+            const uint32_t step = value_or_throw(step_of_stamp(step_ms, compat, read[i].times_ms[k]));
             spikes.push_back({step, population->first_id + read[i].ids[k]});
         }
     }
-    return value_or_throw(assemble(std::move(metadata), std::move(spikes), {}));
+    return value_or_throw(
+        own ? assemble(std::move(*own), std::move(spikes), {})
+            : assemble_foreign(options, std::move(populations), std::move(spikes), Silent::unknown));
 }
 
 }  // namespace riftjit::sim::h5

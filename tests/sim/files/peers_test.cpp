@@ -115,7 +115,7 @@ for name, ids in (("b", [3, 0]), ("a", [1, 1, 4])):
               "");
     const auto read = read_recording(path("other.h5"), {.step_ms = 0.5});
     ASSERT_TRUE(read) << message(read);
-    EXPECT_EQ(read->header.populations, (std::vector<RecordedPopulation>{{"a", 0, 5, {}}, {"b", 5, 4, {}}}));
+    EXPECT_EQ(read->header.populations, (std::vector<RecordedPopulation>{{"a", 0, 5, 2}, {"b", 5, 4, 2}}));
     EXPECT_EQ(read->spikes, (std::vector<Spike>{{0, 1}, {0, 8}, {1, 1}, {1, 5}, {2, 4}}));
 }
 
@@ -130,7 +130,7 @@ np.savez_compressed(sys.argv[1], step=np.array([5, 2, 2]), id=np.array([0, 9, 1]
     const auto read = read_recording(path("other.npz"));
     ASSERT_TRUE(read) << message(read);
     EXPECT_EQ(read->spikes, (std::vector<Spike>{{2, 1}, {2, 9}, {5, 0}}));
-    EXPECT_EQ(read->header.populations, (std::vector<RecordedPopulation>{{"all", 0, 10, {}}}));
+    EXPECT_EQ(read->header.populations, (std::vector<RecordedPopulation>{{"all", 0, 10, 3}}));
 }
 
 // Between flushes the file is closed and sound: h5py opens it while the run goes on, and the run goes on after that.

@@ -182,7 +182,7 @@ TEST_F(Recordings, ReadWhatNestWrites) {
     const auto milliseconds = read_recording(path("ms.dat"));
     ASSERT_TRUE(milliseconds) << message(milliseconds);
     EXPECT_EQ(milliseconds->spikes, (std::vector<Spike>{{0, 2}, {2, 0}, {124, 2}}));
-    EXPECT_EQ(milliseconds->header.populations, (std::vector<RecordedPopulation>{{"all", 0, 3, {}}}));
+    EXPECT_EQ(milliseconds->header.populations, (std::vector<RecordedPopulation>{{"all", 0, 3, 2}}));
     write_bytes(path("steps.dat"),
                 "# NEST version: 3.6.0\n# RecordingBackendASCII version: 2\n"
                 "sender\ttime_step\ttime_offset\n3\t1\t0.000\n1\t3\t0.000\n3\t125\t0.000\n");
@@ -193,6 +193,36 @@ TEST_F(Recordings, ReadWhatNestWrites) {
     const auto gdf = read_recording(path("2.gdf"));
     ASSERT_TRUE(gdf) << message(gdf);
     EXPECT_EQ(gdf->spikes, milliseconds->spikes);
+}
+
+// Its author's seed, end and silent neurons are not known, and nothing is made up for them, in any later format either.
+TEST_F(Recordings, OfOthersHaveNoSeedAndAreWhole) {
+    write_bytes(path("other.dat"), "3\t0.1\n1\t0.3\n3\t12.5\n");
+    const auto other = read_recording(path("other.dat"));
+    ASSERT_TRUE(other) << message(other);
+    EXPECT_EQ(other->header.seed, std::nullopt);
+    EXPECT_EQ(seed_text(other->header), "no seed");
+    EXPECT_TRUE(other->is_finished);
+    EXPECT_EQ(other->summary, (RunSummary{125, 3, hash_spikes(other->spikes), 0}));
+    for (const RecordingFormat format : kAllFormats) {
+        ASSERT_TRUE(write_recording(path(format), format, *other)) << name(format);
+        const auto again = read_recording(path(format));
+        ASSERT_TRUE(again) << name(format) << ": " << message(again);
+        EXPECT_EQ(*again, *other) << name(format);
+    }
+}
+
+// Also at the last step that 32 bits count.
+TEST_F(Recordings, OfOthersEndWithTheirLastSpike) {
+    write_bytes(path("late.dat"), "1\t429496729.6\n");
+    const auto late = read_recording(path("late.dat"));
+    ASSERT_TRUE(late) << message(late);
+    EXPECT_EQ(late->spikes, (std::vector<Spike>{{UINT32_MAX, 0}}));
+    EXPECT_EQ(late->summary.steps, UINT32_MAX);
+    write_bytes(path("none.dat"), "sender\ttime_ms\n");
+    const auto none = read_recording(path("none.dat"));
+    ASSERT_TRUE(none) << message(none);
+    EXPECT_EQ(none->summary.steps, 0u);
 }
 
 TEST_F(Recordings, NameTheLineOfANestFileThatIsWrong) {
