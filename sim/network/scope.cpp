@@ -105,8 +105,14 @@ Result<void> Scope::evaluate_all() {
 Result<Quantity> Scope::value_of(Name& name) {
     if (name.value) return *name.value;
     if (name.is_evaluating) return fail_in(*name.node, "this value depends on itself");
+    // Each level takes about 2 KB of stack, twice that under a sanitizer: 1 MB of the 8 that a thread usually has.
+    constexpr uint32_t kMostNames = 500;
+    if (names_depth_ >= kMostNames)
+        return fail_in(*name.node, "values depend on each other more than {} names deep", kMostNames);
     name.is_evaluating = true;
+    ++names_depth_;
     RIFTJIT_TRY(value, quantity(*name.node));
+    --names_depth_;
     name.is_evaluating = false;
     name.value = value;
     return value;

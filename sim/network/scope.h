@@ -48,7 +48,8 @@ private:
     std::vector<std::string> names() const;  // outer ones too
 
     Scope* outer_;
-    uint32_t depth_ = 0;  // of evaluate() in itself
+    uint32_t depth_ = 0;        // of evaluate() in itself
+    uint32_t names_depth_ = 0;  // of names whose values are being found
     std::map<std::string, Name, std::less<>> names_;
 };
 

@@ -23,8 +23,8 @@ void fill(ColumnMemory& memory, const ColumnProgramSpec& spec, Random& random) {
         for (uint32_t element = 0; element < memory.elements(); ++element) {
             const ColumnType type = spec.columns[column];
             const bool is_float = type == ColumnType::f64 || type == ColumnType::f32;
-            const uint32_t integer =
-                uint32_t(random.bits()) >> (type == ColumnType::u32 ? 0 : 32 - 8 * column_bytes(type));
+            const uint32_t bits = uint32_t(random.bits());
+            const uint32_t integer = is_float ? 0 : bits >> (32 - 8 * column_bytes(type));
             memory.set(column, element, is_float ? any_number(random) : integer);
         }
     for (double& scalar : memory.scalars()) scalar = any_number(random);
