@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "jit/file_descriptor.h"
@@ -13,8 +14,15 @@ namespace riftjit::sim::h5 {
 namespace {
 
 constexpr size_t kMostWaitingBytes = 8 << 20;
-// Room for what HDF5 writes beside rows: headers and the index of chunks, a few dozen bytes per chunk.
-constexpr size_t kMetadataBytes = 256 << 10, kIndexBytesPerChunk = 64;
+
+// Room for what HDF5 writes beside rows: headers, and the index of chunks, an extensible array. The index of n chunks
+// grows by whole data blocks of at most 16 √n addresses of 8 bytes (HDF5 file format, "Extensible Array": 16 elements
+// at least, doubled with every second super block, which doubles n as well), and by a super block of fewer.
+constexpr size_t kMetadataBytes = 8 << 10, kIndexBytesPerRootOfChunks = 2 * 16 * 8;
+
+uint64_t index_bytes(uint64_t chunks) {
+    return kMetadataBytes / 2 + uint64_t(kIndexBytesPerRootOfChunks * std::sqrt(double(chunks)));
+}
 
 }  // namespace
 
@@ -31,31 +39,47 @@ size_t GrowingFile::waiting_bytes() const {
 }
 
 // HDF5 goes on writing metadata after a write of rows failed, and leaves a file that nobody can open. So the disk is
-// asked first, for more than will be needed; closing the file gives the rest back.
-void GrowingFile::reserve() const {
+// asked first, for more than will be needed; closing the file gives the rest back. Returns errno's number.
+int GrowingFile::reserve(unsigned halvings) const {
     uint64_t bytes = kMetadataBytes;
     for (const Column& column : columns_) {
-        const uint64_t chunk_bytes = rows_per_chunk(column.row_bytes) * column.row_bytes;
-        const uint64_t chunks = column.rows.size() / chunk_bytes + 2;
-        bytes += chunks * (chunk_bytes + kIndexBytesPerChunk);
+        const uint64_t rows_in_chunk = rows_per_chunk(column.row_bytes);
+        const auto chunks = [&](uint64_t rows) { return (rows + rows_in_chunk - 1) / rows_in_chunk; };
+        const uint64_t after = chunks(column.written_rows + (column.waiting_rows() >> halvings));
+        bytes += (after - chunks(column.written_rows)) * rows_in_chunk * column.row_bytes + index_bytes(after);
     }
     const FileDescriptor file(open(path_.c_str(), O_RDWR | O_CLOEXEC));
     struct stat status{};
-    if (!file || fstat(file.get(), &status) != 0) throw Hdf5Error(std::strerror(errno));
+    if (!file || fstat(file.get(), &status) != 0) return errno;
     const int error = posix_fallocate(file.get(), status.st_size, off_t(bytes));
-    if (error == 0) return;
-    if (ftruncate(file.get(), status.st_size) != 0) throw Hdf5Error(std::strerror(errno));
-    throw Hdf5Error(std::strerror(error));
+    if (error != 0 && ftruncate(file.get(), status.st_size) != 0) return errno;
+    return error;
 }
 
-void GrowingFile::append_waiting() {
-    reserve();
+// The first 2^−halvings of the rows of every column: columns of one length stay so.
+void GrowingFile::append_share(unsigned halvings) {
     Handle file = open_file(path_, Access::append);
     for (const Column& column : columns_)
-        if (!column.rows.empty())
-            append_rows(file, column.dataset, column.type, column.rows.data(), column.rows.size() / column.row_bytes);
+        if (const size_t rows = column.waiting_rows() >> halvings; rows != 0)
+            append_rows(file, column.dataset, column.type, column.rows.data(), rows);
     file.close(path_);
-    for (Column& column : columns_) column.rows.clear();
+    for (Column& column : columns_) {
+        const size_t rows = column.waiting_rows() >> halvings;
+        column.rows.erase(column.rows.begin(), column.rows.begin() + ptrdiff_t(rows * column.row_bytes));
+        column.written_rows += rows;
+    }
+}
+
+// All, or as much as there is room for, and then an error.
+void GrowingFile::append_waiting() {
+    while (waiting_bytes() != 0) {
+        size_t most_rows = 0;
+        for (const Column& column : columns_) most_rows = std::max(most_rows, column.waiting_rows());
+        unsigned halvings = 0;
+        while (const int error = reserve(halvings))
+            if (most_rows >> ++halvings == 0) throw Hdf5Error(std::strerror(error));
+        append_share(halvings);
+    }
 }
 
 Result<void> GrowingFile::flush() {

@@ -18,7 +18,7 @@ public:
     // A growing dataset of rows of `row_elements` of T; returns its number.
     template <class T>
     size_t add_column(const std::string& dataset, size_t row_elements = 1) {
-        columns_.push_back({dataset, type_of<T>(), row_elements * sizeof(T), {}});
+        columns_.push_back({dataset, type_of<T>(), row_elements * sizeof(T), {}, 0});
         return columns_.size() - 1;
     }
     template <class T>
@@ -31,7 +31,7 @@ public:
         auto& rows = columns_[column].rows;
         rows.insert(rows.end(), bytes.begin(), bytes.end());
     }
-    // What fails leaves the file as the flush before left it, and the rows waiting.
+    // On a full disk as many rows as it holds are appended; the others go on waiting.
     Result<void> flush();
     Result<void> flush_when_large();
     // Flushes, then changes attributes in place: `change` may neither add nor remove anything.
@@ -42,10 +42,14 @@ private:
         std::string dataset;
         hid_t type;
         size_t row_bytes;
-        std::vector<char> rows;
+        std::vector<char> rows;  // that wait
+        uint64_t written_rows;
+
+        size_t waiting_rows() const { return rows.size() / row_bytes; }
     };
     size_t waiting_bytes() const;
-    void reserve() const;
+    int reserve(unsigned halvings) const;
+    void append_share(unsigned halvings);
     void append_waiting();
 
     std::string path_;

@@ -315,7 +315,7 @@ std::vector<uint32_t> read_u32(hid_t parent, const std::string& name) {
 }
 
 hsize_t rows_per_chunk(size_t row_bytes) {
-    constexpr size_t kChunkBytes = 64 << 10;
+    constexpr size_t kChunkBytes = 16 << 10;
     return std::max<size_t>(1, kChunkBytes / row_bytes);
 }
 

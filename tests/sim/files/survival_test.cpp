@@ -115,13 +115,14 @@ TEST_P(Survival, OfAFileThatMayNotGrow) {
 
 enum class Verdict : int { survived, no_mount, no_refusal, unreadable };
 
-// Runs `test` in a process whose test folder is a disk of 1.5 MB.
-int on_a_small_disk(const std::filesystem::path& folder, const std::function<Verdict()>& test) {
+// Runs `test` in a process whose test folder is a disk of its own.
+int on_a_small_disk(const std::filesystem::path& folder, const std::function<Verdict()>& test,
+                    const char* size = "size=1500k") {
     const pid_t child = fork();
     if (child == 0) {
         const bool is_mounted = unshare(geteuid() == 0 ? CLONE_NEWNS : CLONE_NEWUSER | CLONE_NEWNS) == 0 &&
                                 mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-                                mount("tmpfs", folder.c_str(), "tmpfs", 0, "size=1500k") == 0;
+                                mount("tmpfs", folder.c_str(), "tmpfs", 0, size) == 0;
         _exit(int(is_mounted ? test() : Verdict::no_mount));
     }
     int status = 0;
@@ -139,6 +140,55 @@ TEST_P(Survival, OfAFullDisk) {
     });
     if (verdict == int(Verdict::no_mount)) GTEST_SKIP() << "wants a machine that lets it mount a tmpfs";
     EXPECT_EQ(verdict, int(Verdict::survived));
+}
+
+// One block that does not fit as a whole: what does is kept. 20,000 spikes are 160 KB as two columns of u32.
+TEST_P(Survival, OfABlockThatIsLargerThanTheDisk) {
+    const int verdict = on_a_small_disk(
+        folder_,
+        [&] {
+            auto writer = RecordingWriter::create(path("spikes"), GetParam(), sample_header());
+            EXPECT_TRUE(writer) << message(writer);
+            if (!writer) return Verdict::no_refusal;
+            std::vector<Spike> spikes = sample_spikes(0, 7'000);
+            spikes.resize(15'000);
+            auto done = (*writer)->append_spikes(spikes);
+            if (done) done = (*writer)->flush();
+            if (done) done = (*writer)->append_spikes(sample_spikes(7'000, 50'000));
+            if (done) done = (*writer)->flush();
+            EXPECT_EQ(message(done), remains() + ": No space left on device");
+            const auto read = read_recording(remains());
+            EXPECT_TRUE(read) << message(read);
+            if (HasFailure()) return Verdict::no_refusal;
+            // SONATA has 16 bytes per spike, dat more as the times grow.
+            EXPECT_GE(read->spikes.size(), GetParam() == RecordingFormat::sonata ? 10'000u : 15'000u);
+            EXPECT_TRUE(std::equal(spikes.begin(), spikes.begin() + 10'000, read->spikes.begin()));
+            return HasFailure() ? Verdict::unreadable : Verdict::survived;
+        },
+        "size=256k");
+    if (verdict == int(Verdict::no_mount)) GTEST_SKIP() << "wants a machine that lets it mount a tmpfs";
+    EXPECT_EQ(verdict, int(Verdict::survived));
+}
+
+// Calls after every step flush once a second, and then all that was appended.
+TEST_P(Survival, OfWhatWasAppendedASecondAgo) {
+    const auto spikes_in_file = [&] {
+        const auto read = read_recording(remains());
+        EXPECT_TRUE(read) << message(read);
+        return read ? read->spikes.size() : 0;
+    };
+    auto writer = RecordingWriter::create(path("spikes"), GetParam(), sample_header());
+    ASSERT_TRUE(writer) << message(writer);
+    ASSERT_TRUE((*writer)->append_spikes(sample_spikes(0, 100)));
+    ASSERT_TRUE((*writer)->flush_when_due());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1'050));
+    ASSERT_TRUE((*writer)->flush_when_due());
+    EXPECT_EQ(spikes_in_file(), sample_spikes(0, 100).size());
+    if (GetParam() != RecordingFormat::riftjit_h5 && GetParam() != RecordingFormat::sonata) return;
+    // These hold rows back in between: a call that is not due flushes nothing.
+    ASSERT_TRUE((*writer)->append_spikes(sample_spikes(100, 200)));
+    ASSERT_TRUE((*writer)->flush_when_due());
+    EXPECT_EQ(spikes_in_file(), sample_spikes(0, 100).size());
 }
 
 // npz and nwb are made at the end and need as much space again: what cannot be made then is still in PATH.part.
