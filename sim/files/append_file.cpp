@@ -107,7 +107,11 @@ Result<void> write_whole_file(const std::string& path, Existing existing,
     if (error) return fail(ErrorKind::Io, "{}: {}", path, error.message());
     const std::string temporary = target.string() + ".new";
     std::filesystem::remove(temporary, error);
-    auto written = write(temporary);
+    auto written = Result<void>(fail(ErrorKind::OutOfMemory, "{}: writing it does not fit into memory", path));
+    try {
+        written = write(temporary);
+    } catch (const std::bad_alloc&) {
+    }
     if (written) written = rename_into_place(temporary, target.string(), existing);
     if (written) return {};
     std::filesystem::remove(temporary, error);

@@ -2,7 +2,7 @@
 // whole start of the program.
 #pragma once
 
-#include "sim/files/recording.h"
+#include "sim/files/recording_source.h"
 
 namespace riftjit::sim {
 
@@ -13,7 +13,8 @@ public:
     virtual Result<std::unique_ptr<RecordingWriter>> create(const std::string& path, RecordingFormat format,
                                                             const RecordingHeader& header, Existing existing) const = 0;
     // All three, whole.
-    virtual Result<void> write(const std::string& path, RecordingFormat format, const Recording& recording) const = 0;
+    virtual Result<void> write(const std::string& path, RecordingFormat format,
+                               const RecordingSource& source) const = 0;
     virtual Result<Recording> read(const std::string& path, const ReadOptions& options) const = 0;
 };
 

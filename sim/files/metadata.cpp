@@ -135,17 +135,6 @@ Result<void> check_states(const RecordingHeader& header) {
     return {};
 }
 
-// Binary search: populations are few, ids ascend only within a step.
-Result<void> check_ids(const RecordingHeader& header, std::span<const Spike> spikes) {
-    const auto& populations = header.populations;
-    for (const Spike& spike : spikes) {
-        const auto next = std::ranges::upper_bound(populations, spike.id, {}, &RecordedPopulation::first_id);
-        if (next == populations.begin() || spike.id - std::prev(next)->first_id >= std::prev(next)->size)
-            return fail(ErrorKind::Format, "a spike of neuron {}, which no population has", spike.id);
-    }
-    return {};
-}
-
 Result<void> check_samples(const RecordingHeader& header, const std::vector<std::vector<double>>& states) {
     if (states.size() != header.states.size())
         return fail(ErrorKind::Format, "states of {} recorders, {} are declared", states.size(), header.states.size());
@@ -163,13 +152,24 @@ void count_those_that_fired(std::vector<RecordedPopulation>& populations, std::s
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
     for (RecordedPopulation& population : populations) {
         const auto first = std::ranges::lower_bound(ids, population.first_id);
-        const auto end = std::partition_point(
-            first, ids.end(), [&](uint32_t id) { return id - population.first_id < population.size; });
+        const auto end = std::partition_point(first, ids.end(),
+                                              [&](uint32_t id) { return id - population.first_id < population.size; });
         population.recorded_neurons = uint32_t(end - first);
     }
 }
 
 }  // namespace
+
+// Binary search: populations are few, ids ascend only within a step.
+Result<void> check_ids(const RecordingHeader& header, std::span<const Spike> spikes) {
+    const auto& populations = header.populations;
+    for (const Spike& spike : spikes) {
+        const auto next = std::ranges::upper_bound(populations, spike.id, {}, &RecordedPopulation::first_id);
+        if (next == populations.begin() || spike.id - std::prev(next)->first_id >= std::prev(next)->size)
+            return fail(ErrorKind::Format, "a spike of neuron {}, which no population has", spike.id);
+    }
+    return {};
+}
 
 uint64_t hash_spikes(std::span<const Spike> spikes, uint64_t hash) {
     constexpr uint64_t kPrime = 1099511628211u;

@@ -14,6 +14,8 @@ struct Metadata {
 // Names unique and not empty, ids disjoint and ascending, numbers in range, states of neurons that exist.
 Result<void> check_header(const RecordingHeader& header);
 
+Result<void> check_ids(const RecordingHeader& header, std::span<const Spike> spikes);  // of a population, each
+
 std::string to_json_text(const Metadata& metadata);  // one line, UTF-8
 Result<Metadata> metadata_from_json_text(std::string_view text);
 

@@ -31,19 +31,24 @@ public:
         if (file_ != nullptr) zipClose(file_, nullptr);
     }
 
-    // NAME.npy, stored: header and elements.
-    Result<void> add(const std::string& name, std::string_view header, std::string_view elements) {
+    // NAME.npy, stored: its header, then its elements by write(), then close().
+    Result<void> open(const std::string& name, std::string_view header) {
         zip_fileinfo info{};
         info.tmz_date = {0, 0, 0, 1, 0, 1980};  // zip's earliest: the same spikes give the same bytes
         constexpr int kZip64 = 1;
         if (zipOpenNewFileInZip64(file_, (name + ".npy").c_str(), &info, nullptr, 0, nullptr, 0, nullptr, 0, 0,
                                   kZip64) != ZIP_OK)
             return failed();
-        for (std::string_view bytes : {header, elements})
-            for (; !bytes.empty(); bytes.remove_prefix(std::min<size_t>(bytes.size(), kMostBytesAtOnce)))
-                if (zipWriteInFileInZip(file_, bytes.data(),
-                                        uint32_t(std::min<size_t>(bytes.size(), kMostBytesAtOnce))) != ZIP_OK)
-                    return failed();
+        return write(header);
+    }
+    Result<void> write(std::string_view bytes) {
+        for (; !bytes.empty(); bytes.remove_prefix(std::min<size_t>(bytes.size(), kMostBytesAtOnce)))
+            if (zipWriteInFileInZip(file_, bytes.data(), uint32_t(std::min<size_t>(bytes.size(), kMostBytesAtOnce))) !=
+                ZIP_OK)
+                return failed();
+        return {};
+    }
+    Result<void> close() {
         if (zipCloseFileInZip(file_) != ZIP_OK) return failed();
         return {};
     }
@@ -112,8 +117,30 @@ private:
 };
 
 template <class T>
-std::string_view bytes_of(const std::vector<T>& values) {
-    return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+std::string_view bytes_of(std::span<const T> values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+}
+
+Result<void> write_column(ZipWriter& zip, const std::string& name, const RecordingSource& source,
+                          uint32_t Spike::* member) {
+    RIFTJIT_TRY_VOID(zip.open(name, npy_header("<u4", {source.spikes()})));
+    std::vector<uint32_t> column;
+    RIFTJIT_TRY_VOID(source.each_spikes([&](std::span<const Spike> spikes) {
+        column.resize(spikes.size());
+        std::ranges::transform(spikes, column.begin(), member);
+        return zip.write(bytes_of(std::span<const uint32_t>(column)));
+    }));
+    return zip.close();
+}
+
+Result<void> write_states(ZipWriter& zip, const RecordingSource& source, size_t i) {
+    const RecordedStates& recorder = source.metadata().header.states[i];
+    const std::vector<uint64_t> shape{source.values(i) / recorder.sample_values(), recorder.neurons.size(),
+                                      recorder.variables.size()};
+    RIFTJIT_TRY_VOID(zip.open("states/" + recorder.name, npy_header("<f8", shape)));
+    RIFTJIT_TRY_VOID(
+        source.each_values(i, [&](std::span<const double> values) { return zip.write(bytes_of(values)); }));
+    return zip.close();
 }
 
 Result<std::vector<uint32_t>> read_column(ZipReader& zip, const std::string& name) {
@@ -142,27 +169,21 @@ Result<std::vector<double>> read_states(ZipReader& zip, const RecordedStates& re
         return fail(ErrorKind::Format, "array {}: not f64 of samples × {} neurons × {} variables", name,
                     recorder.neurons.size(), recorder.variables.size());
     std::vector<double> values(array.size());
-    std::memcpy(values.data(), array.elements.data(), array.elements.size());
+    if (!values.empty()) std::memcpy(values.data(), array.elements.data(), array.elements.size());
     return values;
 }
 
 }  // namespace
 
-Result<void> write_npz(const std::string& path, const Recording& recording) {
+Result<void> write_npz(const std::string& path, const RecordingSource& source) {
     RIFTJIT_TRY(zip, ZipWriter::create(path));
-    const std::string metadata = to_json_text({recording.header, recording.summary, recording.is_finished});
-    RIFTJIT_TRY_VOID(zip.add("metadata", npy_header(fmt::format("|S{}", metadata.size()), {}), metadata));
-    std::vector<uint32_t> column(recording.spikes.size());
-    for (const auto& [name, member] : {std::pair("step", &Spike::step), std::pair("id", &Spike::id)}) {
-        std::ranges::transform(recording.spikes, column.begin(), [&](const Spike& spike) { return spike.*member; });
-        RIFTJIT_TRY_VOID(zip.add(name, npy_header("<u4", {column.size()}), bytes_of(column)));
-    }
-    for (size_t i = 0; i < recording.states.size(); ++i) {
-        const RecordedStates& recorder = recording.header.states[i];
-        const std::vector<uint64_t> shape{recording.states[i].size() / recorder.sample_values(),
-                                          recorder.neurons.size(), recorder.variables.size()};
-        RIFTJIT_TRY_VOID(zip.add("states/" + recorder.name, npy_header("<f8", shape), bytes_of(recording.states[i])));
-    }
+    const std::string metadata = to_json_text(source.metadata());
+    RIFTJIT_TRY_VOID(zip.open("metadata", npy_header(fmt::format("|S{}", metadata.size()), {})));
+    RIFTJIT_TRY_VOID(zip.write(metadata));
+    RIFTJIT_TRY_VOID(zip.close());
+    RIFTJIT_TRY_VOID(write_column(zip, "step", source, &Spike::step));
+    RIFTJIT_TRY_VOID(write_column(zip, "id", source, &Spike::id));
+    for (size_t i = 0; i < source.metadata().header.states.size(); ++i) RIFTJIT_TRY_VOID(write_states(zip, source, i));
     return zip.finish();
 }
 

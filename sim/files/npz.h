@@ -2,11 +2,11 @@
 // recorder, states/NAME.npy (f64, samples × neurons × variables).
 #pragma once
 
-#include "sim/files/recording.h"
+#include "sim/files/recording_source.h"
 
 namespace riftjit::sim {
 
-Result<void> write_npz(const std::string& path, const Recording& recording);
+Result<void> write_npz(const std::string& path, const RecordingSource& source);
 // Also archives of others that hold integer arrays step and id, compressed or not.
 Result<Recording> read_npz(const std::string& path, const ReadOptions& options);
 

@@ -18,15 +18,16 @@ namespace {
 
 constexpr std::string_view kNames[] = {"h5", "sonata", "nwb", "npz", "dat"};
 
-Result<void> write_new_file(const std::string& path, RecordingFormat format, const Recording& recording) {
-    if (format == RecordingFormat::npz) return write_npz(path, recording);
+Result<void> write_new_file(const std::string& path, RecordingFormat format, const RecordingSource& source) {
+    if (format == RecordingFormat::npz) return write_npz(path, source);
     if (format != RecordingFormat::nest_dat) {
         RIFTJIT_TRY(module, load_hdf5_module());
-        return module->write(path, format, recording);
+        return module->write(path, format, source);
     }
-    RIFTJIT_TRY(writer, create_nest_dat(path, recording.header, Existing::refuse));
-    RIFTJIT_TRY_VOID(writer->append_spikes(recording.spikes));
-    return recording.is_finished ? writer->finish(recording.summary) : Result<void>();
+    const Metadata& metadata = source.metadata();
+    RIFTJIT_TRY(writer, create_nest_dat(path, metadata.header, Existing::refuse));
+    RIFTJIT_TRY_VOID(source.each_spikes([&](std::span<const Spike> spikes) { return writer->append_spikes(spikes); }));
+    return metadata.is_finished ? writer->finish(metadata.summary) : Result<void>();
 }
 
 Result<Recording> read_by_content(const std::string& path, const ReadOptions& options) {
@@ -104,8 +105,13 @@ Result<Recording> read_recording(const std::string& path, const ReadOptions& opt
 Result<void> write_recording(const std::string& path, RecordingFormat format, const Recording& recording,
                              Existing existing) {
     RIFTJIT_TRY_VOID(check_header(recording.header));
+    return write_recording(path, format, RecordingInMemory(recording), existing);
+}
+
+Result<void> write_recording(const std::string& path, RecordingFormat format, const RecordingSource& source,
+                             Existing existing) {
     return write_whole_file(path, existing,
-                            [&](const std::string& temporary) { return write_new_file(temporary, format, recording); });
+                            [&](const std::string& temporary) { return write_new_file(temporary, format, source); });
 }
 
 std::vector<std::string> lost_in(RecordingFormat format, const Recording& recording) {

@@ -6,28 +6,20 @@
 #include <filesystem>
 
 #include "sim/files/metadata.h"
+#include "sim/files/spool_source.h"
 
 namespace riftjit::sim {
 
 namespace {
-
-enum class BlockKind : uint32_t { metadata, spikes, states };
-
-struct BlockHead {
-    BlockKind kind;
-    uint32_t recorder;
-    uint64_t bytes, checksum;
-};
-static_assert(sizeof(BlockHead) == 24 && sizeof(Spike) == 8);
 
 template <class T>
 std::string_view bytes_of(std::span<const T> values) {
     return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
-std::string block(BlockKind kind, size_t recorder, std::string_view payload) {
-    const BlockHead head{kind, static_cast<uint32_t>(recorder), payload.size(),
-                         XXH3_64bits(payload.data(), payload.size())};
+std::string block(SpoolBlock kind, size_t recorder, std::string_view payload) {
+    const SpoolBlockHead head{kind, static_cast<uint32_t>(recorder), payload.size(),
+                              XXH3_64bits(payload.data(), payload.size())};
     std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
     return bytes.append(payload);
 }
@@ -38,14 +30,14 @@ public:
         : path_(std::move(path)), format_(format), header_(std::move(header)), spool_(std::move(spool)) {}
 
     Result<void> append_spikes(std::span<const Spike> spikes) override {
-        return spikes.empty() ? Result<void>() : spool_.append(block(BlockKind::spikes, 0, bytes_of(spikes)));
+        return append(SpoolBlock::spikes, 0, spikes, kSourceBlockBytes / sizeof(Spike));
     }
     Result<void> append_states(size_t recorder, std::span<const double> values) override {
-        return values.empty() ? Result<void>() : spool_.append(block(BlockKind::states, recorder, bytes_of(values)));
+        return append(SpoolBlock::states, recorder, values, values_per_block(header_.states[recorder]));
     }
     Result<void> flush() override { return {}; }  // every append is with the operating system
     Result<void> finish(const RunSummary& summary) override {
-        RIFTJIT_TRY_VOID(spool_.append(block(BlockKind::metadata, 0, to_json_text({header_, summary, true}))));
+        RIFTJIT_TRY_VOID(spool_.append(block(SpoolBlock::metadata, 0, to_json_text({header_, summary, true}))));
         const std::string spool_path = path_ + ".part";
         if (const auto written = convert(spool_path); !written)
             return fail(written.error().kind, "{}; what was recorded is in {}", written.error().message, spool_path);
@@ -54,11 +46,17 @@ public:
     }
 
 private:
+    template <class T>
+    Result<void> append(SpoolBlock kind, size_t recorder, std::span<const T> values, size_t most) {
+        for (; !values.empty(); values = values.subspan(std::min(values.size(), most)))
+            RIFTJIT_TRY_VOID(
+                spool_.append(block(kind, recorder, bytes_of(values.first(std::min(values.size(), most))))));
+        return {};
+    }
+    // Block by block: a run may record more than fits into memory.
     Result<void> convert(const std::string& spool_path) const {
-        RIFTJIT_TRY(bytes, read_file(spool_path));
-        RIFTJIT_TRY(recording, parse_spool(bytes));
-        bytes = {};
-        return write_recording(path_, format_, recording, Existing::replace);
+        RIFTJIT_TRY(source, SpoolSource::open(spool_path));
+        return write_recording(path_, format_, source, Existing::replace);
     }
 
     std::string path_;
@@ -81,15 +79,15 @@ struct SpoolContents {
     std::vector<Spike> spikes;
     std::vector<std::vector<double>> states;
 
-    Result<void> take(const BlockHead& head, std::string_view payload) {
-        if (head.kind == BlockKind::metadata) {
+    Result<void> take(const SpoolBlockHead& head, std::string_view payload) {
+        if (head.kind == SpoolBlock::metadata) {
             RIFTJIT_TRY(parsed, metadata_from_json_text(payload));
             metadata = std::move(parsed);
             states.resize(metadata->header.states.size());
             return {};
         }
-        if (head.kind == BlockKind::spikes) return append_payload(spikes, payload);
-        if (head.kind != BlockKind::states || head.recorder >= states.size())
+        if (head.kind == SpoolBlock::spikes) return append_payload(spikes, payload);
+        if (head.kind != SpoolBlock::states || head.recorder >= states.size())
             return fail(ErrorKind::Format, "a block of kind {} and recorder {}", uint32_t(head.kind), head.recorder);
         return append_payload(states[head.recorder], payload);
     }
@@ -102,25 +100,25 @@ Result<std::unique_ptr<RecordingWriter>> create_spooled(const std::string& path,
     RIFTJIT_TRY_VOID(refuse_existing(path, existing));
     RIFTJIT_TRY(spool, AppendFile::create(path + ".part", existing));
     RIFTJIT_TRY_VOID(spool.append(kSpoolMagic));
-    RIFTJIT_TRY_VOID(spool.append(block(BlockKind::metadata, 0, to_json_text({header}))));
+    RIFTJIT_TRY_VOID(spool.append(block(SpoolBlock::metadata, 0, to_json_text({header}))));
     return std::make_unique<SpooledWriter>(path, format, header, std::move(spool));
 }
 
 Result<void> append_spool(AppendFile& file, const Recording& recording) {
     const Metadata metadata{recording.header, recording.summary, recording.is_finished};
     RIFTJIT_TRY_VOID(file.append(kSpoolMagic));
-    RIFTJIT_TRY_VOID(file.append(block(BlockKind::metadata, 0, to_json_text(metadata))));
-    RIFTJIT_TRY_VOID(file.append(block(BlockKind::spikes, 0, bytes_of(std::span(recording.spikes)))));
+    RIFTJIT_TRY_VOID(file.append(block(SpoolBlock::metadata, 0, to_json_text(metadata))));
+    RIFTJIT_TRY_VOID(file.append(block(SpoolBlock::spikes, 0, bytes_of(std::span(recording.spikes)))));
     for (size_t i = 0; i < recording.states.size(); ++i)
-        RIFTJIT_TRY_VOID(file.append(block(BlockKind::states, i, bytes_of(std::span(recording.states[i])))));
+        RIFTJIT_TRY_VOID(file.append(block(SpoolBlock::states, i, bytes_of(std::span(recording.states[i])))));
     return {};
 }
 
 Result<Recording> parse_spool(std::string_view bytes) {
     SpoolContents contents;
     bytes.remove_prefix(kSpoolMagic.size());
-    while (bytes.size() >= sizeof(BlockHead)) {
-        BlockHead head;
+    while (bytes.size() >= sizeof(SpoolBlockHead)) {
+        SpoolBlockHead head;
         std::memcpy(&head, bytes.data(), sizeof head);
         bytes.remove_prefix(sizeof head);
         if (head.bytes > bytes.size()) break;

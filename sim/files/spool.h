@@ -11,6 +11,15 @@ namespace riftjit::sim {
 
 inline constexpr std::string_view kSpoolMagic = "RIFTPART";
 
+enum class SpoolBlock : uint32_t { metadata, spikes, states };
+
+struct SpoolBlockHead {
+    SpoolBlock kind;
+    uint32_t recorder;
+    uint64_t bytes, checksum;
+};
+static_assert(sizeof(SpoolBlockHead) == 24 && sizeof(Spike) == 8);
+
 // Records into PATH.part and makes PATH of it at the end.
 Result<std::unique_ptr<RecordingWriter>> create_spooled(const std::string& path, RecordingFormat format,
                                                         const RecordingHeader& header, Existing existing);

@@ -96,6 +96,15 @@ std::vector<std::string> read_variable_texts(hid_t dataset, hid_t space, size_t 
     return texts;
 }
 
+void write_rows_of(hid_t dataset, hid_t memory_type, hsize_t first, const void* rows, hsize_t count) {
+    std::vector<hsize_t> block = extents_of(dataset), start(block.size(), 0);
+    start[0] = first;
+    block[0] = count;
+    const Handle file_space(H5Dget_space(dataset), H5Sclose, "rows"), memory_space = simple_space(block);
+    require(H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), nullptr, block.data(), nullptr), "rows");
+    require(H5Dwrite(dataset, memory_type, memory_space, file_space, H5P_DEFAULT, rows), "rows");
+}
+
 herr_t add_name(hid_t, const char* name, const H5L_info_t*, void* names) {
     static_cast<std::vector<std::string>*>(names)->emplace_back(name);
     return 0;
@@ -246,20 +255,39 @@ std::string read_text_attribute(hid_t object, const std::string& name) {
 }
 
 template <class T>
-Handle write_dataset(hid_t parent, const std::string& name, std::span<const T> values, std::vector<hsize_t> extents) {
+Handle create_dataset(hid_t parent, const std::string& name, const std::vector<hsize_t>& extents) {
     const Handle space = simple_space(extents);
-    Handle dataset(H5Dcreate2(parent, name.c_str(), type_of<T>(), space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                   H5Dclose, name);
+    return {H5Dcreate2(parent, name.c_str(), type_of<T>(), space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose,
+            name};
+}
+
+template <class T>
+void write_rows(hid_t dataset, hsize_t first, std::span<const T> values) {
+    hsize_t row = 1;
+    for (const hsize_t extent : extents_of(dataset)) row *= extent;
+    row /= std::max<hsize_t>(1, extents_of(dataset)[0]);
+    if (!values.empty()) write_rows_of(dataset, type_of<T>(), first, values.data(), values.size() / row);
+}
+
+Handle create_texts(hid_t parent, const std::string& name, hsize_t count) {
+    const Handle type = text_type(), space = simple_space({count});
+    return {H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose, name};
+}
+
+void write_texts_from(hid_t dataset, hsize_t first, const std::vector<const char*>& texts) {
+    if (!texts.empty()) write_rows_of(dataset, text_type(), first, texts.data(), texts.size());
+}
+
+template <class T>
+Handle write_dataset(hid_t parent, const std::string& name, std::span<const T> values, std::vector<hsize_t> extents) {
+    Handle dataset = create_dataset<T>(parent, name, extents);
     if (!values.empty()) require(H5Dwrite(dataset, type_of<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), name);
     return dataset;
 }
 
 Handle write_texts(hid_t parent, const std::string& name, const std::vector<std::string>& texts) {
-    const Handle type = text_type(), space = simple_space({texts.size()});
-    Handle dataset(H5Dcreate2(parent, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose,
-                   name);
-    if (!texts.empty())
-        require(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers_to(texts).data()), name);
+    Handle dataset = create_texts(parent, name, texts.size());
+    write_texts_from(dataset, 0, pointers_to(texts));
     return dataset;
 }
 
@@ -338,14 +366,10 @@ Handle create_growing(hid_t parent, const std::string& name, const std::vector<h
 void append_rows(hid_t parent, const std::string& name, hid_t memory_type, const void* rows, hsize_t count) {
     const Handle dataset = open_dataset(parent, name);
     std::vector<hsize_t> extents = extents_of(dataset);
-    std::vector<hsize_t> start(extents.size(), 0), block = extents;
-    start[0] = extents[0];
-    block[0] = count;
+    const hsize_t first = extents[0];
     extents[0] += count;
     require(H5Dset_extent(dataset, extents.data()), name);
-    const Handle file_space(H5Dget_space(dataset), H5Sclose, name), memory_space = simple_space(block);
-    require(H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), nullptr, block.data(), nullptr), name);
-    require(H5Dwrite(dataset, memory_type, memory_space, file_space, H5P_DEFAULT, rows), name);
+    write_rows_of(dataset, memory_type, first, rows, count);
 }
 
 template void write_attribute<uint8_t>(hid_t, const std::string&, uint8_t);
@@ -363,6 +387,12 @@ template double read_attribute<double>(hid_t, const std::string&);
 template Handle create_growing<uint32_t>(hid_t, const std::string&, const std::vector<hsize_t>&);
 template Handle create_growing<uint64_t>(hid_t, const std::string&, const std::vector<hsize_t>&);
 template Handle create_growing<double>(hid_t, const std::string&, const std::vector<hsize_t>&);
+template Handle create_dataset<int64_t>(hid_t, const std::string&, const std::vector<hsize_t>&);
+template Handle create_dataset<uint64_t>(hid_t, const std::string&, const std::vector<hsize_t>&);
+template Handle create_dataset<double>(hid_t, const std::string&, const std::vector<hsize_t>&);
+template void write_rows<int64_t>(hid_t, hsize_t, std::span<const int64_t>);
+template void write_rows<uint64_t>(hid_t, hsize_t, std::span<const uint64_t>);
+template void write_rows<double>(hid_t, hsize_t, std::span<const double>);
 template Handle write_dataset<uint32_t>(hid_t, const std::string&, std::span<const uint32_t>, std::vector<hsize_t>);
 template Handle write_dataset<uint64_t>(hid_t, const std::string&, std::span<const uint64_t>, std::vector<hsize_t>);
 template Handle write_dataset<int64_t>(hid_t, const std::string&, std::span<const int64_t>, std::vector<hsize_t>);

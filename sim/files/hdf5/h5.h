@@ -83,6 +83,13 @@ std::string read_text_attribute(hid_t object, const std::string& name);
 // Datasets. No extents: a scalar.
 template <class T>
 Handle write_dataset(hid_t parent, const std::string& name, std::span<const T> values, std::vector<hsize_t> extents);
+// One whose rows (along the first axis) come by write_rows().
+template <class T>
+Handle create_dataset(hid_t parent, const std::string& name, const std::vector<hsize_t>& extents);
+template <class T>
+void write_rows(hid_t dataset, hsize_t first, std::span<const T> values);
+Handle create_texts(hid_t parent, const std::string& name, hsize_t count);
+void write_texts_from(hid_t dataset, hsize_t first, const std::vector<const char*>& texts);
 Handle write_texts(hid_t parent, const std::string& name, const std::vector<std::string>& texts);
 Handle write_text(hid_t parent, const std::string& name, const std::string& text);  // a scalar
 std::vector<std::string> read_texts(hid_t parent, const std::string& name);         // of a scalar: one

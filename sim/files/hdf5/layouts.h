@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/files/hdf5/h5.h"
-#include "sim/files/metadata.h"
+#include "sim/files/recording_source.h"
 
 namespace riftjit::sim::h5 {
 
@@ -17,10 +17,13 @@ Recording read_riftjit(hid_t file);
 std::unique_ptr<RecordingWriter> create_sonata(const std::string& path, const RecordingHeader& header);
 Recording read_sonata(hid_t file, const ReadOptions& options);
 
-void write_nwb(const std::string& path, const Recording& recording);
+void write_nwb(const std::string& path, const RecordingSource& source);
 Recording read_nwb(hid_t file, const ReadOptions& options);
 
 // An error of a part that returns one.
+inline void throw_if_failed(const Result<void>& result) {
+    if (!result) throw Hdf5Error(result.error().message);
+}
 template <class T>
 T value_or_throw(Result<T> result) {
     if (!result) throw Hdf5Error(result.error().message);

@@ -35,16 +35,19 @@ public:
         return writer;
     }
 
-    Result<void> write(const std::string& path, RecordingFormat format, const Recording& recording) const override {
+    Result<void> write(const std::string& path, RecordingFormat format, const RecordingSource& source) const override {
         if (format == RecordingFormat::nwb) {
             RIFTJIT_TRY_VOID(create_file(path, Existing::refuse));
-            return h5::no_throw(path, [&] { h5::write_nwb(path, recording); });
+            return h5::no_throw(path, [&] { h5::write_nwb(path, source); });
         }
-        RIFTJIT_TRY(writer, create(path, format, recording.header, Existing::refuse));
-        RIFTJIT_TRY_VOID(writer->append_spikes(recording.spikes));
-        for (size_t i = 0; i < recording.states.size(); ++i)
-            RIFTJIT_TRY_VOID(writer->append_states(i, recording.states[i]));
-        return recording.is_finished ? writer->finish(recording.summary) : writer->flush();
+        const Metadata& metadata = source.metadata();
+        RIFTJIT_TRY(writer, create(path, format, metadata.header, Existing::refuse));
+        RIFTJIT_TRY_VOID(
+            source.each_spikes([&](std::span<const Spike> spikes) { return writer->append_spikes(spikes); }));
+        for (size_t i = 0; i < metadata.header.states.size(); ++i)
+            RIFTJIT_TRY_VOID(source.each_values(
+                i, [&](std::span<const double> values) { return writer->append_states(i, values); }));
+        return metadata.is_finished ? writer->finish(metadata.summary) : writer->flush();
     }
 
     Result<Recording> read(const std::string& path, const ReadOptions& options) const override {

@@ -1,41 +1,27 @@
-// Neurodata Without Borders 2: one unit per recorded neuron, with its spike times in seconds; states as time series.
+// Neurodata Without Borders 2: units with their spike times in seconds; states as time series.
 // What NWB has no place for is JSON in /general/notes.
 #include <fmt/chrono.h>
 
 #include <algorithm>
 #include <chrono>
-#include <random>
 
-#include "sim/files/hdf5/layouts.h"
+#include "sim/files/hdf5/nwb_units.h"
 #include "sim/files/recording_times.h"
 
 namespace riftjit::sim::h5 {
 
 namespace {
 
-std::string random_uuid() {
-    std::random_device random;
-    const auto word = [&] { return uint32_t(random()); };
-    return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:08x}{:04x}", word(), word() & 0xFFFF, word() & 0xFFF,
-                       (word() & 0x3FFF) | 0x8000, word(), word() & 0xFFFF);
-}
-
 std::string utc_now() {
     return fmt::format("{:%Y-%m-%dT%H:%M:%S}+00:00",
                        fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now())));
 }
 
-void mark_type(hid_t object, const char* space, const char* type) {
-    write_attribute(object, "namespace", space);
-    write_attribute(object, "neurodata_type", type);
-    write_attribute(object, "object_id", random_uuid());
-}
-
-void write_root(hid_t file, const Recording& recording) {
+void write_root(hid_t file, const Metadata& metadata) {
     mark_type(file, "core", "NWBFile");
     write_attribute(file, "nwb_version", "2.6.0");
     const std::string now = utc_now();
-    const RecordingHeader& header = recording.header;
+    const RecordingHeader& header = metadata.header;
     write_texts(file, "file_create_date", {now});
     write_text(file, "identifier", random_uuid());
     write_text(file, "session_description", "Simulation of the spiking network " + header.network_name);
@@ -46,104 +32,40 @@ void write_root(hid_t file, const Recording& recording) {
     for (const char* const name : {"presentation", "templates"}) create_group(stimulus, name);
     write_text(general, "experiment_description",
                fmt::format("riftjit {}: {}", header.program_version, header.command_line));
-    write_text(general, "notes", to_json_text({header, recording.summary, recording.is_finished}));
+    write_text(general, "notes", to_json_text(metadata));
     if (header.network_text.empty()) return;
     write_attribute(write_text(general, "source_script", header.network_text), "file_name",
                     header.network_name + ".toml");
 }
 
-// Spikes regrouped by neuron: the times of unit i end before index[i].
-struct Units {
-    std::vector<int64_t> ids;  // global ids
-    std::vector<std::string> populations;
-    std::vector<double> times_s;
-    std::vector<uint64_t> index;
-};
-
-Units to_units(const Recording& recording) {
-    Units units;
-    std::vector<Spike> spikes = recording.spikes;
-    std::ranges::stable_sort(spikes, {}, &Spike::id);
-    auto spike = spikes.begin();
-    for (const RecordedPopulation& population : recording.header.populations) {
-        if (population.recorded() == 0) continue;
-        for (uint32_t id = population.first_id; id - population.first_id < population.size; ++id) {
-            for (; spike != spikes.end() && spike->id == id; ++spike)
-                units.times_s.push_back(stamp_ms(recording.header, spike->step) * 1e-3);
-            units.ids.push_back(id);
-            units.populations.push_back(population.name);
-            units.index.push_back(units.times_s.size());
-        }
-    }
-    check(spike == spikes.end(), "spikes belong to populations that were recorded");
-    return units;
-}
-
-void write_reference(hid_t object, const std::string& name, hid_t file, const std::string& target) {
-    hobj_ref_t reference{};
-    require(H5Rcreate(&reference, file, target.c_str(), H5R_OBJECT, -1), name);
-    const Handle space(H5Screate(H5S_SCALAR), H5Sclose, name);
-    const Handle attribute(H5Acreate2(object, name.c_str(), H5T_STD_REF_OBJ, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                           name);
-    require(H5Awrite(attribute, H5T_STD_REF_OBJ, &reference), name);
-}
-
-// COLUMN_index: where the part of each unit ends in COLUMN.
-void write_index(hid_t group, const std::string& column, const std::vector<uint64_t>& ends, hid_t file) {
-    const Handle index = write_dataset<uint64_t>(group, column + "_index", ends, {ends.size()});
-    mark_type(index, "hdmf-common", "VectorIndex");
-    write_attribute(index, "description", "Where the part of each unit ends in " + column);
-    write_reference(index, "target", file, "/units/" + column);
-}
-
-// Every unit was observed once, from the start to the end.
-void write_observation(hid_t group, const Recording& recording, size_t units, hid_t file) {
-    const double end_s = recording.summary.steps * recording.header.step_ms * 1e-3;
-    std::vector<double> intervals;
-    std::vector<uint64_t> ends;
-    for (size_t unit = 0; unit < units; ++unit) {
-        intervals.insert(intervals.end(), {0, end_s});
-        ends.push_back(unit + 1);
-    }
-    const Handle data = write_dataset<double>(group, "obs_intervals", intervals, {units, 2});
-    mark_type(data, "hdmf-common", "VectorData");
-    write_attribute(data, "description", "Start and end of the recording in seconds");
-    write_index(group, "obs_intervals", ends, file);
-}
-
-void write_units(hid_t file, const Recording& recording) {
-    const Units units = to_units(recording);
-    const Handle group = create_group(file, "units");
-    mark_type(group, "core", "Units");
-    write_attribute(group, "description", "Recorded neurons; ids are global, those of /general/notes");
-    write_attribute(group, "colnames", std::vector<std::string>{"spike_times", "obs_intervals", "population"});
-    const hsize_t count = units.ids.size();
-    mark_type(write_dataset<int64_t>(group, "id", units.ids, {count}), "hdmf-common", "ElementIdentifiers");
-    const Handle times = write_dataset<double>(group, "spike_times", units.times_s, {units.times_s.size()});
-    mark_type(times, "hdmf-common", "VectorData");
-    write_attribute(times, "description", "Spike times in seconds");
-    write_attribute<double>(times, "resolution", recording.header.step_ms * 1e-3);
-    write_index(group, "spike_times", units.index, file);
-    write_observation(group, recording, count, file);
-    const Handle population = write_texts(group, "population", units.populations);
-    mark_type(population, "hdmf-common", "VectorData");
-    write_attribute(population, "description", "The population of each neuron");
+// A variable of a recorder, one sample of all neurons after another.
+Handle write_data(hid_t group, const RecordingSource& source, size_t recorder, size_t variable) {
+    const RecordedStates& states = source.metadata().header.states[recorder];
+    const size_t stride = states.variables.size(), neurons = states.neurons.size();
+    Handle data = create_dataset<double>(group, "data", {source.values(recorder) / states.sample_values(), neurons});
+    std::vector<double> chosen;
+    hsize_t sample = 0;
+    throw_if_failed(source.each_values(recorder, [&](std::span<const double> values) {
+        chosen.resize(values.size() / stride);
+        for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = values[i * stride + variable];
+        const auto written = no_throw(states.name, [&] { write_rows<double>(data, sample, chosen); });
+        sample += chosen.size() / neurons;
+        return written;
+    }));
+    return data;
 }
 
 // One series per variable: samples × neurons.
-void write_series(hid_t acquisition, const RecordingHeader& header, const RecordedStates& recorder, size_t variable,
-                  const std::vector<double>& values) {
-    const size_t stride = recorder.variables.size();
-    std::vector<double> chosen(values.size() / stride);
-    for (size_t i = 0; i < chosen.size(); ++i) chosen[i] = values[i * stride + variable];
+void write_series(hid_t acquisition, const RecordingSource& source, size_t index, size_t variable) {
+    const RecordingHeader& header = source.metadata().header;
+    const RecordedStates& recorder = header.states[index];
     const Handle group = create_group(acquisition, recorder.name + "_" + recorder.variables[variable]);
     mark_type(group, "core", "TimeSeries");
     write_attribute(group, "description",
                     fmt::format("{} of population {}; columns are the neurons of recorder {} in /general/notes",
                                 recorder.variables[variable], recorder.population, recorder.name));
     write_attribute(group, "comments", "no comments");
-    const hsize_t neurons = recorder.neurons.size();
-    const Handle data = write_dataset<double>(group, "data", chosen, {chosen.size() / neurons, neurons});
+    const Handle data = write_data(group, source, index, variable);
     write_attribute<float>(data, "conversion", 1);
     write_attribute<float>(data, "resolution", -1);
     write_attribute<float>(data, "offset", 0);
@@ -179,14 +101,15 @@ std::optional<Metadata> read_own_metadata(hid_t file) {
 
 }  // namespace
 
-void write_nwb(const std::string& path, const Recording& recording) {
+void write_nwb(const std::string& path, const RecordingSource& source) {
     Handle file = open_file(path, Access::create);
-    write_root(file, recording);
-    write_units(file, recording);
+    write_root(file, source.metadata());
+    write_units(file, source);
     const Handle acquisition = open_group(file, "acquisition");
-    for (size_t i = 0; i < recording.states.size(); ++i)
-        for (size_t variable = 0; variable < recording.header.states[i].variables.size(); ++variable)
-            write_series(acquisition, recording.header, recording.header.states[i], variable, recording.states[i]);
+    const auto& states = source.metadata().header.states;
+    for (size_t i = 0; i < states.size(); ++i)
+        for (size_t variable = 0; variable < states[i].variables.size(); ++variable)
+            write_series(acquisition, source, i, variable);
     file.close(path);
 }
 
@@ -206,13 +129,12 @@ Recording read_nwb(hid_t file, const ReadOptions& options) {
         if (index[unit] < next || index[unit] > times_s.size())
             throw Hdf5Error(fmt::format("units/spike_times_index: unit {} ends at {}", unit, index[unit]));
         for (; next < index[unit]; ++next)
-            spikes.push_back(
-                {value_or_throw(step_of_stamp(step_ms, compat, times_s[next] * 1e3)),
-                 own ? ids[unit] : uint32_t(unit)});
+            spikes.push_back({value_or_throw(step_of_stamp(step_ms, compat, times_s[next] * 1e3)),
+                              own ? ids[unit] : uint32_t(unit)});
     }
     if (!own)
-        return value_or_throw(assemble_foreign(options, {{"units", 0, uint32_t(index.size()), {}}}, std::move(spikes),
-                                               Silent::recorded));
+        return value_or_throw(
+            assemble_foreign(options, {{"units", 0, uint32_t(index.size()), {}}}, std::move(spikes), Silent::recorded));
     std::vector<std::vector<double>> states;
     for (const RecordedStates& recorder : own->header.states) states.push_back(read_states(file, recorder));
     return value_or_throw(assemble(std::move(*own), std::move(spikes), std::move(states)));

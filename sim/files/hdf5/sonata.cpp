@@ -150,9 +150,8 @@ Recording read_sonata(hid_t file, const ReadOptions& options) {
             spikes.push_back({step, population->first_id + read[i].ids[k]});
         }
     }
-    return value_or_throw(
-        own ? assemble(std::move(*own), std::move(spikes), {})
-            : assemble_foreign(options, std::move(populations), std::move(spikes), Silent::unknown));
+    return value_or_throw(own ? assemble(std::move(*own), std::move(spikes), {})
+                              : assemble_foreign(options, std::move(populations), std::move(spikes), Silent::unknown));
 }
 
 }  // namespace riftjit::sim::h5

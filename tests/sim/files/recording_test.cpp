@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/available_memory.h"
 #include "sim/files/module.h"
 #include "tests/sim/files/recordings.h"
 
@@ -254,6 +255,46 @@ TEST_F(Recordings, RefuseSizesThatAFileOnlyClaims) {
     bytes.replace(step_shape + 10, 3, "999");
     write_bytes(path("b.npz"), bytes);
     EXPECT_NE(message(read_recording(path("b.npz"))).find("array step"), std::string::npos);
+}
+
+// A sender of 2^32 − 1 is one neuron, not four thousand million.
+TEST_F(Recordings, OfOthersTakeNoMemoryForNeuronsThatNeverFired) {
+    write_bytes(path("huge.dat"), "4294967295 1.0\n17 2.0\n");
+    const auto other = read_recording(path("huge.dat"));
+    ASSERT_TRUE(other) << message(other);
+    EXPECT_EQ(other->header.populations, (std::vector<RecordedPopulation>{{"all", 0, UINT32_MAX, 2}}));
+    ASSERT_TRUE(write_recording(path("huge.npz"), RecordingFormat::npz, *other));
+    const auto again = read_recording(path("huge.npz"));
+    ASSERT_TRUE(again) << message(again);
+    const auto written = write_recording(path("huge.nwb"), RecordingFormat::nwb, *again);
+    ASSERT_TRUE(written) << message(written);
+    EXPECT_LT(std::filesystem::file_size(path("huge.nwb")), 100'000u);
+    const auto units = read_recording(path("huge.nwb"));
+    ASSERT_TRUE(units) << message(units);
+    EXPECT_EQ(*units, *other);
+}
+
+TEST_F(Recordings, NameTheMemoryThatTheyNeedBeforeTheyTakeIt) {
+    Recording recording = sample_recording(10);
+    recording.header.populations.push_back({"many", 100, UINT32_MAX - 100, {}});
+    const uint64_t bytes = uint64_t(UINT32_MAX - 10) * 12;  // I records 10 of 20
+    if (available_memory() > bytes) GTEST_SKIP() << "wants a machine of less than 52 GB";
+    const std::string text = message(write_recording(path("many.nwb"), RecordingFormat::nwb, recording));
+    EXPECT_TRUE(text.starts_with(path("many.nwb") + fmt::format(": {} units, one per recorded neuron, need {} bytes of "
+                                                                "memory, ",
+                                                                UINT32_MAX - 10, bytes)))
+        << text;
+    EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+// Not which of the silent neurons were recorded, but which fired.
+TEST_F(Recordings, HaveNoUnitsOfNeuronsThatMayNotHaveBeenRecorded) {
+    Recording recording = without_states(sample_recording());
+    recording.header.populations = {{"E", 0, 80, 40}, {"silent", 80, 2, {}}, {"I", 82, 18, {}}};
+    ASSERT_TRUE(write_recording(path("a.nwb"), RecordingFormat::nwb, recording));
+    const auto read = read_recording(path("a.nwb"));
+    ASSERT_TRUE(read) << message(read);
+    EXPECT_EQ(*read, recording);
 }
 
 TEST_F(Recordings, SayWhatAFormatHasNoPlaceFor) {

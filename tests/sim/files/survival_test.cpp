@@ -213,6 +213,49 @@ TEST_P(SurvivalInPart, OfADiskThatIsFullAtTheEnd) {
     EXPECT_EQ(verdict, int(Verdict::survived));
 }
 
+// In kB, of this process: VmRSS, VmHWM.
+uint64_t status_kb(const std::string& key) {
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1));
+    return 0;
+}
+
+// 96 MB of states and 16 MB of spikes become a file a few blocks at a time.
+TEST_P(SurvivalInPart, OfARecordingThatIsLargerThanMemory) {
+    constexpr uint32_t kNeurons = 50'000, kSamples = 120, kSteps = 900'000;
+    RecordingHeader header = sample_header();
+    header.populations = {{"E", 0, kNeurons, {}}};
+    header.states = {{"V", "E", {"V", "w"}, {"mV", "nS"}, {}, 1, 0}};
+    for (uint32_t id = 0; id < kNeurons; ++id) header.states[0].neurons.push_back(id);
+    auto writer = RecordingWriter::create(path("spikes"), GetParam(), header);
+    ASSERT_TRUE(writer) << message(writer);
+    std::vector<double> sample(header.states[0].sample_values());
+    for (uint32_t i = 0; i < kSamples; ++i) {
+        std::ranges::fill(sample, i);
+        ASSERT_TRUE((*writer)->append_states(0, sample));
+    }
+    uint64_t spikes = 0, hash = kSpikesHashStart;
+    for (uint32_t step = 0; step < kSteps; step += 10'000) {
+        const std::vector<Spike> some = sample_spikes(step, step + 10'000);
+        ASSERT_TRUE((*writer)->append_spikes(some));
+        spikes += some.size();
+        hash = hash_spikes(some, hash);
+    }
+    std::ofstream("/proc/self/clear_refs") << "5\n";  // the peak from now on
+    const uint64_t before = status_kb("VmRSS");
+    const auto finished = (*writer)->finish({kSteps, spikes, hash, 0});
+    ASSERT_TRUE(finished) << message(finished);
+    // Blocks of a megabyte, the neurons' ids as text, and for nwb the 2^21 spikes that are regrouped at a time.
+    EXPECT_LT(status_kb("VmHWM") - before, 40'000u);
+    EXPECT_GT(std::filesystem::file_size(path("spikes")), 110'000'000u);
+    const auto read = read_recording(path("spikes"));
+    ASSERT_TRUE(read) << message(read);
+    EXPECT_EQ(read->spikes.size(), spikes);
+    ASSERT_EQ(read->states[0].size(), kSamples * sample.size());
+    for (size_t i = 0; i < read->states[0].size(); i += 4999) ASSERT_EQ(read->states[0][i], double(i / sample.size()));
+}
+
 TEST_P(SurvivalInPart, OfAnEndThatCannotBeWritten) {
     auto writer = RecordingWriter::create(path("spikes"), GetParam(), sample_header());
     ASSERT_TRUE(writer) << message(writer);

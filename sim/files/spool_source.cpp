@@ -1,0 +1,136 @@
+#include "sim/files/spool_source.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "sim/files/append_file.h"
+#include "sim/files/spool.h"
+
+namespace riftjit::sim {
+
+Result<void> SpoolSource::read(uint64_t offset, std::span<char> bytes) const {
+    size_t done = 0;
+    while (done < bytes.size()) {
+        const ssize_t count = pread(file_.get(), bytes.data() + done, bytes.size() - done, off_t(offset + done));
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) return fail_with_errno(path_);
+        if (count == 0) return fail(ErrorKind::Format, "{}: became shorter while it was read", path_);
+        done += size_t(count);
+    }
+    return {};
+}
+
+// use(head, offset of the payload)
+template <class Use>
+Result<void> SpoolSource::each_block(const Use& use) const {
+    uint64_t offset = kSpoolMagic.size();
+    while (bytes_ - offset >= sizeof(SpoolBlockHead)) {
+        SpoolBlockHead head;
+        RIFTJIT_TRY_VOID(read(offset, {reinterpret_cast<char*>(&head), sizeof head}));
+        offset += sizeof head;
+        if (head.bytes > bytes_ - offset) break;
+        RIFTJIT_TRY_VOID(use(head, offset));
+        offset += head.bytes;
+    }
+    return {};
+}
+
+template <class T, class Take>
+Result<void> SpoolSource::each(uint32_t kind, size_t recorder, size_t most, const Take& take) const {
+    std::vector<T> values;
+    return each_block([&](const SpoolBlockHead& head, uint64_t offset) -> Result<void> {
+        if (uint32_t(head.kind) != kind || head.recorder != recorder) return {};
+        for (uint64_t left = head.bytes / sizeof(T); left != 0; left -= values.size()) {
+            values.resize(std::min<uint64_t>(left, most));
+            const std::span<char> bytes(reinterpret_cast<char*>(values.data()), values.size() * sizeof(T));
+            RIFTJIT_TRY_VOID(read(offset, bytes));
+            offset += bytes.size();
+            RIFTJIT_TRY_VOID(take(std::span<const T>(values)));
+        }
+        return {};
+    });
+}
+
+Result<void> SpoolSource::each_spikes(const TakeSpikes& take) const {
+    return each<Spike>(uint32_t(SpoolBlock::spikes), 0, kSourceBlockBytes / sizeof(Spike), take);
+}
+
+Result<void> SpoolSource::each_values(size_t recorder, const TakeValues& take) const {
+    return each<double>(uint32_t(SpoolBlock::states), recorder, values_per_block(metadata_.header.states[recorder]),
+                        take);
+}
+
+Result<void> SpoolSource::check_payload(uint64_t offset, uint64_t bytes, uint64_t checksum) const {
+    const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
+    check(state != nullptr && XXH3_64bits_reset(state.get()) == XXH_OK, "XXH3 has memory for its state");
+    std::vector<char> piece;
+    for (uint64_t left = bytes; left != 0; left -= piece.size(), offset += piece.size()) {
+        piece.resize(std::min<uint64_t>(left, kSourceBlockBytes));
+        RIFTJIT_TRY_VOID(read(offset, piece));
+        XXH3_64bits_update(state.get(), piece.data(), piece.size());
+    }
+    if (XXH3_64bits_digest(state.get()) == checksum) return {};
+    return fail(ErrorKind::Format, "{}: a block of {} bytes differs from its checksum", path_, bytes);
+}
+
+Result<void> SpoolSource::read_metadata(uint64_t offset, uint64_t bytes) {
+    std::string text(bytes, '\0');
+    RIFTJIT_TRY_VOID(read(offset, text));
+    RIFTJIT_TRY(metadata, metadata_from_json_text(text));
+    metadata_ = std::move(metadata);
+    values_.resize(metadata_.header.states.size());
+    return {};
+}
+
+Result<void> SpoolSource::check_blocks() {
+    return each_block([&](const SpoolBlockHead& head, uint64_t offset) -> Result<void> {
+        RIFTJIT_TRY_VOID(check_payload(offset, head.bytes, head.checksum));
+        if (head.kind == SpoolBlock::metadata) return read_metadata(offset, head.bytes);
+        if (head.kind == SpoolBlock::spikes && head.bytes % sizeof(Spike) == 0) {
+            spikes_ += head.bytes / sizeof(Spike);
+            return {};
+        }
+        if (head.kind != SpoolBlock::states || head.recorder >= values_.size() ||
+            head.bytes % (sizeof(double) * metadata_.header.states[head.recorder].sample_values()) != 0)
+            return fail(ErrorKind::Format, "{}: a block of {} bytes of kind {}", path_, head.bytes,
+                        uint32_t(head.kind));
+        values_[head.recorder] += head.bytes / sizeof(double);
+        return {};
+    });
+}
+
+Result<void> SpoolSource::check_spikes() const {
+    uint64_t hash = kSpikesHashStart;
+    Spike last{0, 0};
+    RIFTJIT_TRY_VOID(each_spikes([&](std::span<const Spike> spikes) -> Result<void> {
+        RIFTJIT_TRY_VOID(check_ids(metadata_.header, spikes));
+        if (spikes.front() < last || !std::ranges::is_sorted(spikes))
+            return fail(ErrorKind::Format, "{}: its spikes are not in order", path_);
+        last = spikes.back();
+        hash = hash_spikes(spikes, hash);
+        return {};
+    }));
+    if (hash == metadata_.summary.spikes_hash) return {};
+    return fail(ErrorKind::Format, "{}: its spikes have the hash {:016x}, the run's had {:016x}", path_, hash,
+                metadata_.summary.spikes_hash);
+}
+
+Result<SpoolSource> SpoolSource::open(const std::string& path) {
+    FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat status{};
+    if (!file || fstat(file.get(), &status) != 0) return fail_with_errno(path);
+    check(uint64_t(status.st_size) > kSpoolMagic.size(), "a .part file begins with its metadata");
+    SpoolSource source(path, std::move(file), uint64_t(status.st_size));
+    RIFTJIT_TRY_VOID(source.check_blocks());
+    check(source.metadata_.is_finished, "a run's end is in its .part file before that is read");
+    RIFTJIT_TRY_VOID(source.check_spikes());
+    return source;
+}
+
+}  // namespace riftjit::sim
