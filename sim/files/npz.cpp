@@ -1,0 +1,212 @@
+#include "sim/files/npz.h"
+
+#include <minizip/unzip.h>
+#include <minizip/zip.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "sim/files/append_file.h"
+#include "sim/files/metadata.h"
+#include "sim/files/npy_array.h"
+
+namespace riftjit::sim {
+
+namespace {
+
+constexpr uint32_t kMostBytesAtOnce = 1 << 30;  // minizip counts them in 32 bits
+
+class ZipWriter {
+public:
+    static Result<ZipWriter> create(const std::string& path) {
+        errno = 0;
+        ZipWriter writer(path);
+        writer.file_ = zipOpen64(path.c_str(), APPEND_STATUS_CREATE);
+        if (writer.file_ == nullptr) return fail_with_errno(path);
+        return writer;
+    }
+    ZipWriter(ZipWriter&& other) noexcept : path_(std::move(other.path_)), file_(std::exchange(other.file_, nullptr)) {}
+    ~ZipWriter() {
+        if (file_ != nullptr) zipClose(file_, nullptr);
+    }
+
+    // NAME.npy, stored: its header, then its elements by write(), then close().
+    Result<void> open(const std::string& name, std::string_view header) {
+        zip_fileinfo info{};
+        info.tmz_date = {0, 0, 0, 1, 0, 1980};  // zip's earliest: the same spikes give the same bytes
+        constexpr int kZip64 = 1;
+        if (zipOpenNewFileInZip64(file_, (name + ".npy").c_str(), &info, nullptr, 0, nullptr, 0, nullptr, 0, 0,
+                                  kZip64) != ZIP_OK)
+            return failed();
+        return write(header);
+    }
+    Result<void> write(std::string_view bytes) {
+        for (; !bytes.empty(); bytes.remove_prefix(std::min<size_t>(bytes.size(), kMostBytesAtOnce)))
+            if (zipWriteInFileInZip(file_, bytes.data(), uint32_t(std::min<size_t>(bytes.size(), kMostBytesAtOnce))) !=
+                ZIP_OK)
+                return failed();
+        return {};
+    }
+    Result<void> close() {
+        if (zipCloseFileInZip(file_) != ZIP_OK) return failed();
+        return {};
+    }
+    Result<void> finish() {
+        if (zipClose(std::exchange(file_, nullptr), nullptr) != ZIP_OK) return failed();
+        return {};
+    }
+
+private:
+    explicit ZipWriter(std::string path) : path_(std::move(path)) {}
+    std::unexpected<Error> failed() const {
+        if (errno == 0) return fail(ErrorKind::Io, "{}: cannot be written", path_);
+        return fail_with_errno(path_);
+    }
+
+    std::string path_;
+    zipFile file_ = nullptr;
+};
+
+class ZipReader {
+public:
+    static Result<ZipReader> open(const std::string& path) {
+        ZipReader reader;
+        reader.file_ = unzOpen64(path.c_str());
+        if (reader.file_ == nullptr) return fail(ErrorKind::Format, "its zip directory is damaged or cut off");
+        return reader;
+    }
+    ZipReader(ZipReader&& other) noexcept : file_(std::exchange(other.file_, nullptr)) {}
+    ~ZipReader() {
+        if (file_ != nullptr) unzClose(file_);
+    }
+
+    bool has(const std::string& name) { return unzLocateFile(file_, (name + ".npy").c_str(), 1) == UNZ_OK; }
+
+    // The whole of NAME.npy, its checksum compared.
+    Result<std::string> read(const std::string& name) {
+        unz_file_info64 info{};
+        if (!has(name)) return fail(ErrorKind::Format, "no array {}", name);
+        if (unzGetCurrentFileInfo64(file_, &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK ||
+            unzOpenCurrentFile(file_) != UNZ_OK)
+            return fail(ErrorKind::Format, "array {}: its entry is damaged", name);
+        auto bytes = read_open(name, info.uncompressed_size);
+        if (unzCloseCurrentFile(file_) != UNZ_OK && bytes)
+            return fail(ErrorKind::Format, "array {}: differs from its checksum", name);
+        return bytes;
+    }
+
+private:
+    ZipReader() = default;
+
+    // Grows with what comes, so that a size that the entry only claims takes no memory.
+    Result<std::string> read_open(const std::string& name, uint64_t size) {
+        constexpr size_t kBlock = 1 << 20;
+        std::string bytes;
+        while (bytes.size() < size) {
+            const size_t before = bytes.size();
+            bytes.resize(before + std::min<uint64_t>(kBlock, size - before));
+            const int count = unzReadCurrentFile(file_, bytes.data() + before, uint32_t(bytes.size() - before));
+            if (count <= 0) return fail(ErrorKind::Format, "array {}: {} bytes, {} can be read", name, size, before);
+            bytes.resize(before + size_t(count));
+        }
+        return bytes;
+    }
+
+    unzFile file_ = nullptr;
+};
+
+template <class T>
+std::string_view bytes_of(std::span<const T> values) {
+    return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+}
+
+Result<void> write_column(ZipWriter& zip, const std::string& name, const RecordingSource& source,
+                          uint32_t Spike::* member) {
+    RIFTJIT_TRY_VOID(zip.open(name, npy_header("<u4", {source.spikes()})));
+    std::vector<uint32_t> column;
+    RIFTJIT_TRY_VOID(source.each_spikes([&](std::span<const Spike> spikes) {
+        column.resize(spikes.size());
+        std::ranges::transform(spikes, column.begin(), member);
+        return zip.write(bytes_of(std::span<const uint32_t>(column)));
+    }));
+    return zip.close();
+}
+
+Result<void> write_states(ZipWriter& zip, const RecordingSource& source, size_t i) {
+    const RecordedStates& recorder = source.metadata().header.states[i];
+    const std::vector<uint64_t> shape{source.values(i) / recorder.sample_values(), recorder.neurons.size(),
+                                      recorder.variables.size()};
+    RIFTJIT_TRY_VOID(zip.open("states/" + recorder.name, npy_header("<f8", shape)));
+    RIFTJIT_TRY_VOID(
+        source.each_values(i, [&](std::span<const double> values) { return zip.write(bytes_of(values)); }));
+    return zip.close();
+}
+
+Result<std::vector<uint32_t>> read_column(ZipReader& zip, const std::string& name) {
+    RIFTJIT_TRY(bytes, zip.read(name));
+    const auto array = parse_npy(bytes);
+    auto values = array ? to_u32(*array) : std::unexpected(array.error());
+    if (!values) return fail(values.error().kind, "array {}: {}", name, values.error().message);
+    return values;
+}
+
+Result<Metadata> read_metadata(ZipReader& zip) {
+    RIFTJIT_TRY(bytes, zip.read("metadata"));
+    RIFTJIT_TRY(array, parse_npy(bytes));
+    if (array.kind != 'S') return fail(ErrorKind::Format, "array metadata holds no bytes");
+    std::string_view text = array.elements;
+    while (text.ends_with('\0')) text.remove_suffix(1);
+    return metadata_from_json_text(text);
+}
+
+Result<std::vector<double>> read_states(ZipReader& zip, const RecordedStates& recorder) {
+    const std::string name = "states/" + recorder.name;
+    RIFTJIT_TRY(bytes, zip.read(name));
+    RIFTJIT_TRY(array, parse_npy(bytes));
+    if (array.kind != 'f' || array.item_bytes != 8 || array.shape.size() != 3 ||
+        array.shape[1] != recorder.neurons.size() || array.shape[2] != recorder.variables.size())
+        return fail(ErrorKind::Format, "array {}: not f64 of samples × {} neurons × {} variables", name,
+                    recorder.neurons.size(), recorder.variables.size());
+    std::vector<double> values(array.size());
+    if (!values.empty()) std::memcpy(values.data(), array.elements.data(), array.elements.size());
+    return values;
+}
+
+}  // namespace
+
+Result<void> write_npz(const std::string& path, const RecordingSource& source) {
+    RIFTJIT_TRY(zip, ZipWriter::create(path));
+    const std::string metadata = to_json_text(source.metadata());
+    RIFTJIT_TRY_VOID(zip.open("metadata", npy_header(fmt::format("|S{}", metadata.size()), {})));
+    RIFTJIT_TRY_VOID(zip.write(metadata));
+    RIFTJIT_TRY_VOID(zip.close());
+    RIFTJIT_TRY_VOID(write_column(zip, "step", source, &Spike::step));
+    RIFTJIT_TRY_VOID(write_column(zip, "id", source, &Spike::id));
+    for (size_t i = 0; i < source.metadata().header.states.size(); ++i) RIFTJIT_TRY_VOID(write_states(zip, source, i));
+    return zip.finish();
+}
+
+Result<Recording> read_npz(const std::string& path, const ReadOptions& options) {
+    RIFTJIT_TRY(zip, ZipReader::open(path));
+    RIFTJIT_TRY(steps, read_column(zip, "step"));
+    RIFTJIT_TRY(ids, read_column(zip, "id"));
+    if (steps.size() != ids.size()) return fail(ErrorKind::Format, "{} steps, but {} ids", steps.size(), ids.size());
+    std::vector<Spike> spikes(steps.size());
+    for (size_t i = 0; i < spikes.size(); ++i) spikes[i] = {steps[i], ids[i]};
+    if (!zip.has("metadata")) {
+        const uint32_t largest = ids.empty() ? 0 : std::ranges::max(ids);
+        if (largest == UINT32_MAX) return fail(ErrorKind::Format, "id {}: above every neuron", largest);
+        const uint32_t size = ids.empty() ? 0 : largest + 1;
+        return assemble_foreign(options, {{"all", 0, size, {}}}, std::move(spikes), Silent::unknown);
+    }
+    RIFTJIT_TRY(metadata, read_metadata(zip));
+    std::vector<std::vector<double>> states;
+    for (const RecordedStates& recorder : metadata.header.states) {
+        RIFTJIT_TRY(values, read_states(zip, recorder));
+        states.push_back(std::move(values));
+    }
+    return assemble(std::move(metadata), std::move(spikes), std::move(states));
+}
+
+}  // namespace riftjit::sim
