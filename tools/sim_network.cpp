@@ -337,6 +337,15 @@ std::vector<sim::PopulationStatistics> rates_of(const sim::Recording& recording,
     return found;
 }
 
+Result<uint32_t> choose_threads(const NetworkRunOptions& options, const sim::Network& network, KernelCache& kernels,
+                                Isa isa, Precision precision) {
+    if (options.threads != 0) return static_cast<uint32_t>(options.threads);
+    const uint32_t cores = runtime::physical_cores();
+    if (cores == 1) return cores;
+    RIFTJIT_TRY(plan, sim::Simulation::plan(network, kernels, isa, cores, precision));
+    return plan.useful_threads(network.step_ms, cores);
+}
+
 Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Reporter& reporter) {
     const auto start = Clock::now();
     if (!options.record.empty() || !options.plots.empty()) record_all_spikes_if_none(network);
@@ -348,13 +357,16 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
     NetworkResult result{};
     RIFTJIT_TRY(isa, select_isa(options.machine.max_isa));
     result.isa = isa;
-    result.threads = options.threads == 0 ? runtime::physical_cores() : static_cast<uint32_t>(options.threads);
-    RIFTJIT_TRY(pool, runtime::ThreadPool::create(result.threads));
     const auto kernels =
         open_kernel_cache(options.machine.cache_directory, *cache_mode_from_name(options.machine.cache_mode),
                           KernelCache::Use::execute, reporter);
     const Precision precision = options.precision == "f32" ? Precision::f32 : Precision::f64;
     result.precision = precision;
+    RIFTJIT_TRY(threads, choose_threads(options, network, *kernels, isa, precision));
+    result.threads = threads;
+    if (options.threads == 0 && threads < runtime::physical_cores())
+        result.threads_note = " (a step is too short to share among more)";
+    RIFTJIT_TRY(pool, runtime::ThreadPool::create(result.threads));
     if (options.print_plan || options.dump_isa) {
         RIFTJIT_TRY(plan, sim::Simulation::plan(network, *kernels, isa, result.threads, precision));
         if (options.dump_isa) {

@@ -118,7 +118,7 @@ void print_table(const RampOptions& options, const SimResult& result) {
     print_row("network", fmt::format("ramp, {} neurons, {} synapses, seed {:016x}", grouped(network.neurons),
                                      grouped(network.synapses()), network.seed));
     print_row("steps", fmt::format("{} of {} ms", grouped(result.steps), network.step));
-    print_row("device", fmt::format("CPU, level {}, {} threads", name(result.isa), result.threads));
+    print_row("device", fmt::format("CPU, level {}, {}", name(result.isa), thread_text(result.threads)));
     print_row("build", fmt::format("{:.2f} s, of which kernels {:.1f} ms", result.build_seconds, result.kernels_ms));
     print_row("simulation", fmt::format("{:.2f} s: {:.3f} ms per step, {:.3f} ns per neuron and step",
                                         result.run_seconds, ns * 1e-6 * network.neurons, ns));

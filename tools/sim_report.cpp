@@ -73,7 +73,8 @@ void print_network_table(const sim::Network& network, const sim::Simulation& sim
                                      grouped(simulation.synapses()), network.seed));
     print_row("steps", fmt::format("{} of {} ms, rules of {}", grouped(simulation.steps() - result.first_step),
                                    network.step_ms, name(network.compat)));
-    print_row("device", fmt::format("CPU, level {}, {} threads, {}", riftjit::name(result.isa), result.threads,
+    print_row("device", fmt::format("CPU, level {}, {}{}, {}", riftjit::name(result.isa), thread_text(result.threads),
+                                    result.threads_note,
                                     result.precision == Precision::f64 ? "f64" : "f32: counts are approximate"));
     print_row("build", fmt::format("{:.2f} s, of which kernels {:.1f} ms", result.build_seconds, result.kernels_ms));
     print_row("simulation",
@@ -100,7 +101,8 @@ void print_network_plan(const sim::Network& network, const sim::SimulationPlan& 
                                      grouped(plan.expected_synapses), network.seed));
     print_row("steps",
               fmt::format("{} of {} ms, rules of {}", grouped(network.steps()), network.step_ms, name(network.compat)));
-    print_row("device", fmt::format("CPU, level {}, {} threads", riftjit::name(result.isa), result.threads));
+    print_row("device", fmt::format("CPU, level {}, {}{}", riftjit::name(result.isa), thread_text(result.threads),
+                                    result.threads_note));
     print_row("memory", fmt::format("{} bytes are needed, {} are available", grouped(plan.memory_bytes),
                                     grouped(sim::available_memory())));
     print_row("traffic", fmt::format("{:.1f} bytes of columns per neuron and step", plan.bytes_per_neuron_step));

@@ -14,6 +14,7 @@ struct NetworkResult {
     Isa isa;
     Precision precision;
     uint32_t threads = 0;
+    std::string threads_note;  // why they are fewer than the cores
     double build_seconds = 0, kernels_ms = 0, run_seconds = 0;
     uint32_t first_step = 0;  // of this run: after 0 when it went on from a saved state
     uint64_t peak_rss = 0;

@@ -10,6 +10,8 @@ std::string grouped(uint64_t value) {
     return digits;
 }
 
+std::string thread_text(uint32_t threads) { return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"); }
+
 void print_row(std::string_view label, const std::string& text) { fmt::print("{:<12} {}\n", label, text); }
 
 }  // namespace riftjit::tools

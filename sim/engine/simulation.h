@@ -46,6 +46,9 @@ struct SimulationPlan {
     uint64_t neurons, expected_synapses;
     uint64_t memory_bytes;         // as compared with what is available
     double bytes_per_neuron_step;  // of columns, in the mean over the neurons
+
+    // As many as a step of `step_ms` keeps busy for longer than they wait for each other at its end; 1 to `cores`.
+    uint32_t useful_threads(double step_ms, uint32_t cores) const;
 };
 
 class Engine;

@@ -256,6 +256,19 @@ TEST(Simulation, PlansWhatItWillDo) {
     EXPECT_GT(plan->memory_bytes, plan->expected_synapses * 4);
 }
 
+TEST(SimulationPlan, SharesAStepAmongNoMoreThreadsThanItKeepsBusy) {
+    SimulationPlan plan{};
+    plan.neurons = 100;
+    EXPECT_EQ(plan.useful_threads(0.1, 64), 1u);
+    plan.neurons = 100'000;  // 150 microseconds
+    EXPECT_EQ(plan.useful_threads(0.1, 64), 15u);
+    EXPECT_EQ(plan.useful_threads(0.1, 2), 2u);
+    plan.neurons = 0;
+    plan.expected_synapses = 50'000'000;  // at 10 Hz 50,000 events, 100 microseconds
+    EXPECT_EQ(plan.useful_threads(0.1, 64), 10u);
+    EXPECT_EQ(plan.useful_threads(0.01, 64), 1u);
+}
+
 TEST(Simulation, DescribesWhatItRecords) {
     KernelCache kernels(x86::compile, DiskCache::disabled());
     auto pool = runtime::ThreadPool::create(1);
