@@ -10,7 +10,7 @@ namespace riftjit::sim {
 namespace {
 
 constexpr uint64_t kBlockSynapses = 1 << 18;  // drawn before they are sorted into rows: 3 MiB per thread
-constexpr uint64_t kMinChunkWords = 1 << 14, kMaxChunkWords = 1 << 23;
+constexpr uint64_t kMinChunkWords = 1 << 6, kMaxChunkWords = 1 << 23;
 constexpr uint64_t kWeightedEntryBytes = 8, kSharedEntryBytes = 4, kRunHeaderBytes = 8;
 
 struct ThreadTotals {
@@ -181,7 +181,8 @@ void StaticRowBuild::write_wide(uint32_t group) {
 void StaticRowBuild::write_rows(uint32_t group, uint32_t source) {
     for (size_t owner = 0; owner < rows_.size(); ++owner) {
         if (!totals_.error) {
-            const auto added = build_.connections->statics[owner].add_row(thread_, group, source, rows_[owner]);
+            const auto added = build_.connections->statics[owner].add_row(build_.connections->rows[thread_], group,
+                                                                          source, rows_[owner]);
             if (!added) totals_.error = added.error();
         }
         rows_[owner].clear();
@@ -321,12 +322,16 @@ Result<Connections> build_connections(const Blueprint& blueprint, const NeuronSt
     const uint64_t chunk_words = std::clamp(share_words / 16, kMinChunkWords, kMaxChunkWords);
     Connections connections;
     connections.fan_out.resize(blueprint.neurons());
-    for (uint32_t thread = 0; thread < threads; ++thread)
-        connections.statics.emplace_back(blueprint, groups, threads, chunk_words);
+    for (uint32_t thread = 0; thread < threads; ++thread) {
+        connections.statics.emplace_back(blueprint, groups, thread);
+        connections.rows.emplace_back(threads, chunk_words);
+    }
     Build build{&blueprint, &state, &slices, &groups, &connections, std::vector<ThreadTotals>(threads)};
     on_all_threads(pool, [&](uint32_t thread) { StaticRowBuild(build, thread).run(); });
     RIFTJIT_TRY_VOID(first_error(build));
-    for (StaticSynapses& synapses : connections.statics) synapses.finish();
+    const std::vector<uint32_t> lags = lags_of(connections.rows);
+    for (StaticSynapses& synapses : connections.statics) synapses.finish(lags);
+    for (RowWriter& writer : connections.rows) writer.drop_scratch();
     std::vector<uint32_t> ring_lags(blueprint.projections.size());
     for (uint32_t index = 0; index < blueprint.projections.size(); ++index)
         if (blueprint.projections[index].rule) RIFTJIT_TRY_VOID(build_plastic(build, index, ring_lags, pool));

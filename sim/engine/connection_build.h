@@ -13,9 +13,16 @@ struct PlasticProjection {
     uint32_t projection, source, target;
     size_t ring;  // of arrival_rings
     std::vector<PlasticSynapses> threads;
+
+    uint64_t synapses() const {
+        uint64_t synapses = 0;
+        for (const PlasticSynapses& part : threads) synapses += part.size();
+        return synapses;
+    }
 };
 struct Connections {
     std::vector<StaticSynapses> statics;  // per thread
+    std::vector<RowWriter> rows;          // of statics, per thread that wrote them
     std::vector<PlasticProjection> plastics;
     std::vector<ArrivalRing> rings;
     std::vector<uint32_t> fan_out;  // per neuron

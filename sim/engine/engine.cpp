@@ -67,8 +67,8 @@ Result<void> Engine::check_references(const Blueprint& blueprint) {
 
 uint64_t Engine::memory_bytes(const Blueprint& blueprint, uint32_t threads) {
     const uint64_t fired = 2 * uint64_t(blueprint.neurons()) * sizeof(uint32_t);
-    uint64_t recorded = 0;  // how much gathers is up to who takes it: a sample while it is joined, at the least
-    for (const Recorder& recorder : blueprint.recorders) recorded += 2 * sample_bytes(blueprint, recorder);
+    uint64_t recorded = 0;  // how much gathers is up to who takes it: a sample, joined, and on its way, at least
+    for (const Recorder& recorder : blueprint.recorders) recorded += 3 * sample_bytes(blueprint, recorder);
     std::vector<bool> remembers(blueprint.populations.size());
     for (const BlueprintProjection& projection : blueprint.projections)
         if (projection.rule && projection.rule->has_post_events) remembers[projection.target] = true;
@@ -107,6 +107,7 @@ void Engine::build_workers() {
                                                                            kColumnPadding);
         }
     }
+    for (auto& threads : has_fired_) threads.resize(pool_->size());
     recent_.resize(max_static_lag() + 1);
     for (uint32_t thread = 0; thread < pool_->size(); ++thread) {
         auto worker = std::make_unique<Worker>();
@@ -209,6 +210,7 @@ void Engine::seek_timed(Worker& worker, uint32_t step) const {
 
 void Engine::integrate(uint32_t thread, uint32_t step) {
     Worker& worker = *workers_[thread];
+    bool has_fired = false;
     for (uint32_t i = 0; i < populations(); ++i) {
         FiredList& list = fired(step, i, thread);
         list.count = 0;
@@ -222,7 +224,9 @@ void Engine::integrate(uint32_t thread, uint32_t step) {
         } else {
             relay(i, thread, list);
         }
+        has_fired |= list.count != 0;
     }
+    has_fired_[step & 1][thread] = has_fired;
 }
 
 void Engine::launch(const ProgramPopulation& population, uint32_t index, uint32_t thread, uint32_t step,
@@ -255,6 +259,7 @@ void Engine::relay(uint32_t index, uint32_t thread, FiredList& fired) {
 // After the barrier of `step`: everyone's lists are complete, and the columns of this thread's slices are its own
 // again.
 void Engine::exchange(uint32_t thread, uint32_t step) {
+    hear(thread, step);
     if (thread == 0) record(step);
     remember(thread, step);
     fire_plastic(thread, step);
@@ -262,10 +267,18 @@ void Engine::exchange(uint32_t thread, uint32_t step) {
     StaticSynapses& synapses = connections_.statics[thread];
     synapses.begin_step(step);
     for (uint32_t population = 0; population < populations(); ++population) {
-        for (uint32_t owner = 0; owner < pool_->size(); ++owner)
+        for (const uint32_t owner : workers_[thread]->heard)
             synapses.spike(step, population, fired(step, population, owner).span());
     }
     deliver(thread, step + 1);
+}
+
+// So that a step does not look at the lists of every thread for every population: many threads are mostly silent.
+void Engine::hear(uint32_t thread, uint32_t step) {
+    std::vector<uint32_t>& heard = workers_[thread]->heard;
+    heard.clear();
+    for (uint32_t owner = 0; owner < pool_->size(); ++owner)
+        if (has_fired_[step & 1][owner]) heard.push_back(owner);
 }
 
 void Engine::deliver(uint32_t thread, uint32_t step) {
@@ -315,7 +328,7 @@ void Engine::replay(uint32_t population, uint32_t thread, uint32_t step) {
 void Engine::fire_plastic(uint32_t thread, uint32_t step) {
     for (PlasticProjection& plastic : connections_.plastics) {
         const std::optional<SpikeHistory>& history = workers_[thread]->histories[plastic.target];
-        for (uint32_t owner = 0; owner < pool_->size(); ++owner) {
+        for (const uint32_t owner : workers_[thread]->heard) {
             plastic.threads[thread].fire(step, fired(step, plastic.source, owner).span(), history ? &*history : nullptr,
                                          connections_.rings[plastic.ring]);
         }
@@ -333,12 +346,13 @@ void Engine::sample(uint32_t thread, uint32_t step) {
     }
 }
 
+// On thread 0.
 void Engine::record(uint32_t step) {
     std::vector<uint32_t>& recent = recent_[step % recent_.size()];
     recent.clear();
     for (uint32_t population = 0; population < populations(); ++population) {
         const uint32_t first_id = blueprint_.populations[population].first_id;
-        for (uint32_t thread = 0; thread < pool_->size(); ++thread) {
+        for (const uint32_t thread : workers_[0]->heard) {
             const std::span<const uint32_t> elements = fired(step, population, thread).span();
             for (const uint32_t element : elements) {
                 const Spike spike{step, first_id + element};

@@ -43,6 +43,9 @@ public:
 
     std::vector<Spike> take_spikes() { return std::exchange(recorded_, {}); }
     std::vector<double> take_samples(size_t recorder);
+    const PlasticProjection& plastic_of(size_t weight_recorder) const {
+        return connections_.plastics[weights_[weight_recorder]->plastic()];
+    }
 
     Result<void> save(const std::string& path);
     Result<void> restore(const std::string& path);
@@ -61,6 +64,7 @@ private:
         std::vector<std::vector<double>> scalars;            // by population
         std::vector<size_t> next_timed;                      // by population: its first spike at or after this step
         std::vector<std::optional<SpikeHistory>> histories;  // by population: of its own slice
+        std::vector<uint32_t> heard;                         // threads in whose slices neurons fired in this step
     };
     struct Restored;  // a saved state, checked
 
@@ -80,6 +84,7 @@ private:
     void launch(const ProgramPopulation& population, uint32_t index, uint32_t thread, uint32_t step, FiredList& fired);
     void relay(uint32_t index, uint32_t thread, FiredList& fired);
     void exchange(uint32_t thread, uint32_t step);
+    void hear(uint32_t thread, uint32_t step);
     void remember(uint32_t thread, uint32_t step);
     void fire_plastic(uint32_t thread, uint32_t step);
     void replay(uint32_t population, uint32_t thread, uint32_t step);
@@ -106,7 +111,6 @@ private:
     Result<void> read_plastic(CheckpointReader& reader, Restored& restored);
     Result<void> read_histories(CheckpointReader& reader, Restored& restored) const;
     Result<void> read_records(CheckpointReader& reader, Restored& restored) const;
-    static uint64_t weight_count(const PlasticProjection& plastic);
     void apply(const Restored& restored);
     void restore_in_flight(const std::vector<Spike>& spikes);
 
@@ -116,7 +120,9 @@ private:
     NeuronState state_;
     Connections connections_;
     std::vector<std::unique_ptr<Worker>> workers_;
-    std::vector<FiredList> fired_[2];  // by the parity of the step: one is read while the other is written
+    // By the parity of the step: one is read while the other is written.
+    std::vector<FiredList> fired_[2];
+    std::vector<uint8_t> has_fired_[2];  // by thread: whether any of its lists has an entry
     SpikeFilter filter_;
     std::vector<std::optional<StateSampler>> states_;    // by recorder
     std::vector<std::optional<WeightSampler>> weights_;  // by recorder

@@ -340,18 +340,12 @@ Result<void> Engine::read_records(CheckpointReader& reader, Restored& restored) 
         if (!states_[i] && !weights_[i]) continue;
         RIFTJIT_TRY(values, reader.array(sizeof(double)));
         const uint64_t sample =
-            states_[i] ? states_[i]->sample_values() : weight_count(connections_.plastics[weights_[i]->plastic()]);
+            states_[i] ? states_[i]->sample_values() : connections_.plastics[weights_[i]->plastic()].synapses();
         if (sample == 0 ? values.count != 0 : values.count % sample != 0)
             return reader.refuse("ends within a sample of a recorder");
         restored.samples[i] = values;
     }
     return {};
-}
-
-uint64_t Engine::weight_count(const PlasticProjection& plastic) {
-    uint64_t synapses = 0;
-    for (const PlasticSynapses& part : plastic.threads) synapses += part.size();
-    return synapses;
 }
 
 void Engine::apply(const Restored& restored) {

@@ -13,6 +13,7 @@ constexpr uint32_t kLineBytes = 64;
 // prefetcher follows a longer run from there.
 constexpr size_t kRunsAhead = 8;
 constexpr uint32_t kMostLinesAhead = 16;
+constexpr uint64_t kMaxBlockWords = 1 << 23;  // unless a row is longer
 
 }  // namespace
 
@@ -36,44 +37,58 @@ std::vector<RowGroup> row_groups(const Blueprint& blueprint) {
     return groups;
 }
 
-Result<uint32_t*> RowArena::allocate(uint64_t words) {
-    if (words > left_) {
-        left_ = std::max(words, chunk_words_);
-        RIFTJIT_TRY(chunk,
-                    runtime::Pages::allocate(left_ * sizeof(uint32_t), runtime::Pages::Size::huge, "the synapses"));
-        next_ = chunk.as<uint32_t>();
-        chunks_.push_back(std::move(chunk));
+RowWriter::RowWriter(uint32_t owners, uint64_t chunk_words)
+    : counts(kMaxLag + 1), seen(kMaxLag + 1), chunk_words_(chunk_words), chunks_(owners) {}
+
+Result<uint32_t*> RowWriter::allocate(uint32_t owner, uint64_t words) {
+    Room& chunk = chunks_[owner];
+    if (words > chunk.left) {
+        const uint64_t wanted = std::max(words, chunk_words_);
+        if (wanted > block_.left) {
+            const uint64_t size = std::max(wanted, std::min(chunk_words_ * chunks_.size(), kMaxBlockWords));
+            RIFTJIT_TRY(block,
+                        runtime::Pages::allocate(size * sizeof(uint32_t), runtime::Pages::Size::huge, "the synapses"));
+            block_ = {block.as<uint32_t>(), size};
+            blocks_.push_back(std::move(block));
+        }
+        chunk = {block_.next, wanted};
+        block_ = {block_.next + wanted, block_.left - wanted};
     }
-    uint32_t* const result = next_;
-    next_ += words;
-    left_ -= words;
-    used_words_ += words;
+    uint32_t* const result = chunk.next;
+    chunk = {chunk.next + words, chunk.left - words};
     return result;
 }
 
-StaticSynapses::StaticSynapses(const Blueprint& blueprint, const std::vector<RowGroup>& groups, uint32_t threads,
-                               uint64_t chunk_words) {
+std::vector<uint32_t> lags_of(const std::vector<RowWriter>& writers) {
+    std::vector<uint32_t> lags;
+    for (uint32_t lag = 1; lag <= kMaxLag; ++lag) {
+        const auto has_lag = [&](const RowWriter& writer) { return writer.seen[lag]; };
+        if (std::any_of(writers.begin(), writers.end(), has_lag)) lags.push_back(lag);
+    }
+    return lags;
+}
+
+StaticSynapses::StaticSynapses(const Blueprint& blueprint, const std::vector<RowGroup>& groups, uint32_t owner)
+    : owner_(owner) {
     for (const RowGroup& group : groups) {
         groups_.push_back({group.source, group.shared_weight ? 1u : 2u, group.shared_weight.value_or(0), {}});
         groups_.back().starts.resize(blueprint.populations[group.source].size);
     }
-    for (uint32_t i = 0; i < threads; ++i)
-        builders_.push_back(
-            {RowArena(chunk_words), std::vector<uint32_t>(kMaxLag + 1), {}, std::vector<bool>(kMaxLag + 1)});
 }
 
 // A counting sort by lag, straight into the row.
-Result<void> StaticSynapses::add_row(uint32_t builder, uint32_t group, uint32_t source,
+Result<void> StaticSynapses::add_row(RowWriter& writer, uint32_t group, uint32_t source,
                                      std::span<const Entry> entries) {
     if (entries.empty()) return {};
     Rows& rows = groups_[group];
-    auto& [arena, positions, lags, seen] = builders_[builder];
+    std::vector<uint32_t>& positions = writer.counts;
+    std::vector<uint16_t>& lags = writer.lags;
     lags.clear();
     for (const Entry& entry : entries) {
         if (positions[entry.lag]++ == 0) lags.push_back(entry.lag);
     }
     std::sort(lags.begin(), lags.end());
-    RIFTJIT_TRY(row, arena.allocate(entries.size() * rows.entry_words + (lags.size() + 1) * kHeaderWords));
+    RIFTJIT_TRY(row, writer.allocate(owner_, entries.size() * rows.entry_words + (lags.size() + 1) * kHeaderWords));
     uint32_t position = 0;
     for (const uint16_t lag : lags) {
         const uint32_t count = positions[lag];
@@ -81,7 +96,7 @@ Result<void> StaticSynapses::add_row(uint32_t builder, uint32_t group, uint32_t 
         row[position + 1] = count;
         positions[lag] = position + kHeaderWords;
         position += kHeaderWords + count * rows.entry_words;
-        seen[lag] = true;
+        writer.seen[lag] = true;
     }
     row[position] = row[position + 1] = 0;
     for (const Entry& entry : entries) {
@@ -95,17 +110,9 @@ Result<void> StaticSynapses::add_row(uint32_t builder, uint32_t group, uint32_t 
     return {};
 }
 
-void StaticSynapses::finish() {
-    for (uint32_t lag = 1; lag <= kMaxLag; ++lag) {
-        const auto has_lag = [&](const Builder& builder) { return builder.seen[lag]; };
-        if (std::any_of(builders_.begin(), builders_.end(), has_lag)) lags_.push_back(lag);
-    }
-    max_lag_ = lags_.empty() ? 0 : lags_.back();
-    spikes_.resize(max_lag_ + 1);
-    for (Builder& builder : builders_) {
-        builder.counts = {};
-        builder.seen = {};
-    }
+void StaticSynapses::finish(const std::vector<uint32_t>& lags) {
+    lags_ = lags;
+    spikes_.resize(max_lag() + 1);
 }
 
 void StaticSynapses::begin_step(uint32_t step) { spikes_of(step).clear(); }
@@ -197,13 +204,6 @@ uint64_t StaticSynapses::in_flight() const {
         }
     }
     return entries;
-}
-
-uint64_t StaticSynapses::bytes() const {
-    uint64_t bytes = 0;
-    for (const Builder& builder : builders_) bytes += builder.arena.used_bytes();
-    for (const Rows& rows : groups_) bytes += rows.starts.size() * sizeof(rows.starts[0]);
-    return bytes;
 }
 
 }  // namespace riftjit::sim

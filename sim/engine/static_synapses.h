@@ -29,32 +29,46 @@ struct RowGroup {
 };
 std::vector<RowGroup> row_groups(const Blueprint& blueprint);
 
-// Room for rows that never move.
-class RowArena {
+// What one building thread writes rows with, for all owners: their room, in which rows never move, and its own scratch.
+// The rows of an owner lie together in chunks, so that its cache and pages hold little of the others'.
+class alignas(64) RowWriter {
 public:
-    explicit RowArena(uint64_t chunk_words) : chunk_words_(chunk_words) {}
-    Result<uint32_t*> allocate(uint64_t words);
-    uint64_t used_bytes() const { return used_words_ * sizeof(uint32_t); }
+    RowWriter(uint32_t owners, uint64_t chunk_words);
+    Result<uint32_t*> allocate(uint32_t owner, uint64_t words);
+    void drop_scratch() { counts = {}, lags = {}, seen = {}; }
+
+    // Of the row that is being written.
+    std::vector<uint32_t> counts;  // by lag; zero between rows
+    std::vector<uint16_t> lags;
+    std::vector<bool> seen;  // lags of any row so far
 
 private:
-    uint64_t chunk_words_, left_ = 0, used_words_ = 0;
-    uint32_t* next_ = nullptr;
-    std::vector<runtime::Pages> chunks_;
+    struct Room {
+        uint32_t* next = nullptr;
+        uint64_t left = 0;  // words
+    };
+    uint64_t chunk_words_;
+    Room block_;                // of the last of `blocks_`, not yet given to an owner
+    std::vector<Room> chunks_;  // by owner
+    std::vector<runtime::Pages> blocks_;
 };
+
+// The lags that occur in the rows of all writers, ascending.
+std::vector<uint32_t> lags_of(const std::vector<RowWriter>& writers);
 
 class StaticSynapses {  // of one thread
 public:
-    StaticSynapses(const Blueprint& blueprint, const std::vector<RowGroup>& groups, uint32_t threads,
-                   uint64_t chunk_words);
+    StaticSynapses(const Blueprint& blueprint, const std::vector<RowGroup>& groups, uint32_t owner);
 
-    // Building: a thread writes the rows of its own sources, each thread with an arena of its own.
+    // Building: a thread writes the rows of its own sources, each thread with a writer of its own.
     struct Entry {
         uint32_t arrival;
         float weight;
         uint16_t lag;
     };
-    Result<void> add_row(uint32_t builder, uint32_t group, uint32_t source, std::span<const Entry> entries);
-    void finish();  // once all rows are there
+    Result<void> add_row(RowWriter& writer, uint32_t group, uint32_t source, std::span<const Entry> entries);
+    // Once all rows are there: the lags that occur in any, ascending; those of other owners' rows do no harm.
+    void finish(const std::vector<uint32_t>& lags);
 
     // The neurons of `population` that fired in `step`; populations come in ascending order, elements too.
     void begin_step(uint32_t step);
@@ -68,8 +82,7 @@ public:
 
     uint64_t delivered() const { return delivered_; }
     uint64_t in_flight() const;
-    uint32_t max_lag() const { return max_lag_; }
-    uint64_t bytes() const;
+    uint32_t max_lag() const { return lags_.empty() ? 0 : lags_.back(); }
 
 private:
     struct Rows {
@@ -84,22 +97,15 @@ private:
         uint16_t lag;  // 0: the row has ended
         uint16_t group;
     };
-    struct alignas(64) Builder {
-        RowArena arena;
-        std::vector<uint32_t> counts;  // by lag; zero between rows
-        std::vector<uint16_t> lags;    // of this row
-        std::vector<bool> seen;        // lags of any row
-    };
 
     static void read_header(Cursor& cursor);
     static void prefetch(const Cursor& cursor, uint32_t entry_words);
     void collect_due(uint32_t step);
     std::vector<Cursor>& spikes_of(uint32_t step) { return spikes_[step % spikes_.size()]; }
 
+    uint32_t owner_;
     std::vector<Rows> groups_;
-    std::vector<Builder> builders_;
-    std::vector<uint32_t> lags_;  // that occur, ascending
-    uint32_t max_lag_ = 0;
+    std::vector<uint32_t> lags_;               // that occur, ascending
     std::vector<std::vector<Cursor>> spikes_;  // of the last max_lag steps
     std::vector<Cursor*> due_;
     uint64_t delivered_ = 0;

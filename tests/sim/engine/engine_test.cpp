@@ -1,6 +1,8 @@
 // The engine against a simulator made of loops, and against itself at other numbers of threads.
 #include "sim/engine/engine.h"
 
+#include <sys/resource.h>
+
 #include "sim/available_memory.h"
 #include "tests/sim/engine/hand_made.h"
 
@@ -236,6 +238,30 @@ TEST(Memory, DoesNotGrowOverRebuilds) {
     for (int i = 0; i < 100; ++i) build();
     // One network takes some 3 MB; the allocator may keep a little more than after the first rounds.
     EXPECT_LT(resident() - before, 6'000'000);
+}
+
+// The greatest resident size so far, in MiB.
+long peak_resident() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+}
+
+// What grows with the square of the threads would be gigabytes: 128^2 tables of lags are 4 GB. In a process of its own,
+// whose peak nothing else has raised.
+TEST(Memory, GrowsWithTheThreadsNotWithTheirSquare) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "sanitizers keep memory of their own for every thread";
+#endif
+    EXPECT_EXIT(
+        {
+            const long before = peak_resident();
+            runtime::ThreadPool pool = pool_of(128);
+            auto engine = Engine::create(inexact_network(), pool);
+            const bool ran = engine && (*engine)->run(3, {});
+            std::exit(!ran ? 1 : peak_resident() - before < 128 ? 0 : 2);  // a MiB a thread
+        },
+        testing::ExitedWithCode(0), "");
 }
 
 TEST(References, ThatLeadNowhereAreRefused) {
