@@ -30,7 +30,7 @@ void say_what_is_lost(const ConvertOptions& options, const sim::Recording& recor
     if (!recording.is_finished)
         reporter.warn(fmt::format("{}: the run did not finish; {} spikes up to step {} are there", options.input,
                                   recording.spikes.size(), recording.summary.steps));
-    for (const std::string& lost : lost_in(format, recording))
+    for (const std::string& lost : lost_in(format, recording.header))
         reporter.warn(fmt::format("{} files have no place for {}: left out", options.format, lost));
 }
 

@@ -7,9 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -21,8 +19,8 @@
 #include "tools/engine.h"
 #include "tools/generation.h"
 #include "tools/interrupt.h"
-#include "tools/output.h"
 #include "tools/sim_report.h"
+#include "tools/sim_run_output.h"
 #include "tools/sim_text.h"
 #include "tools/step_progress.h"
 
@@ -33,14 +31,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-Result<double> time_of(const char* flag, const std::string& text) {
-    const auto time = sim::parse_quantity_of(sim::SourceText{text, flag, 1, 1}, sim::kMillisecond);
-    if (!time) return std::unexpected(time.error());
-    if (!(*time >= 0) || !std::isfinite(*time))
-        return fail(ErrorKind::Usage, "{}: {} is no length of time", flag, text);
-    return *time;
-}
 
 Result<sim::NetworkOverrides> overrides_of(const NetworkRunOptions& options) {
     sim::NetworkOverrides overrides;
@@ -94,10 +84,6 @@ Result<int> print_network(const NetworkRunOptions& options) {
     return kExitDone;
 }
 
-sim::Existing existing(const NetworkRunOptions& options) {
-    return options.force ? sim::Existing::replace : sim::Existing::refuse;
-}
-
 // Without recorders in the file, a recording or a plot is of all spikes.
 void record_all_spikes_if_none(sim::Network& network) {
     for (const sim::Recorder& recorder : network.recorders)
@@ -105,108 +91,6 @@ void record_all_spikes_if_none(sim::Network& network) {
     for (uint32_t population = 0; population < network.populations.size(); ++population)
         network.recorders.push_back({network.populations[population].name, population, sim::SpikeRecorder{}});
 }
-
-std::string command_line() {
-    std::string text;
-    std::ifstream arguments("/proc/self/cmdline", std::ios::binary);
-    for (std::string part; std::getline(arguments, part, '\0');) text += (text.empty() ? "" : " ") + part;
-    return text;
-}
-
-// What leaves a run while it goes on: the recording, saved states, spikes for statistics and plots.
-class RunOutput {
-public:
-    static Result<RunOutput> create(const NetworkRunOptions& options, const sim::Network& network,
-                                    const sim::Simulation& simulation) {
-        RunOutput output;
-        output.options_ = &options;
-        output.recording_.header = simulation.recording_header();
-        output.recording_.header.command_line = command_line();
-        output.recording_.header.program_version = RIFTJIT_VERSION;
-        output.recording_.states.resize(output.recording_.header.states.size());
-        for (size_t i = 0; i < network.recorders.size(); ++i) {
-            if (std::holds_alternative<sim::StateRecorder>(network.recorders[i].kind))
-                output.state_recorders_.push_back(i);
-            if (std::holds_alternative<sim::WeightRecorder>(network.recorders[i].kind))
-                output.weight_recorders_.push_back(i);
-        }
-        if (!options.save_interval.empty()) {
-            RIFTJIT_TRY(interval, time_of("--save-interval", options.save_interval));
-            if (options.save.empty()) return fail(ErrorKind::Usage, "--save-interval: --save names no file to write");
-            if (interval < network.step_ms) {
-                return fail(ErrorKind::Usage, "--save-interval: {} is below the step of {} ms", options.save_interval,
-                            network.step_ms);
-            }
-            output.save_steps_ = static_cast<uint32_t>(std::min(std::round(interval / network.step_ms), 4e9));
-            output.next_save_ = simulation.steps() + output.save_steps_;
-        }
-        if (options.record.empty()) return output;
-        sim::RecordingFormat format;
-        if (options.record_format.empty()) {
-            RIFTJIT_TRY(by_name, sim::format_of_path(options.record));
-            format = by_name;
-        } else {
-            format = *sim::recording_format_from_name(options.record_format);
-        }
-        RIFTJIT_TRY(writer,
-                    sim::RecordingWriter::create(options.record, format, output.recording_.header, existing(options)));
-        output.writer_ = std::move(writer);
-        return output;
-    }
-
-    // Takes what was recorded and writes it, and the state when that is due.
-    Result<void> take(sim::Simulation& simulation) {
-        const std::vector<sim::Spike> spikes = simulation.take_spikes();
-        hash_ = sim::hash_spikes(spikes, hash_);
-        if (writer_) RIFTJIT_TRY_VOID(writer_->append_spikes(spikes));
-        keep(spikes);
-        for (const size_t recorder : weight_recorders_) simulation.take_samples(recorder);
-        for (size_t i = 0; i < state_recorders_.size(); ++i) {
-            const std::vector<double> values = simulation.take_samples(state_recorders_[i]);
-            if (writer_) RIFTJIT_TRY_VOID(writer_->append_states(i, values));
-        }
-        if (writer_) RIFTJIT_TRY_VOID(writer_->flush_when_due());
-        return {};
-    }
-    // After an error, which is what the user hears of.
-    void keep_what_was_recorded(sim::Simulation& simulation) {
-        if (take(simulation) && writer_) static_cast<void>(writer_->flush());
-    }
-    Result<void> save_if_due(sim::Simulation& simulation) {
-        if (save_steps_ == 0 || simulation.steps() < next_save_) return {};
-        next_save_ = simulation.steps() + save_steps_;
-        return simulation.save(options_->save);
-    }
-    Result<void> finish(sim::Simulation& simulation) {
-        recording_.summary = {simulation.steps(), simulation.spikes(), hash_, simulation.graph_hash()};
-        if (writer_) RIFTJIT_TRY_VOID(writer_->finish(recording_.summary));
-        if (!options_->save.empty()) RIFTJIT_TRY_VOID(simulation.save(options_->save));
-        return {};
-    }
-    const sim::Recording* spikes() const { return is_complete_ ? &recording_ : nullptr; }
-
-private:
-    // Kept for statistics and plots, not for the file.
-    static constexpr size_t kMostKeptSpikes = 100'000'000;
-
-    void keep(const std::vector<sim::Spike>& spikes) {
-        if (!is_complete_) return;
-        recording_.spikes.insert(recording_.spikes.end(), spikes.begin(), spikes.end());
-        if (recording_.spikes.size() <= kMostKeptSpikes) return;
-        is_complete_ = false;
-        recording_.spikes = {};
-        write_diagnostic(fmt::format("warn: more than {} spikes: no rates, intervals and plots from here\n",
-                                     grouped(kMostKeptSpikes)));
-    }
-
-    const NetworkRunOptions* options_ = nullptr;
-    std::unique_ptr<sim::RecordingWriter> writer_;
-    sim::Recording recording_;
-    uint64_t hash_ = sim::kSpikesHashStart;  // of what was recorded since the file began
-    bool is_complete_ = true;
-    std::vector<size_t> state_recorders_, weight_recorders_;  // their numbers in the network
-    uint32_t save_steps_ = 0, next_save_ = 0;                 // 0: only at the end
-};
 
 // Runs to `end_step`, writing as it goes; an interrupt ends it early.
 Result<void> run_to(sim::Simulation& simulation, uint32_t end_step, RunOutput& output) {
@@ -263,7 +147,7 @@ Result<void> check_options(const NetworkRunOptions& options) {
     if (!is_builtin(options.network)) files.emplace_back("the network", options.network);
     if (!options.resume.empty() && options.resume != options.save) files.emplace_back("--resume", options.resume);
     if (!options.record.empty()) {
-        if (options.record_format.empty()) RIFTJIT_TRY_VOID(sim::format_of_path(options.record));
+        RIFTJIT_TRY_VOID(record_format(options));
         files.emplace_back("--record", options.record);
     }
     for (const std::string& plot : options.plots) {
@@ -272,6 +156,8 @@ Result<void> check_options(const NetworkRunOptions& options) {
         RIFTJIT_TRY_VOID(sim::image_format_of_path(plot));
         files.emplace_back("--plot", plot);
     }
+    if (!options.save_interval.empty() && options.save.empty())
+        return fail(ErrorKind::Usage, "--save-interval: --save names no file to write");
     if (!options.plot_kind.empty() && options.plots.empty())
         return fail(ErrorKind::Usage, "--plot-kind: --plot names no file to draw");
     if (!options.save.empty()) files.emplace_back("--save", options.save);
@@ -350,10 +236,6 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
     const auto start = Clock::now();
     if (!options.record.empty() || !options.plots.empty()) record_all_spikes_if_none(network);
     for (const std::string& note : network.notes) reporter.info("note: " + note);
-    for (const sim::Recorder& recorder : network.recorders) {
-        if (!options.record.empty() && std::holds_alternative<sim::WeightRecorder>(recorder.kind))
-            reporter.warn(fmt::format("no file format holds weights yet: recorder {} is left out", recorder.name));
-    }
     NetworkResult result{};
     RIFTJIT_TRY(isa, select_isa(options.machine.max_isa));
     result.isa = isa;
@@ -388,7 +270,7 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
         return fail(ErrorKind::Usage, "--discard: {} leaves nothing of {} ms", options.discard,
                     double(end_step) * network.step_ms);
     }
-    RIFTJIT_TRY(output, RunOutput::create(options, network, simulation));
+    RIFTJIT_TRY(output, RunOutput::create(options, network, simulation, reporter));
     result.build_seconds = seconds_since(start);
     result.kernels_ms = kernels->statistics().compile_ms + kernels->statistics().load_ms;
     result.first_step = simulation.steps();

@@ -47,6 +47,9 @@ public:
     // Rows for recording and saving: bytes of one source's synapses in every column that lasts.
     std::vector<std::span<std::byte>> row_columns(uint32_t source);
     void append_weights(uint32_t source, std::vector<double>& weights) const;
+    std::span<const uint32_t> row_targets(uint32_t source) const {
+        return {targets_.as<const uint32_t>() + starts_[source], row_size(source)};
+    }
     void set_replayed_end(uint32_t step);  // all rows were replayed up to `step`, without it
 
 private:

@@ -192,4 +192,20 @@ std::vector<double>& WeightSampler::pending(const PlasticProjection& plastic) {
     return sampler_.joined();
 }
 
+Result<void> each_synapse(const PlasticProjection& plastic, uint32_t first_source, uint32_t first_target,
+                          const TakeSynapses& take) {
+    constexpr size_t kBlock = 1 << 16;
+    std::vector<SynapseEnds> block;
+    for (uint32_t source = 0; source < plastic.threads.front().sources(); ++source) {
+        for (const PlasticSynapses& synapses : plastic.threads) {
+            for (const uint32_t target : synapses.row_targets(source))
+                block.push_back({first_source + source, first_target + target});
+        }
+        if (block.size() < kBlock) continue;
+        RIFTJIT_TRY_VOID(take(block));
+        block.clear();
+    }
+    return block.empty() ? Result<void>() : take(block);
+}
+
 }  // namespace riftjit::sim

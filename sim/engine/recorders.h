@@ -1,6 +1,7 @@
 // What a run remembers for its files: spikes of chosen neurons in windows, sampled states, sampled weights.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "sim/engine/blueprint.h"
@@ -94,7 +95,7 @@ public:
     bool samples(uint32_t step) const { return sampler_.samples(step); }
     size_t plastic() const { return plastic_; }  // index of Connections::plastics
     void sample(uint32_t thread, const PlasticSynapses& synapses);
-    // By source, then target, then the order of drawing.
+    // By source, then target, then the order of drawing: the order of each_synapse().
     std::vector<double> take(const PlasticProjection& plastic);
     std::vector<double>& pending(const PlasticProjection& plastic);
 
@@ -105,5 +106,10 @@ private:
     Sampler sampler_;
     size_t plastic_;
 };
+
+// Hands out the synapses of a plastic projection block by block; ids count from `first_source` and `first_target`.
+using TakeSynapses = std::function<Result<void>(std::span<const SynapseEnds>)>;
+Result<void> each_synapse(const PlasticProjection& plastic, uint32_t first_source, uint32_t first_target,
+                          const TakeSynapses& take);
 
 }  // namespace riftjit::sim

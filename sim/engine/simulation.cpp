@@ -44,6 +44,21 @@ RecordedStates recorded_states(const Network& network, const Recorder& recorder,
     return result;
 }
 
+RecordedWeights recorded_weights(const Network& network, const Recorder& recorder, uint64_t synapses) {
+    const auto& weights = std::get<WeightRecorder>(recorder.kind);
+    const Projection& projection = network.projections[weights.projection];
+    const Population &source = network.populations[projection.source], &target = network.populations[projection.target];
+    RecordedWeights result{recorder.name, projection.name, source.name, target.name, "1", synapses};
+    if (const auto* neurons = std::get_if<NeuronPopulation>(&target.kind)) {
+        for (const Variable& receptor : neurons->model.receptors())
+            if (receptor.name == projection.receptor) result.unit = unit_text(receptor.unit);
+    }
+    result.interval_steps = static_cast<uint32_t>(std::round(weights.interval_ms / network.step_ms));
+    const StepWindow window = step_window(recorder.start_ms, recorder.stop_ms, network.step_ms);
+    result.first_step = next_sample(window.begin, result.interval_steps);
+    return result;
+}
+
 SimulationPlan::Program program_plan(std::string name, const LoweredProgram& program, uint64_t elements) {
     return {std::move(name), kernel_name(program.spec), program.note, program.spec,
             elements,        column_bytes(program.spec)};
@@ -124,9 +139,13 @@ Simulation::Simulation(const Network& network, std::unique_ptr<Engine> engine) :
         header_.populations.push_back(
             {population.name, population.first_id, population.size, engine_->spike_filter().recorded_neurons(i)});
     }
-    for (const Recorder& recorder : network.recorders) {
+    for (size_t i = 0; i < network.recorders.size(); ++i) {
+        const Recorder& recorder = network.recorders[i];
         if (const auto* states = std::get_if<StateRecorder>(&recorder.kind))
             header_.states.push_back(recorded_states(network, recorder, *states));
+        if (!std::holds_alternative<WeightRecorder>(recorder.kind)) continue;
+        if (const uint64_t synapses = engine_->plastic_of(i).synapses(); synapses != 0)
+            header_.weights.push_back(recorded_weights(network, recorder, synapses));
     }
 }
 
@@ -151,10 +170,17 @@ Result<void> Simulation::run(uint32_t steps, const std::function<bool(uint32_t)>
 
 std::vector<Spike> Simulation::take_spikes() { return engine_->take_spikes(); }
 std::vector<double> Simulation::take_samples(size_t recorder) { return engine_->take_samples(recorder); }
+Result<void> Simulation::recorded_synapses(size_t recorder, const TakeSynapses& take) const {
+    const PlasticProjection& plastic = engine_->plastic_of(recorder);
+    const auto& populations = engine_->blueprint().populations;
+    return each_synapse(plastic, populations[plastic.source].first_id, populations[plastic.target].first_id, take);
+}
 RecordingHeader Simulation::recording_header() const {
     RecordingHeader header = header_;
     for (RecordedStates& states : header.states)
         states.first_step = std::max(states.first_step, next_sample(steps(), states.interval_steps));
+    for (RecordedWeights& weights : header.weights)
+        weights.first_step = std::max(weights.first_step, next_sample(steps(), weights.interval_steps));
     return header;
 }
 uint32_t Simulation::steps() const { return engine_->steps(); }

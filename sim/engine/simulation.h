@@ -76,8 +76,11 @@ public:
     // Of network.recorders[recorder]. States: values[sample][neuron][variable], neurons ascending. Weights: values
     // [sample][synapse], synapses by source, target, then the order of drawing.
     std::vector<double> take_samples(size_t recorder);
-    // Everything but the command line and the program's version, for a file that starts here. states: in the order of
-    // the state recorders.
+    // The synapses of a weight recorder, ids global, in the order of its samples.
+    Result<void> recorded_synapses(size_t recorder,
+                                   const std::function<Result<void>(std::span<const SynapseEnds>)>& take) const;
+    // Everything but the command line and the program's version, for a file that starts here. states, weights: in the
+    // order of the recorders; those of weights of projections without synapses are left out.
     RecordingHeader recording_header() const;
 
     uint32_t steps() const;

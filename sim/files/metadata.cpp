@@ -69,6 +69,24 @@ RecordedStates states_from(const Json& json) {
     return states;
 }
 
+Json to_json(const RecordedWeights& weights) {
+    return {{"name", weights.name},
+            {"projection", weights.projection},
+            {"source", weights.source},
+            {"target", weights.target},
+            {"unit", weights.unit},
+            {"synapses", weights.synapses},
+            {"interval_steps", weights.interval_steps},
+            {"first_step", weights.first_step}};
+}
+
+RecordedWeights weights_from(const Json& json) {
+    return {json.at("name").get<std::string>(),           json.at("projection").get<std::string>(),
+            json.at("source").get<std::string>(),         json.at("target").get<std::string>(),
+            json.at("unit").get<std::string>(),           integer<uint64_t>(json.at("synapses")),
+            integer<uint32_t>(json.at("interval_steps")), integer<uint32_t>(json.at("first_step"))};
+}
+
 Metadata metadata_from(const Json& json) {
     if (json.at("format") != "riftjit recording") throw std::runtime_error("not a recording of riftjit");
     if (const auto version = integer<uint32_t>(json.at("version")); version != kVersion)
@@ -84,6 +102,8 @@ Metadata metadata_from(const Json& json) {
     header.compat = json.at("compat").get<std::string>();
     for (const Json& population : json.at("populations")) header.populations.push_back(population_from(population));
     for (const Json& states : json.at("states")) header.states.push_back(states_from(states));
+    // Files of earlier versions have none.
+    for (const Json& weights : json.value("weights", Json::array())) header.weights.push_back(weights_from(weights));
     metadata.summary = {integer<uint32_t>(json.at("steps")), integer<uint64_t>(json.at("spikes")),
                         from_hex(json, "spikes_hash"), from_hex(json, "graph_hash")};
     metadata.is_finished = json.at("finished").get<bool>();
@@ -114,8 +134,12 @@ Result<void> check_populations(const RecordingHeader& header) {
     return {};
 }
 
-Result<void> check_states(const RecordingHeader& header) {
-    std::set<std::string> names;
+const RecordedPopulation* find_population(const RecordingHeader& header, const std::string& name) {
+    const auto found = std::ranges::find(header.populations, name, &RecordedPopulation::name);
+    return found == header.populations.end() ? nullptr : &*found;
+}
+
+Result<void> check_states(const RecordingHeader& header, std::set<std::string>& names) {
     for (const RecordedStates& states : header.states) {
         if (!is_name(states.name) || !names.insert(states.name).second)
             return fail(ErrorKind::Format, "recorder \"{}\": the name is empty, holds / or stands twice", states.name);
@@ -124,13 +148,50 @@ Result<void> check_states(const RecordingHeader& header) {
             return fail(ErrorKind::Format, "recorder {}: {} variables, {} units, {} neurons every {} steps",
                         states.name, states.variables.size(), states.units.size(), states.neurons.size(),
                         states.interval_steps);
-        const auto population = std::ranges::find(header.populations, states.population, &RecordedPopulation::name);
-        if (population == header.populations.end())
+        const RecordedPopulation* const population = find_population(header, states.population);
+        if (population == nullptr)
             return fail(ErrorKind::Format, "recorder {}: no population {}", states.name, states.population);
         for (const uint32_t neuron : states.neurons)
             if (neuron < population->first_id || neuron - population->first_id >= population->size)
                 return fail(ErrorKind::Format, "recorder {}: neuron {} is not in population {}", states.name, neuron,
                             states.population);
+    }
+    return {};
+}
+
+Result<void> check_weights(const RecordingHeader& header, std::set<std::string>& names) {
+    for (const RecordedWeights& weights : header.weights) {
+        if (!is_name(weights.name) || !names.insert(weights.name).second)
+            return fail(ErrorKind::Format, "recorder \"{}\": the name is empty, holds / or stands twice", weights.name);
+        if (weights.synapses == 0 || weights.interval_steps == 0)
+            return fail(ErrorKind::Format, "recorder {}: {} synapses every {} steps", weights.name, weights.synapses,
+                        weights.interval_steps);
+        for (const std::string& population : {weights.source, weights.target})
+            if (find_population(header, population) == nullptr)
+                return fail(ErrorKind::Format, "recorder {}: no population {}", weights.name, population);
+    }
+    return {};
+}
+
+// Of a run that was killed before its synapses were all there.
+void drop_weights_without_synapses(RecordingHeader& header, std::vector<WeightSamples>& weights) {
+    for (size_t i = header.weights.size(); i-- > 0;) {
+        if (i < weights.size() && weights[i].synapses.size() >= header.weights[i].synapses) continue;
+        header.weights.erase(header.weights.begin() + ptrdiff_t(i));
+        if (i < weights.size()) weights.erase(weights.begin() + ptrdiff_t(i));
+    }
+}
+
+Result<void> check_weight_samples(const RecordingHeader& header, const std::vector<WeightSamples>& weights) {
+    if (weights.size() != header.weights.size())
+        return fail(ErrorKind::Format, "weights of {} recorders, {} are declared", weights.size(),
+                    header.weights.size());
+    for (size_t i = 0; i < weights.size(); ++i) {
+        const RecordedWeights& recorder = header.weights[i];
+        if (weights[i].synapses.size() != recorder.synapses || weights[i].values.size() % recorder.synapses != 0)
+            return fail(ErrorKind::Format, "recorder {}: {} synapses and {} weights, {} synapses are declared",
+                        recorder.name, weights[i].synapses.size(), weights[i].values.size(), recorder.synapses);
+        RIFTJIT_TRY_VOID(check_synapse_ends(header, i, weights[i].synapses));
     }
     return {};
 }
@@ -171,6 +232,20 @@ Result<void> check_ids(const RecordingHeader& header, std::span<const Spike> spi
     return {};
 }
 
+Result<void> check_synapse_ends(const RecordingHeader& header, size_t recorder, std::span<const SynapseEnds> synapses) {
+    const RecordedWeights& weights = header.weights[recorder];
+    const RecordedPopulation* const source = find_population(header, weights.source);
+    const RecordedPopulation* const target = find_population(header, weights.target);
+    const auto has = [](const RecordedPopulation& population, uint32_t id) {
+        return id >= population.first_id && id - population.first_id < population.size;
+    };
+    for (const SynapseEnds& synapse : synapses)
+        if (!has(*source, synapse.source) || !has(*target, synapse.target))
+            return fail(ErrorKind::Format, "recorder {}: a synapse from neuron {} to {}, which are not in {} and {}",
+                        weights.name, synapse.source, synapse.target, weights.source, weights.target);
+    return {};
+}
+
 uint64_t hash_spikes(std::span<const Spike> spikes, uint64_t hash) {
     constexpr uint64_t kPrime = 1099511628211u;
     for (const Spike& spike : spikes) hash = (((hash ^ spike.step) * kPrime) ^ spike.id) * kPrime;
@@ -183,14 +258,17 @@ Result<void> check_header(const RecordingHeader& header) {
     if (header.compat != "nest" && header.compat != "brian2")
         return fail(ErrorKind::Format, "compat \"{}\" is neither nest nor brian2", header.compat);
     RIFTJIT_TRY_VOID(check_populations(header));
-    return check_states(header);
+    std::set<std::string> recorders;
+    RIFTJIT_TRY_VOID(check_states(header, recorders));
+    return check_weights(header, recorders);
 }
 
 std::string to_json_text(const Metadata& metadata) {
     const RecordingHeader& header = metadata.header;
-    Json populations = Json::array(), states = Json::array();
+    Json populations = Json::array(), states = Json::array(), weights = Json::array();
     for (const RecordedPopulation& population : header.populations) populations.push_back(to_json(population));
     for (const RecordedStates& recorder : header.states) states.push_back(to_json(recorder));
+    for (const RecordedWeights& recorder : header.weights) weights.push_back(to_json(recorder));
     const Json json = {{"format", "riftjit recording"},
                        {"version", kVersion},
                        {"program_version", header.program_version},
@@ -206,6 +284,7 @@ std::string to_json_text(const Metadata& metadata) {
                        {"graph_hash", hex(metadata.summary.graph_hash)},
                        {"populations", std::move(populations)},
                        {"states", std::move(states)},
+                       {"weights", std::move(weights)},
                        {"network_text", header.network_text}};
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -220,8 +299,11 @@ Result<Metadata> metadata_from_json_text(std::string_view text) {
     }
 }
 
-Result<Recording> assemble(Metadata metadata, std::vector<Spike> spikes, std::vector<std::vector<double>> states) {
+Result<Recording> assemble(Metadata metadata, std::vector<Spike> spikes, std::vector<std::vector<double>> states,
+                           std::vector<WeightSamples> weights) {
+    if (!metadata.is_finished) drop_weights_without_synapses(metadata.header, weights);
     RIFTJIT_TRY_VOID(check_header(metadata.header));
+    RIFTJIT_TRY_VOID(check_weight_samples(metadata.header, weights));
     RIFTJIT_TRY_VOID(check_samples(metadata.header, states));
     if (!std::ranges::is_sorted(spikes)) std::ranges::sort(spikes);
     RIFTJIT_TRY_VOID(check_ids(metadata.header, spikes));
@@ -236,7 +318,8 @@ Result<Recording> assemble(Metadata metadata, std::vector<Spike> spikes, std::ve
         return fail(ErrorKind::Format, "its spikes have the hash {:016x}, the run's had {:016x}", hash,
                     summary.spikes_hash);
     }
-    return Recording{std::move(metadata.header), std::move(spikes), std::move(states), summary, metadata.is_finished};
+    return Recording{std::move(metadata.header), std::move(spikes), std::move(states),
+                     std::move(weights),         summary,           metadata.is_finished};
 }
 
 Result<Recording> assemble_foreign(const ReadOptions& options, std::vector<RecordedPopulation> populations,
@@ -251,7 +334,7 @@ Result<Recording> assemble_foreign(const ReadOptions& options, std::vector<Recor
     const uint64_t steps = spikes.empty() ? 0 : uint64_t(spikes.back().step) + 1;
     metadata.summary = {uint32_t(std::min<uint64_t>(steps, UINT32_MAX)), spikes.size(), hash_spikes(spikes), 0};
     metadata.is_finished = true;
-    return assemble(std::move(metadata), std::move(spikes), {});
+    return assemble(std::move(metadata), std::move(spikes), {}, {});
 }
 
 }  // namespace riftjit::sim

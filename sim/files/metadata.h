@@ -15,12 +15,16 @@ struct Metadata {
 Result<void> check_header(const RecordingHeader& header);
 
 Result<void> check_ids(const RecordingHeader& header, std::span<const Spike> spikes);  // of a population, each
+// Of the two populations of a weight recorder, each.
+Result<void> check_synapse_ends(const RecordingHeader& header, size_t recorder, std::span<const SynapseEnds> synapses);
 
 std::string to_json_text(const Metadata& metadata);  // one line, UTF-8
 Result<Metadata> metadata_from_json_text(std::string_view text);
 
 // A recording made of its parts: sorted, ids checked, compared with its hash, or summarised if the run did not finish.
-Result<Recording> assemble(Metadata metadata, std::vector<Spike> spikes, std::vector<std::vector<double>> states);
+// Weight recorders whose synapses were not yet all there when a run was killed are left out: they have no sample.
+Result<Recording> assemble(Metadata metadata, std::vector<Spike> spikes, std::vector<std::vector<double>> states,
+                           std::vector<WeightSamples> weights);
 
 // What is known of the neurons of a file of another program that did not fire.
 enum class Silent : uint8_t { recorded, unknown };

@@ -36,6 +36,8 @@ public:
         return {};
     }
     Result<void> append_states(size_t, std::span<const double>) override { return {}; }  // lost_in() says so
+    Result<void> append_synapses(size_t, std::span<const SynapseEnds>) override { return {}; }
+    Result<void> append_weights(size_t, std::span<const double>) override { return {}; }
     Result<void> flush() override { return {}; }  // every append is with the operating system
     Result<void> finish(const RunSummary& summary) override {
         std::string line = first_line({header_, summary, true});
@@ -104,7 +106,8 @@ public:
         if (!metadata_)
             return assemble_foreign(options, {{"all", 0, largest_sender_, {}}}, std::move(spikes_), Silent::unknown);
         metadata_->header.states.clear();
-        return assemble(std::move(*metadata_), std::move(spikes_), {});
+        metadata_->header.weights.clear();
+        return assemble(std::move(*metadata_), std::move(spikes_), {}, {});
     }
 
 private:

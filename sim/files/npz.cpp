@@ -143,6 +143,28 @@ Result<void> write_states(ZipWriter& zip, const RecordingSource& source, size_t 
     return zip.close();
 }
 
+// source, target and values of a weight recorder.
+Result<void> write_weights(ZipWriter& zip, const RecordingSource& source, size_t i) {
+    const RecordedWeights& recorder = source.metadata().header.weights[i];
+    const std::string folder = "weights/" + recorder.name + "/";
+    std::vector<uint32_t> column;
+    for (const auto& [name, member] :
+         {std::pair("source", &SynapseEnds::source), std::pair("target", &SynapseEnds::target)}) {
+        RIFTJIT_TRY_VOID(zip.open(folder + name, npy_header("<u4", {recorder.synapses})));
+        RIFTJIT_TRY_VOID(source.each_synapse(i, [&](std::span<const SynapseEnds> synapses) {
+            column.resize(synapses.size());
+            std::ranges::transform(synapses, column.begin(), member);
+            return zip.write(bytes_of(std::span<const uint32_t>(column)));
+        }));
+        RIFTJIT_TRY_VOID(zip.close());
+    }
+    const std::vector<uint64_t> shape{source.weights(i) / recorder.synapses, recorder.synapses};
+    RIFTJIT_TRY_VOID(zip.open(folder + "values", npy_header("<f8", shape)));
+    RIFTJIT_TRY_VOID(
+        source.each_weights(i, [&](std::span<const double> values) { return zip.write(bytes_of(values)); }));
+    return zip.close();
+}
+
 Result<std::vector<uint32_t>> read_column(ZipReader& zip, const std::string& name) {
     RIFTJIT_TRY(bytes, zip.read(name));
     const auto array = parse_npy(bytes);
@@ -160,17 +182,30 @@ Result<Metadata> read_metadata(ZipReader& zip) {
     return metadata_from_json_text(text);
 }
 
-Result<std::vector<double>> read_states(ZipReader& zip, const RecordedStates& recorder) {
-    const std::string name = "states/" + recorder.name;
+// An array of f64, samples × the extents of one.
+Result<std::vector<double>> read_samples(ZipReader& zip, const std::string& name, const std::vector<uint64_t>& sample) {
     RIFTJIT_TRY(bytes, zip.read(name));
     RIFTJIT_TRY(array, parse_npy(bytes));
-    if (array.kind != 'f' || array.item_bytes != 8 || array.shape.size() != 3 ||
-        array.shape[1] != recorder.neurons.size() || array.shape[2] != recorder.variables.size())
-        return fail(ErrorKind::Format, "array {}: not f64 of samples × {} neurons × {} variables", name,
-                    recorder.neurons.size(), recorder.variables.size());
+    if (array.kind != 'f' || array.item_bytes != 8 || array.shape.size() != 1 + sample.size() ||
+        !std::equal(sample.begin(), sample.end(), array.shape.begin() + 1))
+        return fail(ErrorKind::Format, "array {}: not f64 of samples × {}", name, fmt::join(sample, " × "));
     std::vector<double> values(array.size());
     if (!values.empty()) std::memcpy(values.data(), array.elements.data(), array.elements.size());
     return values;
+}
+
+Result<WeightSamples> read_weights(ZipReader& zip, const RecordedWeights& recorder) {
+    const std::string folder = "weights/" + recorder.name + "/";
+    RIFTJIT_TRY(sources, read_column(zip, folder + "source"));
+    RIFTJIT_TRY(targets, read_column(zip, folder + "target"));
+    if (sources.size() != targets.size())
+        return fail(ErrorKind::Format, "recorder {}: {} sources, but {} targets", recorder.name, sources.size(),
+                    targets.size());
+    WeightSamples weights;
+    for (size_t i = 0; i < sources.size(); ++i) weights.synapses.push_back({sources[i], targets[i]});
+    RIFTJIT_TRY(values, read_samples(zip, folder + "values", {recorder.synapses}));
+    weights.values = std::move(values);
+    return weights;
 }
 
 }  // namespace
@@ -184,6 +219,8 @@ Result<void> write_npz(const std::string& path, const RecordingSource& source) {
     RIFTJIT_TRY_VOID(write_column(zip, "step", source, &Spike::step));
     RIFTJIT_TRY_VOID(write_column(zip, "id", source, &Spike::id));
     for (size_t i = 0; i < source.metadata().header.states.size(); ++i) RIFTJIT_TRY_VOID(write_states(zip, source, i));
+    for (size_t i = 0; i < source.metadata().header.weights.size(); ++i)
+        RIFTJIT_TRY_VOID(write_weights(zip, source, i));
     return zip.finish();
 }
 
@@ -203,10 +240,16 @@ Result<Recording> read_npz(const std::string& path, const ReadOptions& options) 
     RIFTJIT_TRY(metadata, read_metadata(zip));
     std::vector<std::vector<double>> states;
     for (const RecordedStates& recorder : metadata.header.states) {
-        RIFTJIT_TRY(values, read_states(zip, recorder));
+        RIFTJIT_TRY(values,
+                    read_samples(zip, "states/" + recorder.name, {recorder.neurons.size(), recorder.variables.size()}));
         states.push_back(std::move(values));
     }
-    return assemble(std::move(metadata), std::move(spikes), std::move(states));
+    std::vector<WeightSamples> weights;
+    for (const RecordedWeights& recorder : metadata.header.weights) {
+        RIFTJIT_TRY(samples, read_weights(zip, recorder));
+        weights.push_back(std::move(samples));
+    }
+    return assemble(std::move(metadata), std::move(spikes), std::move(states), std::move(weights));
 }
 
 }  // namespace riftjit::sim

@@ -114,11 +114,13 @@ Result<void> write_recording(const std::string& path, RecordingFormat format, co
                             [&](const std::string& temporary) { return write_new_file(temporary, format, source); });
 }
 
-std::vector<std::string> lost_in(RecordingFormat format, const Recording& recording) {
+std::vector<std::string> lost_in(RecordingFormat format, const RecordingHeader& header) {
     std::vector<std::string> lost;
-    if (format == RecordingFormat::sonata || format == RecordingFormat::nest_dat)
-        for (const RecordedStates& states : recording.header.states)
-            lost.push_back(fmt::format("states of recorder {}", states.name));
+    if (format != RecordingFormat::sonata && format != RecordingFormat::nest_dat) return lost;
+    for (const RecordedStates& states : header.states)
+        lost.push_back(fmt::format("states of recorder {}", states.name));
+    for (const RecordedWeights& weights : header.weights)
+        lost.push_back(fmt::format("weights of recorder {}", weights.name));
     return lost;
 }
 

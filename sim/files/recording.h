@@ -33,12 +33,27 @@ struct RecordedStates {  // one state recorder
     size_t sample_values() const { return neurons.size() * variables.size(); }
     auto operator<=>(const RecordedStates&) const = default;
 };
+struct RecordedWeights {  // one recorder of the weights of a plastic projection
+    std::string name, projection;
+    std::string source, target;  // populations
+    std::string unit;
+    uint64_t synapses = 0;
+    uint32_t interval_steps = 1, first_step = 0;  // as of RecordedStates
+
+    size_t sample_values() const { return synapses; }
+    auto operator<=>(const RecordedWeights&) const = default;
+};
+struct SynapseEnds {
+    uint32_t source, target;  // global ids
+    auto operator<=>(const SynapseEnds&) const = default;
+};
 struct RecordingHeader {
     double step_ms = 0;
     std::optional<uint64_t> seed;  // unset: files of other programs tell none
     std::string network_name, network_text, command_line, program_version, compat;  // compat: "nest" or "brian2"
     std::vector<RecordedPopulation> populations;                                    // ascending, disjoint ids
     std::vector<RecordedStates> states;
+    std::vector<RecordedWeights> weights;
 
     auto operator<=>(const RecordingHeader&) const = default;
 };
@@ -82,6 +97,10 @@ public:
     virtual Result<void> append_spikes(std::span<const Spike> spikes) = 0;  // ascending (step, id), across calls too
     // values[sample][neuron][variable], whole samples; they follow those of the call before.
     virtual Result<void> append_states(size_t recorder, std::span<const double> values) = 0;
+    // The synapses of a weight recorder in the order of its samples: all of them, before the first sample.
+    virtual Result<void> append_synapses(size_t recorder, std::span<const SynapseEnds> synapses) = 0;
+    // values[sample][synapse], whole samples.
+    virtual Result<void> append_weights(size_t recorder, std::span<const double> values) = 0;
     virtual Result<void> flush() = 0;  // takes a millisecond for HDF5
     // flush(), but at most once a second: for calls after every step.
     Result<void> flush_when_due();
@@ -91,10 +110,17 @@ private:
     std::chrono::steady_clock::time_point last_flush_ = std::chrono::steady_clock::now();
 };
 
+struct WeightSamples {
+    std::vector<SynapseEnds> synapses;
+    std::vector<double> values;  // [sample][synapse]
+
+    auto operator<=>(const WeightSamples&) const = default;
+};
 struct Recording {
     RecordingHeader header;
     std::vector<Spike> spikes;                // ascending (step, id)
     std::vector<std::vector<double>> states;  // per state recorder: values[sample][neuron][variable]
+    std::vector<WeightSamples> weights;       // per weight recorder
     RunSummary summary;
     bool is_finished = true;  // false: the run was killed; summary then counts what is there
 
@@ -109,6 +135,6 @@ Result<Recording> read_recording(const std::string& path, const ReadOptions& opt
 Result<void> write_recording(const std::string& path, RecordingFormat format, const Recording& recording,
                              Existing existing = Existing::refuse);
 // What `format` has no place for, one phrase each ("states of recorder V"); empty when it holds everything.
-std::vector<std::string> lost_in(RecordingFormat format, const Recording& recording);
+std::vector<std::string> lost_in(RecordingFormat format, const RecordingHeader& header);
 
 }  // namespace riftjit::sim

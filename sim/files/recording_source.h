@@ -10,22 +10,26 @@ namespace riftjit::sim {
 class RecordingSource {
 public:
     using TakeSpikes = std::function<Result<void>(std::span<const Spike>)>;
-    using TakeValues =
-        std::function<Result<void>(std::span<const double>)>;  // [sample][neuron][variable], whole samples
+    using TakeSynapses = std::function<Result<void>(std::span<const SynapseEnds>)>;
+    using TakeValues = std::function<Result<void>(std::span<const double>)>;  // whole samples
 
     virtual ~RecordingSource() = default;
     virtual const Metadata& metadata() const = 0;
     virtual uint64_t spikes() const = 0;
-    virtual uint64_t values(size_t recorder) const = 0;
+    virtual uint64_t values(size_t recorder) const = 0;   // of a state recorder
+    virtual uint64_t weights(size_t recorder) const = 0;  // of a weight recorder
     // About a megabyte at a time, in order; the first error ends it. Can be repeated.
     virtual Result<void> each_spikes(const TakeSpikes& take) const = 0;
-    virtual Result<void> each_values(size_t recorder, const TakeValues& take) const = 0;
+    virtual Result<void> each_values(size_t recorder, const TakeValues& take) const = 0;  // [sample][neuron][variable]
+    virtual Result<void> each_synapse(size_t recorder, const TakeSynapses& take) const = 0;
+    virtual Result<void> each_weights(size_t recorder, const TakeValues& take) const = 0;  // [sample][synapse]
 };
 
 inline constexpr size_t kSourceBlockBytes = 1 << 20;
 
 // The values that a block holds at most: whole samples, one at least.
-inline size_t values_per_block(const RecordedStates& recorder) {
+template <class Recorder>
+size_t values_per_block(const Recorder& recorder) {
     const size_t sample = recorder.sample_values();
     return std::max<size_t>(1, kSourceBlockBytes / sizeof(double) / sample) * sample;
 }
@@ -47,6 +51,15 @@ public:
     Result<void> each_values(size_t recorder, const TakeValues& take) const override {
         return each_block<double>(recording_.states[recorder], values_per_block(recording_.header.states[recorder]),
                                   take);
+    }
+    uint64_t weights(size_t recorder) const override { return recording_.weights[recorder].values.size(); }
+    Result<void> each_synapse(size_t recorder, const TakeSynapses& take) const override {
+        return each_block<SynapseEnds>(recording_.weights[recorder].synapses, kSourceBlockBytes / sizeof(SynapseEnds),
+                                       take);
+    }
+    Result<void> each_weights(size_t recorder, const TakeValues& take) const override {
+        return each_block<double>(recording_.weights[recorder].values,
+                                  values_per_block(recording_.header.weights[recorder]), take);
     }
 
 private:

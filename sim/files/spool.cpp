@@ -35,6 +35,12 @@ public:
     Result<void> append_states(size_t recorder, std::span<const double> values) override {
         return append(SpoolBlock::states, recorder, values, values_per_block(header_.states[recorder]));
     }
+    Result<void> append_synapses(size_t recorder, std::span<const SynapseEnds> synapses) override {
+        return append(SpoolBlock::synapses, recorder, synapses, kSourceBlockBytes / sizeof(SynapseEnds));
+    }
+    Result<void> append_weights(size_t recorder, std::span<const double> values) override {
+        return append(SpoolBlock::weights, recorder, values, values_per_block(header_.weights[recorder]));
+    }
     Result<void> flush() override { return {}; }  // every append is with the operating system
     Result<void> finish(const RunSummary& summary) override {
         RIFTJIT_TRY_VOID(spool_.append(block(SpoolBlock::metadata, 0, to_json_text({header_, summary, true}))));
@@ -78,18 +84,24 @@ struct SpoolContents {
     std::optional<Metadata> metadata;
     std::vector<Spike> spikes;
     std::vector<std::vector<double>> states;
+    std::vector<WeightSamples> weights;
 
     Result<void> take(const SpoolBlockHead& head, std::string_view payload) {
         if (head.kind == SpoolBlock::metadata) {
             RIFTJIT_TRY(parsed, metadata_from_json_text(payload));
             metadata = std::move(parsed);
             states.resize(metadata->header.states.size());
+            weights.resize(metadata->header.weights.size());
             return {};
         }
         if (head.kind == SpoolBlock::spikes) return append_payload(spikes, payload);
-        if (head.kind != SpoolBlock::states || head.recorder >= states.size())
-            return fail(ErrorKind::Format, "a block of kind {} and recorder {}", uint32_t(head.kind), head.recorder);
-        return append_payload(states[head.recorder], payload);
+        if (head.kind == SpoolBlock::states && head.recorder < states.size())
+            return append_payload(states[head.recorder], payload);
+        if (head.kind == SpoolBlock::synapses && head.recorder < weights.size())
+            return append_payload(weights[head.recorder].synapses, payload);
+        if (head.kind == SpoolBlock::weights && head.recorder < weights.size())
+            return append_payload(weights[head.recorder].values, payload);
+        return fail(ErrorKind::Format, "a block of kind {} and recorder {}", uint32_t(head.kind), head.recorder);
     }
 };
 
@@ -111,6 +123,11 @@ Result<void> append_spool(AppendFile& file, const Recording& recording) {
     RIFTJIT_TRY_VOID(file.append(block(SpoolBlock::spikes, 0, bytes_of(std::span(recording.spikes)))));
     for (size_t i = 0; i < recording.states.size(); ++i)
         RIFTJIT_TRY_VOID(file.append(block(SpoolBlock::states, i, bytes_of(std::span(recording.states[i])))));
+    for (size_t i = 0; i < recording.weights.size(); ++i) {
+        const auto& [synapses, values] = recording.weights[i];
+        RIFTJIT_TRY_VOID(file.append(block(SpoolBlock::synapses, i, bytes_of(std::span(synapses)))));
+        RIFTJIT_TRY_VOID(file.append(block(SpoolBlock::weights, i, bytes_of(std::span(values)))));
+    }
     return {};
 }
 
@@ -129,7 +146,8 @@ Result<Recording> parse_spool(std::string_view bytes) {
         RIFTJIT_TRY_VOID(contents.take(head, payload));
     }
     if (!contents.metadata) return fail(ErrorKind::Format, "ends before its metadata");
-    return assemble(std::move(*contents.metadata), std::move(contents.spikes), std::move(contents.states));
+    return assemble(std::move(*contents.metadata), std::move(contents.spikes), std::move(contents.states),
+                    std::move(contents.weights));
 }
 
 }  // namespace riftjit::sim

@@ -10,7 +10,6 @@
 #include <memory>
 
 #include "sim/files/append_file.h"
-#include "sim/files/spool.h"
 
 namespace riftjit::sim {
 
@@ -42,10 +41,10 @@ Result<void> SpoolSource::each_block(const Use& use) const {
 }
 
 template <class T, class Take>
-Result<void> SpoolSource::each(uint32_t kind, size_t recorder, size_t most, const Take& take) const {
+Result<void> SpoolSource::each(SpoolBlock kind, size_t recorder, size_t most, const Take& take) const {
     std::vector<T> values;
     return each_block([&](const SpoolBlockHead& head, uint64_t offset) -> Result<void> {
-        if (uint32_t(head.kind) != kind || head.recorder != recorder) return {};
+        if (head.kind != kind || head.recorder != recorder) return {};
         for (uint64_t left = head.bytes / sizeof(T); left != 0; left -= values.size()) {
             values.resize(std::min<uint64_t>(left, most));
             const std::span<char> bytes(reinterpret_cast<char*>(values.data()), values.size() * sizeof(T));
@@ -58,12 +57,19 @@ Result<void> SpoolSource::each(uint32_t kind, size_t recorder, size_t most, cons
 }
 
 Result<void> SpoolSource::each_spikes(const TakeSpikes& take) const {
-    return each<Spike>(uint32_t(SpoolBlock::spikes), 0, kSourceBlockBytes / sizeof(Spike), take);
+    return each<Spike>(SpoolBlock::spikes, 0, kSourceBlockBytes / sizeof(Spike), take);
 }
 
 Result<void> SpoolSource::each_values(size_t recorder, const TakeValues& take) const {
-    return each<double>(uint32_t(SpoolBlock::states), recorder, values_per_block(metadata_.header.states[recorder]),
-                        take);
+    return each<double>(SpoolBlock::states, recorder, values_per_block(metadata_.header.states[recorder]), take);
+}
+
+Result<void> SpoolSource::each_synapse(size_t recorder, const TakeSynapses& take) const {
+    return each<SynapseEnds>(SpoolBlock::synapses, recorder, kSourceBlockBytes / sizeof(SynapseEnds), take);
+}
+
+Result<void> SpoolSource::each_weights(size_t recorder, const TakeValues& take) const {
+    return each<double>(SpoolBlock::weights, recorder, values_per_block(metadata_.header.weights[recorder]), take);
 }
 
 Result<void> SpoolSource::check_payload(uint64_t offset, uint64_t bytes, uint64_t checksum) const {
@@ -85,6 +91,8 @@ Result<void> SpoolSource::read_metadata(uint64_t offset, uint64_t bytes) {
     RIFTJIT_TRY(metadata, metadata_from_json_text(text));
     metadata_ = std::move(metadata);
     values_.resize(metadata_.header.states.size());
+    weights_.resize(metadata_.header.weights.size());
+    synapses_.resize(metadata_.header.weights.size());
     return {};
 }
 
@@ -92,17 +100,39 @@ Result<void> SpoolSource::check_blocks() {
     return each_block([&](const SpoolBlockHead& head, uint64_t offset) -> Result<void> {
         RIFTJIT_TRY_VOID(check_payload(offset, head.bytes, head.checksum));
         if (head.kind == SpoolBlock::metadata) return read_metadata(offset, head.bytes);
-        if (head.kind == SpoolBlock::spikes && head.bytes % sizeof(Spike) == 0) {
-            spikes_ += head.bytes / sizeof(Spike);
-            return {};
-        }
-        if (head.kind != SpoolBlock::states || head.recorder >= values_.size() ||
-            head.bytes % (sizeof(double) * metadata_.header.states[head.recorder].sample_values()) != 0)
-            return fail(ErrorKind::Format, "{}: a block of {} bytes of kind {}", path_, head.bytes,
-                        uint32_t(head.kind));
-        values_[head.recorder] += head.bytes / sizeof(double);
-        return {};
+        return count_block(head.kind, head.recorder, head.bytes);
     });
+}
+
+Result<void> SpoolSource::count_block(SpoolBlock kind, uint32_t recorder, uint64_t bytes) {
+    const auto add = [&](uint64_t& count, size_t element_bytes, size_t group) {
+        count += bytes / element_bytes;
+        return bytes % (element_bytes * group) == 0;
+    };
+    const RecordingHeader& header = metadata_.header;
+    bool is_whole = false;
+    if (kind == SpoolBlock::spikes) is_whole = add(spikes_, sizeof(Spike), 1);
+    if (kind == SpoolBlock::states && recorder < values_.size())
+        is_whole = add(values_[recorder], sizeof(double), header.states[recorder].sample_values());
+    if (kind == SpoolBlock::synapses && recorder < synapses_.size())
+        is_whole = add(synapses_[recorder], sizeof(SynapseEnds), 1);
+    if (kind == SpoolBlock::weights && recorder < weights_.size())
+        is_whole = add(weights_[recorder], sizeof(double), header.weights[recorder].sample_values());
+    if (is_whole) return {};
+    return fail(ErrorKind::Format, "{}: a block of {} bytes of kind {}", path_, bytes, uint32_t(kind));
+}
+
+Result<void> SpoolSource::check_synapses() const {
+    for (size_t i = 0; i < synapses_.size(); ++i) {
+        const RecordedWeights& recorder = metadata_.header.weights[i];
+        if (synapses_[i] != recorder.synapses)
+            return fail(ErrorKind::Format, "{}: recorder {}: {} synapses of {}", path_, recorder.name, synapses_[i],
+                        recorder.synapses);
+        RIFTJIT_TRY_VOID(each_synapse(i, [&](std::span<const SynapseEnds> synapses) {
+            return check_synapse_ends(metadata_.header, i, synapses);
+        }));
+    }
+    return {};
 }
 
 Result<void> SpoolSource::check_spikes() const {
@@ -130,6 +160,7 @@ Result<SpoolSource> SpoolSource::open(const std::string& path) {
     RIFTJIT_TRY_VOID(source.check_blocks());
     check(source.metadata_.is_finished, "a run's end is in its .part file before that is read");
     RIFTJIT_TRY_VOID(source.check_spikes());
+    RIFTJIT_TRY_VOID(source.check_synapses());
     return source;
 }
 

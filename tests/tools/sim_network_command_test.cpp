@@ -95,6 +95,58 @@ TEST_F(SimNetwork, RecordsWhatItReports) {
     EXPECT_EQ(converted.exit_code, 0) << converted.err;
 }
 
+// Synapses whose weights change, recorded by one thread and by three, in every format that holds weights.
+constexpr const char* kPlastic = R"(
+name = "plastic"
+[simulation]
+duration = "200 ms"
+[population.In]
+model = "poisson"
+size = 30
+rate = "40 Hz"
+[population.E]
+model = "iaf_psc_exp"
+size = 10
+parameters = { I_e = "500 pA" }
+[[projection]]
+name = "In -> E"
+from = "In"
+to = "E"
+receptor = "ex"
+rule = "pairwise_bernoulli"
+probability = 0.5
+weight = { uniform = ["20 pA", "80 pA"] }
+delay = "1 ms"
+synapse = "stdp"
+[[record]]
+weights = "In -> E"
+interval = "50 ms"
+name = "w"
+)";
+
+TEST_F(SimNetwork, RecordsWeightsInEveryFormatThatHoldsThem) {
+    std::ofstream(network_) << kPlastic;
+    std::string first;
+    for (const std::string threads : {"1", "3"}) {
+        for (const std::string format : {"h5", "npz", "nwb"}) {
+            const std::string file = path("w" + threads + "." + format), array = path("w" + threads + format + ".npz");
+            json({"--record", file, "-t", threads});
+            EXPECT_EQ(program_.run({"sim", "convert", file, "--to", "npz", "-o", array}).exit_code, 0);
+            // The command line, in the metadata, tells them apart; the arrays follow it.
+            const std::string bytes = read_whole(array);
+            const std::string weights = bytes.substr(bytes.find("weights/w/source.npy"));
+            if (first.empty()) first = weights.substr(0, weights.find("PK\x01\x02"));
+            EXPECT_EQ(weights.substr(0, weights.find("PK\x01\x02")), first) << file;
+        }
+    }
+    EXPECT_GT(first.size(), 4 * 100 * sizeof(double)) << "four samples of about 150 synapses";
+    for (const std::string format : {"dat", "sonata"}) {
+        const Outcome left_out = run({"--record", path("w." + format), "--record-format", format, "--json"});
+        EXPECT_EQ(left_out.exit_code, 0);
+        EXPECT_EQ(left_out.err, "warn: " + format + " files have no place for weights of recorder w: left out\n");
+    }
+}
+
 TEST_F(SimNetwork, GoesOnFromASavedStateAsIfItHadNeverStopped) {
     const auto whole = json({});
     const std::string state = path("state");
@@ -112,7 +164,9 @@ TEST_F(SimNetwork, RecordsTheRestOfAResumedRunInEveryFormat) {
     const std::string state = path("state");
     json({"--steps", "1000", "--save", state});
     for (const std::string name : {"a.h5", "a.npz", "a.nwb", "a.dat"}) {
-        const auto rest = json({"--resume", state, "--record", path(name)});
+        const Outcome resumed = run({"--resume", state, "--record", path(name), "--json"});
+        ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+        const auto rest = nlohmann::json::parse(resumed.out);
         const Outcome read = program_.run({"sim", "convert", path(name), "--to", "npz", "-o", path("b-" + name)});
         EXPECT_EQ(read.exit_code, 0) << read.err;
         uint64_t spikes = 0;

@@ -47,6 +47,12 @@ public:
         for (size_t i = 0; i < metadata.header.states.size(); ++i)
             RIFTJIT_TRY_VOID(source.each_values(
                 i, [&](std::span<const double> values) { return writer->append_states(i, values); }));
+        for (size_t i = 0; i < metadata.header.weights.size(); ++i) {
+            RIFTJIT_TRY_VOID(source.each_synapse(
+                i, [&](std::span<const SynapseEnds> synapses) { return writer->append_synapses(i, synapses); }));
+            RIFTJIT_TRY_VOID(source.each_weights(
+                i, [&](std::span<const double> values) { return writer->append_weights(i, values); }));
+        }
         return metadata.is_finished ? writer->finish(metadata.summary) : writer->flush();
     }
 

@@ -1,4 +1,5 @@
-// Neurodata Without Borders 2: units with their spike times in seconds; states as time series.
+// Neurodata Without Borders 2: units with their spike times in seconds; states and weights as time series, with a table
+// of the synapses.
 // What NWB has no place for is JSON in /general/notes.
 #include <fmt/chrono.h>
 
@@ -55,26 +56,94 @@ Handle write_data(hid_t group, const RecordingSource& source, size_t recorder, s
     return data;
 }
 
-// One series per variable: samples × neurons.
-void write_series(hid_t acquisition, const RecordingSource& source, size_t index, size_t variable) {
-    const RecordingHeader& header = source.metadata().header;
-    const RecordedStates& recorder = header.states[index];
-    const Handle group = create_group(acquisition, recorder.name + "_" + recorder.variables[variable]);
+// What says when the samples of `data` were taken, and in which unit.
+template <class Recorder>
+void describe_series(hid_t group, const RecordingHeader& header, const Recorder& recorder, const std::string& text,
+                     hid_t data, const std::string& unit) {
     mark_type(group, "core", "TimeSeries");
-    write_attribute(group, "description",
-                    fmt::format("{} of population {}; columns are the neurons of recorder {} in /general/notes",
-                                recorder.variables[variable], recorder.population, recorder.name));
+    write_attribute(group, "description", text);
     write_attribute(group, "comments", "no comments");
-    const Handle data = write_data(group, source, index, variable);
     write_attribute<float>(data, "conversion", 1);
     write_attribute<float>(data, "resolution", -1);
     write_attribute<float>(data, "offset", 0);
-    write_attribute(data, "unit", recorder.units[variable]);
+    write_attribute(data, "unit", unit);
     const double interval_s = recorder.interval_steps * header.step_ms * 1e-3;
     const double start_s = (recorder.first_step + 1.0) * header.step_ms * 1e-3;
     const Handle start = write_dataset<double>(group, "starting_time", std::span(&start_s, 1), {});
     write_attribute<float>(start, "rate", float(1 / interval_s));
     write_attribute(start, "unit", "seconds");
+}
+
+// One series per variable: samples × neurons.
+void write_series(hid_t acquisition, const RecordingSource& source, size_t index, size_t variable) {
+    const RecordingHeader& header = source.metadata().header;
+    const RecordedStates& recorder = header.states[index];
+    const Handle group = create_group(acquisition, recorder.name + "_" + recorder.variables[variable]);
+    const Handle data = write_data(group, source, index, variable);
+    describe_series(group, header, recorder,
+                    fmt::format("{} of population {}; columns are the neurons of recorder {} in /general/notes",
+                                recorder.variables[variable], recorder.population, recorder.name),
+                    data, recorder.units[variable]);
+}
+
+std::string synapse_table(const RecordedWeights& recorder) { return recorder.name + "_synapses"; }
+std::string weight_series(const RecordedWeights& recorder) { return recorder.name + "_w"; }
+
+// A row per synapse: ids of its neurons. Not beside the series: Neo takes all of /acquisition for series.
+void write_synapses(hid_t analysis, const RecordingSource& source, size_t index) {
+    const RecordedWeights& recorder = source.metadata().header.weights[index];
+    const Handle table = create_group(analysis, synapse_table(recorder));
+    mark_type(table, "hdmf-common", "DynamicTable");
+    write_attribute(table, "description",
+                    fmt::format("Synapses of projection {}: the columns of {}; ids are global", recorder.projection,
+                                weight_series(recorder)));
+    write_attribute(table, "colnames", std::vector<std::string>{"source", "target"});
+    const Handle rows = create_dataset<int64_t>(table, "id", {recorder.synapses}),
+                 sources = create_dataset<uint32_t>(table, "source", {recorder.synapses}),
+                 targets = create_dataset<uint32_t>(table, "target", {recorder.synapses});
+    std::vector<int64_t> row;
+    std::vector<uint32_t> from, to;
+    hsize_t first = 0;
+    throw_if_failed(source.each_synapse(index, [&](std::span<const SynapseEnds> synapses) {
+        row.clear(), from.clear(), to.clear();
+        for (const SynapseEnds& synapse : synapses) {
+            row.push_back(int64_t(first + row.size()));
+            from.push_back(synapse.source);
+            to.push_back(synapse.target);
+        }
+        const auto written = no_throw(recorder.name, [&] {
+            write_rows<int64_t>(rows, first, row);
+            write_rows<uint32_t>(sources, first, from);
+            write_rows<uint32_t>(targets, first, to);
+        });
+        first += row.size();
+        return written;
+    }));
+    mark_type(rows, "hdmf-common", "ElementIdentifiers");
+    for (const auto& [column, text] : {std::pair<hid_t, const char*>(sources, "The neuron that sends"),
+                                       std::pair<hid_t, const char*>(targets, "The neuron that receives")}) {
+        mark_type(column, "hdmf-common", "VectorData");
+        write_attribute(column, "description", text);
+    }
+}
+
+// Samples × synapses.
+void write_weights(hid_t acquisition, const RecordingSource& source, size_t index) {
+    const RecordingHeader& header = source.metadata().header;
+    const RecordedWeights& recorder = header.weights[index];
+    const Handle group = create_group(acquisition, weight_series(recorder));
+    const Handle data =
+        create_dataset<double>(group, "data", {source.weights(index) / recorder.synapses, recorder.synapses});
+    hsize_t sample = 0;
+    throw_if_failed(source.each_weights(index, [&](std::span<const double> values) {
+        const auto written = no_throw(recorder.name, [&] { write_rows<double>(data, sample, values); });
+        sample += values.size() / recorder.synapses;
+        return written;
+    }));
+    describe_series(group, header, recorder,
+                    fmt::format("Weights of projection {}; columns are the rows of {}", recorder.projection,
+                                synapse_table(recorder)),
+                    data, recorder.unit);
 }
 
 std::vector<double> read_states(hid_t file, const RecordedStates& recorder) {
@@ -90,6 +159,16 @@ std::vector<double> read_states(hid_t file, const RecordedStates& recorder) {
         for (size_t i = 0; i < series.size(); ++i) values[i * stride + variable] = series[i];
     }
     return values;
+}
+
+WeightSamples read_weights(hid_t file, const RecordedWeights& recorder) {
+    const std::string table = "analysis/" + synapse_table(recorder);
+    const auto sources = read_u32(file, table + "/source"), targets = read_u32(file, table + "/target");
+    if (sources.size() != targets.size()) throw Hdf5Error(table + ": columns of different lengths");
+    WeightSamples weights;
+    for (size_t i = 0; i < sources.size(); ++i) weights.synapses.push_back({sources[i], targets[i]});
+    weights.values = read_doubles(file, "acquisition/" + weight_series(recorder) + "/data");
+    return weights;
 }
 
 std::optional<Metadata> read_own_metadata(hid_t file) {
@@ -110,6 +189,11 @@ void write_nwb(const std::string& path, const RecordingSource& source) {
     for (size_t i = 0; i < states.size(); ++i)
         for (size_t variable = 0; variable < states[i].variables.size(); ++variable)
             write_series(acquisition, source, i, variable);
+    const Handle analysis = open_group(file, "analysis");
+    for (size_t i = 0; i < source.metadata().header.weights.size(); ++i) {
+        write_synapses(analysis, source, i);
+        write_weights(acquisition, source, i);
+    }
     file.close(path);
 }
 
@@ -137,7 +221,9 @@ Recording read_nwb(hid_t file, const ReadOptions& options) {
             assemble_foreign(options, {{"units", 0, uint32_t(index.size()), {}}}, std::move(spikes), Silent::recorded));
     std::vector<std::vector<double>> states;
     for (const RecordedStates& recorder : own->header.states) states.push_back(read_states(file, recorder));
-    return value_or_throw(assemble(std::move(*own), std::move(spikes), std::move(states)));
+    std::vector<WeightSamples> weights;
+    for (const RecordedWeights& recorder : own->header.weights) weights.push_back(read_weights(file, recorder));
+    return value_or_throw(assemble(std::move(*own), std::move(spikes), std::move(states), std::move(weights)));
 }
 
 }  // namespace riftjit::sim::h5

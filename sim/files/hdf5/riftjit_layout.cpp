@@ -60,16 +60,54 @@ RecordedStates read_states_header(hid_t states, const std::string& name) {
             read_attribute<uint32_t>(group, "first_step")};
 }
 
-// Members of /states in the order of the recorders.
-std::vector<std::string> recorder_names(hid_t states) {
-    const std::vector<std::string> found = links(states);
+void write_weights_header(hid_t weights, const RecordedWeights& recorder, uint32_t index) {
+    const Handle group = create_group(weights, recorder.name);
+    write_attribute<uint32_t>(group, "index", index);
+    write_attribute(group, "projection", recorder.projection);
+    write_attribute(group, "source_population", recorder.source);
+    write_attribute(group, "target_population", recorder.target);
+    write_attribute(group, "unit", recorder.unit);
+    write_attribute<uint32_t>(group, "interval_steps", recorder.interval_steps);
+    write_attribute<uint32_t>(group, "first_step", recorder.first_step);
+    create_growing<uint32_t>(group, "source");
+    create_growing<uint32_t>(group, "target");
+    create_growing<double>(group, "values", {recorder.synapses});
+}
+
+RecordedWeights read_weights_header(hid_t weights, const std::string& name) {
+    const Handle group = open_group(weights, name);
+    const auto extents = extents_of(open_dataset(group, "values"));
+    if (extents.size() != 2) throw Hdf5Error("weights/" + name + "/values: not samples × synapses");
+    return {name,
+            read_text_attribute(group, "projection"),
+            read_text_attribute(group, "source_population"),
+            read_text_attribute(group, "target_population"),
+            read_text_attribute(group, "unit"),
+            extents[1],
+            read_attribute<uint32_t>(group, "interval_steps"),
+            read_attribute<uint32_t>(group, "first_step")};
+}
+
+// Members of /states or /weights in the order of the recorders.
+std::vector<std::string> recorder_names(hid_t recorders) {
+    const std::vector<std::string> found = links(recorders);
     std::vector<std::string> names(found.size());
     for (const std::string& name : found) {
-        const auto index = read_attribute<uint32_t>(open_group(states, name), "index");
-        if (index >= names.size() || !names[index].empty()) throw Hdf5Error("states: two recorders of one index");
+        const auto index = read_attribute<uint32_t>(open_group(recorders, name), "index");
+        if (index >= names.size() || !names[index].empty()) throw Hdf5Error("two recorders of one index");
         names[index] = name;
     }
     return names;
+}
+
+WeightSamples read_weights(hid_t file, const RecordedWeights& recorder) {
+    const std::string group = "weights/" + recorder.name + "/";
+    const auto sources = read_u32(file, group + "source"), targets = read_u32(file, group + "target");
+    WeightSamples weights;
+    for (size_t i = 0; i < std::min(sources.size(), targets.size()); ++i)
+        weights.synapses.push_back({sources[i], targets[i]});
+    weights.values = read_doubles(file, group + "values");
+    return weights;
 }
 
 class RiftjitWriter final : public RecordingWriter {
@@ -81,6 +119,12 @@ public:
         for (const RecordedStates& recorder : header.states)
             states_.push_back(
                 file_.add_column<double>("states/" + recorder.name + "/values", recorder.sample_values()));
+        for (const RecordedWeights& recorder : header.weights) {
+            const std::string group = "weights/" + recorder.name + "/";
+            weights_.push_back({file_.add_column<uint32_t>(group + "source"),
+                                file_.add_column<uint32_t>(group + "target"),
+                                file_.add_column<double>(group + "values", recorder.synapses)});
+        }
     }
 
     Result<void> append_spikes(std::span<const Spike> spikes) override {
@@ -92,6 +136,18 @@ public:
     }
     Result<void> append_states(size_t recorder, std::span<const double> values) override {
         file_.push_bytes(states_[recorder], {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+        return file_.flush_when_large();
+    }
+    Result<void> append_synapses(size_t recorder, std::span<const SynapseEnds> synapses) override {
+        for (const SynapseEnds& synapse : synapses) {
+            file_.push(weights_[recorder].source, synapse.source);
+            file_.push(weights_[recorder].target, synapse.target);
+        }
+        return file_.flush_when_large();
+    }
+    Result<void> append_weights(size_t recorder, std::span<const double> values) override {
+        file_.push_bytes(weights_[recorder].values,
+                         {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
         return file_.flush_when_large();
     }
     Result<void> flush() override { return file_.flush(); }
@@ -107,9 +163,14 @@ private:
         create_growing<uint32_t>(spikes, "id");
     }
 
+    struct WeightColumns {
+        size_t source, target, values;
+    };
+
     GrowingFile file_;
     size_t step_, id_;
     std::vector<size_t> states_;
+    std::vector<WeightColumns> weights_;
 };
 
 }  // namespace
@@ -130,6 +191,9 @@ void write_description(hid_t group, const RecordingHeader& header) {
     write_populations(group, header.populations);
     const Handle states = create_group(group, "states");
     for (uint32_t i = 0; i < header.states.size(); ++i) write_states_header(states, header.states[i], i);
+    if (header.weights.empty()) return;
+    const Handle weights = create_group(group, "weights");
+    for (uint32_t i = 0; i < header.weights.size(); ++i) write_weights_header(weights, header.weights[i], i);
 }
 
 void write_summary(hid_t group, const RunSummary& summary) {
@@ -156,10 +220,16 @@ Metadata read_description(hid_t group) {
                        read_text_attribute(group, "program_version"),
                        read_text_attribute(group, "compat"),
                        read_populations(group),
+                       {},
                        {}};
     const Handle states = open_group(group, "states");
     for (const std::string& name : recorder_names(states))
         metadata.header.states.push_back(read_states_header(states, name));
+    if (has(group, "weights")) {
+        const Handle weights = open_group(group, "weights");
+        for (const std::string& name : recorder_names(weights))
+            metadata.header.weights.push_back(read_weights_header(weights, name));
+    }
     metadata.summary = {read_attribute<uint32_t>(group, "steps"), read_attribute<uint64_t>(group, "spikes"),
                         read_attribute<uint64_t>(group, "spikes_hash"), read_attribute<uint64_t>(group, "graph_hash")};
     metadata.is_finished = read_attribute<uint8_t>(group, "finished") != 0;
@@ -186,7 +256,9 @@ Recording read_riftjit(hid_t file) {
             throw Hdf5Error(name + ": not samples × neurons × variables");
         states.push_back(read_doubles(file, name));
     }
-    return value_or_throw(assemble(std::move(metadata), std::move(spikes), std::move(states)));
+    std::vector<WeightSamples> weights;
+    for (const RecordedWeights& recorder : metadata.header.weights) weights.push_back(read_weights(file, recorder));
+    return value_or_throw(assemble(std::move(metadata), std::move(spikes), std::move(states), std::move(weights)));
 }
 
 }  // namespace riftjit::sim::h5

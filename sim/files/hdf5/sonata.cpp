@@ -44,6 +44,7 @@ void fill(hid_t file, const RecordingHeader& header) {
     }
     RecordingHeader held = header;
     held.states.clear();
+    held.weights.clear();
     write_description(create_group(file, "riftjit"), held);
 }
 
@@ -70,6 +71,8 @@ public:
         return file_.flush_when_large();
     }
     Result<void> append_states(size_t, std::span<const double>) override { return {}; }  // lost_in() says so
+    Result<void> append_synapses(size_t, std::span<const SynapseEnds>) override { return {}; }
+    Result<void> append_weights(size_t, std::span<const double>) override { return {}; }
     Result<void> flush() override { return file_.flush(); }
     Result<void> finish(const RunSummary& summary) override {
         return file_.finish([&](hid_t file) { write_summary(open_group(file, "riftjit"), summary); });
@@ -150,7 +153,7 @@ Recording read_sonata(hid_t file, const ReadOptions& options) {
             spikes.push_back({step, population->first_id + read[i].ids[k]});
         }
     }
-    return value_or_throw(own ? assemble(std::move(*own), std::move(spikes), {})
+    return value_or_throw(own ? assemble(std::move(*own), std::move(spikes), {}, {})
                               : assemble_foreign(options, std::move(populations), std::move(spikes), Silent::unknown));
 }
 

@@ -39,6 +39,11 @@ protected:
         }
         return fmt::format("{} {} {}\n", recording_.spikes.size(), steps, ids);
     }
+    // The last weight and the synapses.
+    std::string weights() const {
+        return fmt::format("(25, 7) {} uint32 [80, 80, 80, 81, 99, 99, 99] [0, 79, 79, 4, 0, 1, 78]\n",
+                           recording_.weights[0].values.back());
+    }
 };
 
 TEST_F(Peers, NumpyReadsNpz) {
@@ -49,10 +54,12 @@ m = json.loads(f["metadata"].item())
 print(len(f["step"]), f["step"].sum(dtype="u8"), f["id"].sum(dtype="u8"))
 print(f["step"].dtype, f["id"].dtype, m["seed"], m["step_ms"], m["populations"][1]["name"], m["command_line"])
 print(f["states/membrane"].shape, f["states/membrane"][49, 2, 1])
+w = {key: f["weights/learned/" + key] for key in ("source", "target", "values")}
+print(w["values"].shape, w["values"][24, 6], w["source"].dtype, w["source"][:].tolist(), w["target"][:].tolist())
 )",
                      write(RecordingFormat::npz)),
               sums() + "uint32 uint32 16045690981402826360 0.1 I riftjit sim two.toml --record \"a b.h5\"\n" +
-                  fmt::format("(50, 3, 2) {}\n", recording_.states[0].back()));
+                  fmt::format("(50, 3, 2) {}\n", recording_.states[0].back()) + weights());
 }
 
 TEST_F(Peers, NumpyReadsDat) {
@@ -77,10 +84,15 @@ print(f.attrs["format"], f.attrs["seed"], f.attrs["step_ms"], f.attrs["compat"],
 print(f["populations/name"].asstr()[1], f["populations/first_id"][1], f["populations/size"][1])
 g = f["states/membrane"]
 print(g["values"].shape, g["values"][49, 2, 1], g.attrs["population"], list(g["variables"].asstr()))
+w = f["weights/learned"]
+print(w["values"].shape, w["values"][24, 6], w["source"].dtype, w["source"][:].tolist(), w["target"][:].tolist())
+print([w.attrs[key] for key in ("projection", "source_population", "target_population", "unit")])
+print(w.attrs["first_step"], w.attrs["interval_steps"])
 )",
                      write(RecordingFormat::riftjit_h5)),
               sums() + "riftjit recording 16045690981402826360 0.1 nest 1\nI 80 20\n" +
-                  fmt::format("(50, 3, 2) {} E ['V', 'g_e']\n", recording_.states[0].back()));
+                  fmt::format("(50, 3, 2) {} E ['V', 'g_e']\n", recording_.states[0].back()) + weights() +
+                  "['I -> E', 'I', 'E', 'pA']\n39 20\n");
 }
 
 TEST_F(Peers, H5pyReadsSonata) {
@@ -172,10 +184,14 @@ print(sum(map(len, times)), int(sum(np.rint(t / 1e-4 - 1).sum() for t in times))
 print(len(units), units["population"][0], units["population"][86], json.loads(f.notes)["seed"])
 series = f.acquisition["membrane_g_e"]
 print(series.data.shape, series.unit, series.rate, series.data[49, 2])
+w, synapses = f.acquisition["learned_w"], f.analysis["learned_synapses"]
+print(w.data.shape, w.data[24, 6], synapses["source"].data.dtype, synapses["source"][:].tolist(), synapses["target"][:].tolist())
+print(w.unit, w.starting_time, w.rate, synapses.id[:].tolist())
 )",
                      write(RecordingFormat::nwb)),
               "[]\n" + sums() + "87 E I 16045690981402826360\n" +
-                  fmt::format("(50, 3) nS 1000.0 {}\n", recording_.states[0].back()));
+                  fmt::format("(50, 3) nS 1000.0 {}\n", recording_.states[0].back()) + weights() +
+                  "pA 0.004 500.0 [0, 1, 2, 3, 4, 5, 6]\n");
 }
 
 TEST_F(NwbPeers, NeoReadsTheSpikeTrains) {

@@ -48,13 +48,17 @@ TEST_P(Formats, KeepTheSeedAndTheHashes) {
 // As a run does it: blocks, flushes between some of them.
 TEST_P(Formats, GrowToTheSameRecordingAsWrittenWhole) {
     const Recording recording = sample_recording(500);
-    auto writer = RecordingWriter::create(path("spikes"), GetParam(), recording.header);
+    auto writer = start_recording(path("spikes"), GetParam(), recording.header);
     ASSERT_TRUE(writer) << message(writer);
     for (uint32_t step = 0; step < 500; step += 50) {
         ASSERT_TRUE((*writer)->append_spikes(sample_spikes(step, step + 50)));
         for (size_t i = 0; i < recording.states.size(); ++i) {
             const size_t share = recording.states[i].size() / 10;
             ASSERT_TRUE((*writer)->append_states(i, std::span(recording.states[i]).subspan(step / 50 * share, share)));
+        }
+        const std::span<const double> weights = recording.weights[0].values;
+        if (step % 100 == 0) {
+            ASSERT_TRUE((*writer)->append_weights(0, weights.subspan(step / 20 * 7, 5 * 7)));
         }
         if (step % 100 == 0) {
             ASSERT_TRUE((*writer)->flush());
@@ -299,11 +303,45 @@ TEST_F(Recordings, HaveNoUnitsOfNeuronsThatMayNotHaveBeenRecorded) {
 
 TEST_F(Recordings, SayWhatAFormatHasNoPlaceFor) {
     const Recording recording = sample_recording(10);
-    EXPECT_EQ(lost_in(RecordingFormat::nest_dat, recording),
-              (std::vector<std::string>{"states of recorder membrane", "states of recorder one"}));
-    EXPECT_EQ(lost_in(RecordingFormat::sonata, recording).size(), 2u);
+    EXPECT_EQ(lost_in(RecordingFormat::nest_dat, recording.header),
+              (std::vector<std::string>{"states of recorder membrane", "states of recorder one",
+                                        "weights of recorder learned"}));
+    EXPECT_EQ(lost_in(RecordingFormat::sonata, recording.header).size(), 3u);
     for (const RecordingFormat whole : {RecordingFormat::riftjit_h5, RecordingFormat::nwb, RecordingFormat::npz})
-        EXPECT_TRUE(lost_in(whole, recording).empty());
+        EXPECT_TRUE(lost_in(whole, recording.header).empty());
+}
+
+TEST_F(Recordings, RefuseSynapsesThatCannotBe) {
+    const auto refusal = [&](const auto& change) {
+        Recording recording = sample_recording(40);
+        change(recording);
+        std::filesystem::remove(path("a.h5"));
+        const auto written = write_recording(path("a.h5"), RecordingFormat::riftjit_h5, recording);
+        return written ? message(read_recording(path("a.h5"))) : message(written);
+    };
+    EXPECT_EQ(refusal([](Recording& r) { r.weights[0].synapses[3].target = 80; }),
+              path("a.h5") + ": recorder learned: a synapse from neuron 81 to 80, which are not in I and E");
+    EXPECT_EQ(refusal([](Recording& r) { r.weights[0].synapses.pop_back(); }),
+              path("a.h5") + ": recorder learned: 6 synapses and 14 weights, 7 synapses are declared");
+    EXPECT_EQ(refusal([](Recording& r) { r.header.weights[0].target = "X"; }), "recorder learned: no population X");
+    EXPECT_EQ(refusal([](Recording& r) { r.header.weights[0].name = "membrane"; }),
+              "recorder \"membrane\": the name is empty, holds / or stands twice");
+}
+
+// Killed before the synapses were all in the file: no sample can be there.
+TEST_F(Recordings, LeaveOutWeightsWhoseSynapsesAreNotThere) {
+    for (const RecordingFormat format : {RecordingFormat::riftjit_h5, RecordingFormat::npz}) {
+        auto writer = RecordingWriter::create(path("spikes"), format, sample_header());
+        ASSERT_TRUE(writer) << message(writer);
+        ASSERT_TRUE((*writer)->append_synapses(0, std::vector(3, SynapseEnds{80, 0})));
+        ASSERT_TRUE((*writer)->append_spikes(sample_spikes(0, 100)));
+        ASSERT_TRUE((*writer)->flush());
+        const auto read = read_recording(path(format == RecordingFormat::npz ? "spikes.part" : "spikes"));
+        ASSERT_TRUE(read) << message(read);
+        EXPECT_EQ(read->spikes, sample_spikes(0, 100));
+        EXPECT_TRUE(read->header.weights.empty());
+        std::filesystem::remove(path("spikes"));
+    }
 }
 
 TEST_F(Recordings, NameTheModuleThatIsMissing) {

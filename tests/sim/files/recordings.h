@@ -28,6 +28,7 @@ inline RecordingHeader sample_header() {
     header.populations = {{"E", 0, 80, {}}, {"I", 80, 20, 10}};
     header.states = {{"membrane", "E", {"V", "g_e"}, {"mV", "nS"}, {3, 7, 9}, 10, 9},
                      {"one", "I", {"V"}, {"mV"}, {85}, 5, 104}};
+    header.weights = {{"learned", "I -> E", "I", "E", "pA", 7, 20, 39}};
     return header;
 }
 
@@ -45,22 +46,30 @@ inline std::vector<double> sample_values(const RecordedStates& recorder, uint32_
     return values;
 }
 
+inline std::vector<SynapseEnds> sample_synapses() {
+    return {{80, 0}, {80, 79}, {80, 79}, {81, 4}, {99, 0}, {99, 1}, {99, 78}};
+}
+
 inline Recording sample_recording(uint32_t steps = 500) {
-    Recording recording{sample_header(), sample_spikes(0, steps), {}, {}, true};
+    Recording recording{sample_header(), sample_spikes(0, steps), {}, {}, {}, true};
     for (const RecordedStates& recorder : recording.header.states)
         recording.states.push_back(sample_values(recorder, steps));
+    recording.weights = {{sample_synapses(), std::vector<double>(steps / 20 * 7)}};
+    for (double value = 1; double& weight : recording.weights[0].values) weight = 1 / value++;
     recording.summary = {steps, recording.spikes.size() + 7, hash_spikes(recording.spikes), 0xFEDCBA9876543210};
     return recording;
 }
 
-// What is left of it in a format that holds no states.
+// What is left of it in a format that holds neither states nor weights.
 inline Recording without_states(Recording recording) {
     recording.states.clear();
     recording.header.states.clear();
+    recording.weights.clear();
+    recording.header.weights.clear();
     return recording;
 }
 inline Recording as_held_by(RecordingFormat format, const Recording& recording) {
-    return lost_in(format, recording).empty() ? recording : without_states(recording);
+    return lost_in(format, recording.header).empty() ? recording : without_states(recording);
 }
 
 inline std::string read_bytes(const std::filesystem::path& path) {
@@ -70,6 +79,23 @@ inline std::string read_bytes(const std::filesystem::path& path) {
 inline void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
     std::filesystem::remove(path);  // some file systems sync a file that is written over
     std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// Of the samples at steps first … last − 1.
+inline std::vector<double> sample_weights(uint32_t first, uint32_t last) {
+    const uint32_t interval = sample_header().weights[0].interval_steps;
+    std::vector<double> weights;
+    for (uint32_t sample = first / interval; sample < last / interval; ++sample)
+        for (uint32_t synapse = 0; synapse < sample_synapses().size(); ++synapse)
+            weights.push_back(sample + 0.125 * synapse);
+    return weights;
+}
+// As a run begins to record.
+inline Result<std::unique_ptr<RecordingWriter>> start_recording(const std::string& path, RecordingFormat format,
+                                                                const RecordingHeader& header) {
+    auto writer = RecordingWriter::create(path, format, header);
+    if (writer && !header.weights.empty()) RIFTJIT_TRY_VOID((*writer)->append_synapses(0, sample_synapses()));
+    return writer;
 }
 
 class RecordingFiles : public testing::Test {
