@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The reference networks in Brian2: rates and CV of intervals as one JSON object per line.
 
-    bench/networks_brian2.py brunel-ai|brunel-sr|cuba|coba|pd14 [--seed N] [--scale S] [--duration MS]
+    bench/networks_brian2.py brunel-ai|brunel-sr|cuba|coba|pd14 [--seed N] [--scale S] [--duration MS] [--spikes FILE.npz]
 """
 import argparse
 import json
@@ -16,6 +16,7 @@ parser.add_argument("network", choices=["brunel-ai", "brunel-sr", "cuba", "coba"
 parser.add_argument("--seed", type=int, default=1)
 parser.add_argument("--scale", type=float, default=0.2, help="of pd14")
 parser.add_argument("--duration", type=float, help="ms")
+parser.add_argument("--spikes", help="write ids and steps there")
 arguments = parser.parse_args()
 seed(arguments.seed)
 np.random.seed(arguments.seed)
@@ -155,7 +156,10 @@ network = Network(objects + [monitor])
 network.run(0 * ms)
 started = time.perf_counter()
 network.run(duration * ms)
+finished = time.perf_counter()
+if arguments.spikes:
+    np.savez(arguments.spikes, id=np.asarray(monitor.i, np.uint32), step=np.rint(monitor.t / ms / 0.1).astype(np.uint32))
 print(json.dumps({"network": arguments.network, "seed": arguments.seed, "duration_ms": duration,
-                  "build_seconds": started - built, "run_seconds": time.perf_counter() - started,
+                  "build_seconds": started - built, "run_seconds": finished - started,
                   "spikes": int(monitor.num_spikes),
                   "populations": statistics(monitor, populations, start, duration, least_intervals, rate_from)}))
