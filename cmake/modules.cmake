@@ -6,6 +6,7 @@ pkg_check_modules(CAIRO REQUIRED IMPORTED_TARGET cairo)
 # Program and module share these headers' types: each refuses another build of them.
 set(module_interface "${PROJECT_VERSION}")
 foreach(header jit/result.h sim/files/recording.h sim/files/metadata.h sim/files/recording_source.h
+               sim/files/network_file.h
                sim/files/hdf5_module.h sim/plots/canvas.h)
   file(SHA256 ${PROJECT_SOURCE_DIR}/${header} hash)
   string(APPEND module_interface "-${hash}")

@@ -68,6 +68,11 @@ void add_result_options(CLI::App& command, NetworkRunOptions& network) {
     add_choice(command, "--record-format", network.record_format, {"h5", "sonata", "nwb", "npz", "dat"},
                "in place of the one that the file's name says")
         ->group(group);
+    command
+        .add_option("--record-network", network.record_network,
+                    "write populations and synapses as drawn (.h5: SONATA's nodes and edges)")
+        ->check(file_name())
+        ->group(group);
     command.add_option("--plot", network.plots, "draw to .png or .svg, or '-': to the terminal")
         ->type_name("FILE")
         ->allow_extra_args(false)
@@ -134,7 +139,8 @@ void add_sim_command(CLI::App& app, int& exit_code) {
         ->type_name("N");
     add_integer(*command, "--steps", options->steps, 1, UINT32_MAX,
                 "steps to simulate from here on (ramp network: 2000)");
-    add_integer(*command, "-t,--threads", options->threads, 0, 1024, "threads (0: physical cores, or as many as a step of the network is worth)");
+    add_integer(*command, "-t,--threads", options->threads, 0, 1024,
+                "threads (0: physical cores, or as many as a step of the network is worth)");
     add_choice(*command, "--targets", options->ramp.targets, {"computed", "stored"},
                "ramp network: targets of spikes computed anew, or stored (16 bytes per neuron)");
     add_network_options(*command, options->network);

@@ -150,6 +150,11 @@ Result<void> check_options(const NetworkRunOptions& options) {
         RIFTJIT_TRY_VOID(record_format(options));
         files.emplace_back("--record", options.record);
     }
+    if (!options.record_network.empty()) {
+        if (std::filesystem::path(options.record_network).extension() != ".h5")
+            return fail(ErrorKind::Usage, "--record-network: {} does not end in .h5", options.record_network);
+        files.emplace_back("--record-network", options.record_network);
+    }
     for (const std::string& plot : options.plots) {
         if (plot == "-" && options.json) return fail(ErrorKind::Usage, "--plot -: --json has the standard output");
         if (plot == "-") continue;
@@ -269,6 +274,10 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
     if (discard >= double(end_step) * network.step_ms) {
         return fail(ErrorKind::Usage, "--discard: {} leaves nothing of {} ms", options.discard,
                     double(end_step) * network.step_ms);
+    }
+    if (!options.record_network.empty()) {
+        RIFTJIT_TRY(hash, write_drawn_network(options, network));
+        check(hash == simulation.graph_hash(), "a file of the network holds the synapses that are simulated");
     }
     RIFTJIT_TRY(output, RunOutput::create(options, network, simulation, reporter));
     result.build_seconds = seconds_since(start);

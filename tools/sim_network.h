@@ -22,6 +22,7 @@ struct NetworkRunOptions {
     std::string precision = "f64";
     std::string discard = "0 ms";       // left out of rates and intervals
     std::string record, record_format;  // format empty: by the file's name
+    std::string record_network;         // a file of SONATA's layout
     std::vector<std::string> plots;
     std::string plot_kind;  // empty: by the file's name
     std::string save, save_interval, resume;

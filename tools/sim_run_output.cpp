@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "sim/engine/network_edges.h"
 #include "tools/output.h"
 #include "tools/sim_text.h"
 
@@ -38,6 +39,12 @@ sim::Existing existing(const NetworkRunOptions& options) {
 Result<sim::RecordingFormat> record_format(const NetworkRunOptions& options) {
     if (options.record_format.empty()) return sim::format_of_path(options.record);
     return *sim::recording_format_from_name(options.record_format);
+}
+
+Result<uint64_t> write_drawn_network(const NetworkRunOptions& options, const sim::Network& network) {
+    RIFTJIT_TRY(summary, sim::write_network_edges(options.record_network, network, command_line(), RIFTJIT_VERSION,
+                                                  existing(options)));
+    return summary.graph_hash;
 }
 
 Result<RunOutput> RunOutput::create(const NetworkRunOptions& options, const sim::Network& network,

@@ -17,6 +17,9 @@ sim::Existing existing(const NetworkRunOptions& options);
 // By --record-format, else by the name of the file.
 Result<sim::RecordingFormat> record_format(const NetworkRunOptions& options);
 
+// --record-network: the synapses that the run starts with. Returns their hash.
+Result<uint64_t> write_drawn_network(const NetworkRunOptions& options, const sim::Network& network);
+
 class RunOutput {
 public:
     // Opens the files, and says what they have no place for. `options` must outlive it.

@@ -5,6 +5,7 @@
 
 #include "sim/engine/engine.h"
 #include "sim/engine/network_blueprint.h"
+#include "sim/engine/network_edges.h"
 
 namespace riftjit::sim {
 
@@ -48,11 +49,8 @@ RecordedWeights recorded_weights(const Network& network, const Recorder& recorde
     const auto& weights = std::get<WeightRecorder>(recorder.kind);
     const Projection& projection = network.projections[weights.projection];
     const Population &source = network.populations[projection.source], &target = network.populations[projection.target];
-    RecordedWeights result{recorder.name, projection.name, source.name, target.name, "1", synapses};
-    if (const auto* neurons = std::get_if<NeuronPopulation>(&target.kind)) {
-        for (const Variable& receptor : neurons->model.receptors())
-            if (receptor.name == projection.receptor) result.unit = unit_text(receptor.unit);
-    }
+    RecordedWeights result{recorder.name, projection.name, source.name, target.name, weight_unit(network, projection),
+                           synapses};
     result.interval_steps = static_cast<uint32_t>(std::round(weights.interval_ms / network.step_ms));
     const StepWindow window = step_window(recorder.start_ms, recorder.stop_ms, network.step_ms);
     result.first_step = next_sample(window.begin, result.interval_steps);

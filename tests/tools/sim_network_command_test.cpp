@@ -147,6 +147,20 @@ TEST_F(SimNetwork, RecordsWeightsInEveryFormatThatHoldsThem) {
     }
 }
 
+TEST_F(SimNetwork, WritesTheSynapsesThatItSimulates) {
+    const auto result = json({"--record-network", path("net.h5")});
+    std::ofstream(path("read.py")) << "import sys, h5py\nf = h5py.File(sys.argv[1], 'r')\n"
+                                   << "sizes = [len(e['source_node_id']) for e in f['edges'].values()]\n"
+                                   << "print('%d %016x' % (sum(sizes), f.attrs['graph_hash']))\n";
+    if (std::system("/usr/bin/python3 -c 'import h5py' 2> /dev/null") != 0)
+        GTEST_SKIP() << "wants Debian's python3-h5py";
+    const std::string command =
+        "/usr/bin/python3 " + path("read.py") + " " + path("net.h5") + " > " + path("sums") + " 2>&1";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    EXPECT_EQ(read_whole(path("sums")),
+              result["synapses"].dump() + " " + result["graph_hash"].get<std::string>() + "\n");
+}
+
 TEST_F(SimNetwork, GoesOnFromASavedStateAsIfItHadNeverStopped) {
     const auto whole = json({});
     const std::string state = path("state");
@@ -254,6 +268,8 @@ TEST_F(SimNetwork, RefusesInOneLine) {
         {{"--plot", path("none/a.png")}, "there is no folder"},
         {{"--save", path("")}, "is a folder"},
         {{"--plot-kind", "isi"}, "--plot names no file"},
+        {{"--record-network", path("net.npz")}, "net.npz does not end in .h5"},
+        {{"--record-network", path("net.h5"), "--record", path("net.h5")}, "is the file of --record too"},
     };
     for (const auto& [arguments, part] : cases) {
         const Outcome outcome = run(arguments);

@@ -348,6 +348,30 @@ hsize_t rows_per_chunk(size_t row_bytes) {
 }
 
 template <class T>
+Handle create_filled(hid_t parent, const std::string& name, hsize_t rows, T value) {
+    const Handle space = simple_space({rows});
+    const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, name);
+    require(H5Pset_fill_value(properties, type_of<T>(), &value), name);
+    return {H5Dcreate2(parent, name.c_str(), type_of<T>(), space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
+            name};
+}
+
+template <class T>
+Handle create_growing_filled(hid_t parent, const std::string& name, T value) {
+    const hsize_t none = 0, most = H5S_UNLIMITED, chunk = rows_per_chunk(sizeof(T));
+    const Handle space(H5Screate_simple(1, &none, &most), H5Sclose, name);
+    const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, name);
+    require(H5Pset_chunk(properties, 1, &chunk), name);
+    require(H5Pset_fill_value(properties, type_of<T>(), &value), name);
+    return {H5Dcreate2(parent, name.c_str(), type_of<T>(), space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
+            name};
+}
+
+void set_rows(hid_t parent, const std::string& name, hsize_t rows) {
+    require(H5Dset_extent(open_dataset(parent, name), &rows), name);
+}
+
+template <class T>
 Handle create_growing(hid_t parent, const std::string& name, const std::vector<hsize_t>& row) {
     std::vector<hsize_t> extents{0}, most{H5S_UNLIMITED}, chunk{0};
     size_t row_bytes = sizeof(T);
@@ -387,6 +411,10 @@ template double read_attribute<double>(hid_t, const std::string&);
 template Handle create_growing<uint32_t>(hid_t, const std::string&, const std::vector<hsize_t>&);
 template Handle create_growing<uint64_t>(hid_t, const std::string&, const std::vector<hsize_t>&);
 template Handle create_growing<double>(hid_t, const std::string&, const std::vector<hsize_t>&);
+template Handle create_filled<int64_t>(hid_t, const std::string&, hsize_t, int64_t);
+template Handle create_filled<uint32_t>(hid_t, const std::string&, hsize_t, uint32_t);
+template Handle create_growing_filled<int64_t>(hid_t, const std::string&, int64_t);
+template Handle create_growing_filled<uint32_t>(hid_t, const std::string&, uint32_t);
 template Handle create_dataset<uint32_t>(hid_t, const std::string&, const std::vector<hsize_t>&);
 template Handle create_dataset<int64_t>(hid_t, const std::string&, const std::vector<hsize_t>&);
 template Handle create_dataset<uint64_t>(hid_t, const std::string&, const std::vector<hsize_t>&);

@@ -102,6 +102,12 @@ std::vector<uint32_t> read_u32(hid_t parent, const std::string& name);  // refus
 hsize_t rows_per_chunk(size_t row_bytes);
 template <class T>
 Handle create_growing(hid_t parent, const std::string& name, const std::vector<hsize_t>& row = {});
+// Columns of one value, which take no space: of `rows` elements; or grown by set_rows().
+template <class T>
+Handle create_filled(hid_t parent, const std::string& name, hsize_t rows, T value);
+template <class T>
+Handle create_growing_filled(hid_t parent, const std::string& name, T value);
+void set_rows(hid_t parent, const std::string& name, hsize_t rows);
 void append_rows(hid_t parent, const std::string& name, hid_t memory_type, const void* rows, hsize_t count);
 
 }  // namespace riftjit::sim::h5

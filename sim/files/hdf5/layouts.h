@@ -1,7 +1,8 @@
-// Where the three layouts put things in an HDF5 file: ours, SONATA's spikes, NWB's units. All throw Hdf5Error.
+// Where the layouts put things in an HDF5 file: ours, SONATA's spikes and networks, NWB's units. All throw Hdf5Error.
 #pragma once
 
 #include "sim/files/hdf5/h5.h"
+#include "sim/files/network_file.h"
 #include "sim/files/recording_source.h"
 
 namespace riftjit::sim::h5 {
@@ -16,6 +17,9 @@ Recording read_riftjit(hid_t file);
 
 std::unique_ptr<RecordingWriter> create_sonata(const std::string& path, const RecordingHeader& header);
 Recording read_sonata(hid_t file, const ReadOptions& options);
+
+void write_sonata_version(hid_t file);
+void write_network(const std::string& path, const NetworkSource& source);
 
 void write_nwb(const std::string& path, const RecordingSource& source);
 Recording read_nwb(hid_t file, const ReadOptions& options);

@@ -56,6 +56,11 @@ public:
         return metadata.is_finished ? writer->finish(metadata.summary) : writer->flush();
     }
 
+    Result<void> write_network(const std::string& path, const NetworkSource& source) const override {
+        RIFTJIT_TRY_VOID(create_file(path, Existing::refuse));
+        return h5::no_throw(path, [&] { h5::write_network(path, source); });
+    }
+
     Result<Recording> read(const std::string& path, const ReadOptions& options) const override {
         try {
             const Handle file = h5::open_file(path, h5::Access::read);

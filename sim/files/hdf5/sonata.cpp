@@ -23,18 +23,8 @@ void write_sorting_by_time(hid_t group) {
     require(H5Awrite(attribute, type, &kByTime), "sorting");
 }
 
-void write_version(hid_t file) {
-    constexpr uint32_t kVersion[] = {0, 1};
-    constexpr hsize_t kExtent = 2;
-    const Handle space(H5Screate_simple(1, &kExtent, nullptr), H5Sclose, "version");
-    const Handle attribute(H5Acreate2(file, "version", H5T_NATIVE_UINT32, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
-                           "version");
-    require(H5Awrite(attribute, H5T_NATIVE_UINT32, kVersion), "version");
-}
-
 void fill(hid_t file, const RecordingHeader& header) {
-    write_attribute<uint32_t>(file, "magic", kMagic);
-    write_version(file);
+    write_sonata_version(file);
     const Handle spikes = create_group(file, "spikes");
     for (const RecordedPopulation& population : header.populations) {
         const Handle group = create_group(spikes, population.name);
@@ -124,6 +114,16 @@ std::vector<RecordedPopulation> foreign_populations(const std::vector<std::strin
 }
 
 }  // namespace
+
+void write_sonata_version(hid_t file) {
+    write_attribute<uint32_t>(file, "magic", kMagic);
+    constexpr uint32_t kVersion[] = {0, 1};
+    constexpr hsize_t kExtent = 2;
+    const Handle space(H5Screate_simple(1, &kExtent, nullptr), H5Sclose, "version");
+    const Handle attribute(H5Acreate2(file, "version", H5T_NATIVE_UINT32, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+                           "version");
+    require(H5Awrite(attribute, H5T_NATIVE_UINT32, kVersion), "version");
+}
 
 std::unique_ptr<RecordingWriter> create_sonata(const std::string& path, const RecordingHeader& header) {
     return std::make_unique<SonataWriter>(path, header);

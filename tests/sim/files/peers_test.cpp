@@ -2,28 +2,14 @@
 #include <sys/wait.h>
 
 #include <csignal>
-#include <cstdlib>
 
-#include "tests/sim/files/recordings.h"
+#include "tests/sim/files/python.h"
 
 namespace riftjit::sim {
 namespace {
 
-constexpr const char* kPython = "/usr/bin/python3";  // the one that python3-numpy and python3-h5py belong to
-
-class Peers : public RecordingFiles {
+class Peers : public ReadByPython {
 protected:
-    // Runs a script with the recording's path as argument; what it prints is compared.
-    std::string python(const std::string& interpreter, const std::string& script, const std::string& file) const {
-        write_bytes(path("script.py"), script);
-        const std::string command =
-            fmt::format("{} {} {} > {} 2>&1", interpreter, path("script.py"), file, path("out"));
-        const int status = std::system(command.c_str());
-        return (status == 0 ? "" : fmt::format("status {}: ", status)) + read_bytes(path("out"));
-    }
-    static bool has(const std::string& interpreter, const std::string& module) {
-        return std::system(fmt::format("{} -c 'import {}' > /dev/null 2>&1", interpreter, module).c_str()) == 0;
-    }
     std::string write(RecordingFormat format) const {
         EXPECT_TRUE(write_recording(path(format), format, recording_));
         return path(format);
