@@ -199,14 +199,16 @@ void RampEngine::drain(Worker& worker, uint32_t range, uint32_t parity) {
 }
 
 void RampEngine::send(SpikeBuckets& buckets, const uint32_t* fired, uint32_t count) const {
-    const uint32_t mask = (1u << log2_range_) - 1, excitatory = network_.excitatory(), fan_out = network_.fan_out;
+    const uint32_t mask = (1u << log2_range_) - 1, shift = log2_range_, excitatory = network_.excitatory();
+    const uint32_t fan_out = network_.fan_out;
+    const RampTargets targets = targets_;
     const auto* stored = stored_targets_.as<const uint32_t>();
     for (uint32_t i = 0; i < count; ++i) {
         const uint32_t source = fired[i];
         const uint32_t kind = source < excitatory ? 0 : SpikeBuckets::kInhibitory;
         for (uint32_t k = 0; k < fan_out; ++k) {
-            const uint32_t target = stored ? stored[uint64_t(source) * fan_out + k] : targets_(source, k);
-            buckets.push(target >> log2_range_, (target & mask) | kind);
+            const uint32_t target = stored ? stored[uint64_t(source) * fan_out + k] : targets(source, k);
+            buckets.push(target >> shift, (target & mask) | kind);
         }
     }
 }

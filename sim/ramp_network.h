@@ -64,7 +64,8 @@ public:
         // Barrett: the quotient by floor((2^64 - 1) / N) is at most two too small.
         const auto quotient = static_cast<uint64_t>((static_cast<unsigned __int128>(value) * reciprocal_) >> 64);
         uint64_t target = value - quotient * neurons_;
-        while (target >= neurons_) target -= neurons_;
+        target -= neurons_ & -uint64_t(target >= neurons_);  // twice without a branch: neither outcome is the rare one
+        target -= neurons_ & -uint64_t(target >= neurons_);
         if (target == source) target = source + 1u == neurons_ ? 0 : source + 1u;
         return static_cast<uint32_t>(target);
     }

@@ -15,13 +15,12 @@ Result<SpikeBuckets> SpikeBuckets::create(uint32_t ranges, uint64_t capacity) {
 
 void SpikeBuckets::append_chunk(Bucket& bucket) {
     const uint32_t chunk = chunks_used_++;
-    if (bucket.first == kNone) {
+    if (bucket.next == nullptr) {
         bucket.first = chunk;
     } else {
-        chunks_[uint64_t(bucket.last) * kChunkWords] = chunk;
+        *(bucket.next - kChunkWords) = chunk;
     }
-    bucket.last = chunk;
-    bucket.used = 0;
+    bucket.next = chunks_ + uint64_t(chunk) * kChunkWords + kHeader;
 }
 
 void SpikeBuckets::clear() {
@@ -32,7 +31,7 @@ void SpikeBuckets::clear() {
 uint64_t SpikeBuckets::pushed() const {
     uint64_t count = uint64_t(chunks_used_) * kEntries;
     for (const Bucket& bucket : buckets_)
-        if (bucket.first != kNone) count -= kEntries - bucket.used;
+        if (bucket.next != nullptr) count -= static_cast<uint64_t>(-(bucket.next - chunks_) & (kChunkWords - 1));
     return count;
 }
 

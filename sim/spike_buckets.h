@@ -21,18 +21,19 @@ public:
     static constexpr uint32_t kInhibitory = 1u << 31;
     void push(uint32_t range, uint32_t entry) {
         Bucket& bucket = buckets_[range];
-        if (bucket.used == kEntries) append_chunk(bucket);
-        chunks_[uint64_t(bucket.last) * kChunkWords + kHeader + bucket.used++] = entry;
+        if (is_full(bucket)) append_chunk(bucket);
+        *bucket.next++ = entry;
     }
     // Calls receive(entries, count) for each chunk of the range, in the order of pushing.
     template <class Receive>
     void drain(uint32_t range, const Receive& receive) const {
         const Bucket& bucket = buckets_[range];
-        if (bucket.used == kEntries && bucket.first == kNone) return;
+        if (bucket.next == nullptr) return;
         for (uint32_t chunk = bucket.first;;) {
             const uint32_t* words = chunks_ + uint64_t(chunk) * kChunkWords;
-            receive(words + kHeader, chunk == bucket.last ? bucket.used : kEntries);
-            if (chunk == bucket.last) return;
+            const bool is_last = words + kHeader <= bucket.next && bucket.next <= words + kChunkWords;
+            receive(words + kHeader, is_last ? static_cast<uint32_t>(bucket.next - words) - kHeader : kEntries);
+            if (is_last) return;
             chunk = words[0];
         }
     }
@@ -40,12 +41,16 @@ public:
     uint64_t pushed() const;  // since clear()
 
 private:
-    static constexpr uint32_t kChunkWords = 256, kHeader = 1, kEntries = kChunkWords - kHeader, kNone = UINT32_MAX;
+    // Chunks are aligned to their size, so the address of the next entry says when one is full.
+    static constexpr uint32_t kChunkWords = 256, kHeader = 1, kEntries = kChunkWords - kHeader;
     struct Bucket {
-        uint32_t first = kNone, last = kNone;
-        uint32_t used = kEntries;  // of the last chunk; full at the start, so that the first push takes a chunk
+        uint32_t* next = nullptr;  // where the next entry goes; null: no chunk yet
+        uint32_t first = 0;        // chunk
     };
 
+    static bool is_full(const Bucket& bucket) {
+        return reinterpret_cast<uintptr_t>(bucket.next) % (kChunkWords * sizeof(uint32_t)) == 0;
+    }
     void append_chunk(Bucket& bucket);
 
     runtime::Pages memory_;
