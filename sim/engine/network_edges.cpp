@@ -9,11 +9,10 @@ namespace riftjit::sim {
 
 namespace {
 
-// Several projections may have one name, and a group's name holds no '/': such have their number too.
+// A group's name holds no '/'; the number keeps apart what differed in it alone.
 std::string group_name(const Network& network, size_t index) {
     const std::string& name = network.projections[index].name;
-    const auto same = std::ranges::count(network.projections, name, &Projection::name);
-    if (same == 1 && name.find('/') == std::string::npos) return name;
+    if (name.find('/') == std::string::npos) return name;
     std::string legal = name;
     std::ranges::replace(legal, '/', '_');
     return fmt::format("{} ({})", legal, index);

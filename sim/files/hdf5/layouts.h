@@ -19,7 +19,7 @@ std::unique_ptr<RecordingWriter> create_sonata(const std::string& path, const Re
 Recording read_sonata(hid_t file, const ReadOptions& options);
 
 void write_sonata_version(hid_t file);
-void write_network(const std::string& path, const NetworkSource& source);
+Result<void> write_network(const std::string& path, const NetworkSource& source);
 
 void write_nwb(const std::string& path, const RecordingSource& source);
 Recording read_nwb(hid_t file, const ReadOptions& options);

@@ -58,7 +58,9 @@ public:
 
     Result<void> write_network(const std::string& path, const NetworkSource& source) const override {
         RIFTJIT_TRY_VOID(create_file(path, Existing::refuse));
-        return h5::no_throw(path, [&] { h5::write_network(path, source); });
+        Result<void> written;
+        RIFTJIT_TRY_VOID(h5::no_throw(path, [&] { written = h5::write_network(path, source); }));
+        return written;
     }
 
     Result<Recording> read(const std::string& path, const ReadOptions& options) const override {

@@ -67,10 +67,10 @@ Columns add_columns(GrowingFile& file, const NetworkEdges& edges) {
             file.add_column<double>(group + "0/delay")};
 }
 
-// Returns how many there are.
-uint64_t append_edges(GrowingFile& file, const Columns& columns, const NetworkSource& source, size_t projection) {
-    uint64_t edges = 0;
-    throw_if_failed(source.each_edge(projection, [&](std::span<const NetworkEdge> block) {
+// Counts them in `edges`.
+Result<void> append_edges(GrowingFile& file, const Columns& columns, const NetworkSource& source, size_t projection,
+                          uint64_t& edges) {
+    return source.each_edge(projection, [&](std::span<const NetworkEdge> block) {
         for (const NetworkEdge& edge : block) {
             file.push<uint64_t>(columns.source, edge.source);
             file.push<uint64_t>(columns.target, edge.target);
@@ -79,24 +79,23 @@ uint64_t append_edges(GrowingFile& file, const Columns& columns, const NetworkSo
             file.push<double>(columns.delay, edge.delay_ms);
         }
         return file.flush_when_large();
-    }));
-    return edges;
+    });
 }
 
 }  // namespace
 
-void write_network(const std::string& path, const NetworkSource& source) {
+Result<void> write_network(const std::string& path, const NetworkSource& source) {
     const NetworkSource::Description& description = source.description();
     GrowingFile file(path, [&](hid_t created) { fill(created, description); });
-    std::vector<uint64_t> counts;
-    for (size_t i = 0; i < description.edges.size(); ++i)
-        counts.push_back(append_edges(file, add_columns(file, description.edges[i]), source, i));
-    throw_if_failed(file.finish([&](hid_t written) {
+    std::vector<uint64_t> counts(description.edges.size());
+    for (size_t i = 0; i < counts.size(); ++i)
+        RIFTJIT_TRY_VOID(append_edges(file, add_columns(file, description.edges[i]), source, i, counts[i]));
+    return file.finish([&](hid_t written) {
         set_attribute<uint64_t>(written, "graph_hash", source.graph_hash());
         for (size_t i = 0; i < counts.size(); ++i)
             for (const char* const column : {"/edge_type_id", "/edge_group_id"})
                 set_rows(written, "edges/" + description.edges[i].name + column, counts[i]);
-    }));
+    });
 }
 
 }  // namespace riftjit::sim::h5

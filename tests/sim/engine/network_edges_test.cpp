@@ -11,7 +11,7 @@
 namespace riftjit::sim {
 namespace {
 
-// Pairs, weights and delays that stand in the text; a projection of the same name; one with a '/'.
+// Pairs, weights and delays that stand in the text; one weight for all; a name with a '/'.
 constexpr const char* kListed = R"(
 name = "listed"
 [simulation]
@@ -33,9 +33,11 @@ weight = ["0.5 mV", "-1.25 mV", "2 mV"]
 delay = ["1 ms", "2 ms", "4.5 ms"]
 multapses = true
 [[projection]]
+name = "few"
 from = "A"
 to = "B"
-rule = "one_to_one"
+rule = "fixed_total_number"
+synapses = 2
 weight = "0.1 mV"
 delay = "1.5 ms"
 [[projection]]
@@ -62,21 +64,19 @@ protected:
 
 TEST_F(NetworkExport, HoldsEverySynapseForH5py) {
     if (!has(kPython, "h5py")) GTEST_SKIP() << "wants Debian's python3-h5py";
-    std::string text = kListed;
-    text.replace(text.find("rule = \"one_to_one\""), 19, "rule = \"fixed_total_number\"\nsynapses = 2");
-    const auto written = write(network(text));
+    const auto written = write(network(kListed));
     ASSERT_TRUE(written) << message(written);
     EXPECT_EQ(written->synapses, 3u + 2 + 12);
     EXPECT_EQ(python(kPython, R"py(
 import sys, h5py
 f = h5py.File(sys.argv[1], "r")
 print(sorted(f["edges"]), f.attrs["seed"], f.attrs["step_ms"], hex(f.attrs["magic"]), list(f.attrs["version"]))
-e = f["edges/A -> B (0)"]
+e = f["edges/A -> B"]
 for key in ("source_node_id", "target_node_id", "0/syn_weight", "0/delay", "edge_group_index", "edge_group_id", "edge_type_id"):
     print(key, e[key].dtype, e[key][:].tolist())
 print(e["source_node_id"].attrs["node_population"], e["target_node_id"].attrs["node_population"])
 print(e["0/syn_weight"].attrs["units"], e["0/delay"].attrs["units"], e.attrs["projection"])
-e = f["edges/A -> B (1)"]
+e = f["edges/few"]
 print(e["0/syn_weight"][:].tolist(), e["0/delay"][:].tolist())
 e = f["edges/back_forth (2)"]
 print(e["source_node_id"][:].tolist(), e["target_node_id"][:].tolist())
@@ -86,7 +86,7 @@ for name in "AB":
     print(name, n["node_type_id"][:].tolist(), n["node_group_id"][:].tolist(), n["node_group_index"][:].tolist())
 )py",
                      path("net.h5")),
-              "['A -> B (0)', 'A -> B (1)', 'back_forth (2)'] 9 0.5 0xa7a [0, 1]\n"
+              "['A -> B', 'back_forth (2)', 'few'] 9 0.5 0xa7a [0, 1]\n"
               "source_node_id uint64 [0, 0, 3]\n"
               "target_node_id uint64 [2, 2, 1]\n"
               "0/syn_weight float64 [-1.25, 2.0, 0.5]\n"
