@@ -13,7 +13,7 @@ namespace riftjit::sim {
 namespace {
 
 constexpr uint64_t kMagic = 0x54504B434D534A52;  // "RJSMCKPT"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kBufferBytes = 1 << 20;
 
 struct Header {

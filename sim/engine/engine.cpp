@@ -66,7 +66,7 @@ Result<void> Engine::check_references(const Blueprint& blueprint) {
 }
 
 uint64_t Engine::memory_bytes(const Blueprint& blueprint, uint32_t threads) {
-    const uint64_t fired = 2 * uint64_t(blueprint.neurons()) * sizeof(uint32_t);
+    const uint64_t fired = 3 * uint64_t(blueprint.neurons()) * sizeof(uint32_t);  // two lists, and counts
     uint64_t recorded = 0;  // how much gathers is up to who takes it: a sample, joined, and on its way, at least
     for (const Recorder& recorder : blueprint.recorders) recorded += 3 * sample_bytes(blueprint, recorder);
     std::vector<bool> remembers(blueprint.populations.size());
@@ -109,6 +109,7 @@ void Engine::build_workers() {
     }
     for (auto& threads : has_fired_) threads.resize(pool_->size());
     recent_.resize(max_static_lag() + 1);
+    counts_.resize(blueprint_.neurons());
     for (uint32_t thread = 0; thread < pool_->size(); ++thread) {
         auto worker = std::make_unique<Worker>();
         worker->histories.resize(populations());
@@ -170,6 +171,15 @@ Result<void> Engine::check_finite() const {
                 return fail(ErrorKind::Usage, "after {} steps, {} of neuron {} of population {} is {}", steps_,
                             program.columns[column].name, element, population.name, value);
             }
+        }
+    }
+    for (const PlasticProjection& plastic : connections_.plastics) {
+        for (const PlasticSynapses& synapses : plastic.threads) {
+            const auto fault = synapses.find_fault();
+            if (!fault) continue;
+            return fail(ErrorKind::Usage, "after {} steps, {} of a synapse from neuron {} to {} of projection {} is {}",
+                        steps_, fault->name, fault->source, fault->target,
+                        blueprint_.projections[plastic.projection].name, fault->value);
         }
     }
     return {};
@@ -358,6 +368,7 @@ void Engine::record(uint32_t step) {
                 const Spike spike{step, first_id + element};
                 recent.push_back(spike.id);
                 fan_out_sum_ += connections_.fan_out[spike.id];
+                ++counts_[spike.id];
                 spikes_hash_ = hash_spikes({&spike, 1}, spikes_hash_);
             }
             const size_t before = recorded_.size();
@@ -377,12 +388,6 @@ uint64_t Engine::delivered() const {
     for (const PlasticProjection& plastic : connections_.plastics)
         for (const PlasticSynapses& synapses : plastic.threads) delivered += synapses.delivered();
     return delivered;
-}
-
-Result<void> Engine::check_conservation() const {
-    if (delivered() == fan_out_sum_) return {};
-    return fail(ErrorKind::Usage, "{} arrivals for {} synapses of the neurons that fired: the simulation lost spikes",
-                delivered(), fan_out_sum_);
 }
 
 double Engine::read(uint32_t population, size_t column, uint32_t element) const {

@@ -36,7 +36,9 @@ public:
     uint64_t graph_hash() const { return connections_.hash; }
     uint64_t network_hash() const { return network_hash_; }
     uint64_t delivered() const;  // and on the way
+    uint64_t counts_hash() const;
     Result<void> check_conservation() const;
+    Result<void> check_totals() const;
     static uint64_t memory_bytes(const Blueprint& blueprint, uint32_t threads);
     const SpikeFilter& spike_filter() const { return filter_; }
     double read(uint32_t population, size_t column, uint32_t element) const;  // of the program's columns
@@ -70,7 +72,7 @@ private:
 
     explicit Engine(Blueprint blueprint, runtime::ThreadPool& pool);
     static Result<void> check_references(const Blueprint& blueprint);
-    Result<void> check_finite() const;  // what the neurons hold
+    Result<void> check_finite() const;  // what neurons and plastic synapses hold
     Result<void> check_memory() const;
     Result<void> build();
     void build_workers();
@@ -107,6 +109,7 @@ private:
     Result<Restored> read_state(CheckpointReader& reader);
     Result<void> read_spikes(CheckpointReader& reader, std::vector<Spike>& spikes, uint32_t first_step,
                              uint32_t end_step) const;
+    Result<void> read_counts(CheckpointReader& reader, Restored& restored) const;
     Result<void> read_neurons(CheckpointReader& reader, Restored& restored) const;
     Result<void> read_plastic(CheckpointReader& reader, Restored& restored);
     Result<void> read_histories(CheckpointReader& reader, Restored& restored) const;
@@ -128,6 +131,7 @@ private:
     std::vector<std::optional<WeightSampler>> weights_;  // by recorder
     std::vector<std::vector<uint32_t>> recent_;          // ids that fired in each of the last steps that still matter
     std::vector<Spike> recorded_;
+    std::vector<uint32_t> counts_;  // spikes of each neuron
     uint32_t steps_ = 0;
     uint64_t spikes_ = 0, spikes_hash_ = kSpikesHashStart, recorded_hash_ = kSpikesHashStart;
     uint64_t fan_out_sum_ = 0, delivered_before_ = 0;  // delivered_before_: by the run that was restored

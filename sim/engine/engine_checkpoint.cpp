@@ -150,6 +150,7 @@ Result<void> Engine::save(const std::string& path) {
     replay_all(steps_);
     RIFTJIT_TRY(writer, CheckpointWriter::create(path, identity()));
     writer.value(Totals{spikes_, spikes_hash_, recorded_hash_, delivered(), fan_out_sum_});
+    writer.array(std::span<const uint32_t>(counts_));
     save_neurons(writer);
     save_plastic(writer);
     save_records(writer);
@@ -219,6 +220,7 @@ struct Engine::Restored {
     uint32_t step;
     std::vector<Copy> copies;
     std::vector<Spike> in_flight, recorded;
+    std::vector<uint32_t> counts;
     std::vector<std::vector<CheckpointReader::Array>> histories;  // by population, by neuron
     std::vector<std::optional<CheckpointReader::Array>> samples;  // by recorder
 };
@@ -236,6 +238,7 @@ Result<Engine::Restored> Engine::read_state(CheckpointReader& reader) {
     if (restored.step == UINT32_MAX) return reader.refuse("has no step left");
     RIFTJIT_TRY(totals, reader.value<Totals>());
     restored.totals = totals;
+    RIFTJIT_TRY_VOID(read_counts(reader, restored));
     RIFTJIT_TRY_VOID(read_neurons(reader, restored));
     RIFTJIT_TRY_VOID(read_plastic(reader, restored));
     RIFTJIT_TRY_VOID(read_histories(reader, restored));
@@ -254,6 +257,18 @@ Result<void> Engine::read_spikes(CheckpointReader& reader, std::vector<Spike>& s
             return reader.refuse("has spikes out of order");
         spikes.push_back(spike);
     }
+    return {};
+}
+
+Result<void> Engine::read_counts(CheckpointReader& reader, Restored& restored) const {
+    RIFTJIT_TRY(counts, reader.array(sizeof(uint32_t)));
+    if (counts.count != counts_.size()) return reader.refuse("counts the spikes of other neurons");
+    uint64_t spikes = 0;
+    for (uint64_t i = 0; i < counts.count; ++i) {
+        restored.counts.push_back(counts.at<uint32_t>(i));
+        spikes += restored.counts.back();
+    }
+    if (spikes != restored.totals.spikes) return reader.refuse("counts other spikes than it says");
     return {};
 }
 
@@ -374,6 +389,7 @@ void Engine::apply(const Restored& restored) {
         pending.clear();
         for (uint64_t k = 0; k < restored.samples[i]->count; ++k) pending.push_back(restored.samples[i]->at<double>(k));
     }
+    counts_ = restored.counts;
     spikes_ = restored.totals.spikes;
     spikes_hash_ = restored.totals.spikes_hash;
     recorded_hash_ = restored.totals.recorded_hash;

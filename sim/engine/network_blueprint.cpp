@@ -166,7 +166,12 @@ Result<void> check_values(const NeuronModel& model, const PopulationSetup& setup
     }
     PopulationSetup one = setup;
     std::erase(one.parameter_columns, name);
+    const auto& parameters = model.parameters();
+    const auto parameter = std::find_if(parameters.begin(), parameters.end(),
+                                        [&](const Variable& candidate) { return candidate.name == name; });
     for (const uint32_t neuron : {least, greatest, zero}) {
+        if (const std::string fault = value_fault(*parameter, value_of(neuron)); !fault.empty())
+            return fail(ErrorKind::Usage, "'{}' of neuron {} is {}", name, neuron, fault);
         one.constants[name] = value_of(neuron);
         if (const Result<LoweredProgram> program = lower(model, one); !program)
             return fail(program.error().kind, "'{}' of neuron {} is {}: {}", name, neuron, value_of(neuron),

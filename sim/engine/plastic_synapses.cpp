@@ -1,6 +1,7 @@
 #include "sim/engine/plastic_synapses.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 namespace riftjit::sim {
@@ -294,6 +295,21 @@ void PlasticSynapses::append_weights(uint32_t source, std::vector<double>& weigh
     const std::byte* const row = column.values.data() + starts_[source] * column_bytes(column.type);
     for (uint64_t i = 0; i < starts_[source + 1] - starts_[source]; ++i)
         weights.push_back(read_column(row, column.type, static_cast<uint32_t>(i)));
+}
+
+std::optional<PlasticSynapses::Fault> PlasticSynapses::find_fault() const {
+    for (uint32_t source = 0; source < sources(); ++source) {
+        for (const Column& column : columns_) {
+            const std::byte* const row = column.values.data() + starts_[source] * column_bytes(column.type);
+            for (uint64_t i = 0; i < row_size(source); ++i) {
+                const double value = read_column(row, column.type, static_cast<uint32_t>(i));
+                if (std::isfinite(value)) continue;
+                return Fault{source, targets_.as<const uint32_t>()[starts_[source] + i],
+                             column.role == ColumnRole::weight ? "w" : column.name, value};
+            }
+        }
+    }
+    return std::nullopt;
 }
 
 void PlasticSynapses::set_replayed_end(uint32_t step) { std::fill(replayed_end_.begin(), replayed_end_.end(), step); }

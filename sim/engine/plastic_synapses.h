@@ -50,6 +50,12 @@ public:
     std::span<const uint32_t> row_targets(uint32_t source) const {
         return {targets_.as<const uint32_t>() + starts_[source], row_size(source)};
     }
+    struct Fault {  // a value that is no number
+        uint32_t source, target;
+        std::string name;  // "w": the weight
+        double value;
+    };
+    std::optional<Fault> find_fault() const;
     void set_replayed_end(uint32_t step);  // all rows were replayed up to `step`, without it
 
 private:

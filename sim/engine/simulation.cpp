@@ -79,33 +79,49 @@ std::vector<SimulationPlan::Recording> recordings_of(const Network& network, con
     return recordings;
 }
 
+uint32_t synapse_bytes(const BlueprintProjection& projection) {
+    if (projection.rule) return static_cast<uint32_t>(PlasticSynapses::bytes_per_synapse(*projection.rule));
+    return projection.shared_weight ? kSharedEntryBytes : kStaticEntryBytes;
+}
+
+Traffic traffic_of(const Blueprint& blueprint) {
+    double columns = 0, events = 0, synapses = 0;
+    for (const BlueprintPopulation& population : blueprint.populations) {
+        if (const auto* program = std::get_if<ProgramPopulation>(&population.kind))
+            columns += double(column_bytes(program->program.spec)) * population.size;
+    }
+    for (const BlueprintProjection& projection : blueprint.projections) {
+        const double passes = projection.rule ? 2 : 1;
+        events += double(projection.expected_synapses) * (passes * synapse_bytes(projection) + 2 * sizeof(double));
+        synapses += double(projection.expected_synapses);
+    }
+    const double neurons = std::max(1.0, double(blueprint.neurons()));
+    return {columns / neurons, events / std::max(1.0, synapses), synapses / neurons,
+            double(NeuronState::bytes(blueprint)) / neurons};
+}
+
 SimulationPlan plan_of(const Blueprint& blueprint, uint32_t threads) {
     SimulationPlan plan{};
     plan.neurons = blueprint.neurons();
-    double traffic = 0;
     for (const BlueprintPopulation& population : blueprint.populations) {
         const auto* program = std::get_if<ProgramPopulation>(&population.kind);
         if (!program) continue;
         plan.programs.push_back(program_plan(population.name, program->program, population.size));
-        traffic += double(plan.programs.back().bytes_per_run) * population.size;
     }
-    plan.bytes_per_neuron_step = plan.neurons == 0 ? 0 : traffic / double(plan.neurons);
     for (const BlueprintProjection& projection : blueprint.projections) {
         plan.expected_synapses += projection.expected_synapses;
-        SimulationPlan::Synapses synapses{projection.name, projection.expected_synapses, 0, projection.rule.has_value(),
-                                          projection.shared_weight.has_value()};
+        SimulationPlan::Synapses synapses{projection.name, projection.expected_synapses, synapse_bytes(projection),
+                                          projection.rule.has_value(), projection.shared_weight.has_value()};
         if (projection.rule) {
-            synapses.bytes = static_cast<uint32_t>(PlasticSynapses::bytes_per_synapse(*projection.rule));
             plan.programs.push_back(
                 program_plan(projection.name + ", spike of the source", projection.rule->on_pre, 0));
             if (projection.rule->has_post_events)
                 plan.programs.push_back(
                     program_plan(projection.name + ", spike of the target", projection.rule->on_post, 0));
-        } else {
-            synapses.bytes = projection.shared_weight ? kSharedEntryBytes : kStaticEntryBytes;
         }
         plan.projections.push_back(std::move(synapses));
     }
+    plan.traffic = traffic_of(blueprint);
     plan.memory_bytes = Engine::memory_bytes(blueprint, threads);
     return plan;
 }
@@ -150,8 +166,11 @@ Simulation::Simulation(const Network& network, std::unique_ptr<Engine> engine) :
 Result<Simulation> Simulation::create(const Network& network, KernelCache& kernels, Isa isa, runtime::ThreadPool& pool,
                                       Precision precision) {
     RIFTJIT_TRY(blueprint, make_blueprint(network, kernels, isa, precision));
+    const Traffic traffic = traffic_of(blueprint);
     RIFTJIT_TRY(engine, Engine::create(std::move(blueprint), pool));
-    return Simulation(network, std::move(engine));
+    Simulation simulation(network, std::move(engine));
+    simulation.traffic_ = traffic;
+    return simulation;
 }
 
 Result<SimulationPlan> Simulation::plan(const Network& network, KernelCache& kernels, Isa isa, uint32_t threads,
@@ -187,8 +206,10 @@ uint64_t Simulation::synapses() const { return engine_->synapses(); }
 uint64_t Simulation::delivered() const { return engine_->delivered(); }
 uint64_t Simulation::spikes_hash() const { return engine_->spikes_hash(); }
 uint64_t Simulation::recorded_hash() const { return engine_->recorded_hash(); }
+uint64_t Simulation::counts_hash() const { return engine_->counts_hash(); }
 uint64_t Simulation::graph_hash() const { return engine_->graph_hash(); }
 Result<void> Simulation::check_conservation() const { return engine_->check_conservation(); }
+Result<void> Simulation::check_totals() const { return engine_->check_totals(); }
 Result<void> Simulation::save(const std::string& path) { return engine_->save(path); }
 Result<void> Simulation::restore(const std::string& path) { return engine_->restore(path); }
 

@@ -21,6 +21,14 @@
 namespace riftjit::sim {
 
 // What a run will do, for --explain. Bytes are of memory traffic where they are per step, else of memory held.
+struct Traffic {                    // bytes that a step must move
+    double per_neuron_step;         // of columns, in the mean over the neurons
+    double per_event;               // of a synapse, read (and written if plastic), and of the sum it is added to
+    double events_per_spike;        // synapses of a neuron, in the mean
+    double state_bytes_per_neuron;  // that last from step to step: columns, and arrivals
+
+    double per_step(double neurons, double events) const { return per_neuron_step * neurons + per_event * events; }
+};
 struct SimulationPlan {
     struct Program {
         std::string name;    // population, or projection and event: "E", "E to I, before"
@@ -44,8 +52,8 @@ struct SimulationPlan {
     std::vector<Synapses> projections;
     std::vector<Recording> recordings;
     uint64_t neurons, expected_synapses;
-    uint64_t memory_bytes;         // as compared with what is available
-    double bytes_per_neuron_step;  // of columns, in the mean over the neurons
+    uint64_t memory_bytes;  // as compared with what is available
+    Traffic traffic;
 
     // As many as a step of `step_ms` keeps busy for longer than they wait for each other at its end; 1 to `cores`.
     uint32_t useful_threads(double step_ms, uint32_t cores) const;
@@ -89,8 +97,13 @@ public:
     uint64_t delivered() const;      // arrivals, with those on their way
     uint64_t spikes_hash() const;    // hash_spikes() of all spikes
     uint64_t recorded_hash() const;  // of the recorded ones
+    uint64_t counts_hash()
+        const;  // of the spike count of each neuron, in the order of ids: the ramp network's function
     uint64_t graph_hash() const;
+    const Traffic& traffic() const { return traffic_; }
     Result<void> check_conservation() const;  // delivered() = sum of the fan-outs of the neurons that fired
+    // The counts of the neurons add up to spikes(); states, weights and what is on its way are finite.
+    Result<void> check_totals() const;
 
     // One file: PATH.part, synced, then renamed. Continuing from it gives the bits of an uninterrupted run, at any
     // number of threads. It holds what was recorded and not taken.
@@ -103,6 +116,7 @@ private:
 
     std::unique_ptr<Engine> engine_;
     RecordingHeader header_;
+    Traffic traffic_{};
 };
 
 }  // namespace riftjit::sim

@@ -22,6 +22,18 @@ void collect_names(const Expression& expression, std::set<std::string>& names) {
     for (const ExpressionPtr& operand : expression.operands) collect_names(*operand, names);
 }
 
+// "10 ms (positive)": the quantity alone, and its domain.
+Result<std::pair<SourceText, Domain>> split_domain(const SourceText& source) {
+    const size_t open = source.text.find('(');
+    if (open == std::string::npos) return std::pair(source, Domain::any);
+    const std::string_view mark = std::string_view(source.text).substr(open);
+    SourceText quantity = source;
+    quantity.text.resize(open);
+    if (mark == "(positive)") return std::pair(std::move(quantity), Domain::positive);
+    if (mark == "(not negative)") return std::pair(std::move(quantity), Domain::not_negative);
+    return fail_at(source, open, "expected (positive) or (not negative), found '{}'", mark);
+}
+
 class VariableChecker {
 public:
     VariableChecker(const VariableTexts& texts, const std::vector<std::string>& reserved)
@@ -50,9 +62,13 @@ private:
     }
     Result<void> parameters() {
         for (const NamedText& parameter : texts_.parameters) {
-            RIFTJIT_TRY(quantity, parse_quantity(parameter.text));
+            RIFTJIT_TRY(split, split_domain(parameter.text));
+            RIFTJIT_TRY(quantity, parse_quantity(split.first));
             RIFTJIT_TRY_VOID(new_name(parameter.text, 0, parameter.name, quantity.unit));
-            checked_.parameters.push_back({parameter.name, quantity.unit, quantity.value});
+            const Variable variable{parameter.name, quantity.unit, quantity.value, split.second};
+            if (const std::string fault = value_fault(variable, variable.value); !fault.empty())
+                return fail_at(parameter.text, 0, "the default of '{}' is {}", parameter.name, fault);
+            checked_.parameters.push_back(variable);
         }
         return {};
     }
@@ -127,6 +143,44 @@ private:
 };
 
 }  // namespace
+
+std::string value_fault(const Variable& parameter, double value) {
+    const bool is_right = parameter.domain == Domain::positive       ? value > 0
+                          : parameter.domain == Domain::not_negative ? value >= 0
+                                                                     : true;
+    if (is_right && std::isfinite(value)) return "";
+    const std::string shown =
+        parameter.unit == kNoUnit ? fmt::format("{}", value) : fmt::format("{} {}", value, unit_text(parameter.unit));
+    if (!std::isfinite(value)) return shown + ": it must be finite";
+    return shown + (parameter.domain == Domain::positive ? ": it must be above 0" : ": it must not be below 0");
+}
+
+Result<void> check_constants(const CheckedVariables& variables, const std::map<std::string, double>& constants) {
+    std::vector<std::string> known;
+    for (const Variable& parameter : variables.parameters) known.push_back(parameter.name);
+    for (const auto& [name, value] : constants) {
+        const auto parameter = std::ranges::find(variables.parameters, name, &Variable::name);
+        if (parameter == variables.parameters.end())
+            return fail(ErrorKind::Usage, "model '{}' has no parameter '{}'{}", variables.name, name,
+                        suggestion(name, known));
+        if (const std::string fault = value_fault(*parameter, value); !fault.empty())
+            return fail(ErrorKind::Usage, "model '{}': '{}' is {}", variables.name, name, fault);
+    }
+    return {};
+}
+
+Error with_culprit(Error error, const CheckedVariables& variables, const std::map<std::string, double>& constants,
+                   const Lowers& succeeds) {
+    if (!error.message.ends_with(kConstantNotFinite)) return error;
+    for (const auto& [name, value] : constants) {
+        std::map<std::string, double> others = constants;
+        others.erase(name);
+        if (!succeeds(others)) continue;
+        error.message = fmt::format("model '{}': with '{}' of {} {}", variables.name, name, value, kConstantNotFinite);
+        break;
+    }
+    return error;
+}
 
 Result<CheckedVariables> check_variables(const VariableTexts& texts, const std::vector<std::string>& reserved) {
     return VariableChecker(texts, reserved).run();

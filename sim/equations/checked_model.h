@@ -1,6 +1,7 @@
 // Models after their check: every name resolved, every unit right.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -54,6 +55,15 @@ struct VariableTexts {
 };
 // Parses and checks the variables; `reserved`: names that mean something else in this kind of model.
 Result<CheckedVariables> check_variables(const VariableTexts& texts, const std::vector<std::string>& reserved);
+
+// A parameter that is set is one of the model's, with a value of its domain.
+Result<void> check_constants(const CheckedVariables& variables, const std::map<std::string, double>& constants);
+
+// `error`, of a model with these constants; where its reason is a constant that is not finite, with the parameter that
+// is to blame: the one without which there is no error (`succeeds`).
+using Lowers = std::function<bool(const std::map<std::string, double>& constants)>;
+Error with_culprit(Error error, const CheckedVariables& variables, const std::map<std::string, double>& constants,
+                   const Lowers& succeeds);
 
 // Statements that assign to states, to other names of the scope that are no parameters, and to locals.
 Result<void> check_statements(const SourceText& source, const std::vector<Statement>& statements,

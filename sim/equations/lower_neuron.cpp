@@ -54,7 +54,7 @@ private:
             return fail(ErrorKind::Usage, "model '{}' has no {} '{}'{}", model_.name, what, name,
                         suggestion(name, all));
         };
-        for (const auto& [name, value] : setup_.constants) RIFTJIT_TRY_VOID(known(name, parameters, "parameter"));
+        RIFTJIT_TRY_VOID(check_constants(model_, setup_.constants));
         for (const std::string& name : setup_.parameter_columns) RIFTJIT_TRY_VOID(known(name, parameters, "parameter"));
         for (const std::string& name : setup_.unconnected) RIFTJIT_TRY_VOID(known(name, receptors, "receptor"));
         for (const Drive& drive : setup_.drives) {
@@ -270,7 +270,14 @@ private:
 
 Result<LoweredProgram> lower(const NeuronModel& model, const PopulationSetup& setup) {
     check(setup.step_ms > 0, "the step is above 0");
-    return NeuronLowering(model.checked(), setup).run();
+    Result<LoweredProgram> program = NeuronLowering(model.checked(), setup).run();
+    if (program) return program;
+    return std::unexpected(with_culprit(program.error(), model.checked(), setup.constants,
+                                        [&](const std::map<std::string, double>& constants) {
+                                            PopulationSetup other = setup;
+                                            other.constants = constants;
+                                            return NeuronLowering(model.checked(), other).run().has_value();
+                                        }));
 }
 
 Result<std::map<std::string, double>> initial_values(const NeuronModel& model, const PopulationSetup& setup) {

@@ -27,7 +27,7 @@ struct NeuronModelSource {
     std::string name;
     std::string description;            // one line, for lists and --explain
     SourceText equations;               // "dV/dt = (E_L - V) / tau_m : mV (unless refractory)", "x = expression : unit"
-    std::vector<NamedText> parameters;  // "tau_m" = "10 ms": defaults, which also fix the units
+    std::vector<NamedText> parameters;  // "tau_m" = "10 ms (positive)": defaults, which also fix the units
     std::vector<NamedText> initial;     // of state variables; 0 where absent
     std::vector<NamedText> receptors;   // "ex" = "I_ex += w"; w: the sum of the weights that arrive, linear
     SourceText threshold, reset, refractory;  // "V >= V_th"; statements; a time ("t_ref")
@@ -44,11 +44,17 @@ struct SynapseModelSource {
     SourceText on_pre, on_post;  // statements; "deliver(expression)", once in on_pre, sends
 };
 
+// Of which values a parameter makes sense: "10 ms (positive)", "2 ms (not negative)".
+enum class Domain : uint8_t { any, positive, not_negative };
+
 struct Variable {
     std::string name;
     Unit unit;
     double value;  // parameter: its default; state: its initial value where that is a number
+    Domain domain = Domain::any;
 };
+// What is wrong with a value of a parameter: "-1 ms: it must be above 0"; empty where it is one of its domain.
+std::string value_fault(const Variable& parameter, double value);
 
 class NeuronModel {
 public:

@@ -100,9 +100,7 @@ Result<ColumnProgramSpec> ValueGraph::program(Precision precision, const std::ve
     ProgramWriter writer(*this, spec);
     for (const ColumnStore& store : stores) writer.count(store.value);
     if (!is_false(fires)) writer.count(fires);
-    if (!writer.is_finite())
-        return fail(ErrorKind::Usage,
-                    "a constant is not finite (a division by 0, or the root or logarithm of a negative number)");
+    if (!writer.is_finite()) return fail(ErrorKind::Usage, "{}", kConstantNotFinite);
     // Every load comes before the first store.
     std::vector<uint16_t> values;
     for (const ColumnStore& store : stores) values.push_back(writer.write(store.value));

@@ -25,11 +25,14 @@ struct NamedText {
 // "net.toml:12:8", of the character at `offset_bytes` of the text.
 std::string place(const SourceText& source, size_t offset_bytes = 0);
 
+// The text with control characters written out ("\\x1b"), so that what a file says cannot steer a terminal.
+std::string printable(std::string_view text);
+
 template <class... Args>
 [[nodiscard]] std::unexpected<Error> fail_at(const SourceText& source, size_t offset_bytes,
                                              fmt::format_string<Args...> format, Args&&... args) {
-    return fail(ErrorKind::Format, "{}: {}", place(source, offset_bytes),
-                fmt::format(format, std::forward<Args>(args)...));
+    return fail(ErrorKind::Format, "{}: {}", printable(place(source, offset_bytes)),
+                printable(fmt::format(format, std::forward<Args>(args)...)));
 }
 
 // "; did you mean 'tau_m'?", or nothing where no known name is close.

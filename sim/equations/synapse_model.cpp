@@ -151,13 +151,8 @@ private:
     Environment environment_{.graph = graph_, .step_ms = 0, .subexpressions = &model_.subexpressions};
 };
 
-Result<void> check_constants(const SynapseModel::Checked& model, const std::map<std::string, double>& constants) {
-    std::vector<std::string> parameters;
-    for (const Variable& one : model.parameters) parameters.push_back(one.name);
-    for (const auto& [name, value] : constants)
-        if (std::ranges::find(parameters, name) == parameters.end())
-            return fail(ErrorKind::Usage, "model '{}' has no parameter '{}'{}", model.name, name,
-                        suggestion(name, parameters));
+Result<void> check_setup(const SynapseModel::Checked& model, const std::map<std::string, double>& constants) {
+    RIFTJIT_TRY_VOID(check_constants(model, constants));
     if (model.states.size() > 63)
         return fail(ErrorKind::Unsupported, "model '{}': {} states, of at most 63", model.name, model.states.size());
     return {};
@@ -179,22 +174,36 @@ const std::vector<Variable>& SynapseModel::states() const { return checked_->sta
 bool SynapseModel::has_post_events() const { return !checked_->on_post.empty(); }
 const SynapseModel::Checked& SynapseModel::checked() const { return *checked_; }
 
+namespace {
+
+Result<SynapsePrograms> both_events(const SynapseModel::Checked& model, const std::map<std::string, double>& constants,
+                                    double step_ms) {
+    RIFTJIT_TRY(on_pre, EventLowering(model, constants, step_ms).run(model.on_pre));
+    SynapsePrograms programs{.on_pre = std::move(on_pre)};
+    if (model.on_post.empty()) return programs;
+    RIFTJIT_TRY(on_post, EventLowering(model, constants, step_ms).run(model.on_post));
+    programs.on_post = std::move(on_post);
+    return programs;
+}
+
+}  // namespace
+
 Result<SynapsePrograms> lower(const SynapseModel& model, const std::map<std::string, double>& constants,
                               double step_ms) {
     const SynapseModel::Checked& checked = model.checked();
-    RIFTJIT_TRY_VOID(check_constants(checked, constants));
-    RIFTJIT_TRY(on_pre, EventLowering(checked, constants, step_ms).run(checked.on_pre));
-    SynapsePrograms programs{.on_pre = std::move(on_pre)};
-    if (!model.has_post_events()) return programs;
-    RIFTJIT_TRY(on_post, EventLowering(checked, constants, step_ms).run(checked.on_post));
-    programs.on_post = std::move(on_post);
-    return programs;
+    RIFTJIT_TRY_VOID(check_setup(checked, constants));
+    Result<SynapsePrograms> programs = both_events(checked, constants, step_ms);
+    if (programs) return programs;
+    return std::unexpected(
+        with_culprit(programs.error(), checked, constants, [&](const std::map<std::string, double>& others) {
+            return both_events(checked, others, step_ms).has_value();
+        }));
 }
 
 Result<std::map<std::string, double>> initial_values(const SynapseModel& model,
                                                      const std::map<std::string, double>& constants) {
     const SynapseModel::Checked& checked = model.checked();
-    RIFTJIT_TRY_VOID(check_constants(checked, constants));
+    RIFTJIT_TRY_VOID(check_setup(checked, constants));
     ValueGraph graph;
     Environment environment{.graph = graph, .step_ms = 0};
     for (const Variable& parameter : checked.parameters) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -14,6 +15,10 @@
 namespace riftjit::sim {
 
 using Value = uint32_t;  // a node
+
+// How the error of a program with such a constant ends.
+inline constexpr std::string_view kConstantNotFinite =
+    "a constant is not finite (a division by 0, or the root or logarithm of a negative number)";
 
 // constant + sum of coefficient * atom. Atoms are nodes that are not themselves sums or multiples.
 struct AffineForm {

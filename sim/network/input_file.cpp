@@ -58,7 +58,7 @@ private:
         if (neurons_ == nullptr) return fail_in(where, "population {} has no neurons that take input", population.name);
         size_ = population.size;
         RIFTJIT_TRY(kind, reader_.need_string("kind"));
-        RIFTJIT_TRY(name, reader_.string_or("name", kind));
+        RIFTJIT_TRY(name, reader_.name_or("name", kind));
         RIFTJIT_TRY(window, window_in(reader_, scope_));
         Input input{.name = fmt::format("{} -> {}", name, population.name), .target = target, .kind = {}};
         input.start_ms = window.start_ms;

@@ -67,6 +67,8 @@ Result<void> NetworkReader::read_models(toml::table& root) {
     RIFTJIT_TRY(tables, named_tables_of(root, "models"));
     for (const auto& [name, unused] : tables) {
         toml::table& table = *root["models"][name].as_table();
+        if (const std::string fault = name_fault(name); !fault.empty())
+            return fail_in(table, "the name of a model {}", fault);
         if (name == "poisson" || name == "spike_times" || name == "relay" || name == "static")
             return fail_in(table, "the name '{}' is taken: it is built in", name);
         if (const auto given = table["name"].value<std::string>(); given && *given != name)
@@ -238,7 +240,7 @@ Result<void> check_top_level(const toml::table& root, Network& network, const st
     for (const std::string_view key :
          {"variant", "variants", "simulation", "constants", "models", "population", "projection", "input", "record"})
         reader.find(key);
-    RIFTJIT_TRY(name, reader.string_or("name", file));
+    RIFTJIT_TRY(name, reader.name_or("name", file));
     RIFTJIT_TRY_VOID(reader.string_or("description", ""));
     network.name = name;
     return reader.finish();
@@ -265,9 +267,10 @@ uint32_t Network::neurons() const {
 
 uint32_t Network::steps() const { return static_cast<uint32_t>(std::round(duration_ms / step_ms)); }
 
-Result<Network> parse_network(const std::string& text, const std::string& file_name,
-                              const NetworkOverrides& overrides) {
-    RIFTJIT_TRY(root, parse_toml(text, file_name));
+namespace {
+
+Result<Network> read_tables(toml::table& root, const std::string& text, const std::string& file_name,
+                            const NetworkOverrides& overrides) {
     RIFTJIT_TRY_VOID(apply_overrides(root, overrides.settings));
     NetworkReader reader;
     reader.directory = directory_of(file_name);
@@ -287,6 +290,30 @@ Result<Network> parse_network(const std::string& text, const std::string& file_n
         return fail(ErrorKind::Usage, "--scale: nothing in {} uses the name 'scale'", file_name);
     note_unused(reader);
     return std::move(reader.network);
+}
+
+// Variants that nobody has chosen are read too, as the file has them: a mistake shows when it is made.
+Result<void> check_variants(const std::vector<std::string>& names, const std::string& text,
+                            const std::string& file_name, const NetworkOverrides& overrides) {
+    for (const std::string& name : names) {
+        NetworkOverrides chosen{.settings = {{"variant", name}}};
+        chosen.duration_ms = overrides.duration_ms;
+        RIFTJIT_TRY(root, parse_toml(text, file_name));  // anew: copies of tables forget their places
+        if (const Result<Network> network = read_tables(root, "", file_name, chosen); !network)
+            return fail(network.error().kind, "{} (in variant '{}')", network.error().message, name);
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<Network> parse_network(const std::string& text, const std::string& file_name,
+                              const NetworkOverrides& overrides) {
+    RIFTJIT_TRY(root, parse_toml(text, file_name));
+    const std::vector<std::string> others = other_variants(root, overrides.settings);
+    RIFTJIT_TRY(network, read_tables(root, text, file_name, overrides));
+    RIFTJIT_TRY_VOID(check_variants(others, text, file_name, overrides));
+    return std::move(network);
 }
 
 Result<Network> read_network(const std::string& path, const NetworkOverrides& overrides) {

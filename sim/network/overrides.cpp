@@ -156,11 +156,29 @@ Result<void> apply_setting(toml::table& root, const std::string& path, const std
 
 }  // namespace
 
-Result<void> apply_overrides(toml::table& root, const Settings& settings) {
+namespace {
+
+// Null: not by a setting.
+const std::string* variant_of(const Settings& settings) {
     const std::string* variant = nullptr;
     for (const auto& [path, text] : settings)
         if (path == "variant") variant = &text;
-    RIFTJIT_TRY_VOID(apply_variant(root, variant));
+    return variant;
+}
+
+}  // namespace
+
+std::vector<std::string> other_variants(const toml::table& root, const Settings& settings) {
+    const std::string* const set = variant_of(settings);
+    const std::string chosen = set != nullptr ? *set : root["variant"].value_or(std::string());
+    std::vector<std::string> others;
+    if (const toml::table* variants = root["variants"].as_table()) others = keys_of(*variants);
+    std::erase(others, chosen);
+    return others;
+}
+
+Result<void> apply_overrides(toml::table& root, const Settings& settings) {
+    RIFTJIT_TRY_VOID(apply_variant(root, variant_of(settings)));
     for (const auto& [path, text] : settings) {
         if (path != "variant") RIFTJIT_TRY_VOID(apply_setting(root, path, text));
     }

@@ -19,4 +19,7 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 // `name` or number from 0: "projection.exc.weight".
 Result<void> apply_overrides(toml::table& root, const Settings& settings);
 
+// The variants of the file but the one that apply_overrides() would choose.
+std::vector<std::string> other_variants(const toml::table& root, const Settings& settings);
+
 }  // namespace riftjit::sim

@@ -10,6 +10,20 @@ namespace riftjit::sim {
 
 namespace {
 
+// Of the values that a file writes down; those that are drawn are looked at once they are.
+std::string given_value_fault(const Variable& variable, const Distribution& distribution) {
+    if (const auto* constant = std::get_if<Constant>(&distribution.kind)) {
+        const std::string fault = value_fault(variable, constant->value);
+        return fault.empty() ? "" : " is " + fault;
+    }
+    const auto* list = std::get_if<Values>(&distribution.kind);
+    for (size_t neuron = 0; list != nullptr && neuron < list->values.size(); ++neuron) {
+        if (const std::string fault = value_fault(variable, list->values[neuron]); !fault.empty())
+            return fmt::format(" of neuron {} is {}", neuron, fault);
+    }
+    return "";
+}
+
 class PopulationReader {
 public:
     PopulationReader(NetworkReader& owner, const std::string& name, const toml::table& table)
@@ -61,6 +75,8 @@ private:
         for (const auto& [name, value] : *table) {
             RIFTJIT_TRY(variable, variable_named(variables, std::string(name.str()), what, model, source_of(name)));
             RIFTJIT_TRY(distribution, distribution_in(value, variable->unit, name.str(), population_.size, names_));
+            if (const std::string fault = given_value_fault(*variable, distribution); !fault.empty())
+                return fail_in(value, "'{}'{}", name.str(), fault);
             values.emplace(name.str(), std::move(distribution));
         }
         return {};
@@ -197,9 +213,8 @@ Result<void> NetworkReader::read_populations(const toml::table& root) {
     RIFTJIT_TRY(tables, named_tables_of(root, "population"));
     uint64_t neurons = 0;
     for (const auto& [name, table] : tables) {
-        const bool is_plain = std::ranges::none_of(name, [](unsigned char c) { return c < ' ' || c == 0x7f; });
-        if (name.empty() || !is_plain)
-            return fail_in(*table, "the name of a population is a text of one line without control characters");
+        if (const std::string fault = name_fault(name); !fault.empty())
+            return fail_in(*table, "the name of a population {}", fault);
         RIFTJIT_TRY(population, PopulationReader(*this, name, *table).read());
         population.first_id = static_cast<uint32_t>(neurons);
         neurons += population.size;

@@ -46,7 +46,7 @@ public:
     Result<void> read() {
         RIFTJIT_TRY(sources, populations("from"));
         RIFTJIT_TRY(targets, populations("to"));
-        RIFTJIT_TRY(name, reader_.string_or("name", ""));
+        RIFTJIT_TRY(name, reader_.name_or("name", ""));
         RIFTJIT_TRY(names, pair_names(sources.size(), targets.size()));
         for (size_t row = 0; row < targets.size(); ++row) {
             for (size_t column = 0; column < sources.size(); ++column) {
@@ -383,6 +383,8 @@ private:
             RIFTJIT_TRY(variable, variable_named(choice.model.parameters(), name, "parameter", choice.model.name(),
                                                  source_of(key)));
             RIFTJIT_TRY(number, number_in(value, variable->unit, name, scope_));
+            if (const std::string fault = value_fault(*variable, number); !fault.empty())
+                return fail_in(value, "'{}' is {}", name, fault);
             choice.parameters.emplace(name, number);
         }
         return {};

@@ -18,7 +18,7 @@ public:
         if (std::ranges::count(kinds, nullptr) != 2)
             return reader_.missing({"spikes", "states", "weights"},
                                    "[[record]] takes one of 'spikes', 'states' and 'weights'");
-        RIFTJIT_TRY(name, reader_.string_or("name", ""));
+        RIFTJIT_TRY(name, reader_.name_or("name", ""));
         name_ = name;
         RIFTJIT_TRY(window, window_in(reader_, owner_.names));
         window_ = window;

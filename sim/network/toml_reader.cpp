@@ -84,6 +84,14 @@ Result<std::string> TableReader::string_or(std::string_view key, std::string_vie
     return string_of(*node, key);
 }
 
+Result<std::string> TableReader::name_or(std::string_view key, std::string_view otherwise) {
+    const toml::node* node = find(key);
+    if (node == nullptr) return std::string(otherwise);
+    RIFTJIT_TRY(name, string_of(*node, key));
+    if (const std::string fault = name_fault(name); !fault.empty()) return fail_in(*node, "'{}' {}", key, fault);
+    return name;
+}
+
 Result<bool> TableReader::flag_or(std::string_view key, bool otherwise) {
     const toml::node* node = find(key);
     if (node == nullptr) return otherwise;
@@ -109,6 +117,11 @@ std::string near_or_all(std::string_view name, const std::vector<std::string>& k
     const std::string near = suggestion(name, known);
     if (!near.empty() || known.empty() || known.size() > kFew) return near;
     return fmt::format("; there {} {}", known.size() == 1 ? "is" : "are", fmt::join(known, ", "));
+}
+
+std::string name_fault(std::string_view name) {
+    if (!name.empty() && printable(name) == name) return "";
+    return "is a text of one line without control characters";
 }
 
 Result<std::string> string_of(const toml::node& node, std::string_view what) {

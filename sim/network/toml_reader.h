@@ -43,6 +43,8 @@ public:
 
     Result<std::string> need_string(std::string_view key);
     Result<std::string> string_or(std::string_view key, std::string_view otherwise);
+    // A name, as it stands in messages, tables and files: one line without control characters.
+    Result<std::string> name_or(std::string_view key, std::string_view otherwise);
     Result<bool> flag_or(std::string_view key, bool otherwise);
     // One string or a list of them.
     Result<std::vector<std::string>> need_strings(std::string_view key);
@@ -60,6 +62,9 @@ private:
 
 // "; did you mean 'near'?", or where nothing is near "; there are a, b" if they are few.
 std::string near_or_all(std::string_view name, const std::vector<std::string>& known);
+
+// "" where the text can be a name.
+std::string name_fault(std::string_view name);
 
 Result<std::string> string_of(const toml::node& node, std::string_view what);
 Result<std::vector<std::string>> strings_of(const toml::node& node, std::string_view what);

@@ -185,9 +185,9 @@ TEST_F(Refusals, NameWhatDoesNotFit) {
     std::get<ProgramPopulation>(driven.populations[0].kind).scalars[0].level = 0.9;
     EXPECT_TRUE(refusal(std::move(driven)).starts_with(file_.path() + ": saved from another network (hash "));
     std::vector<char> newer = bytes_;
-    newer[8] = 2;
+    newer[8] = 3;
     file_.write(newer);
-    EXPECT_EQ(refusal(), file_.path() + ": saved in version 2 of the format; this program has version 1");
+    EXPECT_EQ(refusal(), file_.path() + ": saved in version 3 of the format; this program has version 2");
     file_.write({'n', 'o', 't', ' ', 't', 'h', 'i', 's'});
     EXPECT_EQ(refusal(), file_.path() + ": not a saved simulation");
     std::filesystem::remove(file_.path());

@@ -53,16 +53,14 @@ TEST(ValuesOfSingleNeurons, AreCheckedAsThatOfAllWouldBe) {
         return kSmall + "[population.I]\nmodel = \"iaf_psc_exp\"\nsize = 3\nparameters = { " + parameters + " }\n";
     };
     const std::string population = "net.toml:9:1: population I: ";
-    const std::string infinite =
-        "model 'iaf_psc_exp': a constant is not finite (a division by 0, or the root or logarithm of a negative "
-        "number)";
-    EXPECT_EQ(blueprint_error(with("tau_m = 0")), population + infinite);
+    EXPECT_EQ(blueprint_error(with("tau_m = 0")), "net.toml:12:24: 'tau_m' is 0 ms: it must be above 0");
     EXPECT_EQ(blueprint_error(with("tau_m = [\"10 ms\", \"-1 ms\", 0]")),
-              population + "'tau_m' of neuron 2 is 0: " + infinite);
+              "net.toml:12:24: 'tau_m' of neuron 1 is -1 ms: it must be above 0");
     EXPECT_EQ(blueprint_error(with("t_ref = [\"2 ms\", \"-10 ms\", \"10 ms\"]")),
-              population +
-                  "'t_ref' of neuron 1 is -10: model 'iaf_psc_exp': refractory time of -100 steps, not "
-                  "between 0 and 65535");
+              "net.toml:12:24: 't_ref' of neuron 1 is -10 ms: it must not be below 0");
+    const std::string drawn = blueprint_error(with("C_m = { uniform = [\"-2 pF\", \"-1 pF\"] }"));
+    EXPECT_TRUE(drawn.starts_with(population + "'C_m' of neuron ")) << drawn;
+    EXPECT_TRUE(drawn.ends_with(" pF: it must be above 0")) << drawn;
     EXPECT_NE(blueprint_error(with("t_ref = { uniform = [\"9000 ms\", \"9001 ms\"] }")), "");
     EXPECT_EQ(blueprint_error(with("tau_m = [\"10 ms\", \"20 ms\", \"15 ms\"]")), "");
 }
@@ -91,6 +89,39 @@ TEST(States, ThatAreNotFiniteAreAnErrorThatNamesThem) {
     const auto run = simulation.run(95);
     ASSERT_FALSE(run);
     EXPECT_EQ(run.error().message, "after 100 steps, x of neuron 2 of population M is inf");
+}
+
+// A trace that doubles with every spike, and more than doubles what it holds: a weight of 1 overflows at the 11th.
+TEST(States, OfPlasticSynapsesThatAreNotFiniteAreAnErrorToo) {
+    const std::string text =
+        kSmall +
+        "[models.growing]\nkind = \"synapse\"\nequations = \"x : 1\"\ninitial = { x = \"2\" }\n"
+        "on_pre = \"x *= x; deliver(w)\"\n[population.S]\nmodel = \"spike_times\"\n"
+        "times = [[], [\"1 ms\", \"2 ms\", \"3 ms\", \"4 ms\", \"5 ms\", \"6 ms\", \"7 ms\", \"8 ms\", "
+        "\"9 ms\", \"10 ms\"]]\n[[projection]]\nfrom = \"S\"\nto = \"E\"\nrule = \"list\"\n"
+        "pairs = [[0, 1], [1, 3]]\nweight = \"0.1 mV\"\ndelay = \"1 ms\"\nsynapse = \"growing\"\n";
+    const Network network = parse_network(text, "net.toml").value();
+    KernelCache kernels(x86::compile, DiskCache::disabled());
+    auto pool = runtime::ThreadPool::create(2);
+    auto simulation = Simulation::create(network, kernels, x86::detect().levels.front(), *pool).value();
+    EXPECT_TRUE(simulation.run(95));  // 2^(2^9)
+    const auto run = simulation.run(5);
+    ASSERT_FALSE(run);
+    EXPECT_EQ(run.error().message, "after 100 steps, x of a synapse from neuron 1 to 3 of projection S -> E is inf");
+}
+
+TEST(ConstantsThatAreNotFinite, AreBlamedOnTheParameterThatMakesThem) {
+    const auto with = [](const std::string& parameters) {
+        return blueprint_error(kSmall +
+                               "[models.m]\nkind = \"neuron\"\nequations = \"dx/dt = (b - x / a) / ms : 1\"\n"
+                               "parameters = { a = 1, b = 2 }\n[population.M]\nmodel = \"m\"\nsize = 1\n"
+                               "parameters = { " +
+                               parameters + " }\n");
+    };
+    EXPECT_EQ(with("b = 0, a = 3"), "");
+    EXPECT_EQ(with("b = 5, a = 0"),
+              "net.toml:13:1: population M: model 'm': with 'a' of 0 a constant is not finite (a division by 0, or the "
+              "root or logarithm of a negative number)");
 }
 
 // 5 ms to 8 ms at 0.5 ms: samples of the ends of steps 54, 59, 64, 69, 74 and 79.

@@ -143,6 +143,21 @@ TEST(ModelErrors, ReceptorsAddMultiplesOfTheWeight) {
               "net.toml:22:7: in a receptor 'w' is the weight");
 }
 
+TEST(ModelErrors, ParametersSayWhichValuesMakeSense) {
+    const auto with = [](const std::string& tau) {
+        NeuronModelSource source{.name = "m"};
+        source.equations = {"dx/dt = -x / tau : 1"};
+        source.parameters = {{"tau", {tau, "m.toml", 3, 8}}};
+        const auto model = NeuronModel::parse(source);
+        return model ? "" : model.error().message;
+    };
+    EXPECT_EQ(with("10 ms (positive)"), "");
+    EXPECT_EQ(with("0 ms (not negative)"), "");
+    EXPECT_EQ(with("0 ms (positive)"), "m.toml:3:8: the default of 'tau' is 0 ms: it must be above 0");
+    EXPECT_EQ(with("-1 ms (not negative)"), "m.toml:3:8: the default of 'tau' is -1 ms: it must not be below 0");
+    EXPECT_EQ(with("10 ms (negative)"), "m.toml:3:14: expected (positive) or (not negative), found '(negative)'");
+}
+
 TEST(ModelErrors, TheUnitOfAWeightFollowsFromItsReceptor) {
     NeuronModelSource source = leaky();
     source.receptors = {{"a", {"I += w"}}, {"b", {"V += w / C"}}, {"c", {"I += w * V; V += w * V * tau_m / C"}}};

@@ -266,8 +266,15 @@ TEST(SynapseModels, ProgramsTouchOnlyWhatTheirEventNeeds) {
     EXPECT_EQ(lower(synapse_model("tsodyks"), {{"tau", 3}}, 0.1).error().message,
               "model 'tsodyks' has no parameter 'tau'");
     EXPECT_EQ(lower(synapse_model("tsodyks"), {{"tau_rec", 0}}, 0.1).error().message,
-              "model 'tsodyks': a constant is not finite (a division by 0, or the root or logarithm of a negative "
-              "number)");
+              "model 'tsodyks': 'tau_rec' is 0 ms: it must be above 0");
+    EXPECT_TRUE(lower(synapse_model("tsodyks"), {{"tau_fac", 0}}, 0.1));
+    EXPECT_EQ(lower(synapse_model("tsodyks"), {{"tau_fac", -1}}, 0.1).error().message,
+              "model 'tsodyks': 'tau_fac' is -1 ms: it must not be below 0");
+    const SynapseModelSource source{
+        .name = "m", .parameters = {{"a", {"1"}}, {"b", {"1"}}}, .on_pre = {"deliver(w * b / a)"}};
+    EXPECT_EQ(lower(value_or_fail(SynapseModel::parse(source)), {{"a", 0}, {"b", 2}}, 0.1).error().message,
+              "model 'm': with 'a' of 0 a constant is not finite (a division by 0, or the root or logarithm of a "
+              "negative number)");
 }
 
 }  // namespace

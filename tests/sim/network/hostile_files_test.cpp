@@ -104,6 +104,27 @@ TEST(Names, AreWhatExpressionsAndLinesCanHold) {
               "net.toml:10:1: a constant's name has letters, digits and '_' and begins with no digit");
     EXPECT_EQ(error_of(kSmall + "[population.\"a\\u001bb\"]\nmodel = \"relay\"\nsize = 1\n"),
               "net.toml:9:1: the name of a population is a text of one line without control characters");
+    const std::string projection =
+        "[[projection]]\nfrom = \"E\"\nto = \"E\"\nrule = \"one_to_one\"\nweight = \"1 mV\"\ndelay = \"1 ms\"\n";
+    const std::string dc = "[[input]]\nkind = \"dc\"\nto = \"E\"\namplitude = \"1 pA\"\n";
+    const std::string refused = "'name' is a text of one line without control characters";
+    for (const std::string name : {"\\u001b[31mred", "a\\nb", "\\u009b2J", "\\u007f", ""}) {
+        const std::string key = "name = \"" + name + "\"\n";
+        for (const auto& [text, line] :
+             {std::pair(kSmall + projection + key, "net.toml:15:"), std::pair(kSmall + dc + key, "net.toml:13:"),
+              std::pair(kSmall + "[[record]]\nspikes = \"all\"\n" + key, "net.toml:11:"),
+              std::pair(key + kSmall, "net.toml:1:")}) {
+            EXPECT_TRUE(error_of(text).starts_with(line)) << error_of(text);
+            EXPECT_TRUE(error_of(text).ends_with(refused)) << error_of(text);
+        }
+    }
+    EXPECT_EQ(error_of(kSmall + projection + "name = \"\u00e9t\u00e9\"\n"), "");
+}
+
+TEST(Messages, WriteControlCharactersOut) {
+    EXPECT_EQ(error_of(kSmall + "[[input]]\nto = \"\\u001b[2J\\u009b\"\n"),
+              "net.toml:10:9: there is no population '\\x1b[2J\\xc2\\x9b'; there is E");
+    EXPECT_EQ(printable("E \xc2\xa0 \xc3\xa9 \n\x7f"), "E \xc2\xa0 \xc3\xa9 \\x0a\\x7f");
 }
 
 TEST(Variants, AreCheckedThoughNobodyChoosesThem) {
@@ -114,6 +135,22 @@ TEST(Variants, AreCheckedThoughNobodyChoosesThem) {
               "net.toml:10:14: 'population' is a number here, but a table in the network");
     EXPECT_EQ(error_of(kSmall + "[variants.x.constants]\ng = 3\n"),
               "net.toml:10:1: the variant changes 'g', which is not among [constants]");
+}
+
+TEST(Variants, AreReadWhole) {
+    const std::string variants = "[variants.x.population.E]\nparameters = { tau_m = \"10 mV\" }\n[variants.y]\n";
+    EXPECT_EQ(error_of(kSmall + variants),
+              "net.toml:10:25: 'tau_m' takes a value in ms, not one in mV (in variant 'x')");
+    EXPECT_EQ(error_of("variant = \"x\"\n" + kSmall + variants),
+              "net.toml:11:25: 'tau_m' takes a value in ms, not one in mV");
+    EXPECT_EQ(error_of(kSmall + "[constants]\nn = 3\n[variants.x.constants]\nn = 0\n[population.F]\nmodel = \"relay\"\n"
+                                "size = \"n\"\n"),
+              "net.toml:15:9: 'size' is 0, below 1 (in variant 'x')");
+    EXPECT_EQ(error_of(kSmall + "[[variants.x.record]]\nspikes = \"F\"\n"),
+              "net.toml:10:11: there is no population 'F'; there is E (in variant 'x')");
+    // What the command line changes, it changes in the variant that runs.
+    EXPECT_TRUE(parse_network(kSmall + "[variants.x.simulation]\nseed = 2\n", "net.toml",
+                              {.settings = {{"population.E.size", "7"}}}));
 }
 
 }  // namespace
