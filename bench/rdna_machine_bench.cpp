@@ -1,10 +1,11 @@
-// Millions of wave32 vector instructions per second that the software RDNA machine runs on one core: without checks,
-// and with every check. Whole launches are timed, with their scalar, memory and wait instructions, by the thread's own
-// processor time, the best of some runs; the vector instructions are those that the machine counted.
+// How fast the software RDNA machine is on one core: without checks, and with every check. Whole launches are timed by
+// the thread's own processor time, the best of some runs. Rates are of vector ALU instructions of wave32, and of all
+// instructions: those of memory cost most, and are no vector ALU instructions.
 //
-// Kernels of few instructions a wave show what it costs to start a wave, and memory; the loops show the interpreter.
+// The loops show the interpreter, the first kernels what it costs to start a wave, the large ones what remains when
+// that is spread over a long row.
 //
-//   rdna_machine_bench [KERNEL...]
+//   rdna_machine_bench [checked | unchecked] [KERNEL...]
 #include <fmt/format.h>
 #include <time.h>
 
@@ -25,7 +26,7 @@ namespace riftjit::rdna::emulator {
 namespace {
 
 constexpr Target kTarget = Target::gfx1100;
-constexpr uint64_t kBufferBytes = 4 << 20;
+constexpr uint64_t kBufferBytes = 8 << 20;
 constexpr uint32_t kBufferWord = 0x3C003C00;  // a small number as f32, 1 as f16, 60 and 0 as bytes
 constexpr int kRuns = 5;
 constexpr double kSecondsPerRun = 0.3;
@@ -77,17 +78,30 @@ again:
 )";
 
 struct Workload {
-    std::string_view name;
+    std::string_view name;    // of the kernel
+    std::string_view size;    // what its spec says, where it matters
     std::string_view source;  // empty: one of the project's kernels
+    Result<KernelProgram> (*assemble)(KernelTarget target);
     uint32_t groups, group_lanes;
 };
-// Groups of the project's kernels as their default specs say.
+
 constexpr Workload kWorkloads[] = {
-    {"float_loop", kFloatLoop, 8, 64}, {"integer_loop", kIntegerLoop, 8, 64},
-    {"vector_add", "", 64, 256},       {"swiglu", "", 64, 128},
-    {"rms_norm", "", 32, 128},         {"softmax", "", 32, 128},
-    {"gemv_q8", "", 32, 128},          {"matmul_f16", "", 6, 128},
-    {"transpose", "", 6, 256},
+    {"float_loop", "1000 rounds", kFloatLoop, nullptr, 8, 64},
+    {"integer_loop", "1000 rounds", kIntegerLoop, nullptr, 8, 64},
+    {"vector_add", "", "", [](KernelTarget target) { return kernels::vector_add(target, {}); }, 64, 256},
+    {"swiglu", "", "", [](KernelTarget target) { return kernels::swiglu(target, {}); }, 64, 128},
+    {"rms_norm", "1024", "", [](KernelTarget target) { return kernels::rms_norm(target, {}); }, 32, 128},
+    {"softmax", "1024", "", [](KernelTarget target) { return kernels::softmax(target, {}); }, 32, 128},
+    {"gemv_q8", "2080", "", [](KernelTarget target) { return kernels::gemv_q8(target, {}); }, 32, 128},
+    {"matmul_f16", "64 x 96 x 64", "", [](KernelTarget target) { return kernels::matmul_f16(target, {}); }, 6, 128},
+    {"transpose", "64 x 96", "", [](KernelTarget target) { return kernels::transpose(target, {}); }, 6, 256},
+    {"rms_norm", "16384", "", [](KernelTarget target) { return kernels::rms_norm(target, {.width = 16384}); }, 16, 128},
+    {"softmax", "2048", "", [](KernelTarget target) { return kernels::softmax(target, {.width = 2048}); }, 64, 128},
+    {"gemv_q8", "16384", "", [](KernelTarget target) { return kernels::gemv_q8(target, {.columns = 16384}); }, 32, 128},
+    {"matmul_f16", "64 x 96 x 1024", "", [](KernelTarget target) { return kernels::matmul_f16(target, {.k = 1024}); },
+     6, 128},
+    {"transpose", "512 x 512", "",
+     [](KernelTarget target) { return kernels::transpose(target, {.rows = 512, .columns = 512}); }, 256, 256},
 };
 
 template <class T>
@@ -99,13 +113,9 @@ T must(Result<T> result) {
 
 std::vector<std::byte> object_of(const Workload& workload) {
     if (!workload.source.empty()) return must(write_code_object(must(assemble(workload.source, "loop", kTarget))));
-    for (const kernels::KernelEntry& entry : kernels::all_kernels()) {
-        if (entry.name != workload.name) continue;
-        KernelCode kernel = must(link(must(entry.assemble({kTarget, WaveSize::wave32}, {}))));
-        kernel.name = workload.name;
-        return must(write_code_object(kTarget, CodeObjectVersion::v5, {&kernel, 1}));
-    }
-    return must<std::vector<std::byte>>(fail(ErrorKind::Usage, "there is no kernel {}", workload.name));
+    KernelCode kernel = must(link(must(workload.assemble({kTarget, WaveSize::wave32}))));
+    kernel.name = workload.name;
+    return must(write_code_object(kTarget, CodeObjectVersion::v5, {&kernel, 1}));
 }
 
 // Every pointer gets a buffer of its own; a number is the count of all work-items.
@@ -133,9 +143,14 @@ uint64_t vector_instructions(const Counts& counts) {
     return counts[InstructionClass::valu] + counts[InstructionClass::transcendental] + counts[InstructionClass::wmma];
 }
 
+uint64_t bytes_moved(const Counts& counts) {
+    return counts.global_bytes_loaded + counts.global_bytes_stored + counts.lds_bytes_loaded + counts.lds_bytes_stored +
+           counts.scalar_bytes_loaded;
+}
+
 struct Measured {
-    double rate = 0;      // vector instructions per second, the best run
-    double per_wave = 0;  // of them, in a launch
+    double vector_rate = 0, rate = 0, byte_rate = 0;  // per second, of the best run
+    double vector_per_wave = 0, per_wave = 0;         // instructions in a launch
 };
 Measured measure(const Workload& workload, const std::vector<std::byte>& object, const Checks& checks) {
     Machine machine(kTarget, {.checks = checks});
@@ -144,19 +159,26 @@ Measured measure(const Workload& workload, const std::vector<std::byte>& object,
     const double waves = workload.groups * workload.group_lanes / lanes(WaveSize::wave32);
     Measured best;
     for (int run = 0; run <= kRuns; ++run) {  // the first one decodes, and is not counted
-        uint64_t instructions = 0, launches = 0;
+        Counts counts;
+        uint64_t launches = 0;
         const double start = thread_seconds();
         double seconds = 0;
         do {
             const RunReport report =
                 must(machine.launch(workload.name, {workload.groups}, {workload.group_lanes}, args));
             for (const Finding& finding : report.findings) must<int>(fail(ErrorKind::Usage, "{}", finding.text()));
-            instructions += vector_instructions(report.counts);
+            counts += report.counts;
             ++launches;
             seconds = thread_seconds() - start;
         } while (run > 0 && seconds < kSecondsPerRun);
-        if (run > 0) best.rate = std::max(best.rate, static_cast<double>(instructions) / seconds);
-        best.per_wave = static_cast<double>(instructions / launches) / waves;
+        const auto instructions = static_cast<double>(counts.total_instructions());
+        const auto vector = static_cast<double>(vector_instructions(counts));
+        best.per_wave = instructions / static_cast<double>(launches) / waves;
+        best.vector_per_wave = vector / static_cast<double>(launches) / waves;
+        if (run == 0 || instructions / seconds <= best.rate) continue;
+        best.rate = instructions / seconds;
+        best.vector_rate = vector / seconds;
+        best.byte_rate = static_cast<double>(bytes_moved(counts)) / seconds;
     }
     return best;
 }
@@ -181,19 +203,27 @@ std::string_view lane_isa() {
 }
 
 std::string millions(double rate) { return fmt::format("{:.{}f}", 1e-6 * rate, rate < 1e7 ? 2 : 1); }
+std::string cells(const Measured& measured) {
+    return fmt::format("{} | {} | {:.2f}", millions(measured.vector_rate), millions(measured.rate),
+                       1e-9 * measured.byte_rate);
+}
 
-void print_table(std::span<char* const> wanted) {
-    fmt::print("{}; lanes: {}; {}, wave32; million vector instructions per second and core\n\n", processor(),
+void print_table(std::vector<std::string_view> wanted) {
+    const auto take = [&](std::string_view word) { return std::erase(wanted, word) > 0; };
+    const bool only_checked = take("checked"), only_unchecked = take("unchecked");
+    fmt::print("{}; lanes: {}; {}, wave32, one core; VALU, all: million instructions per second\n\n", processor(),
                lane_isa(), name(kTarget));
-    fmt::print("| kernel | vector instructions a wave | no checks | every check |\n|---|---:|---:|---:|\n");
+    fmt::print(
+        "| kernel | size | a wave: VALU | all | no checks: VALU | all | GB/s | every check: VALU | all | GB/s |\n"
+        "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
     for (const Workload& workload : kWorkloads) {
-        const auto is_this = [&](const char* name) { return workload.name == name; };
-        if (!wanted.empty() && std::ranges::none_of(wanted, is_this)) continue;
+        if (!wanted.empty() && std::ranges::find(wanted, workload.name) == wanted.end()) continue;
         const std::vector<std::byte> object = object_of(workload);
-        const Measured plain = measure(workload, object, Checks::none());
-        const Measured checked = measure(workload, object, Checks{});
-        fmt::print("| {} | {:.0f} | {} | {} |\n", workload.name, plain.per_wave, millions(plain.rate),
-                   millions(checked.rate));
+        const Measured plain = only_checked ? Measured{} : measure(workload, object, Checks::none());
+        const Measured checked = only_unchecked ? Measured{} : measure(workload, object, Checks{});
+        const Measured& counted = only_checked ? checked : plain;
+        fmt::print("| {} | {} | {:.0f} | {:.0f} | {} | {} |\n", workload.name, workload.size, counted.vector_per_wave,
+                   counted.per_wave, cells(plain), cells(checked));
         std::fflush(stdout);
     }
 }
@@ -201,4 +231,4 @@ void print_table(std::span<char* const> wanted) {
 }  // namespace
 }  // namespace riftjit::rdna::emulator
 
-int main(int argc, char** argv) { riftjit::rdna::emulator::print_table({argv + 1, static_cast<size_t>(argc - 1)}); }
+int main(int argc, char** argv) { riftjit::rdna::emulator::print_table({argv + 1, argv + argc}); }

@@ -6,9 +6,7 @@
 namespace riftjit::rdna::emulator::memory {
 
 CacheLine& LineCache::fill(uint64_t address, const Allocation& allocation) {
-    if (lines_.empty()) lines_.resize(line_count_);
-    CacheLine& line = slot(address);
-    line.epoch = epoch_;
+    CacheLine& line = take(address);
     line.address = address / kCacheLineBytes * kCacheLineBytes;
     const uint64_t begin = std::max(line.address, allocation.base);
     const uint64_t end = std::min(line.address + kCacheLineBytes, allocation.base + allocation.size);
@@ -24,29 +22,26 @@ CacheLine& LineCache::fill(uint64_t address, const Allocation& allocation) {
     return line;
 }
 
-CacheLine& LineCache::fill(const CacheLine& from) {
-    if (lines_.empty()) lines_.resize(line_count_);
-    CacheLine& line = slot(from.address);
-    line = from;
-    line.epoch = epoch_;
-    return line;
+CacheLine& LineCache::fill(const CacheLine& from) { return take(from.address) = from; }
+
+CacheLine& LineCache::take(uint64_t address) {
+    if (lines_.empty()) {
+        tags_.resize(line_count_);
+        lines_.resize(line_count_);
+    }
+    const size_t at = slot(address);
+    tags_[at] = {address / kCacheLineBytes, epoch_};
+    return lines_[at];
 }
 
-void LineCache::invalidate() {
-    if (++epoch_ != 0) return;
-    for (CacheLine& line : lines_) line.address = CacheLine::kNoLine;
-}
-
-void LineCache::update(uint64_t address, const std::byte* bytes, unsigned count, uint32_t undefined) {
+void LineCache::update(uint64_t address, const std::byte* bytes, uint64_t count, const std::byte* undefined) {
     CacheLine* line = find(address);
     if (line == nullptr) return;
     const uint64_t offset = address - line->address;
     std::memcpy(line->bytes.data() + offset, bytes, count);
-    for (unsigned i = 0; i < count; ++i) {
-        uint32_t& word = line->undefined[(offset + i) / 32];
-        const uint32_t bit = 1u << (offset + i) % 32;
-        word = undefined >> i & 1 ? word | bit : word & ~bit;
-    }
+    clear_bits(line->undefined.data(), offset, count);
+    for (uint64_t i = 0; undefined != nullptr && i < count; ++i)
+        if (undefined[i] != std::byte{0}) line->undefined[(offset + i) / 32] |= 1u << (offset + i) % 32;
 }
 
 }  // namespace riftjit::rdna::emulator::memory

@@ -14,12 +14,13 @@ namespace riftjit::rdna::emulator::memory {
 
 struct CacheLine {
     uint64_t address = kNoLine;
-    uint32_t epoch = 0;  // of the cache, when it took the line
     std::array<std::byte, kCacheLineBytes> bytes;
-    std::array<uint32_t, kCacheLineBytes / 32> undefined;  // one bit per byte
+    std::array<uint32_t, 4> undefined;  // one bit per byte
+    static_assert(kCacheLineBytes == 4 * 32);
 
     static constexpr uint64_t kNoLine = ~uint64_t{0};
 
+    bool has_undefined() const { return (undefined[0] | undefined[1] | undefined[2] | undefined[3]) != 0; }
     // Bit i: byte i of the `count` (at most 16) from `offset`.
     uint32_t undefined_bytes(uint64_t offset, unsigned count) const {
         uint64_t bits = undefined[offset / 32];
@@ -37,27 +38,35 @@ public:
 
     CacheLine* find(uint64_t address) {
         if (lines_.empty()) return nullptr;
-        CacheLine& line = slot(address);
-        return line.address == address / kCacheLineBytes * kCacheLineBytes && line.epoch == epoch_ ? &line : nullptr;
+        const size_t at = slot(address);
+        return tags_[at].line == address / kCacheLineBytes && tags_[at].epoch == epoch_ ? &lines_[at] : nullptr;
     }
     // The line of `address`, overwritten with what memory holds; the part outside the allocation is left alone.
     CacheLine& fill(uint64_t address, const Allocation& allocation);
     CacheLine& fill(const CacheLine& from);
-    void invalidate();
+    void invalidate() { ++epoch_; }
     void drop(uint64_t address) {
-        if (CacheLine* line = find(address)) line->address = CacheLine::kNoLine;
+        if (find(address) != nullptr) tags_[slot(address)] = {};
     }
-    // Writes `count` bytes that lie in one line, if the line is here.
-    void update(uint64_t address, const std::byte* bytes, unsigned count, uint32_t undefined);
+    // Writes `count` bytes that lie in one line, if the line is here. `undefined` has a bit per bit; null: none is.
+    void update(uint64_t address, const std::byte* bytes, uint64_t count, const std::byte* undefined);
 
 private:
-    CacheLine& slot(uint64_t address) {
+    // Apart from the lines, since most lines that are asked for are not here.
+    struct Tag {
+        uint64_t line = CacheLine::kNoLine;
+        uint64_t epoch = 0;  // of the cache, when it took the line
+    };
+    size_t slot(uint64_t address) const {
         const uint64_t line = address / kCacheLineBytes;
-        return lines_[(line ^ line >> 11) & (line_count_ - 1)];
+        return (line ^ line >> 11) & (line_count_ - 1);
     }
+    CacheLine& take(uint64_t address);  // the slot, with its tag set
+
     size_t line_count_;
-    uint32_t epoch_ = 0;            // the lines of earlier ones are invalid
-    std::vector<CacheLine> lines_;  // empty until first filled
+    uint64_t epoch_ = 1;  // the lines of earlier ones are invalid
+    std::vector<Tag> tags_;
+    std::vector<CacheLine> lines_;  // both empty until first filled
 };
 
 }  // namespace riftjit::rdna::emulator::memory

@@ -65,6 +65,9 @@ OpChecks make_checks(const Instruction& instruction, Target target, WaveSize wav
     checks.hazards = hazard_traits(instruction, target, wave);
     checks.counters = counters_of(instruction, generation(target));
     checks.undefined = undefined_traits(instruction);
+    if (instruction.encoding == Encoding::vopd)
+        for (size_t half = 0; half < 2; ++half)
+            checks.dual_spread[half] = undefined_traits({.opcode = instruction.dual[half].opcode}).spread;
     checks.loaded = loaded_registers(instruction, checks.footprint, target, wave);
     checks.overlap = overlap_of(instruction, checks.hazards, target, wave);
     return checks;

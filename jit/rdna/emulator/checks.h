@@ -22,8 +22,9 @@ struct OpChecks {
     HazardTraits hazards;
     CounterUse counters;
     UndefinedTraits undefined;
-    OperandRange loaded;  // destination of a memory instruction
-    std::string overlap;  // which rule about destinations it breaks; empty: none
+    std::array<Spread, 2> dual_spread{};  // of the halves of VOPD
+    OperandRange loaded;                  // destination of a memory instruction
+    std::string overlap;                  // which rule about destinations it breaks; empty: none
 };
 OpChecks make_checks(const Instruction& instruction, Target target, WaveSize wave);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/code_memory.h"
+#include "jit/rdna/emulator/lanes_host.h"
 #include "jit/rdna/emulator/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
@@ -68,6 +69,8 @@ LaneIsa host_lane_isa() {
 }
 
 std::optional<LaneKernel> lane_kernel(LaneIsa isa, Opcode opcode, uint8_t variant, unsigned stride_words) {
+    for (const HostLaneFunction& host : host_lane_functions())
+        if (host.opcode == opcode) return LaneKernel{host.function, LaneKernelResult::words, 1, false};
     const LaneOperation* operation = find_operation(opcode);
     if (isa == LaneIsa::none || operation == nullptr || operation->least > isa) return std::nullopt;
     const Shelf& shelf = shelf_of(isa, stride_words);
@@ -82,6 +85,7 @@ std::span<const Opcode> lane_kernel_opcodes() {
         std::vector<Opcode> all;
         for (const auto operations : {integer_lane_operations(), float_lane_operations()})
             for (const LaneOperation& operation : operations) all.push_back(operation.opcode);
+        for (const HostLaneFunction& host : host_lane_functions()) all.push_back(host.opcode);
         return all;
     }();
     return opcodes;

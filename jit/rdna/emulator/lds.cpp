@@ -16,6 +16,7 @@ void run_lds(MemorySystem& system, WaveState& wave, const void* data, MemoryEffe
                                                          : wave.vgpr(op.vaddr)[lane];
         targets.address[lane] = op.shape.elements == 1 ? address + static_cast<uint32_t>(op.offset) : address;
     });
+    targets.find_pattern(op, wave.lanes);
     count_access(issue, targets);
     for (unsigned element = 0; element < op.shape.elements; ++element) perform(issue, effect, targets, element);
     model.finish(issue, effect);

@@ -189,24 +189,14 @@ void MemoryModel::write(Issue& issue, int lane, const Place& place, unsigned cou
     if (place.space == Space::scratch) return write_scratch(issue, lane, place, count, bytes, undefined);
     Region& region = *place.region;
     if (!checked) return copy_bytes(region.bytes + place.offset, bytes, count);
-    uint32_t undefined_bytes = 0;
-    for (unsigned i = 0; undefined != nullptr && i < count; ++i)
-        if (undefined[i] != std::byte{0}) undefined_bytes |= 1u << i;
     if (configuration.checks.races)
         note(issue, lane, place, count, issue.op.path.atomic ? AccessKind::atomic_write : AccessKind::write);
     if (place.space == Space::lds) {
         copy_bytes(region.bytes + place.offset, bytes, count);
-        if (configuration.checks.undefined) region.set_undefined_bytes(place.offset, count, undefined_bytes);
+        if (configuration.checks.undefined) region.set_undefined(place.offset, count, undefined);
         return;
     }
-    StoredPiece piece{
-        place.allocation, place.offset, {}, static_cast<uint8_t>(count), static_cast<uint16_t>(undefined_bytes)};
-    copy_bytes(piece.bytes.data(), bytes, count);
-    if (!configuration.checks.visibility) return put(issue.memory, piece, issue.store.release);
-    const uint64_t address = region.base + place.offset;
-    issue.store.lowest = std::min(issue.store.lowest, address);
-    issue.store.beyond_highest = std::max(issue.store.beyond_highest, address + count);
-    issue.store.pieces.push_back(piece);
+    issue.store->add(*place.allocation, place.offset, {bytes, count}, undefined);
 }
 
 AtomicDenormals MemoryModel::denormals(const Issue& issue, Space space) const {

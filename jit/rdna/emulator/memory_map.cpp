@@ -29,6 +29,17 @@ void Region::set_undefined_bytes(uint64_t offset, unsigned count, uint32_t bits)
     }
 }
 
+void Region::set_undefined(uint64_t offset, uint64_t count, const std::byte* bits) {
+    if (bits == nullptr) {
+        if (undefined != nullptr) clear_bits(undefined.get(), offset, count);
+        return;
+    }
+    for (uint64_t at = 0; at < count; at += 32) {
+        const auto part = static_cast<unsigned>(std::min<uint64_t>(32, count - at));
+        set_undefined_bytes(offset + at, part, undefined_bytes_of(bits + at, part));
+    }
+}
+
 void Region::make_undefined() {
     if (undefined == nullptr) undefined = std::make_unique<uint64_t[]>(size / 64 + 2);
     std::fill_n(undefined.get(), size / 64 + 2, ~uint64_t{0});

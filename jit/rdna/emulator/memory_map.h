@@ -2,6 +2,7 @@
 // not a host pointer, so runs repeat exactly.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -27,6 +28,25 @@ inline void copy_bytes(std::byte* to, const std::byte* from, size_t count) {
         std::memcpy(to, from, 4);
     else
         std::memcpy(to, from, count);
+}
+
+// Bit i: whether byte i of the `count` (at most 32) has an undefined bit.
+inline uint32_t undefined_bytes_of(const std::byte* undefined, unsigned count) {
+    uint32_t bytes = 0;
+    for (unsigned i = 0; i < count; ++i)
+        if (undefined[i] != std::byte{0}) bytes |= 1u << i;
+    return bytes;
+}
+// Of a set of bits, one bit per byte, clears the `count` from `first` on.
+template <class Word>
+void clear_bits(Word* words, uint64_t first, uint64_t count) {
+    constexpr unsigned kBits = 8 * sizeof(Word);
+    for (const uint64_t end = first + count; first < end;) {
+        const uint64_t shift = first % kBits, here = std::min<uint64_t>(end - first, kBits - shift);
+        const Word ones = here == kBits ? ~Word{0} : static_cast<Word>((Word{1} << here) - 1);
+        words[first / kBits] &= ~(ones << shift);
+        first += here;
+    }
 }
 
 // Undefined bits of a word: one bit per byte to one bit per bit, and back.
@@ -63,6 +83,8 @@ struct Region {
         return static_cast<uint32_t>(bits & ((uint64_t{1} << count) - 1));
     }
     void set_undefined_bytes(uint64_t offset, unsigned count, uint32_t bits);
+    // The same for any number of bytes; `undefined` has a bit per bit, null: all are defined.
+    void set_undefined(uint64_t offset, uint64_t count, const std::byte* undefined);
     void make_undefined();  // every byte
 };
 

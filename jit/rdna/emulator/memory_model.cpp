@@ -10,6 +10,35 @@ constexpr size_t kMostWithheld = 63;  // a counter of six bits
 
 }  // namespace
 
+void WithheldStore::add(Allocation& allocation, uint64_t offset, std::span<const std::byte> values,
+                        const std::byte* values_undefined) {
+    const bool goes_on = !pieces.empty() && pieces.back().allocation == &allocation &&
+                         pieces.back().offset + pieces.back().count == offset;
+    if (goes_on)
+        pieces.back().count += values.size();
+    else
+        pieces.push_back({&allocation, offset, bytes.size(), values.size()});
+    const auto is_defined = [](std::byte bits) { return bits == std::byte{0}; };
+    const bool defined =
+        values_undefined == nullptr || std::all_of(values_undefined, values_undefined + values.size(), is_defined);
+    if (!defined) undefined.resize(bytes.size());
+    bytes.insert(bytes.end(), values.begin(), values.end());
+    if (!defined)
+        undefined.insert(undefined.end(), values_undefined, values_undefined + values.size());
+    else if (!undefined.empty())
+        undefined.resize(bytes.size());
+    lowest = std::min(lowest, allocation.base + offset);
+    beyond_highest = std::max(beyond_highest, allocation.base + offset + values.size());
+}
+
+void WithheldStore::clear() {
+    pieces.clear();
+    bytes.clear();
+    undefined.clear();
+    lowest = ~uint64_t{0};
+    beyond_highest = 0;
+}
+
 uint32_t new_site() {
     static std::atomic<uint32_t> next{1};
     return next++ & 0xFFFFF;  // as wide as Access::site
@@ -44,11 +73,18 @@ Issue MemoryModel::begin(WaveState& wave, const MemoryOp& op) {
     if (!checked) return issue;
     deliver_by_chance();
     issue.token = ++issue.memory.time;
+    issue.reported_before = findings.reported();
     if (op.site >= sites.size()) sites.resize(op.site + 1);
     sites[op.site] = wave.op;
     const MemoryAction action = op.shape.action;
-    const bool publishes = action == MemoryAction::store ? op.format != Format::DS : op.shape.atomic != AtomicOp::none;
-    if (configuration.checks.races && publishes) issue.store.release = release_of(issue.memory);
+    const bool stores = action == MemoryAction::store && op.format != Format::DS;
+    const bool publishes = stores || (action != MemoryAction::store && op.shape.atomic != AtomicOp::none);
+    if (publishes) {
+        if (spare_stores_.empty()) spare_stores_.push_back(std::make_unique<WithheldStore>());
+        issue.store = std::move(spare_stores_.back());
+        spare_stores_.pop_back();
+        issue.store->release = configuration.checks.races ? release_of(issue.memory) : 0;
+    }
     return issue;
 }
 
@@ -57,64 +93,72 @@ void MemoryModel::finish(Issue& issue, MemoryEffect& effect) {
     WaveMemory& wave = issue.memory;
     const MemoryOp& op = issue.op;
     effect.token = issue.token;
-    wave.in_flight.push_back({issue.token, op.counter, std::move(issue.acquired)});
-    if (op.format == Format::FLAT) wave.in_flight.push_back({issue.token, Counter::lds, nullptr});
+    const auto enter = [&](Counter counter) {
+        wave.in_flight.push_back({issue.token, counter});
+        ++wave.outstanding[static_cast<size_t>(counter)];
+    };
+    enter(op.counter);
+    if (op.format == Format::FLAT) enter(Counter::lds);
+    if (issue.acquired != nullptr) wave.acquired.push_back({issue.token, std::move(issue.acquired)});
     if (op.format != Format::SMEM) wave.accessed_before = true;
-    if (issue.store.pieces.empty()) return;
-    issue.store.token = issue.token;
+    if (issue.store == nullptr) return;
+    if (issue.store->pieces.empty() || !configuration.checks.visibility) return put(wave, std::move(issue.store));
+    issue.store->token = issue.token;
     if (wave.withheld.empty()) withholding_.push_back(&wave);
     wave.withheld.push_back(std::move(issue.store));
     if (wave.withheld.size() > kMostWithheld) deliver(wave, random(static_cast<uint32_t>(wave.withheld.size())));
 }
 
 void MemoryModel::complete(WaveMemory& wave, uint32_t token) {
-    for (size_t i = 0; i < wave.withheld.size(); ++i) {
-        if (wave.withheld[i].token != token) continue;
-        deliver(wave, i);
-        break;
-    }
-    SharedClock acquired;
-    std::erase_if(wave.in_flight, [&](const InFlight& access) {
-        if (access.token != token) return false;
-        acquired = join(acquired, access.acquired);
-        return true;
-    });
+    const auto store =
+        std::ranges::lower_bound(wave.withheld, token, {}, [](const auto& withheld) { return withheld->token; });
+    if (store != wave.withheld.end() && (*store)->token == token)
+        deliver(wave, static_cast<size_t>(store - wave.withheld.begin()));
+    const auto [first, last] = std::ranges::equal_range(wave.in_flight, token, {}, &InFlight::token);
+    for (const InFlight& access : std::ranges::subrange(first, last))
+        --wave.outstanding[static_cast<size_t>(access.counter)];
+    wave.in_flight.erase(first, last);
     // A counter's accesses up to the oldest outstanding one are done.
     Times done;
     done.fill(wave.time);
-    for (const InFlight& access : wave.in_flight) {
-        uint32_t& time = done[static_cast<size_t>(access.counter)];
-        time = std::min(time, access.token - 1);
+    auto counters_left = std::ranges::count_if(wave.outstanding, [](uint32_t accesses) { return accesses != 0; });
+    for (auto access = wave.in_flight.begin(); counters_left != 0; ++access) {
+        uint32_t& time = done[static_cast<size_t>(access->counter)];
+        if (time < access->token) continue;  // not the oldest of its counter
+        time = access->token - 1;
+        --counters_left;
     }
     wave.done = done;
-    wave.seen = join(wave.seen, acquired);
+    std::erase_if(wave.acquired, [&](const Acquired& access) {
+        if (access.token != token) return false;
+        wave.seen = join(wave.seen, access.clock);
+        return true;
+    });
     wave.release = 0;
 }
 
-// Stores of one wave that may touch the same bytes are delivered as they were issued.
+// Stores of one wave that may touch the same bytes are delivered as they were issued, which is the order they lie in.
 void MemoryModel::deliver(WaveMemory& wave, size_t index) {
-    const uint32_t token = wave.withheld[index].token;
-    for (size_t older = 0; older < wave.withheld.size() && wave.withheld[older].token < token;) {
-        const WithheldStore& mine = *std::find_if(wave.withheld.begin(), wave.withheld.end(),
-                                                  [&](const WithheldStore& store) { return store.token == token; });
-        if (wave.withheld[older].meets(mine.lowest, mine.beyond_highest)) {
-            deliver(wave, older);
-            older = 0;
-        } else {
+    const uint64_t lowest = wave.withheld[index]->lowest, beyond_highest = wave.withheld[index]->beyond_highest;
+    for (size_t older = 0; older < index;) {
+        if (!wave.withheld[older]->meets(lowest, beyond_highest)) {
             ++older;
+            continue;
         }
+        const size_t before = wave.withheld.size();
+        deliver(wave, older);
+        index -= before - wave.withheld.size();
+        older = 0;
     }
-    const auto found = std::find_if(wave.withheld.begin(), wave.withheld.end(),
-                                    [&](const WithheldStore& store) { return store.token == token; });
-    const WithheldStore store = std::move(*found);
-    wave.withheld.erase(found);
+    std::unique_ptr<WithheldStore> store = std::move(wave.withheld[index]);
+    wave.withheld.erase(wave.withheld.begin() + static_cast<ptrdiff_t>(index));
     if (wave.withheld.empty()) std::erase(withholding_, &wave);
-    for (const StoredPiece& piece : store.pieces) put(wave, piece, store.release);
+    put(wave, std::move(store));
 }
 
 void MemoryModel::deliver_overlapping(WaveMemory& wave, uint64_t begin, uint64_t end) {
     for (size_t i = wave.withheld.size(); i-- > 0;) {
-        if (!wave.withheld[i].meets(begin, end)) continue;
+        if (!wave.withheld[i]->meets(begin, end)) continue;
         deliver(wave, i);
         i = wave.withheld.size();
     }
@@ -131,23 +175,32 @@ void MemoryModel::deliver_all(WaveMemory& wave) {
     while (!wave.withheld.empty()) deliver(wave, random(static_cast<uint32_t>(wave.withheld.size())));
 }
 
-void MemoryModel::put(WaveMemory& wave, const StoredPiece& piece, uint32_t release) {
-    Allocation& allocation = *piece.allocation;
-    std::memcpy(allocation.bytes + piece.offset, piece.bytes.data(), piece.count);
-    if (configuration.checks.undefined) allocation.set_undefined_bytes(piece.offset, piece.count, piece.undefined);
-    if (configuration.checks.races)
-        for (uint64_t at = piece.offset / 4 * 4; at < piece.offset + piece.count; at += 4)
-            allocation.shadow.word(at).publisher = release;
-    // The wave's own caches keep up with its stores; those of others go stale.
-    uint64_t address = allocation.base + piece.offset;
-    for (unsigned done = 0; done < piece.count;) {
-        const auto count =
-            static_cast<unsigned>(std::min<uint64_t>(piece.count - done, kCacheLineBytes - address % kCacheLineBytes));
-        for (LineCache* cache : {&wave.group->l0[wave.l0], &wave.group->l1})
-            cache->update(address, piece.bytes.data() + done, count, piece.undefined >> done);
-        address += count;
-        done += count;
+void MemoryModel::put(WaveMemory& wave, std::unique_ptr<WithheldStore> owned) {
+    const WithheldStore& store = *owned;
+    for (const StoredPiece& piece : store.pieces) {
+        Allocation& allocation = *piece.allocation;
+        const std::byte* const bytes = store.bytes.data() + piece.first;
+        const std::byte* const undefined = store.undefined.empty() ? nullptr : store.undefined.data() + piece.first;
+        std::memcpy(allocation.bytes + piece.offset, bytes, piece.count);
+        if (configuration.checks.undefined) allocation.set_undefined(piece.offset, piece.count, undefined);
+        if (configuration.checks.races)
+            for (uint64_t at = piece.offset / 4 * 4; at < piece.offset + piece.count;) {
+                const std::span<uint32_t> words = allocation.shadow.publishers(at, piece.offset + piece.count - at);
+                std::fill(words.begin(), words.end(), store.release);
+                at += 4 * words.size();
+            }
+        // The wave's own caches keep up with its stores; those of others go stale.
+        const uint64_t address = allocation.base + piece.offset;
+        for (uint64_t done = 0; done < piece.count;) {
+            const uint64_t in_line = (address + done) % kCacheLineBytes;
+            const uint64_t count = std::min(piece.count - done, kCacheLineBytes - in_line);
+            for (LineCache* cache : {&wave.group->l0[wave.l0], &wave.group->l1})
+                cache->update(address + done, bytes + done, count, undefined == nullptr ? nullptr : undefined + done);
+            done += count;
+        }
     }
+    owned->clear();
+    spare_stores_.push_back(std::move(owned));
 }
 
 }  // namespace riftjit::rdna::emulator::memory

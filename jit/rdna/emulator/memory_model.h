@@ -13,6 +13,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -55,13 +56,28 @@ struct Run {
 };
 
 inline constexpr unsigned kMaxPieceBytes = 16;
+inline constexpr unsigned kMaxLanes = 64;
+
+// Lanes of one instruction that are in the same memory, whole words or a part of a word each.
+struct Lanes {
+    Space space;
+    uint64_t active;
+    const uint64_t* address;  // by lane
+    uint64_t offset;          // that is added to each
+    unsigned bytes;
+
+    unsigned dwords() const { return bytes < 4 ? 1 : bytes / 4; }
+};
+
+template <class Function>
+void for_each_lane(uint64_t mask, const Function& function) {
+    for (; mask != 0; mask &= mask - 1) function(std::countr_zero(mask));
+}
 
 struct StoredPiece {
     Allocation* allocation;
     uint64_t offset;
-    std::array<std::byte, kMaxPieceBytes> bytes;
-    uint8_t count;
-    uint16_t undefined;  // one bit per byte
+    size_t first, count;  // of the store's bytes
 };
 
 // A store, or an atomic that returns nothing, that other waves do not see yet.
@@ -70,14 +86,23 @@ struct WithheldStore {
     uint32_t release = 0;                                // index into MemoryModel::releases
     uint64_t lowest = ~uint64_t{0}, beyond_highest = 0;  // addresses
     std::vector<StoredPiece> pieces;
+    std::vector<std::byte> bytes;
+    std::vector<std::byte> undefined;  // as long as the bytes, a bit per bit; empty: all are defined
 
     bool meets(uint64_t begin, uint64_t end) const { return begin < beyond_highest && lowest < end; }
+    void add(Allocation& allocation, uint64_t offset, std::span<const std::byte> values,
+             const std::byte* values_undefined);
+    void clear();
 };
 
 struct InFlight {
     uint32_t token;
     Counter counter;
-    SharedClock acquired;  // what the values read were published with; the wave has it once they have come
+};
+// What the values that an access read were published with; the wave has it once they have come.
+struct Acquired {
+    uint32_t token;
+    SharedClock clock;
 };
 
 // What a wave's store or atomic publishes: all that the wave knew, and of its own accesses the completed ones. The two
@@ -107,8 +132,10 @@ struct WaveMemory {
     memory::Times scalar_clean_own{};  // the same for own accesses
     bool accessed_before = false;
     uint32_t release = 0;  // index of the release that still says what a store now would publish; 0: none does
-    std::vector<memory::InFlight> in_flight;
-    std::vector<memory::WithheldStore> withheld;
+    std::vector<memory::InFlight> in_flight;  // by token, ascending
+    std::vector<memory::Acquired> acquired;
+    std::vector<std::unique_ptr<memory::WithheldStore>> withheld;  // by token, ascending
+    std::array<uint32_t, memory::kCounters> outstanding{};         // how many of in_flight
     std::array<uint32_t, kBarriers> signals{};
 
     GroupMemory* group = nullptr;
@@ -147,8 +174,9 @@ struct Issue {
     const MemoryOp& op;
     uint32_t token = 0;
     SharedClock acquired;
-    WithheldStore store;
-    Allocation* recent = nullptr;  // that a lane accessed
+    std::unique_ptr<WithheldStore> store;  // of what may store or publish
+    Allocation* recent = nullptr;          // that a lane accessed
+    uint64_t reported_before = 0;          // findings
 };
 
 class MemoryModel {
@@ -185,6 +213,11 @@ public:
     // lanes one by one would do. `undefined` has a word of bits for each word. False, with nothing done, where a lane
     // may have to be reported for what the memory holds, or its place.
     bool read_run(Issue& issue, int first_lane, const Run& run, std::byte* bytes, uint32_t* undefined);
+    // The same of lanes that go anywhere in one allocation or LDS, to aligned words or parts of a word. Word d of a
+    // lane goes to to[lane * dwords + d], its undefined bits likewise; what is undefined is told by the result.
+    enum class LanesRead : uint8_t { no, all_defined, some_undefined };
+    LanesRead read_lanes(Issue& issue, const Lanes& lanes, uint32_t* to, uint32_t* undefined);
+    bool write_lanes(Issue& issue, const Lanes& lanes, const uint32_t* from, const uint32_t* undefined);
     bool write_run(Issue& issue, int first_lane, const Run& run, const std::byte* bytes, const uint32_t* undefined);
     // Returns the old value; `undefined` comes in as that of the operands, and leaves as that of the old value.
     uint64_t modify(Issue& issue, int lane, const Place& place, AtomicWidth width, uint64_t first, uint64_t second,
@@ -202,18 +235,21 @@ public:
 
 private:
     friend class OrderJudge;
-    void note_word(Issue& issue, int lane, const Place& place, ShadowWord& word, const Access& access);
+    size_t note_words(Issue& issue, int lane, const Place& place, std::span<uint32_t> words, const Access& access);
     uint32_t random(uint32_t below);
     void deliver(WaveMemory& wave, size_t index);
     void deliver_overlapping(WaveMemory& wave, uint64_t begin, uint64_t end);
     void deliver_by_chance();
-    void put(WaveMemory& wave, const StoredPiece& piece, uint32_t release);
+    void put(WaveMemory& wave, std::unique_ptr<WithheldStore> store);
     void read_scratch(Issue& issue, int lane, const Place& place, unsigned count, std::byte* bytes,
                       std::byte* undefined);
     uint32_t read_shared(Issue& issue, int lane, const Place& place, unsigned count, std::byte* bytes);
     void write_scratch(Issue& issue, int lane, const Place& place, unsigned count, const std::byte* bytes,
                        const std::byte* undefined);
-    std::optional<Place> locate_run(Issue& issue, const Run& run);
+    std::optional<Place> locate_range(Issue& issue, Space space, uint64_t address, uint64_t bytes);
+    std::optional<Place> locate_lanes(Issue& issue, const Lanes& lanes);
+    void note_lanes(Issue& issue, const Place& place, const Lanes& lanes, AccessKind kind);
+    bool read_global_lanes(Issue& issue, const Place& place, const Lanes& lanes, uint32_t* to, uint32_t* undefined);
     void read_global_run(Issue& issue, const Place& place, uint64_t count, std::byte* bytes, uint32_t* undefined);
     void read_global(Issue& issue, const Place& place, unsigned count, std::byte* bytes, uint32_t& undefined);
     CacheLine* cached_line(Issue& issue, const Allocation& allocation, uint64_t address);
@@ -224,7 +260,8 @@ private:
     const SharedClock& clock_of(uint32_t release);
 
     std::vector<WaveMemory*> withholding_;  // waves that have withheld stores
-    std::vector<Release> releases_;         // index 0 is none
+    std::vector<std::unique_ptr<WithheldStore>> spare_stores_;
+    std::vector<Release> releases_;  // index 0 is none
     uint64_t random_state_;
 };
 

@@ -8,9 +8,8 @@ namespace riftjit::rdna::emulator::memory {
 // Judges one access against those remembered of the same word.
 class OrderJudge {
 public:
-    OrderJudge(MemoryModel& model, Issue& issue, int lane, const Place& place, const ShadowWord& word,
-               const Access& now)
-        : model_(model), issue_(issue), lane_(lane), place_(place), word_(word), now_(now) {}
+    OrderJudge(MemoryModel& model, Issue& issue, int lane, const Place& place, const Access& now, bool used_atomically)
+        : model_(model), issue_(issue), lane_(lane), place_(place), now_(now), used_atomically_(used_atomically) {}
 
     // Whether `old` happened before. Reports a race, or a cache that may still hold what was there before it.
     bool ordered(const Access& old) const {
@@ -72,7 +71,7 @@ private:
             return could_be(old, AtomicStore::possible) && could_be(now_, AtomicStore::possible);
         if (is_atomic(old.access_kind()) || is_atomic(now_.access_kind()))
             return could_be(old, AtomicStore::publishing) && could_be(now_, AtomicStore::publishing);
-        return word_.used_atomically && could_be(old, AtomicStore::possible) && could_be(now_, AtomicStore::possible);
+        return used_atomically_ && could_be(old, AtomicStore::possible) && could_be(now_, AtomicStore::possible);
     }
 
     std::string word_text() const {
@@ -101,8 +100,8 @@ private:
     Issue& issue_;
     int lane_;
     const Place& place_;
-    const ShadowWord& word_;
     const Access& now_;
+    bool used_atomically_;  // the word, by some access so far or this one
 };
 
 namespace {
@@ -121,24 +120,110 @@ Access access_of(const Issue& issue, const Place& place, unsigned count, AccessK
     return access;
 }
 
+// By blocks that the compiler compares as vectors.
+size_t equal_at_front(std::span<const uint32_t> words, uint32_t value) {
+    constexpr size_t kBlock = 8;
+    size_t count = 0;
+    for (; count + kBlock <= words.size(); count += kBlock) {
+        uint32_t different = 0;
+        for (size_t i = 0; i < kBlock; ++i) different |= words[count + i] ^ value;
+        if (different != 0) break;
+    }
+    while (count < words.size() && words[count] == value) ++count;
+    return count;
+}
+
 }  // namespace
 
-void MemoryModel::note_word(Issue& issue, int lane, const Place& place, ShadowWord& word, const Access& access) {
-    if (remember_own(word, access)) return;
-    const OrderJudge judge(*this, issue, lane, place, word, access);
-    if (is_atomic(access.access_kind())) word.used_atomically = 1;
-    remember(place.region->shadow, word, access, [&](const Access& old) { return judge.ordered(old); });
+// Words from the first of `words` on, all with its history, or that one alone where it must be reported. Returns how
+// many.
+size_t MemoryModel::note_words(Issue& issue, int lane, const Place& place, std::span<uint32_t> words,
+                               const Access& access) {
+    Shadow& shadow = place.region->shadow;
+    const uint32_t before = words.front();
+    std::optional<uint32_t> after = shadow.known(before, access);
+    if (!after) {
+        const uint64_t reported = findings.reported();
+        // Another lane of this instruction has been here, and nothing was wrong.
+        if (reported == issue.reported_before && shadow.is_newest(before, access)) return 1;
+        const bool atomic = shadow.history(before).used_atomically || is_atomic(access.access_kind());
+        const OrderJudge judge(*this, issue, lane, place, access, atomic);
+        after = shadow.add(before, access, [&](const Access& old) { return judge.ordered(old); });
+        if (findings.reported() != reported) words = words.first(1);  // each word is reported for itself
+        if (findings.reported() == reported) shadow.learn(before, access, *after);
+    }
+    const size_t alike = equal_at_front(words, before);
+    shadow.move(words.first(alike), before, *after);
+    return alike;
 }
 
 void MemoryModel::note(Issue& issue, int lane, const Place& place, unsigned count, AccessKind kind) {
     Access access = access_of(issue, place, count, kind);
+    if (place.offset % 4 == 0 && count % 4 == 0) {
+        access.bytes = 15;
+        for (uint64_t at = 0; at < count;)
+            at += 4 *
+                  note_words(issue, lane, place, place.region->shadow.histories(place.offset + at, count - at), access);
+        return;
+    }
     for (uint64_t at = place.offset / 4 * 4; at < place.offset + count; at += 4) {
         uint32_t bytes = 15;
         if (at < place.offset) bytes &= 15u << (place.offset - at);
         if (at + 4 > place.offset + count) bytes &= 15u >> (at + 4 - place.offset - count);
         access.bytes = bytes;
-        note_word(issue, lane, place, place.region->shadow.word(at), access);
+        note_words(issue, lane, place, place.region->shadow.histories(at, 4), access);
     }
+}
+
+namespace {
+
+// What one instruction made of a word's past, and of how many words beside that are still to be booked. By the byte of
+// a word that a lane begins at, since lanes may share a word.
+struct LaneStep {
+    uint32_t before = 0, after = 0;
+    uint64_t before_serial = 0, after_serial = 0;  // a number may come to mean another past
+    uint32_t words = 0;
+    bool is_known = false;
+
+    bool holds(const Shadow& shadow) const {
+        return is_known && shadow.history(before).serial == before_serial &&
+               shadow.history(after).serial == after_serial;
+    }
+};
+
+}  // namespace
+
+void MemoryModel::note_lanes(Issue& issue, const Place& place, const Lanes& lanes, AccessKind kind) {
+    Shadow& shadow = place.region->shadow;
+    const unsigned dwords = lanes.dwords();
+    std::array<LaneStep, 4> steps;
+    const auto book = [&] {  // in this order: the words of one step may have come from the one before
+        for (LaneStep& step : steps) {
+            if (step.words != 0) shadow.book(step.words, step.before, step.after);
+            step.words = 0;
+        }
+    };
+    // Every lane's access is the same but for the bytes of a word; whether a pair is aligned would make a difference.
+    const bool is_alike = !writes(kind) || lanes.bytes != 8;
+    for_each_lane(lanes.active, [&](int lane) {
+        const uint64_t offset = lanes.address[lane] + lanes.offset - place.region->base;
+        LaneStep& step = steps[offset % 4];
+        const std::span<uint32_t> words = shadow.histories(offset, offset % 4 + lanes.bytes);
+        if (step.holds(shadow) && words.size() == dwords && equal_at_front(words, step.before) == dwords) {
+            std::fill(words.begin(), words.end(), step.after);
+            step.words += dwords;
+            return;
+        }
+        book();
+        step.before = words.front();
+        step.before_serial = shadow.history(step.before).serial;
+        const uint64_t reported = findings.reported();
+        note(issue, lane, {place.region, offset, place.space, place.allocation}, lanes.bytes, kind);
+        step.is_known = is_alike && findings.reported() == reported && words.front() != step.before;
+        step.after = words.front();
+        step.after_serial = shadow.history(step.after).serial;
+    });
+    book();
 }
 
 void MemoryModel::note_run(Issue& issue, int first_lane, const Place& run, unsigned lanes, unsigned count,
@@ -147,15 +232,11 @@ void MemoryModel::note_run(Issue& issue, int first_lane, const Place& run, unsig
     access.bytes = 15;
     const uint64_t total = uint64_t{lanes} * count;
     for (uint64_t at = 0; at < total;) {
-        for (ShadowWord& word : run.region->shadow.words(run.offset + at, total - at)) {
-            if (!remember_own(word, access)) {
-                const auto lane = static_cast<unsigned>(at / count);
-                Place place = run;
-                place.offset += uint64_t{lane} * count;
-                note_word(issue, first_lane + static_cast<int>(lane), place, word, access);
-            }
-            at += 4;
-        }
+        const uint64_t lane = at / count;
+        Place place = run;
+        place.offset += lane * count;
+        const std::span<uint32_t> words = run.region->shadow.histories(run.offset + at, total - at);
+        at += 4 * note_words(issue, first_lane + static_cast<int>(lane), place, words, access);
     }
 }
 
@@ -179,7 +260,7 @@ const SharedClock& MemoryModel::clock_of(uint32_t index) {
 
 void MemoryModel::acquire(Issue& issue, const Place& place, unsigned count) {
     for (uint64_t at = place.offset / 4 * 4; at < place.offset + count; at += 4)
-        issue.acquired = join(issue.acquired, clock_of(place.region->shadow.word(at).publisher));
+        issue.acquired = join(issue.acquired, clock_of(place.region->shadow.publisher(at)));
 }
 
 // An atomic carries on what it finds published, and adds what its wave publishes.
@@ -187,12 +268,12 @@ void MemoryModel::release_and_acquire(Issue& issue, const Place& place, unsigned
     if (place.space == Space::scratch) return;
     if (issue.op.returns) acquire(issue, place, count);
     for (uint64_t at = place.offset / 4 * 4; at < place.offset + count; at += 4) {
-        uint32_t& publisher = place.region->shadow.word(at).publisher;
-        const SharedClock before = clock_of(publisher), own = clock_of(issue.store.release);
+        uint32_t& publisher = place.region->shadow.publisher(at);
+        const SharedClock before = clock_of(publisher), own = clock_of(issue.store->release);
         const SharedClock both = join(own, before);
         if (both == before) continue;
         if (both == own) {
-            publisher = issue.store.release;
+            publisher = issue.store->release;
             continue;
         }
         publisher = static_cast<uint32_t>(releases_.size());

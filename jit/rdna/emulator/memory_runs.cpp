@@ -18,26 +18,25 @@ bool any_undefined(const Region& region, uint64_t offset, uint64_t count) {
 }  // namespace
 
 // None where a lane alone is to say what is wrong.
-std::optional<Place> MemoryModel::locate_run(Issue& issue, const Run& run) {
-    if (run.address % 4 != 0) return std::nullopt;
-    if (run.space == Space::lds) {
+std::optional<Place> MemoryModel::locate_range(Issue& issue, Space space, uint64_t address, uint64_t bytes) {
+    if (space == Space::scratch) return std::nullopt;
+    if (space == Space::lds) {
         Region& lds = issue.memory.group->lds;
-        if (!lds.contains(run.address, run.bytes())) return std::nullopt;
-        return Place{&lds, run.address, run.space, nullptr};
+        if (!lds.contains(address, bytes)) return std::nullopt;
+        return Place{&lds, address, space, nullptr};
     }
-    if (run.space == Space::scratch) return std::nullopt;
-    Allocation* allocation = issue.recent != nullptr && issue.recent->contains(run.address, run.bytes())
-                                 ? issue.recent
-                                 : map.find(run.address, run.bytes());
+    Allocation* allocation =
+        issue.recent != nullptr && issue.recent->contains(address, bytes) ? issue.recent : map.find(address, bytes);
     if (allocation == nullptr) return std::nullopt;
     if (issue.op.shape.action == MemoryAction::store && allocation->access == MemoryAccess::read_only)
         return std::nullopt;
     issue.recent = allocation;
-    return Place{allocation, run.address - allocation->base, run.space, allocation};
+    return Place{allocation, address - allocation->base, space, allocation};
 }
 
 bool MemoryModel::read_run(Issue& issue, int first_lane, const Run& run, std::byte* bytes, uint32_t* undefined) {
-    const std::optional<Place> place = locate_run(issue, run);
+    if (run.address % 4 != 0) return false;
+    const std::optional<Place> place = locate_range(issue, run.space, run.address, run.bytes());
     if (!place) return false;
     const Region& region = *place->region;
     const uint64_t count = run.bytes();
@@ -68,7 +67,8 @@ void MemoryModel::read_global_run(Issue& issue, const Place& place, uint64_t cou
         const CacheLine* line = cached ? cached_line(issue, allocation, begin + done) : nullptr;
         const std::byte* from = line == nullptr ? allocation.bytes + place.offset + done : line->bytes.data() + in_line;
         std::memcpy(bytes + done, from, part);
-        for (uint64_t at = 0; undefined != nullptr && at < part; at += 4) {
+        const bool any_unknown = line == nullptr ? allocation.undefined != nullptr : line->has_undefined();
+        for (uint64_t at = 0; undefined != nullptr && any_unknown && at < part; at += 4) {
             const uint32_t unknown = line == nullptr ? allocation.undefined_bytes(place.offset + done + at, 4)
                                                      : line->undefined_bytes(in_line + at, 4);
             if (unknown != 0) undefined[(done + at) / 4] = bits_of_bytes(unknown);
@@ -79,32 +79,20 @@ void MemoryModel::read_global_run(Issue& issue, const Place& place, uint64_t cou
 
 bool MemoryModel::write_run(Issue& issue, int first_lane, const Run& run, const std::byte* bytes,
                             const uint32_t* undefined) {
-    const std::optional<Place> place = locate_run(issue, run);
+    if (run.address % 4 != 0) return false;
+    const std::optional<Place> place = locate_range(issue, run.space, run.address, run.bytes());
     if (!place) return false;
     Region& region = *place->region;
     const uint64_t count = run.bytes();
     if (configuration.checks.races) note_run(issue, first_lane, *place, run.lanes, run.count, AccessKind::write);
-    if (!checked || run.space == Space::lds) std::memcpy(region.bytes + place->offset, bytes, count);
-    if (!checked) return true;
-    const auto unknown = [&](uint64_t at) { return undefined == nullptr ? 0 : bytes_of_bits(undefined[at / 4]); };
-    if (run.space == Space::lds) {
-        for (uint64_t at = 0; configuration.checks.undefined && at < count; at += 4)
-            region.set_undefined_bytes(place->offset + at, 4, unknown(at));
+    const std::byte* const unknown =
+        undefined == nullptr ? nullptr : std::as_bytes(std::span(undefined, count / 4)).data();
+    if (checked && run.space == Space::global) {
+        issue.store->add(*place->allocation, place->offset, {bytes, count}, unknown);
         return true;
     }
-    for (uint64_t at = 0; at < count; at += kMaxPieceBytes) {
-        const auto part = static_cast<uint8_t>(std::min<uint64_t>(kMaxPieceBytes, count - at));
-        StoredPiece piece{place->allocation, place->offset + at, {}, part, 0};
-        std::memcpy(piece.bytes.data(), bytes + at, part);
-        for (unsigned i = 0; i < part; i += 4) piece.undefined |= static_cast<uint16_t>(unknown(at + i) << i);
-        if (configuration.checks.visibility)
-            issue.store.pieces.push_back(piece);
-        else
-            put(issue.memory, piece, issue.store.release);
-    }
-    if (!configuration.checks.visibility) return true;
-    issue.store.lowest = std::min(issue.store.lowest, run.address);
-    issue.store.beyond_highest = std::max(issue.store.beyond_highest, run.address + count);
+    std::memcpy(region.bytes + place->offset, bytes, count);
+    if (configuration.checks.undefined) region.set_undefined(place->offset, count, unknown);
     return true;
 }
 

@@ -49,4 +49,40 @@ SharedClock join(const SharedClock& a, const SharedClock& b) {
     return joined;
 }
 
+Shadow::Page& Shadow::new_page(uint64_t index) {
+    if (index >= pages_.size()) pages_.resize(index + 1);
+    if (pages_[index] == nullptr) pages_[index] = std::make_unique<Page>();
+    Page& page = *pages_[index];
+    page.histories.fill(kUntouched);
+    page.publishers.fill(0);
+    page.epoch = epoch_;
+    return page;
+}
+
+uint32_t Shadow::new_history() {
+    uint32_t number = histories_begun_;
+    if (!free_.empty()) {
+        number = free_.back();
+        free_.pop_back();
+    } else if (++histories_begun_ > histories_.size()) {
+        histories_.emplace_back();
+    }
+    History& history = histories_[number];
+    history.serial = ++serial_;
+    history.words = 0;
+    return number;
+}
+
+void Shadow::forget(uint32_t history) {
+    histories_[history].serial = 0;  // no step leads here any more
+    free_.push_back(history);
+}
+
+void Shadow::clear() {
+    ++epoch_;
+    histories_begun_ = 1;
+    free_.clear();
+    steps_ = {};
+}
+
 }  // namespace riftjit::rdna::emulator::memory

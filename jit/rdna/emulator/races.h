@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -70,104 +72,157 @@ struct Access {
     uint32_t kind : 3 = 0;
     uint32_t counter : 2 = 0;
     uint32_t atomic_store : 2 = 0;  // AtomicStore
+    uint32_t unused : 1 = 0;
 
     AccessKind access_kind() const { return static_cast<AccessKind>(kind); }
+    bool operator==(const Access& other) const {
+        using Words = std::array<uint32_t, 3>;
+        const auto mine = std::bit_cast<Words>(*this), theirs = std::bit_cast<Words>(other);
+        return ((mine[0] ^ theirs[0]) | (mine[1] ^ theirs[1]) | (mine[2] ^ theirs[2])) == 0;
+    }
 };
 
-// The accesses of one 4-byte word that a later one may conflict with.
-struct ShadowWord {
-    std::array<Access, 2> recent;
-    uint32_t more : 31 = 0;            // 1 + index of a list in Shadow: what does not fit in `recent`
-    uint32_t used_atomically : 1 = 0;  // by some access so far
-    uint32_t publisher = 0;            // which release the newest visible value carries (MemoryModel); 0: none
+// The accesses of a 4-byte word that a later one may conflict with, oldest first. Mostly few, and then all of it is one
+// line of the host's cache.
+class alignas(64) History {
+public:
+    std::span<const Access> accesses() const {
+        return count_ <= few_.size() ? std::span(few_).first(count_) : std::span<const Access>(*many_);
+    }
+    void assign(std::span<const Access> accesses) {
+        count_ = static_cast<uint32_t>(accesses.size());
+        if (count_ <= few_.size()) {
+            std::copy(accesses.begin(), accesses.end(), few_.begin());
+            return;
+        }
+        if (many_ == nullptr) many_ = std::make_unique<std::vector<Access>>();
+        many_->assign(accesses.begin(), accesses.end());
+    }
+
+    uint64_t serial = 0;  // differs for each history that ever was
+    uint32_t words = 0;   // that have this past
+
+private:
+    uint32_t count_ = 0;
+    std::array<Access, 3> few_{};
+    std::unique_ptr<std::vector<Access>> many_;
+
+public:
+    bool used_atomically = false;  // by some access so far
 };
 
-// Of a region. Pages come into being when touched.
+// Of a region. An instruction mostly goes to many words with one past between them, so a word holds the number of a
+// history that it shares, and what an access makes of a history is worked out once for all words that have it. Pages
+// come into being when touched.
 class Shadow {
 public:
     static constexpr uint64_t kWordsPerPage = 256;
+    static constexpr uint32_t kUntouched = 0;  // the history of a word that nobody has accessed
 
-    ShadowWord& word(uint64_t offset) {
-        const uint64_t index = offset / 4, page = index / kWordsPerPage;
-        if (page >= pages_.size()) pages_.resize(page + 1);
-        if (pages_[page] == nullptr) pages_[page] = std::make_unique<Page>();
-        return (*pages_[page])[index % kWordsPerPage];
+    // Of the 4-byte words from `offset` on, up to `bytes` of them or the end of the page: the numbers of their
+    // histories, and which release the newest visible value carries (MemoryModel; 0: none does).
+    std::span<uint32_t> histories(uint64_t offset, uint64_t bytes) {
+        return part(page(offset).histories, offset, bytes);
     }
-    // The words of the 4-byte aligned bytes from `offset` on, up to `bytes` of them or the end of the page.
-    std::span<ShadowWord> words(uint64_t offset, uint64_t bytes) {
-        const uint64_t in_page = offset / 4 % kWordsPerPage;
-        return {&word(offset), static_cast<size_t>(std::min((bytes + 3) / 4, kWordsPerPage - in_page))};
+    std::span<uint32_t> publishers(uint64_t offset, uint64_t bytes) {
+        return part(page(offset).publishers, offset, bytes);
     }
-    std::vector<Access>& more(ShadowWord& word) {
-        if (word.more == 0) {
-            lists_.emplace_back();
-            word.more = static_cast<uint32_t>(lists_.size()) & 0x7FFFFFFF;
-        }
-        return lists_[word.more - 1];
+    uint32_t& publisher(uint64_t offset) { return publishers(offset, 4).front(); }
+    const History& history(uint32_t number) const { return histories_[number]; }
+    bool is_newest(uint32_t number, const Access& access) const {
+        const std::span<const Access> accesses = histories_[number].accesses();
+        return !accesses.empty() && accesses.back() == access;
     }
-    void clear() {
-        pages_.clear();
-        lists_.clear();
+
+    // The history after `access`: calls ordered(earlier) for each remembered access that touches the same bytes, and
+    // drops what `access` makes superfluous: an access that is ordered before it, covers no other bytes and is not
+    // stronger. `ordered` returns whether the earlier access happened before this one; it reports when it must.
+    template <class Ordered>
+    uint32_t add(uint32_t before, const Access& access, const Ordered& ordered);
+    // What add() gave for the same access before, if learn() was told.
+    std::optional<uint32_t> known(uint32_t before, const Access& access) const {
+        const Step& step = steps_[before % steps_.size()];
+        const bool applies = step.before == before && step.before_serial == histories_[before].serial &&
+                             step.after_serial == histories_[step.after].serial && step.access == access;
+        return applies ? std::optional(step.after) : std::nullopt;
     }
+    void learn(uint32_t before, const Access& access, uint32_t after) {
+        steps_[before % steps_.size()] = {before, after, histories_[before].serial, histories_[after].serial, access};
+    }
+    // `words`, which all have the history `before`, get `after`.
+    void move(std::span<uint32_t> words, uint32_t before, uint32_t after) {
+        std::fill(words.begin(), words.end(), after);
+        book(static_cast<uint32_t>(words.size()), before, after);
+    }
+    // That words have moved, where they have been changed already.
+    void book(uint32_t count, uint32_t before, uint32_t after) {
+        histories_[after].words += count;
+        if (before != kUntouched && (histories_[before].words -= count) == 0) forget(before);
+    }
+    void clear();
 
 private:
-    using Page = std::array<ShadowWord, kWordsPerPage>;
+    struct Page {
+        std::array<uint32_t, kWordsPerPage> histories{}, publishers{};
+        uint64_t epoch = 0;
+    };
+    struct Step {
+        uint32_t before = 0, after = 0;
+        uint64_t before_serial = 0, after_serial = 0;
+        Access access{};
+    };
+
+    static std::span<uint32_t> part(std::span<uint32_t> words, uint64_t offset, uint64_t bytes) {
+        const uint64_t in_page = offset / 4 % kWordsPerPage;
+        return words.subspan(in_page, std::min((bytes + 3) / 4, kWordsPerPage - in_page));
+    }
+    Page& page(uint64_t offset) {
+        const uint64_t index = offset / 4 / kWordsPerPage;
+        if (index < pages_.size() && pages_[index] != nullptr && pages_[index]->epoch == epoch_) return *pages_[index];
+        return new_page(index);
+    }
+    Page& new_page(uint64_t index);
+    uint32_t new_history();
+    void forget(uint32_t history);
+
     std::vector<std::unique_ptr<Page>> pages_;
-    std::vector<std::vector<Access>> lists_;
+    uint64_t epoch_ = 1;  // pages of earlier ones count as untouched
+    std::vector<History> histories_ = std::vector<History>(1);
+    uint32_t histories_begun_ = 1;  // those from here on wait to be used
+    std::vector<uint32_t> free_;    // and so do these
+    uint64_t serial_ = 0;
+    std::array<Step, 16> steps_{};
+    std::vector<Access> kept_;  // by add()
 };
 
-// What remember() does where all that is remembered of the word is the wave's own: nothing then needs to be judged.
-// False, with nothing changed, if that is not all that there is to it.
-inline bool remember_own(ShadowWord& word, const Access& access) {
-    const AccessKind kind = access.access_kind();
-    if (word.more != 0 || is_atomic(kind) || kind == AccessKind::scalar_read) return false;
-    std::array<bool, 2> free;
-    for (size_t i = 0; i < free.size(); ++i) {
-        const Access& old = word.recent[i];
-        if (old.wave != 0 && old.wave != access.wave) return false;
-        free[i] = old.wave == 0 || ((old.bytes & access.bytes) != 0 && (old.bytes & ~access.bytes) == 0 &&
-                                    (writes(kind) || !writes(old.access_kind())));
-    }
-    if (!free[0] && !free[1]) return false;
-    word.recent[free[0] ? 0 : 1] = access;
-    if (free[0] && free[1]) word.recent[1] = {};
-    return true;
+// Whether `access`, where it comes after `old`, leaves nothing that `old` would still be needed for.
+inline bool supersedes(const Access& access, const Access& old) {
+    if ((old.bytes & ~access.bytes) != 0) return false;
+    // A write outlasts later reads, since a third wave's read must be ordered after it too; and a plain access
+    // outlasts atomic ones, which a third wave's atomic need not be ordered with.
+    if (is_atomic(access.access_kind()) && !is_atomic(old.access_kind())) return false;
+    return writes(access.access_kind()) || !writes(old.access_kind());
 }
 
-// Calls ordered(earlier) for each remembered access that touches the same bytes; then remembers
-// `access`, dropping what it makes superfluous: an access that is ordered before it, covers no other bytes and is not
-// stronger. `ordered` returns whether the earlier access happened before this one; it reports when it must.
 template <class Ordered>
-void remember(Shadow& shadow, ShadowWord& word, const Access& access, const Ordered& ordered) {
-    const auto superseded = [&](const Access& old) {
-        if (old.wave == 0) return true;
-        const bool overlap = (old.bytes & access.bytes) != 0;
-        const bool known = overlap && ordered(old);
-        if (!known || (old.bytes & ~access.bytes) != 0) return false;
-        // A write outlasts later reads, since a third wave's read must be ordered after it too; and a plain access
-        // outlasts atomic ones, which a third wave's atomic need not be ordered with.
-        if (is_atomic(access.access_kind()) && !is_atomic(old.access_kind())) return false;
-        return writes(access.access_kind()) || !writes(old.access_kind());
-    };
-    bool stored = false;
-    for (Access& slot : word.recent) {
-        if (slot.wave != 0 && !superseded(slot)) continue;
-        slot = stored ? Access{} : access;
-        stored = true;
+uint32_t Shadow::add(uint32_t before, const Access& access, const Ordered& ordered) {
+    const uint32_t after = new_history();
+    const History& past = histories_[before];
+    kept_.clear();
+    for (const Access& old : past.accesses()) {
+        const bool overlaps = (old.bytes & access.bytes) != 0;
+        const bool known = overlaps && ordered(old);
+        if (!known || !supersedes(access, old)) kept_.push_back(old);
     }
-    if (word.more != 0) {
-        std::vector<Access>& list = shadow.more(word);
-        std::erase_if(list, superseded);
-    }
-    if (stored) return;
-    std::vector<Access>& list = shadow.more(word);
-    list.push_back(access);
+    kept_.push_back(access);
     // Thousands of waves may read one word, or count in it. A conflict with any of them shows in those remembered.
-    constexpr size_t kMostRemembered = 14;
-    if (list.size() <= kMostRemembered) return;
-    const auto oldest = std::find_if(list.begin(), list.end(),
-                                     [](const Access& old) { return old.access_kind() != AccessKind::write; });
-    if (oldest != list.end()) list.erase(oldest);
+    constexpr size_t kMostRemembered = 16;
+    const auto oldest =
+        std::ranges::find_if(kept_, [](const Access& old) { return old.access_kind() != AccessKind::write; });
+    if (kept_.size() > kMostRemembered && oldest != kept_.end()) kept_.erase(oldest);
+    histories_[after].assign(kept_);
+    histories_[after].used_atomically = past.used_atomically || is_atomic(access.access_kind());
+    return after;
 }
 
 }  // namespace riftjit::rdna::emulator::memory

@@ -44,57 +44,45 @@ Scheduler::Scheduler(const LaunchContext& launch, const LaunchOptions& options, 
       random_(launch.seed) {}
 
 Scheduler::~Scheduler() {
-    while (!slots_.empty()) {  // so that the next launch's first slot is the one of this launch
-        pool_.give_back(std::move(slots_.back()));
-        slots_.pop_back();
-    }
+    for (std::unique_ptr<ResidentGroup>& slot : slots_)
+        if (slot) pool_.give_back(std::move(slot));
 }
 
-void Scheduler::start_group(ResidentGroup& slot, uint64_t number) {
-    Group& group = slot.group;
+void Scheduler::start_group(std::unique_ptr<ResidentGroup>& slot) {
+    slot = pool_.take(launch_);
+    Group& group = slot->group;
     group = {};
-    group.number = static_cast<uint32_t>(number);
-    group.id = launch_.group_id(number);
+    group.number = static_cast<uint32_t>(waiting_.back());
+    waiting_.pop_back();
+    group.id = launch_.group_id(group.number);
     const uint32_t wave_count = launch_.waves_per_group();
-    while (slot.waves.size() < wave_count) slot.waves.push_back(std::make_unique<Wave>());
+    while (slot->waves.size() < wave_count) slot->waves.push_back(std::make_unique<Wave>());
     for (Barrier& barrier : group.barriers) barrier.members = 0;
     group.barriers[0].members = wave_count;
     group.barriers[kBarriers - 1].members = wave_count;
     for (uint32_t i = 0; i < wave_count; ++i) {
-        prepare_wave(*slot.waves[i], launch_, group, i);
-        group.waves.push_back(&slot.waves[i]->state);
+        prepare_wave(*slot->waves[i], launch_, group, i);
+        group.waves.push_back(&slot->waves[i]->state);
     }
     memory_.begin_group(group);
     for (uint32_t i = 0; i < wave_count; ++i) {
-        memory_.begin_wave(slot.waves[i]->state);
-        initialise_registers(*slot.waves[i], launch_, memory_);
+        memory_.begin_wave(slot->waves[i]->state);
+        initialise_registers(*slot->waves[i], launch_, memory_);
     }
-    slot.ended = 0;
-    slot.active = true;
+    slot->ended = 0;
 }
 
-void Scheduler::finish_group(ResidentGroup& slot) {
-    memory_.end_group(slot.group);
-    slot.active = false;
-}
-
-bool Scheduler::refill() {
-    bool any_active = false;
-    for (const std::unique_ptr<ResidentGroup>& slot : slots_) {
-        if (!slot->active && !waiting_.empty()) {
-            start_group(*slot, waiting_.back());
-            waiting_.pop_back();
-        }
-        any_active |= slot->active;
-    }
-    return any_active;
+void Scheduler::finish_group(std::unique_ptr<ResidentGroup>& slot) {
+    memory_.end_group(slot->group);
+    pool_.give_back(std::move(slot));
+    slot = nullptr;
 }
 
 Outcome Scheduler::run(uint64_t first, uint64_t count, uint64_t resident) {
     waiting_.resize(count);
     for (uint64_t i = 0; i < count; ++i) waiting_[count - 1 - i] = first + i;
     if (options_.schedule == Schedule::reversed) std::reverse(waiting_.begin(), waiting_.end());
-    while (slots_.size() < std::min(resident, count)) slots_.push_back(pool_.take(launch_));
+    slots_.resize(std::max<size_t>(slots_.size(), std::min(resident, count)));
     const Outcome outcome = options_.schedule == Schedule::random ? run_randomly() : run_in_turn();
     if (outcome != Outcome::completed) abandon();
     return outcome;
@@ -102,26 +90,31 @@ Outcome Scheduler::run(uint64_t first, uint64_t count, uint64_t resident) {
 
 // What a run that stopped early still owes to memory.
 void Scheduler::abandon() {
-    for (const std::unique_ptr<ResidentGroup>& slot : slots_) {
-        if (!slot->active) continue;
+    for (std::unique_ptr<ResidentGroup>& slot : slots_) {
+        if (!slot) continue;
         for (size_t w = 0; w < slot->group.waves.size(); ++w)
             if (slot->waves[w]->status != Wave::Status::ended) memory_.end_wave(slot->waves[w]->state);
-        finish_group(*slot);
+        finish_group(slot);
     }
 }
 
+// A group starts when its turn comes, so that one which ends at once leaves its registers, warm in the host's caches,
+// to the next.
 Outcome Scheduler::run_in_turn() {
     const uint64_t quantum = options_.schedule == Schedule::lock_step ? 1 : kLongQuantum;
     const bool backwards = options_.schedule == Schedule::reversed;
-    while (refill()) {
-        progressed_ = false;
-        for (size_t g = 0; g < slots_.size(); ++g) {
-            ResidentGroup& slot = *slots_[backwards ? slots_.size() - 1 - g : g];
-            const size_t wave_count = slot.active ? slot.group.waves.size() : 0;
+    for (bool any_left = true; any_left;) {
+        progressed_ = any_left = false;
+        for (std::unique_ptr<ResidentGroup>& slot : slots_) {
+            if (!slot && !waiting_.empty()) start_group(slot);
+            if (!slot) continue;
+            any_left = true;
+            const size_t wave_count = slot->group.waves.size();
             for (size_t w = 0; w < wave_count; ++w)
-                if (!advance(slot, *slot.waves[backwards ? wave_count - 1 - w : w], quantum)) return outcome_;
+                if (!advance(*slot, *slot->waves[backwards ? wave_count - 1 - w : w], quantum)) return outcome_;
+            if (slot->is_done()) finish_group(slot);
         }
-        if (!progressed_) {
+        if (any_left && !progressed_) {
             report_deadlock();
             return Outcome::deadlock;
         }
@@ -131,14 +124,18 @@ Outcome Scheduler::run_in_turn() {
 
 // Quanta of very different lengths, so that waves drift apart as well as meet.
 Outcome Scheduler::run_randomly() {
-    std::vector<std::pair<ResidentGroup*, Wave*>> ready;
-    while (refill()) {
+    std::vector<std::pair<std::unique_ptr<ResidentGroup>*, Wave*>> ready;
+    for (;;) {
+        bool any_left = false;
         ready.clear();
-        for (const std::unique_ptr<ResidentGroup>& slot : slots_) {
-            if (!slot->active) continue;
+        for (std::unique_ptr<ResidentGroup>& slot : slots_) {
+            if (!slot && !waiting_.empty()) start_group(slot);
+            if (!slot) continue;
+            any_left = true;
             for (size_t w = 0; w < slot->group.waves.size(); ++w)
-                if (slot->waves[w]->can_run()) ready.emplace_back(slot.get(), slot->waves[w].get());
+                if (slot->waves[w]->can_run()) ready.emplace_back(&slot, slot->waves[w].get());
         }
+        if (!any_left) return Outcome::completed;
         if (ready.empty()) {
             report_deadlock();
             return Outcome::deadlock;
@@ -148,10 +145,11 @@ Outcome Scheduler::run_randomly() {
         for (size_t pick = 0; pick < ready.size(); ++pick) {
             const auto [slot, wave] = ready[random_() % ready.size()];
             const uint64_t quantum = uint64_t{1} << random_() % 8;
-            if (slot->active && wave->can_run() && !advance(*slot, *wave, quantum)) return outcome_;
+            if (!*slot || !wave->can_run()) continue;
+            if (!advance(**slot, *wave, quantum)) return outcome_;
+            if ((*slot)->is_done()) finish_group(*slot);
         }
     }
-    return Outcome::completed;
 }
 
 bool Scheduler::stop(Outcome outcome) {
@@ -171,7 +169,7 @@ bool Scheduler::advance(ResidentGroup& slot, Wave& wave, uint64_t budget) {
     const Stop reason = tracer_.enabled() ? tracer_.run(interpreter_, wave, allowed, executed_)
                                           : interpreter_.run(wave, allowed, executed_);
     if (reason == Stop::fault) return stop(Outcome::fault);
-    if (reason == Stop::ended && ++slot.ended == slot.group.waves.size()) finish_group(slot);
+    if (reason == Stop::ended) ++slot.ended;
     return true;
 }
 
@@ -179,7 +177,7 @@ std::string Scheduler::where_waves_stand() const {
     std::string text;
     size_t listed = 0, more = 0;
     for (const std::unique_ptr<ResidentGroup>& slot : slots_) {
-        if (!slot->active) continue;
+        if (!slot) continue;
         for (size_t w = 0; w < slot->group.waves.size(); ++w) {
             const Wave& wave = *slot->waves[w];
             if (wave.status == Wave::Status::ended) continue;
@@ -201,7 +199,7 @@ std::string Scheduler::where_waves_stand() const {
 
 const Wave* Scheduler::first_waiting() const {
     for (const std::unique_ptr<ResidentGroup>& slot : slots_) {
-        if (!slot->active) continue;
+        if (!slot) continue;
         for (size_t w = 0; w < slot->group.waves.size(); ++w)
             if (slot->waves[w]->status != Wave::Status::ended) return slot->waves[w].get();
     }

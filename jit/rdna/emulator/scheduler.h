@@ -19,7 +19,8 @@ struct ResidentGroup {
     Group group;
     std::vector<std::unique_ptr<Wave>> waves;
     uint32_t ended = 0;
-    bool active = false;
+
+    bool is_done() const { return ended == group.waves.size(); }
 };
 
 // The slots of past launches: making a wave's registers anew costs more than many a wave's instructions.
@@ -48,9 +49,8 @@ public:
     const Counts& counts() const { return interpreter_.counts(); }
 
 private:
-    void start_group(ResidentGroup& slot, uint64_t number);
-    void finish_group(ResidentGroup& slot);
-    bool refill();
+    void start_group(std::unique_ptr<ResidentGroup>& slot);
+    void finish_group(std::unique_ptr<ResidentGroup>& slot);
     void abandon();
     Outcome run_in_turn();
     Outcome run_randomly();
@@ -70,8 +70,8 @@ private:
     Interpreter interpreter_;
     Tracer tracer_;
     std::mt19937_64 random_;
-    std::vector<std::unique_ptr<ResidentGroup>> slots_;
-    std::vector<uint64_t> waiting_;  // numbers of the groups still to start, next one last
+    std::vector<std::unique_ptr<ResidentGroup>> slots_;  // as many as can be resident; null: free
+    std::vector<uint64_t> waiting_;                      // numbers of the groups still to start, next one last
     uint64_t executed_ = 0;
     bool progressed_ = false;
     Outcome outcome_ = Outcome::completed;

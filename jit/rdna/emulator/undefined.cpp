@@ -308,6 +308,9 @@ void mark_defined(WaveState& wave, unsigned vgpr, uint64_t lanes, uint32_t bits)
 }
 
 void mark_lanes(WaveState& wave, unsigned vgpr, uint64_t lanes, uint32_t bits, const uint32_t* undefined) {
+    uint32_t any = 0;
+    for (unsigned lane = 0; lane < wave.lanes; ++lane) any |= undefined[lane];
+    if (any == 0) return mark_defined(wave, vgpr, lanes, bits);
     uint32_t* const words = wave.undefined(vgpr);
     for (uint64_t left = lanes; left; left &= left - 1) {
         const int lane = std::countr_zero(left);

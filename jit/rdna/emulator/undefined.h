@@ -86,6 +86,7 @@ uint64_t spread_bits(Spread spread, const Bits* sources, unsigned width);
 
 // Bookkeeping of WaveState's undefined bits and their summaries. `bits` limits which bits of each word change.
 void mark_defined(WaveState& wave, unsigned vgpr, uint64_t lanes, uint32_t bits = ~0u);
+// `undefined` has a word for each lane of the wave, of which those of other lanes than `lanes` mean nothing.
 void mark_lanes(WaveState& wave, unsigned vgpr, uint64_t lanes, uint32_t bits, const uint32_t* undefined);
 void mark_scalar(WaveState& wave, unsigned code, uint32_t undefined);
 

@@ -370,11 +370,6 @@ void spread_dual(WaveState& wave, const Op& op) {
     const uint64_t exec = wave.exec();
     for (unsigned h = 0; h < 2; ++h) {
         const VopdHalf& half = op.instruction.dual[h];
-        Instruction single;
-        single.opcode = half.opcode;
-        single.operands[0] = half.operands[0];
-        const unsigned sources = info(half.opcode).sources;
-        for (unsigned i = 0; i < 2 && i < sources; ++i) single.operands[1 + i] = half.operands[1 + i];
         for (unsigned lane = 0; lane < wave.lanes; ++lane) {
             if (!(exec >> lane & 1)) continue;
             uint64_t undefined = 0;
@@ -390,7 +385,7 @@ void spread_dual(WaveState& wave, const Op& op) {
                 else if (operand.code >= 128 && operand.code <= 192)
                     bits[i].value = operand.code - 128u;
             }
-            const Spread spread = undefined_traits(single).spread;
+            const Spread spread = op.checks->dual_spread[h];
             if (accumulates(half.opcode)) bits[2].undefined = wave.undefined(half.operands[0].vgpr())[lane];
             if (half.operands[3].is_vgpr()) bits[2].undefined = wave.undefined(half.operands[3].vgpr())[lane];
             if (spread == Spread::select) {
@@ -426,7 +421,9 @@ void spread_valu(WaveState& wave, const Op& op) {
     const bool reads_undefined =
         undefined.meets(checks.footprint.reads) || (checks.footprint.reads_scc && wave.scc_undefined);
     if (!reads_undefined && !undefined.meets(checks.footprint.writes)) return;
-    if (op.instruction.encoding == Encoding::vopd) return spread_dual(wave, op);
+    const bool is_dual = op.instruction.encoding == Encoding::vopd;
+    if (is_dual && reads_undefined) return spread_dual(wave, op);
+    if (is_dual) return define_results(wave, op);
     const bool writes_whole = !checks.undefined.half_result && !has_dpp(op.instruction.encoding) &&
                               op.instruction.encoding != Encoding::sdwa && checks.undefined.spread < Spread::read_lane;
     if (!reads_undefined && writes_whole) return define_results(wave, op);

@@ -32,7 +32,7 @@ bool has_float_arithmetic(const LaneOp& op) {
 bool has_plain_sources(const LaneOp& op) {
     for (unsigned i = 0; i < op.source_count; ++i) {
         const ValuSource& source = op.sources[i];
-        if (source.shape != SourceShape::plain || source.sdwa_select != kSdwaDword) return false;
+        if (source.shape == SourceShape::packed || source.sdwa_select != kSdwaDword) return false;
         if (source.kind == SourceKind::aperture || source.kind == SourceKind::none) return false;
         if (source.kind == SourceKind::scalar && source.index >= Operand::kExec) return false;  // run_rest changes it
     }
@@ -46,6 +46,10 @@ FastSource fast_source(const ValuSource& source, bool is_64_bits) {
     const unsigned shift = is_64_bits ? 32 : 0;  // the sign lies in the upper word
     fast.keep = static_cast<uint32_t>(source.keep >> shift);
     fast.flip = static_cast<uint32_t>(source.flip >> shift);
+    if (source.shape == SourceShape::half) {  // neg and abs act on its sign
+        fast.keep &= 0xFFFF;
+        fast.shift = source.high ? 16 : 0;
+    }
     fast.has_modifier = fast.keep != ~0u || fast.flip != 0;
     for (unsigned lane = 0; lane < kLanes; ++lane) {
         fast.constant[lane] = static_cast<uint32_t>(source.constant);
@@ -61,8 +65,8 @@ struct alignas(64) Scratch {
 void fill(uint32_t* to, uint32_t value) {
     for (unsigned lane = 0; lane < kLanes; ++lane) to[lane] = value;
 }
-void modify(uint32_t* to, const uint32_t* from, uint32_t keep, uint32_t flip) {
-    for (unsigned lane = 0; lane < kLanes; ++lane) to[lane] = (from[lane] & keep) ^ flip;
+void modify(uint32_t* to, const uint32_t* from, const FastSource& source) {
+    for (unsigned lane = 0; lane < kLanes; ++lane) to[lane] = (from[lane] >> source.shift & source.keep) ^ source.flip;
 }
 
 // The 32 words of a source; in `scratch` where they are not a register as it stands.
@@ -75,7 +79,7 @@ const uint32_t* words_of(const WaveState& wave, const FastSource& source, unsign
     else
         fill(scratch, wave.scalars[source.index]);
     if (!source.has_modifier) return words;
-    modify(scratch, words, source.keep, source.flip);
+    modify(scratch, words, source);
     return scratch;
 }
 // The same of 64 bits in wave32, where the upper words lie 32 further on.
@@ -91,7 +95,7 @@ const uint32_t* pairs_of(const WaveState& wave, const FastSource& source, uint32
     }
     if (!source.has_modifier) return words;
     if (words != scratch) std::copy_n(words, kLanes, scratch);
-    modify(scratch + kLanes, words + kLanes, source.keep, source.flip);
+    modify(scratch + kLanes, words + kLanes, source);
     return scratch;
 }
 
@@ -106,7 +110,7 @@ const uint32_t* arguments(const WaveState& wave, const FastOp& fast, unsigned in
 const uint32_t* routed_argument(const FastOp& fast, const uint32_t* routed, Scratch& scratch) {
     const FastSource& source = fast.sources[0];
     if (!source.has_modifier) return routed;
-    modify(scratch.words[0], routed, source.keep, source.flip);
+    modify(scratch.words[0], routed, source);
     return scratch.words[0];
 }
 

@@ -15,7 +15,8 @@ using ValuFunction = void (*)(WaveState& wave, const void* data);
 struct FastSource {
     SourceKind kind = SourceKind::none;
     uint16_t index = 0;         // VGPR or scalar code
-    bool has_modifier = false;  // abs, neg: (word & keep) ^ flip, of the upper word of 64 bits
+    bool has_modifier = false;  // half, abs, neg: (word >> shift & keep) ^ flip, of the upper word of 64 bits
+    uint8_t shift = 0;
     uint32_t keep = ~0u, flip = 0;
     alignas(64) std::array<uint32_t, 64> constant{};  // 32 lanes; of 64 bits the upper words after them
 };

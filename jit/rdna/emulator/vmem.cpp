@@ -25,7 +25,7 @@ uint32_t extended(const MemoryShape& shape, uint32_t value) {
     return shape.part == RegisterPart::high_half ? value << 16 : value;
 }
 
-void put_dword(MemoryEffect& effect, unsigned at, uint32_t value, uint32_t undefined) {
+void put_dword(MemoryEffect& effect, size_t at, uint32_t value, uint32_t undefined) {
     effect.values[at] = (effect.values[at] & ~effect.bits) | (value & effect.bits);
     if (effect.undefined != nullptr)
         effect.undefined[at] = (effect.undefined[at] & ~effect.bits) | (undefined & effect.bits);
@@ -59,14 +59,9 @@ void load_lane(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, i
         done += count;
     }
     const unsigned lanes = issue.wave.lanes, first = element * shape.dwords();
-    for (unsigned d = 0; d < shape.dwords(); ++d) {
-        uint32_t value = dword_at(bytes.data(), d), not_known = dword_at(undefined.data(), d);
-        if (shape.bytes < 4) {
-            value = extended(shape, value);
-            not_known = extended(shape, not_known);
-        }
-        put_dword(effect, (first + d) * lanes + static_cast<unsigned>(lane), value, not_known);
-    }
+    for (unsigned d = 0; d < shape.dwords(); ++d)
+        put_part(effect, (first + d) * lanes + static_cast<unsigned>(lane), shape, dword_at(bytes.data(), d),
+                 dword_at(undefined.data(), d));
 }
 
 void store_lane(Issue& issue, const LaneTargets& targets, int lane, unsigned element) {
@@ -122,6 +117,7 @@ void load_same(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, i
 
 void load_lanes(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, unsigned element) {
     const bool by_runs = goes_by_runs(issue, targets);
+    if (by_runs && !targets.consecutive && load_all_lanes(issue, effect, targets, element)) return;
     for (uint64_t left = targets.active; left != 0;) {
         const int lane = std::countr_zero(left);
         unsigned lanes = by_runs ? consecutive_lanes(issue.op, targets, lane) : 1;
@@ -135,6 +131,7 @@ void load_lanes(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, 
 
 void store_lanes(Issue& issue, const LaneTargets& targets, unsigned element) {
     const bool by_runs = goes_by_runs(issue, targets);
+    if (by_runs && !targets.consecutive && store_all_lanes(issue, targets, element)) return;
     for (uint64_t left = targets.active; left != 0;) {
         const int lane = std::countr_zero(left);
         unsigned lanes = by_runs ? consecutive_lanes(issue.op, targets, lane) : 1;
@@ -239,7 +236,13 @@ void check_alignment(Issue& issue, const LaneTargets& targets, unsigned element)
 
 }  // namespace
 
+void put_part(MemoryEffect& effect, size_t at, const MemoryShape& shape, uint32_t value, uint32_t undefined) {
+    if (shape.bytes >= 4) return put_dword(effect, at, value, undefined);
+    put_dword(effect, at, extended(shape, value), extended(shape, undefined));
+}
+
 void perform(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, unsigned element) {
+    if (targets.active == 0) return;
     if (issue.model.configuration.alignment == AlignmentMode::natural && issue.op.shape.action != MemoryAction::atomic)
         check_alignment(issue, targets, element);
     switch (issue.op.shape.action) {
@@ -257,21 +260,40 @@ void perform(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, uns
     }
 }
 
+namespace {
+
+bool loads(const MemoryOp& op) { return op.shape.action == MemoryAction::load || op.returns; }
+bool stores(const MemoryOp& op) { return op.shape.action != MemoryAction::load; }
+
+// In LDS there is then no conflict.
+void count_consecutive(Counts& counts, const MemoryOp& op, const LaneTargets& targets, unsigned lanes) {
+    const uint64_t bytes = uint64_t{lanes} * op.shape.bytes, first = targets.address[0];
+    const bool global = targets.space[0] == Space::global;
+    if (loads(op)) (global ? counts.global_bytes_loaded : counts.lds_bytes_loaded) += bytes;
+    if (stores(op)) (global ? counts.global_bytes_stored : counts.lds_bytes_stored) += bytes;
+    if (global) counts.cache_lines += (first + bytes - 1) / kCacheLineBytes - first / kCacheLineBytes + 1;
+}
+
+}  // namespace
+
 void count_access(Issue& issue, const LaneTargets& targets) {
     const MemoryOp& op = issue.op;
     Counts& counts = issue.memory.counts;
+    if (targets.active == 0) return;
+    if (targets.consecutive && op.shape.elements == 1 && targets.space[0] != Space::scratch &&
+        (targets.space[0] == Space::global || targets.address[0] % 4 == 0)) {
+        return count_consecutive(counts, op, targets, issue.wave.lanes);
+    }
     std::array<uint64_t, 3> masks{};  // by Space
     for_each_lane(targets.active, [&](int lane) {
         if (!targets.checks_range || targets.bytes_in_range[lane] > 0)
             masks[static_cast<size_t>(targets.space[lane])] |= uint64_t{1} << lane;
     });
-    const bool loads = op.shape.action == MemoryAction::load || op.returns;
-    const bool stores = op.shape.action != MemoryAction::load;
     const auto add = [&](Space space, uint64_t& loaded, uint64_t& stored) {
         const uint64_t bytes = static_cast<uint64_t>(std::popcount(masks[static_cast<size_t>(space)])) *
                                op.shape.bytes * op.shape.elements;
-        if (loads) loaded += bytes;
-        if (stores) stored += bytes;
+        if (loads(op)) loaded += bytes;
+        if (stores(op)) stored += bytes;
     };
     add(Space::global, counts.global_bytes_loaded, counts.global_bytes_stored);
     add(Space::lds, counts.lds_bytes_loaded, counts.lds_bytes_stored);

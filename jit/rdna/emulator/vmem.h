@@ -9,8 +9,6 @@
 
 namespace riftjit::rdna::emulator::memory {
 
-inline constexpr unsigned kMaxLanes = 64;
-
 struct LaneTargets {
     uint64_t active = 0;
     std::array<uint64_t, kMaxLanes> address;
@@ -19,20 +17,26 @@ struct LaneTargets {
     std::array<uint8_t, kMaxLanes> bytes_in_range;
     uint32_t dword_step = 4;  // between the dwords of a lane; more in swizzled buffers
     bool checks_range = false;
-};
+    // The whole wave goes to one memory, and a lane's element, of whole words, lies behind that of the lane before.
+    bool consecutive = false;
 
-template <class Function>
-void for_each_lane(uint64_t mask, const Function& function) {
-    for (; mask != 0; mask &= mask - 1) function(std::countr_zero(mask));
-}
+    void find_pattern(const MemoryOp& op, unsigned lanes);
+};
 
 // Loads, stores or updates element `element` (DS with two addresses has a second) of every active lane. All addresses
 // must be known before, since results may replace the registers that they came from.
 void perform(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, unsigned element);
 
-// By runs of lanes (vmem_runs.cpp), where all of a lane's bytes lie together and lanes do not differ in what they may
-// see. Lanes from `lane` on whose elements lie one behind another, or that read the same bytes of one memory:
+// What a lane has loaded, as its register gets it; `undefined` has a bit per bit.
+void put_part(MemoryEffect& effect, size_t at, const MemoryShape& shape, uint32_t value, uint32_t undefined);
+
+// Several lanes at once (vmem_runs.cpp), where all of a lane's bytes lie together and lanes do not differ in what they
+// may see.
 bool goes_by_runs(const Issue& issue, const LaneTargets& targets);
+// All of them, if they go to one memory. False, with nothing done, if they must be taken one by one.
+bool load_all_lanes(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, unsigned element);
+bool store_all_lanes(Issue& issue, const LaneTargets& targets, unsigned element);
+// Lanes from `lane` on whose elements lie one behind another, or that read the same bytes of one memory:
 unsigned consecutive_lanes(const MemoryOp& op, const LaneTargets& targets, int lane);
 unsigned lanes_that_read_the_same(const LaneTargets& targets, int lane);
 // False, with nothing done, if the lanes must be taken one by one.

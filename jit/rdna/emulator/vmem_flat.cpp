@@ -1,8 +1,17 @@
 // Addresses of FLAT, GLOBAL and SCRATCH.
+#include <algorithm>
+
 #include "jit/rdna/emulator/vmem.h"
 
 namespace riftjit::rdna::emulator::memory {
 namespace {
+
+void run_targets(Issue& issue, MemoryEffect& effect, LaneTargets& targets) {
+    targets.find_pattern(issue.op, issue.wave.lanes);
+    count_access(issue, targets);
+    perform(issue, effect, targets, 0);
+    issue.model.finish(issue, effect);
+}
 
 // The whole instruction, given how a lane's address is found.
 template <class AddressOf>
@@ -14,9 +23,7 @@ void run_lanes(MemorySystem& system, WaveState& wave, const void* data, MemoryEf
     LaneTargets targets;
     targets.active = wave.exec() & wave.all_lanes();
     for_each_lane(targets.active, [&](int lane) { address_of(op, lane, targets); });
-    count_access(issue, targets);
-    perform(issue, effect, targets, 0);
-    model.finish(issue, effect);
+    run_targets(issue, effect, targets);
 }
 
 uint64_t address_pair(const WaveState& wave, const MemoryOp& op, int lane) {
@@ -26,18 +33,23 @@ uint64_t address_pair(const WaveState& wave, const MemoryOp& op, int lane) {
 }  // namespace
 
 void run_global(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect) {
-    run_lanes(system, wave, data, effect, [&](const MemoryOp& op, int lane, LaneTargets& targets) {
-        targets.space[lane] = Space::global;
-        uint64_t address = static_cast<uint64_t>(op.offset);
-        if (op.saddr.kind == MemoryScalar::Kind::registers) {
-            address += op.saddr.read_pair(wave);
-            if (!op.shape.thread_address) address += wave.vgpr(op.vaddr)[lane];
-        } else if (!op.shape.thread_address) {
-            address += address_pair(wave, op, lane);
-        }
-        if (op.shape.thread_address) address += static_cast<uint64_t>(lane) * 4;
-        targets.address[lane] = address;
-    });
+    const MemoryOp& op = *static_cast<const MemoryOp*>(data);
+    MemoryModel& model = MemoryAccessor::model(system);
+    Issue issue = model.begin(wave, op);
+    LaneTargets targets;
+    targets.active = wave.exec() & wave.all_lanes();
+    const bool based = op.saddr.kind == MemoryScalar::Kind::registers;
+    const uint64_t base = static_cast<uint64_t>(op.offset) + (based ? op.saddr.read_pair(wave) : 0);
+    std::fill_n(targets.space.begin(), wave.lanes, Space::global);
+    // Lanes that are off too: this the compiler turns into vector code.
+    const uint32_t* const low = op.shape.thread_address ? nullptr : wave.vgpr(op.vaddr);
+    const uint32_t* const high = based || low == nullptr ? nullptr : wave.vgpr(op.vaddr + 1u);
+    for (unsigned lane = 0; lane < wave.lanes; ++lane) targets.address[lane] = base;
+    for (unsigned lane = 0; low != nullptr && lane < wave.lanes; ++lane) targets.address[lane] += low[lane];
+    for (unsigned lane = 0; high != nullptr && lane < wave.lanes; ++lane)
+        targets.address[lane] += static_cast<uint64_t>(high[lane]) << 32;
+    for (unsigned lane = 0; low == nullptr && lane < wave.lanes; ++lane) targets.address[lane] += uint64_t{lane} * 4;
+    run_targets(issue, effect, targets);
 }
 
 // The aperture is that of the address register; the offset moves within it. (An address that the offset moves across

@@ -233,6 +233,14 @@ void WaitTracker::enqueue(WaveState& wave, Access* access, const CounterUse& use
     if (access->destination.count > 0) hold_back(wave, *access);
 }
 
+namespace {
+
+bool replaces_registers(const WaveState& wave, const Access& access) {
+    return access.lanes == wave.all_lanes() && access.bits == ~0u;
+}
+
+}  // namespace
+
 void WaitTracker::hold_back(WaveState& wave, Access& access) {
     const OperandRange& range = access.destination;
     set_pending(range, 1);
@@ -245,7 +253,8 @@ void WaitTracker::hold_back(WaveState& wave, Access& access) {
     }
     for (unsigned i = 0; i < range.count; ++i) {
         uint32_t* const lanes = wave.vgpr(range.first + i);
-        for (uint64_t left = access.lanes; left; left &= left - 1) {
+        if (replaces_registers(wave, access)) std::fill_n(lanes, wave.lanes, kPoison);
+        for (uint64_t left = replaces_registers(wave, access) ? 0 : access.lanes; left; left &= left - 1) {
             uint32_t& word = lanes[std::countr_zero(left)];
             word = (word & ~access.bits) | (kPoison & access.bits);
         }
@@ -278,7 +287,8 @@ void WaitTracker::deliver(WaveState& wave, Access& access) {
     for (unsigned i = 0; i < range.count; ++i) {
         const uint32_t* const values = access.values.data() + i * wave.lanes;
         uint32_t* const lanes = wave.vgpr(range.first + i);
-        for (uint64_t left = access.lanes; left; left &= left - 1) {
+        if (replaces_registers(wave, access)) std::copy_n(values, wave.lanes, lanes);
+        for (uint64_t left = replaces_registers(wave, access) ? 0 : access.lanes; left; left &= left - 1) {
             const int lane = std::countr_zero(left);
             lanes[lane] = (lanes[lane] & ~access.bits) | (values[lane] & access.bits);
         }

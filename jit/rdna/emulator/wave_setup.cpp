@@ -46,33 +46,50 @@ uint32_t mode_of(const KernelDescriptor& descriptor, Generation generation) {
     return mode | (descriptor.f16_overflow ? 1u << 23 : 0);
 }
 
+// Xorshift generators side by side (Marsaglia, "Xorshift RNGs", 2003), which the compiler turns into vector code.
+struct Garbage {
+    static constexpr size_t kStreams = 16;
+    std::array<uint32_t, kStreams> streams;
+
+    explicit Garbage(uint64_t seed) {
+        for (uint32_t& stream : streams) stream = static_cast<uint32_t>(seed = mix(seed)) | 1;
+    }
+    void fill(uint32_t* words, size_t count) {  // a multiple of kStreams
+        for (size_t at = 0; at < count; at += kStreams)
+            for (size_t i = 0; i < kStreams; ++i) {
+                uint32_t next = streams[i];
+                next ^= next << 13;
+                next ^= next >> 17;
+                next ^= next << 5;
+                words[at + i] = streams[i] = next;
+            }
+    }
+};
+
 void fill_with_garbage(Wave& wave, uint64_t seed) {
     WaveState& state = wave.state;
-    uint64_t random = mix(seed ^ (uint64_t{state.group_number} << 20) ^ state.index);
-    const auto next = [&] {
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        return static_cast<uint32_t>(random >> 16);
-    };
-    const size_t words = size_t{state.vgpr_count} * state.lanes;
-    for (size_t i = 0; i < words; ++i) state.vgprs[i] = next();
-    for (uint32_t& scalar : state.scalars) scalar = next();
+    Garbage garbage(seed ^ (uint64_t{state.group_number} << 20) ^ state.index);
+    static_assert(kScalarRegisters % Garbage::kStreams == 0);
+    garbage.fill(state.vgprs, size_t{state.vgpr_count} * state.lanes);
+    garbage.fill(state.scalars, kScalarRegisters);
     state.scalars[null_register(state.generation).code] = 0;
-    state.scc = next() & 1;
+    state.scc = garbage.streams[0] >> 7 & 1;
 }
 
 void mark_all_undefined(Wave& wave) {
     WaveState& state = wave.state;
-    wave.tracking.undefined = {};
+    RegisterSet& undefined = wave.tracking.undefined;
+    undefined = {};
     std::fill_n(state.vgpr_undefined, size_t{state.vgpr_count} * state.lanes, ~0u);
     std::fill_n(state.undefined_lanes, kVgprsNameable, uint64_t{0});
     std::fill_n(state.undefined_lanes, state.vgpr_count, state.all_lanes());
-    wave.tracking.undefined.add_vgprs(0, state.vgpr_count);
-    for (unsigned code = 0; code < kScalarRegisters; ++code) {
-        const bool is_set = code == null_register(state.generation).code || code >= Operand::kExec;
-        mark_scalar(state, code, is_set ? 0 : ~0u);
-    }
+    undefined.add_vgprs(0, state.vgpr_count);
+    const unsigned null = null_register(state.generation).code;
+    std::fill_n(state.scalar_undefined, kScalarRegisters, 0u);
+    std::fill_n(state.scalar_undefined, Operand::kExec, ~0u);
+    state.scalar_undefined[null] = 0;
+    undefined.add_scalars(0, Operand::kExec);
+    undefined.remove_scalar(null);
     state.scc_undefined = 1;
 }
 
