@@ -205,13 +205,16 @@ void MemoryModel::note_lanes(Issue& issue, const Place& place, const Lanes& lane
     };
     // Every lane's access is the same but for the bytes of a word; whether a pair is aligned would make a difference.
     const bool is_alike = !writes(kind) || lanes.bytes != 8;
+    uint64_t last = ~uint64_t{0};  // where a lane has been, and nothing was wrong
     for_each_lane(lanes.active, [&](int lane) {
         const uint64_t offset = lanes.address[lane] + lanes.offset - place.region->base;
+        if (offset == last) return;
         LaneStep& step = steps[offset % 4];
         const std::span<uint32_t> words = shadow.histories(offset, offset % 4 + lanes.bytes);
         if (step.holds(shadow) && words.size() == dwords && equal_at_front(words, step.before) == dwords) {
             std::fill(words.begin(), words.end(), step.after);
             step.words += dwords;
+            last = offset;
             return;
         }
         book();
@@ -219,6 +222,7 @@ void MemoryModel::note_lanes(Issue& issue, const Place& place, const Lanes& lane
         step.before_serial = shadow.history(step.before).serial;
         const uint64_t reported = findings.reported();
         note(issue, lane, {place.region, offset, place.space, place.allocation}, lanes.bytes, kind);
+        if (findings.reported() == issue.reported_before) last = offset;
         step.is_known = is_alike && findings.reported() == reported && words.front() != step.before;
         step.after = words.front();
         step.after_serial = shadow.history(step.after).serial;

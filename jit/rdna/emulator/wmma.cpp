@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 
+#include "jit/half.h"
 #include "jit/rdna/emulator/lanes_x86.h"
+#include "jit/rdna/emulator/tile_x86.h"
 #include "jit/rdna/emulator/valu_float8.h"
 #include "jit/rdna/emulator/valu_lane.h"
 #include "jit/rdna/emulator/wmma_layout.h"
@@ -56,7 +58,8 @@ const FloatFormat& format_of(Output result) {
 uint64_t element_as_f32(Element element, uint32_t bits) {
     switch (element) {
         case Element::f16:
-            return float_convert(kF16, kF32, bits, {});
+            if (kF16.is_nan(bits)) return float_convert(kF16, kF32, bits, {});
+            return std::bit_cast<uint32_t>(half_to_float(static_cast<uint16_t>(bits)));
         case Element::bf16:
             return uint64_t{bits} << 16;
         case Element::fp8:
@@ -74,28 +77,30 @@ using Tile = std::array<std::array<uint32_t, kTile>, kTile>;
 
 Tile read_accumulator(const WaveState& wave, const MatrixCall& call) {
     Tile tile;
-    for (unsigned row = 0; row < kTile; ++row)
-        for (unsigned column = 0; column < kTile; ++column) {
-            const TilePlace place = result_place(call, row, column);
-            tile[row][column] = call.c ? wave.vgpr(*call.c + place.reg)[place.lane] >> place.shift : call.c_constant;
-        }
+    for (unsigned row = 0; row < kTile; ++row) {
+        const TilePlace place = result_place(call, row, 0);  // the row's other columns lie in the lanes after it
+        const uint32_t* const words = call.c ? wave.vgpr(*call.c + place.reg) + place.lane : nullptr;
+        for (unsigned column = 0; column < kTile; ++column)
+            tile[row][column] = words != nullptr ? words[column] >> place.shift : call.c_constant;
+    }
     return tile;
 }
 
 void write_result(WaveState& wave, const MatrixCall& call, const Tile& tile) {
     const uint32_t mask = format_of(call.operation.result).width() == 16 ? 0xFFFF : 0xFFFFFFFF;
     const uint64_t exec = wave.exec();
-    for (unsigned row = 0; row < kTile; ++row)
+    for (unsigned row = 0; row < kTile; ++row) {
+        const TilePlace place = result_place(call, row, 0);
+        uint32_t* const words = wave.vgpr(call.d + place.reg) + place.lane;
         for (unsigned column = 0; column < kTile; ++column) {
-            const TilePlace place = result_place(call, row, column);
-            if ((exec >> place.lane & 1) == 0) continue;
-            uint32_t& word = wave.vgpr(call.d + place.reg)[place.lane];
+            if ((exec >> (place.lane + column) & 1) == 0) continue;
+            uint32_t& word = words[column];
             word = (word & ~(mask << place.shift)) | (tile[row][column] & mask) << place.shift;
         }
+    }
 }
 
 // A by row, B by position: positions are numbered group * positions + position. As f32 bits or as integers.
-constexpr unsigned kMaxDepth = 64;
 struct Factors {
     std::array<std::array<uint32_t, kMaxDepth>, kTile> a;
     std::array<std::array<uint32_t, kTile>, kMaxDepth> b;
@@ -115,12 +120,62 @@ uint32_t decode_integer(const MatrixCall& call, MatrixElement element, unsigned 
     return is_signed ? static_cast<uint32_t>(sign_extend(bits, element_bits(element))) : bits;
 }
 
+// Two halves of each of a register's 16 lanes from `lane` on, as f32 bits.
+struct Halves {
+    std::array<uint32_t, kTile> low, high;
+};
+Halves widen_halves(const WaveState& wave, const MatrixCall& call, MatrixElement element, unsigned source, unsigned reg,
+                    unsigned lane) {
+    const uint32_t* const words = wave.vgpr(reg) + lane;
+    const uint32_t low_sign = (call.neg_lo >> source & 1u) << 31, high_sign = (call.neg_hi >> source & 1u) << 31;
+    Halves halves;
+    if (element == Element::bf16) {
+        for (unsigned i = 0; i < kTile; ++i) halves.low[i] = words[i] << 16 ^ low_sign;
+        for (unsigned i = 0; i < kTile; ++i) halves.high[i] = (words[i] & 0xFFFF0000) ^ high_sign;
+        return halves;
+    }
+    const auto widen = [](uint32_t half) {
+        return std::bit_cast<uint32_t>(half_to_float(static_cast<uint16_t>(half)));
+    };
+    for (unsigned i = 0; i < kTile; ++i) halves.low[i] = widen(words[i]) ^ low_sign;
+    for (unsigned i = 0; i < kTile; ++i) halves.high[i] = widen(words[i] >> 16) ^ high_sign;
+    for (unsigned i = 0; i < kTile; ++i) {  // NaNs are made quiet
+        if (kF32.is_nan(halves.low[i])) halves.low[i] |= static_cast<uint32_t>(kF32.quiet_bit());
+        if (kF32.is_nan(halves.high[i])) halves.high[i] |= static_cast<uint32_t>(kF32.quiet_bit());
+    }
+    return halves;
+}
+
+// Of dense matrices of 16-bit floats: what read_factors() does, by registers.
+void read_half_factors(const WaveState& wave, const MatrixCall& call, Factors& factors) {
+    const unsigned held = positions(call);
+    for (unsigned group = 0; group < lane_groups(call); ++group)
+        for (unsigned i = 0; i < call.a_registers; ++i) {
+            const unsigned at = group * held + 2 * i;
+            const Halves a = widen_halves(wave, call, call.operation.a, 0, call.a + i, group * kTile);
+            for (unsigned line = 0; line < kTile; ++line) {
+                factors.a[line][at] = a.low[line];
+                factors.a[line][at + 1] = a.high[line];
+            }
+            const Halves b = widen_halves(wave, call, call.operation.b, 1, call.b + i, group * kTile);
+            factors.b[at] = b.low;
+            factors.b[at + 1] = b.high;
+        }
+    for (auto& met : factors.met)
+        for (unsigned i = 0; i < factors.count; ++i) met[i] = static_cast<uint8_t>(i);
+}
+
 Factors read_factors(const WaveState& wave, const MatrixCall& call) {
     Factors factors;
     const unsigned groups = lane_groups(call), held = positions(call);
     const unsigned b_held = call.b_registers * 32 / element_bits(call.operation.b);
     const bool sparse = call.operation.sparsity == Sparsity::sparse;
     factors.count = groups * held;
+    const auto is_half = [](Element element) { return element == Element::f16 || element == Element::bf16; };
+    if (!sparse && is_half(call.operation.a) && is_half(call.operation.b)) {
+        read_half_factors(wave, call, factors);
+        return factors;
+    }
     const auto decode = [&](MatrixElement element, unsigned source, unsigned position, uint32_t bits) {
         return is_integer(element) ? decode_integer(call, element, source, bits)
                                    : decode_float(call, element, source, position, bits);
@@ -158,6 +213,12 @@ void add_products(const Factors& factors, unsigned row, RowPair& sums) {
     }
 }
 
+// float_convert(), which changes nothing but NaNs where the format stays.
+uint64_t convert(const FloatFormat& from, const FloatFormat& to, uint64_t bits, const FloatControl& control) {
+    if (from.mantissa_bits == to.mantissa_bits && !from.is_nan(bits)) return bits;
+    return float_convert(from, to, bits, control);
+}
+
 uint32_t widened_accumulator(const MatrixCall& call, uint32_t c) {
     const FloatFormat& format = format_of(call.operation.result);
     uint64_t initial = c & (format.magnitude_mask() | format.sign());
@@ -165,19 +226,33 @@ uint32_t widened_accumulator(const MatrixCall& call, uint32_t c) {
         if ((call.neg_hi & 4) != 0) initial &= format.magnitude_mask();
         if ((call.neg_lo & 4) != 0) initial ^= format.sign();
     }
-    return static_cast<uint32_t>(float_convert(format, kF32, initial, {}));
+    return static_cast<uint32_t>(convert(format, kF32, initial, {}));
+}
+
+// The sums of all rows at once, where nothing is sparse and no NaN comes out.
+bool add_all_products(const MatrixCall& call, const Factors& factors, Tile& sums) {
+    static const TileKernelFunction function = tile_kernel(host_lane_isa());
+    if (function == nullptr || call.operation.sparsity == Sparsity::sparse) return false;
+    Tile results;
+    if (!function(results[0].data(), sums[0].data(), factors.a[0].data(), factors.b[0].data(), factors.count))
+        return false;
+    sums = results;
+    return true;
 }
 
 void float_sums(const MatrixCall& call, const Factors& factors, Tile& tile, const FloatControl& narrow) {
     const FloatFormat& format = format_of(call.operation.result);
-    for (unsigned row = 0; row < kTile; row += 2) {
-        RowPair sums;
-        for (unsigned i = 0; i < sums.size(); ++i)
-            sums[i] = widened_accumulator(call, tile[row + i / kTile][i % kTile]);
-        add_products(factors, row, sums);
-        for (unsigned i = 0; i < sums.size(); ++i)
-            tile[row + i / kTile][i % kTile] = static_cast<uint32_t>(float_convert(kF32, format, sums[i], narrow));
-    }
+    for (auto& row : tile)
+        for (uint32_t& word : row) word = widened_accumulator(call, word);
+    if (!add_all_products(call, factors, tile))
+        for (unsigned row = 0; row < kTile; row += 2) {
+            RowPair sums;
+            for (unsigned i = 0; i < sums.size(); ++i) sums[i] = tile[row + i / kTile][i % kTile];
+            add_products(factors, row, sums);
+            for (unsigned i = 0; i < sums.size(); ++i) tile[row + i / kTile][i % kTile] = sums[i];
+        }
+    for (auto& row : tile)
+        for (uint32_t& word : row) word = static_cast<uint32_t>(convert(kF32, format, word, narrow));
 }
 
 // The half of K that a group of lanes belongs to.
