@@ -13,7 +13,7 @@ namespace {
 volatile std::sig_atomic_t pending = 0;
 
 void on_signal(int signal) {
-    if (pending != 0) _exit(kExitInterrupted);
+    if (pending != 0) _exit(128 + signal);
     pending = signal == SIGTERM ? 2 : 1;
 }
 
@@ -29,6 +29,11 @@ void watch_interrupts() {
 Interrupt pending_interrupt() {
     if (pending == 0) return Interrupt::none;
     return pending == 1 ? Interrupt::stop : Interrupt::quit;
+}
+
+int exit_code_of_interrupt() {
+    if (pending == 0) return kExitDone;
+    return pending == 1 ? kExitInterrupted : kExitTerminated;
 }
 
 void clear_interrupt() { pending = 0; }

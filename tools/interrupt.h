@@ -1,4 +1,5 @@
-// Ctrl-C and SIGTERM: the first Ctrl-C asks the work in progress to stop, the second ends the process with 130.
+// Ctrl-C and SIGTERM: the first Ctrl-C asks the work in progress to stop, the second ends the
+// process.
 #pragma once
 
 namespace riftjit::tools {
@@ -7,6 +8,7 @@ enum class Interrupt { none, stop, quit };  // quit: SIGTERM, leave after the ti
 
 void watch_interrupts();
 Interrupt pending_interrupt();
-void clear_interrupt();  // back at a prompt: the next Ctrl-C is a first one again
+int exit_code_of_interrupt();  // 0: there was none; 130 after Ctrl-C, 143 after SIGTERM
+void clear_interrupt();        // back at a prompt: the next Ctrl-C is a first one again
 
 }  // namespace riftjit::tools

@@ -53,7 +53,8 @@ void prepare_standard_streams() {
     std::signal(SIGXFSZ, SIG_IGN);
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
         const bool is_closed = fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;
-        if (is_closed && open("/dev/null", descriptor == STDIN_FILENO ? O_RDONLY : O_WRONLY) != descriptor) return;
+        // Standard output only for reading: what is written there is missed.
+        if (is_closed && open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY) != descriptor) return;
     }
 }
 

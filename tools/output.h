@@ -17,8 +17,9 @@ int finish_output(int exit_code);
 
 void write_diagnostic(std::string_view text);
 
-// First thing: opens /dev/null for standard descriptors that were closed, so that no file takes their number, and
-// turns the signals of writes that cannot succeed (no reader, a file above its limit) into errors of these writes.
+// First thing: opens /dev/null for standard descriptors that were closed, so that no file takes their number (writing
+// to a standard output that was closed fails), and turns the signals of writes that cannot succeed (no reader, a file
+// above its limit) into errors of these writes.
 void prepare_standard_streams();
 
 }  // namespace riftjit::tools

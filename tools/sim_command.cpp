@@ -25,7 +25,7 @@ struct SimOptions {
     RampOptions ramp;
     NetworkRunOptions network;
     int64_t steps = 0, threads = 0;
-    bool json = false, print_plan = false, dump_isa = false;
+    bool json = false, hash = false, check = false, print_plan = false, dump_isa = false;
     MachineChoice machine;
 };
 
@@ -92,7 +92,24 @@ void add_result_options(CLI::App& command, NetworkRunOptions& network) {
     command.add_flag("--force", network.force, "overwrite files")->group(group);
 }
 
+SimPrints prints_of(const SimOptions& options) {
+    if (options.json) return SimPrints::json;
+    return options.hash ? SimPrints::hashes : SimPrints::table;
+}
+
+// Flags that would say nothing beside others.
+Result<void> check_flags(const SimOptions& options) {
+    if (options.json && options.hash) return fail(ErrorKind::Usage, "--hash: --json prints the hashes too");
+    const bool runs = !options.print_plan && !options.dump_isa && !options.network.print_network;
+    if (options.json && (options.dump_isa || options.network.print_network))
+        return fail(ErrorKind::Usage, "--json: {} prints text", options.dump_isa ? "--dump-isa" : "--print-network");
+    if (!runs && options.hash) return fail(ErrorKind::Usage, "--hash: nothing is run");
+    if (!runs && options.check) return fail(ErrorKind::Usage, "--check: nothing is run");
+    return {};
+}
+
 Result<int> run(const CLI::App& command, SimOptions& options, Reporter& reporter) {
+    RIFTJIT_TRY_VOID(check_flags(options));
     const bool is_ramp = command.count("--neurons") != 0;
     if (is_ramp == !options.network.network.empty()) {
         return fail(ErrorKind::Usage, "sim: expected either a network or --neurons N{}",
@@ -113,14 +130,16 @@ Result<int> run(const CLI::App& command, SimOptions& options, Reporter& reporter
                         kMostRampSteps);
         }
         ramp.threads = options.threads;
-        ramp.json = options.json, ramp.print_plan = options.print_plan, ramp.dump_isa = options.dump_isa;
+        ramp.prints = prints_of(options), ramp.check = options.check;
+        ramp.print_plan = options.print_plan, ramp.dump_isa = options.dump_isa;
         ramp.machine = options.machine;
         return run_ramp(ramp, reporter);
     }
     NetworkRunOptions& network = options.network;
     if (command.count("--steps") != 0) network.steps = options.steps;
     network.threads = options.threads;
-    network.json = options.json, network.print_plan = options.print_plan, network.dump_isa = options.dump_isa;
+    network.prints = prints_of(options), network.check = options.check;
+    network.print_plan = options.print_plan, network.dump_isa = options.dump_isa;
     network.machine = options.machine;
     return run_network(network, reporter);
 }
@@ -146,6 +165,9 @@ void add_sim_command(CLI::App& app, int& exit_code) {
     add_network_options(*command, options->network);
     add_result_options(*command, options->network);
     command->add_flag("--json", options->json, "print one JSON object");
+    command->add_flag("--hash", options->hash, "print the hashes and nothing else, to compare runs by");
+    command->add_flag("--check", options->check,
+                      "check counts and what is on its way too (arrivals, states and weights always are)");
     command->add_flag("--print-plan,--explain", options->print_plan, "print what a step does and moves, then stop");
     command->add_flag("--dump-isa", options->dump_isa, "print the generated kernels' listings, then stop");
     add_machine_choice(*command, "Kernels", options->machine);

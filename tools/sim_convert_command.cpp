@@ -37,8 +37,8 @@ void say_what_is_lost(const ConvertOptions& options, const sim::Recording& recor
 void print_result(const ConvertOptions& options, const std::string& output, const sim::Recording& recording) {
     if (!options.json) {
         write_output(fmt::format("{}: {} spikes, {} populations, {}, {} steps of {} ms\n", output,
-                                 recording.spikes.size(), recording.header.populations.size(), seed_text(recording.header),
-                                 recording.summary.steps, recording.header.step_ms));
+                                 recording.spikes.size(), recording.header.populations.size(),
+                                 seed_text(recording.header), recording.summary.steps, recording.header.step_ms));
         return;
     }
     nlohmann::ordered_json seed;  // null: the file tells none

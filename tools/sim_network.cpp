@@ -19,6 +19,7 @@
 #include "tools/engine.h"
 #include "tools/generation.h"
 #include "tools/interrupt.h"
+#include "tools/sim_bandwidth.h"
 #include "tools/sim_report.h"
 #include "tools/sim_run_output.h"
 #include "tools/sim_text.h"
@@ -37,12 +38,12 @@ Result<sim::NetworkOverrides> overrides_of(const NetworkRunOptions& options) {
     overrides.scale = options.scale;
     overrides.seed = options.seed;
     if (!options.compat.empty()) overrides.compat = options.compat == "nest" ? sim::Compat::nest : sim::Compat::brian2;
-    if (!options.step.empty()) {
-        RIFTJIT_TRY(step, time_of("--step", options.step));
+    if (options.step) {
+        RIFTJIT_TRY(step, time_of("--step", *options.step));
         overrides.step_ms = step;
     }
-    if (!options.duration.empty()) {
-        RIFTJIT_TRY(duration, time_of("--duration", options.duration));
+    if (options.duration) {
+        RIFTJIT_TRY(duration, time_of("--duration", *options.duration));
         overrides.duration_ms = duration;
     }
     for (const std::string& setting : options.settings) {
@@ -141,8 +142,7 @@ Result<void> check_options(const NetworkRunOptions& options) {
     RIFTJIT_TRY_VOID(time_of("--discard", options.discard));
     if (!options.record_format.empty() && options.record.empty())
         return fail(ErrorKind::Usage, "--record-format: --record names no file to write");
-    if (options.steps && !options.duration.empty())
-        return fail(ErrorKind::Usage, "--steps: --duration says how long already");
+    if (options.steps && options.duration) return fail(ErrorKind::Usage, "--steps: --duration says how long already");
     std::vector<std::pair<std::string, std::string>> files;
     if (!is_builtin(options.network)) files.emplace_back("the network", options.network);
     if (!options.resume.empty() && options.resume != options.save) files.emplace_back("--resume", options.resume);
@@ -156,12 +156,15 @@ Result<void> check_options(const NetworkRunOptions& options) {
         files.emplace_back("--record-network", options.record_network);
     }
     for (const std::string& plot : options.plots) {
-        if (plot == "-" && options.json) return fail(ErrorKind::Usage, "--plot -: --json has the standard output");
+        if (plot == "-" && options.prints == SimPrints::json)
+            return fail(ErrorKind::Usage, "--plot -: --json has the standard output");
+        if (plot == "-" && options.prints == SimPrints::hashes)
+            return fail(ErrorKind::Usage, "--plot -: --hash has the standard output");
         if (plot == "-") continue;
         RIFTJIT_TRY_VOID(sim::image_format_of_path(plot));
         files.emplace_back("--plot", plot);
     }
-    if (!options.save_interval.empty() && options.save.empty())
+    if (options.save_interval && options.save.empty())
         return fail(ErrorKind::Usage, "--save-interval: --save names no file to write");
     if (!options.plot_kind.empty() && options.plots.empty())
         return fail(ErrorKind::Usage, "--plot-kind: --plot names no file to draw");
@@ -237,6 +240,12 @@ Result<uint32_t> choose_threads(const NetworkRunOptions& options, const sim::Net
     return plan.useful_threads(network.step_ms, cores);
 }
 
+// Every run is held to the first, and its states to be finite; --check to the second too.
+Result<void> check_result(const NetworkRunOptions& options, const sim::Simulation& simulation) {
+    RIFTJIT_TRY_VOID(simulation.check_conservation());
+    return options.check ? simulation.check_totals() : Result<void>();
+}
+
 Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Reporter& reporter) {
     const auto start = Clock::now();
     if (!options.record.empty() || !options.plots.empty()) record_all_spikes_if_none(network);
@@ -260,7 +269,12 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
             RIFTJIT_TRY(wanted, listing_isa(options.machine.max_isa));
             return dump_kernels(plan, wanted);
         }
-        print_network_plan(network, plan, result);
+        RIFTJIT_TRY(rate, measured_read_rate(plan.traffic.memory_bytes, isa, result.threads));
+        result.read_rate = rate;
+        if (options.prints == SimPrints::json)
+            fmt::print("{}\n", network_plan_json(network, plan, result).dump());
+        else
+            print_network_plan(network, plan, result);
         return kExitDone;
     }
     RIFTJIT_TRY(simulation, sim::Simulation::create(network, *kernels, isa, pool, precision));
@@ -291,20 +305,29 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
         output.keep_what_was_recorded(simulation);
         return std::unexpected(ran.error());
     }
-    RIFTJIT_TRY_VOID(simulation.check_conservation());
+    if (const auto checked = check_result(options, simulation); !checked) {
+        output.keep_what_was_recorded(simulation);
+        return std::unexpected(checked.error());
+    }
     RIFTJIT_TRY_VOID(output.finish(simulation));
     result.peak_rss = peak_rss_bytes();
     if (output.spikes()) {
         const double from = std::max(discard, result.first_step * network.step_ms);
         result.populations = rates_of(*output.spikes(), network, from);
     }
-    if (options.json) {
-        fmt::print("{}\n", network_json(network, simulation, result).dump());
+    result.is_checked = options.check;
+    if (options.prints == SimPrints::hashes) {
+        print_network_hashes(simulation);
     } else {
-        print_network_table(network, simulation, result);
+        RIFTJIT_TRY(rate, measured_read_rate(simulation.traffic().memory_bytes, isa, result.threads));
+        result.read_rate = rate;
+        if (options.prints == SimPrints::json)
+            fmt::print("{}\n", network_json(network, simulation, result).dump());
+        else
+            print_network_table(network, simulation, result);
     }
     RIFTJIT_TRY_VOID(draw(options, output));
-    return pending_interrupt() == Interrupt::none ? kExitDone : kExitInterrupted;
+    return exit_code_of_interrupt();
 }
 
 }  // namespace

@@ -7,13 +7,14 @@
 
 #include "tools/options.h"
 #include "tools/reporter.h"
+#include "tools/sim_text.h"
 
 namespace riftjit::tools {
 
 struct NetworkRunOptions {
-    std::string network;           // a file, or the name of a built-in one
-    std::optional<int64_t> steps;  // in place of the duration
-    std::string duration, step;    // "1 s"; empty: the file's
+    std::string network;                        // a file, or the name of a built-in one
+    std::optional<int64_t> steps;               // in place of the duration
+    std::optional<std::string> duration, step;  // "1 s"; unset: the file's
     std::optional<uint64_t> seed;
     std::optional<double> scale;
     std::string compat;                 // "nest", "brian2"; empty: the file's
@@ -25,8 +26,10 @@ struct NetworkRunOptions {
     std::string record_network;         // a file of SONATA's layout
     std::vector<std::string> plots;
     std::string plot_kind;  // empty: by the file's name
-    std::string save, save_interval, resume;
-    bool force = false, json = false, print_plan = false, dump_isa = false, print_network = false;
+    std::string save, resume;
+    std::optional<std::string> save_interval;
+    SimPrints prints = SimPrints::table;
+    bool force = false, check = false, print_plan = false, dump_isa = false, print_network = false;
     MachineChoice machine;
 };
 Result<int> run_network(const NetworkRunOptions& options, Reporter& reporter);

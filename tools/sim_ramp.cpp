@@ -5,13 +5,13 @@
 #include <optional>
 
 #include "runtime/cpus.h"
-#include "runtime/peaks.h"
 #include "sim/available_memory.h"
 #include "sim/ramp_engine.h"
 #include "tools/dump_isa.h"
 #include "tools/engine.h"
 #include "tools/generation.h"
 #include "tools/interrupt.h"
+#include "tools/sim_bandwidth.h"
 #include "tools/sim_text.h"
 #include "tools/step_progress.h"
 
@@ -23,9 +23,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-// Below it the state may stay in a cache, and a rate of memory says nothing.
-constexpr uint64_t kLeastMeasuredBytes = 256ull << 20;
-
 sim::RampNetwork network_of(const RampOptions& options) {
     sim::RampNetwork network;
     network.neurons = static_cast<uint32_t>(options.neurons);
@@ -35,6 +32,12 @@ sim::RampNetwork network_of(const RampOptions& options) {
 sim::TargetStore target_store(const RampOptions& options) {
     return options.targets == "stored" ? sim::TargetStore::stored : sim::TargetStore::computed;
 }
+
+uint32_t thread_count(const RampOptions& options) {
+    return options.threads == 0 ? runtime::physical_cores() : static_cast<uint32_t>(options.threads);
+}
+
+constexpr uint32_t kStateBytes = 27;  // per neuron
 
 struct SimResult {
     Isa isa;
@@ -49,13 +52,27 @@ struct SimResult {
     }
 };
 
+// Every run is held to the first; --check to the second too.
+Result<void> check_result(const RampOptions& options, const sim::RampEngine& engine, const sim::RampNetwork& network) {
+    const uint64_t expected = engine.spikes() * network.fan_out;
+    if (engine.arrivals() != expected)
+        return fail(ErrorKind::Usage,
+                    "{} arrivals for {} synapses of the neurons that fired: the simulation lost spikes",
+                    engine.arrivals(), expected);
+    if (!options.check) return {};
+    uint64_t counted = 0;
+    for (uint32_t neuron = 0; neuron < network.neurons; ++neuron) counted += engine.spikes_of(neuron);
+    if (counted == engine.spikes()) return {};
+    return fail(ErrorKind::Usage, "the neurons fired {} times, {} spikes were counted", counted, engine.spikes());
+}
+
 Result<SimResult> simulate(const RampOptions& options, Reporter& reporter) {
     const auto start = Clock::now();
     const sim::RampNetwork network = network_of(options);
     SimResult result{};
     RIFTJIT_TRY(isa, select_isa(options.machine.max_isa));
     result.isa = isa;
-    result.threads = options.threads == 0 ? runtime::physical_cores() : static_cast<uint32_t>(options.threads);
+    result.threads = thread_count(options);
     RIFTJIT_TRY(pool, runtime::ThreadPool::create(result.threads));
     const auto kernels =
         open_kernel_cache(options.machine.cache_directory, *cache_mode_from_name(options.machine.cache_mode),
@@ -76,16 +93,21 @@ Result<SimResult> simulate(const RampOptions& options, Reporter& reporter) {
     result.steps = engine.steps();
     result.spikes = engine.spikes();
     result.arrivals = engine.arrivals();
-    check(result.arrivals == result.spikes * network.fan_out, "every spike arrives at each of its targets");
+    RIFTJIT_TRY_VOID(check_result(options, engine, network));
     result.peak_rss = peak_rss_bytes();
     result.counts_hash = engine.counts_hash();
     result.graph_hash = engine.graph_hash();
     result.state_bytes = engine.state_bytes();
-    if (result.state_bytes >= kLeastMeasuredBytes) {
-        RIFTJIT_TRY(rate, runtime::measure_read_rate(isa, result.threads, engine.state_memory()));
-        result.read_rate = rate;
-    }
+    if (options.prints == SimPrints::hashes) return result;
+    RIFTJIT_TRY(rate, measured_read_rate(result.state_bytes, isa, result.threads));
+    result.read_rate = rate;
     return result;
+}
+
+std::vector<std::string> checks_of(const RampOptions& options) {
+    std::vector<std::string> checks = {"arrivals"};
+    if (options.check) checks.push_back("counts");
+    return checks;
 }
 
 nlohmann::ordered_json to_json(const RampOptions& options, const SimResult& result) {
@@ -107,7 +129,8 @@ nlohmann::ordered_json to_json(const RampOptions& options, const SimResult& resu
                                    {"bytes_per_neuron", double(result.state_bytes) / network.neurons},
                                    {"bytes_per_neuron_step", sim::kRampBytesPerStep},
                                    {"peak_rss_bytes", result.peak_rss},
-                                   {"targets", options.targets}};
+                                   {"targets", options.targets},
+                                   {"checked", checks_of(options)}};
     if (result.read_rate) json["read_gb_per_s"] = *result.read_rate * 1e-9;
     return json;
 }
@@ -126,26 +149,47 @@ void print_table(const RampOptions& options, const SimResult& result) {
                                     double(result.state_bytes) / network.neurons, options.targets,
                                     double(result.peak_rss) * 1e-9));
     const double bytes = double(sim::kRampBytesPerStep) * network.neurons;
-    std::string share = "the state may stay in a cache, so no share of the memory's rate";
-    if (result.read_rate && ns > 0) {
-        const double reached = double(sim::kRampBytesPerStep) / ns;
-        share = fmt::format("{:.1f} GB/s, {:.0f} % of the {:.1f} GB/s that reading reaches", reached,
-                            100e9 * reached / *result.read_rate, *result.read_rate * 1e-9);
-    }
+    const double reached = ns > 0 ? 1e9 * double(sim::kRampBytesPerStep) / ns : 0;
     print_row("traffic", fmt::format("{} bytes per neuron and step, {} per step: {}", sim::kRampBytesPerStep,
-                                     grouped(static_cast<uint64_t>(bytes)), share));
+                                     grouped(static_cast<uint64_t>(bytes)), share_text(reached, result.read_rate)));
     print_row("spikes", fmt::format("{}, {} arrivals", grouped(result.spikes), grouped(result.arrivals)));
+    print_row("checks", fmt::format("every spike arrived at its {} targets{}", network.fan_out,
+                                    options.check ? "; the counts of the neurons add up" : ""));
     print_row("hashes", fmt::format("counts {:016x}, graph {:016x}", result.counts_hash, result.graph_hash));
 }
 
-void print_plan(const RampOptions& options, Isa isa) {
+nlohmann::ordered_json plan_json(const RampOptions& options, Isa isa, uint32_t threads,
+                                 std::optional<double> read_rate) {
+    const sim::RampNetwork network = network_of(options);
+    const double bytes = double(sim::kRampBytesPerStep) * network.neurons;
+    nlohmann::ordered_json json = {{"neurons", network.neurons},
+                                   {"synapses", network.synapses()},
+                                   {"steps", options.steps},
+                                   {"isa", name(isa)},
+                                   {"threads", threads},
+                                   {"kernel", kernel_name(network.spec())},
+                                   {"bytes_per_neuron", kStateBytes},
+                                   {"bytes_per_neuron_step", sim::kRampBytesPerStep},
+                                   {"bytes_per_step", bytes},
+                                   {"memory_bytes", sim::ramp_memory_bytes(network, target_store(options))},
+                                   {"available_bytes", sim::available_memory()}};
+    if (!read_rate) return json;
+    json["read_gb_per_s"] = *read_rate * 1e-9;
+    json["least_ms_per_step"] = 1e3 * bytes / *read_rate;
+    return json;
+}
+
+void print_plan(const RampOptions& options, Isa isa, std::optional<double> read_rate) {
     const sim::RampNetwork network = network_of(options);
     fmt::print("{} neurons, {} steps, level {}\n", grouped(network.neurons), options.steps, name(isa));
     fmt::print("per step and range of neurons: drain arrivals into counters, {}, compute targets of those that fired\n",
                kernel_name(network.spec()));
-    fmt::print("state        27 bytes per neuron: v, s_exc, s_inh (f64), refractory steps (u8), spikes (u16)\n");
+    fmt::print("state        {} bytes per neuron: v, s_exc, s_inh (f64), refractory steps (u8), spikes (u16)\n",
+               kStateBytes);
     fmt::print("traffic      {} bytes per neuron and step: the f64 state and the refractory steps, read and written\n",
                sim::kRampBytesPerStep);
+    const double bytes = double(sim::kRampBytesPerStep) * network.neurons;
+    fmt::print("step         {} bytes: {}\n", grouped(uint64_t(bytes)), least_time_text(bytes, read_rate));
     fmt::print("memory       {} bytes at the peak rate, {} are available\n",
                grouped(sim::ramp_memory_bytes(network, target_store(options))), grouped(sim::available_memory()));
 }
@@ -164,16 +208,22 @@ Result<int> run_ramp(const RampOptions& options, Reporter& reporter) {
     }
     if (options.print_plan) {
         RIFTJIT_TRY(isa, select_isa(options.machine.max_isa));
-        print_plan(options, isa);
+        const uint32_t threads = thread_count(options);
+        RIFTJIT_TRY(rate, measured_read_rate(options.neurons * kStateBytes, isa, threads));
+        if (options.prints == SimPrints::json)
+            fmt::print("{}\n", plan_json(options, isa, threads, rate).dump());
+        else
+            print_plan(options, isa, rate);
         return kExitDone;
     }
     RIFTJIT_TRY(result, simulate(options, reporter));
-    if (options.json) {
+    if (options.prints == SimPrints::json)
         fmt::print("{}\n", to_json(options, result).dump());
-    } else {
+    else if (options.prints == SimPrints::hashes)
+        fmt::print("counts {:016x}\ngraph {:016x}\n", result.counts_hash, result.graph_hash);
+    else
         print_table(options, result);
-    }
-    return pending_interrupt() == Interrupt::none ? kExitDone : kExitInterrupted;
+    return exit_code_of_interrupt();
 }
 
 }  // namespace riftjit::tools

@@ -3,6 +3,7 @@
 
 #include "tools/options.h"
 #include "tools/reporter.h"
+#include "tools/sim_text.h"
 
 namespace riftjit::tools {
 
@@ -13,7 +14,8 @@ struct RampOptions {
     int64_t steps = 2000, threads = 0;  // 0: physical cores
     std::string targets = "computed";   // or "stored"
     MachineChoice machine;
-    bool json = false, print_plan = false, dump_isa = false;
+    SimPrints prints = SimPrints::table;
+    bool check = false, print_plan = false, dump_isa = false;
 };
 Result<int> run_ramp(const RampOptions& options, Reporter& reporter);
 

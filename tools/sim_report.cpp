@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/available_memory.h"
+#include "tools/sim_bandwidth.h"
 #include "tools/sim_text.h"
 
 namespace riftjit::tools {
@@ -20,6 +21,25 @@ Speed speed_of(const sim::Network& network, const sim::Simulation& simulation, c
     if (steps == 0) return {};
     const double model_ms = steps * network.step_ms;
     return {model_ms, result.run_seconds * 1e3 / model_ms, result.run_seconds * 1e9 / steps / network.neurons()};
+}
+
+std::string hex(uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+// In the mean over the run, that before a resumed state too.
+double bytes_per_step(const sim::Network& network, const sim::Simulation& simulation) {
+    const double events = double(simulation.delivered()) / std::max(1.0, double(simulation.steps()));
+    return simulation.traffic().per_step(network.neurons(), events);
+}
+
+std::string traffic_text(const sim::Traffic& traffic) {
+    return fmt::format("{:.1f} bytes of columns per neuron and step, {:.1f} per synaptic event",
+                       traffic.per_neuron_step, traffic.per_event);
+}
+
+std::vector<std::string> checks_of(const NetworkResult& result) {
+    std::vector<std::string> checks = {"arrivals", "states", "weights"};
+    if (result.is_checked) checks.insert(checks.end(), {"counts", "on_the_way"});
+    return checks;
 }
 
 const char* name(sim::Compat compat) { return compat == sim::Compat::nest ? "nest" : "brian2"; }
@@ -44,8 +64,9 @@ nlohmann::ordered_json network_json(const sim::Network& network, const sim::Simu
                                    {"precision", result.precision == Precision::f64 ? "f64" : "f32"},
                                    {"spikes", simulation.spikes()},
                                    {"synaptic_events", simulation.delivered()},
-                                   {"spikes_hash", fmt::format("{:016x}", simulation.spikes_hash())},
-                                   {"graph_hash", fmt::format("{:016x}", simulation.graph_hash())},
+                                   {"spikes_hash", hex(simulation.spikes_hash())},
+                                   {"counts_hash", hex(simulation.counts_hash())},
+                                   {"graph_hash", hex(simulation.graph_hash())},
                                    {"threads", result.threads},
                                    {"isa", riftjit::name(result.isa)},
                                    {"build_seconds", result.build_seconds},
@@ -53,7 +74,12 @@ nlohmann::ordered_json network_json(const sim::Network& network, const sim::Simu
                                    {"run_seconds", result.run_seconds},
                                    {"real_time_factor", speed.real_time_factor},
                                    {"ns_per_neuron_step", speed.ns_per_neuron_step},
-                                   {"peak_rss_bytes", result.peak_rss}};
+                                   {"bytes_per_neuron", simulation.traffic().state_bytes_per_neuron},
+                                   {"bytes_per_neuron_step", simulation.traffic().per_neuron_step},
+                                   {"bytes_per_synaptic_event", simulation.traffic().per_event},
+                                   {"peak_rss_bytes", result.peak_rss},
+                                   {"checked", checks_of(result)}};
+    if (result.read_rate) json["read_gb_per_s"] = *result.read_rate * 1e-9;
     for (const sim::PopulationStatistics& population : result.populations) {
         nlohmann::ordered_json row = {{"name", population.name},
                                       {"neurons", population.neurons},
@@ -80,11 +106,20 @@ void print_network_table(const sim::Network& network, const sim::Simulation& sim
     print_row("simulation",
               fmt::format("{:.2f} s for {:.1f} ms: real-time factor {:.3f}, {:.3f} ns per neuron and step",
                           result.run_seconds, speed.model_ms, speed.real_time_factor, speed.ns_per_neuron_step));
-    print_row("memory", fmt::format("peak resident {:.2f} GB", double(result.peak_rss) * 1e-9));
+    const sim::Traffic& traffic = simulation.traffic();
+    print_row("memory", fmt::format("{:.1f} bytes of state per neuron; peak resident {:.2f} GB",
+                                    traffic.state_bytes_per_neuron, double(result.peak_rss) * 1e-9));
+    const double step_bytes = bytes_per_step(network, simulation);
+    const double steps_per_second = (simulation.steps() - result.first_step) / std::max(1e-9, result.run_seconds);
+    print_row("traffic", fmt::format("{}, {} per step: {}", traffic_text(traffic), grouped(uint64_t(step_bytes)),
+                                     share_text(step_bytes * steps_per_second, result.read_rate)));
     print_row("spikes",
               fmt::format("{}, {} synaptic events", grouped(simulation.spikes()), grouped(simulation.delivered())));
-    print_row("hashes",
-              fmt::format("spikes {:016x}, graph {:016x}", simulation.spikes_hash(), simulation.graph_hash()));
+    print_row("checks",
+              fmt::format("every spike arrived at each of its targets; states and weights are finite{}",
+                          result.is_checked ? "; so is what is on its way; the counts of the neurons add up" : ""));
+    print_row("hashes", fmt::format("spikes {}, counts {}, graph {}", hex(simulation.spikes_hash()),
+                                    hex(simulation.counts_hash()), hex(simulation.graph_hash())));
     if (result.populations.empty()) return;
     size_t width = std::string_view("population").size();
     for (const auto& population : result.populations) width = std::max(width, population.name.size());
@@ -96,6 +131,56 @@ void print_network_table(const sim::Network& network, const sim::Simulation& sim
     }
 }
 
+void print_network_hashes(const sim::Simulation& simulation) {
+    fmt::print("spikes {}\ncounts {}\ngraph {}\n", hex(simulation.spikes_hash()), hex(simulation.counts_hash()),
+               hex(simulation.graph_hash()));
+}
+
+nlohmann::ordered_json network_plan_json(const sim::Network& network, const sim::SimulationPlan& plan,
+                                         const NetworkResult& result) {
+    const sim::Traffic& traffic = plan.traffic;
+    nlohmann::ordered_json json = {{"network", network.name},
+                                   {"neurons", plan.neurons},
+                                   {"expected_synapses", plan.expected_synapses},
+                                   {"step_ms", network.step_ms},
+                                   {"steps", network.steps()},
+                                   {"seed", network.seed},
+                                   {"compat", name(network.compat)},
+                                   {"threads", result.threads},
+                                   {"isa", riftjit::name(result.isa)},
+                                   {"bytes_per_neuron", traffic.state_bytes_per_neuron},
+                                   {"bytes_per_neuron_step", traffic.per_neuron_step},
+                                   {"bytes_per_synaptic_event", traffic.per_event},
+                                   {"synaptic_events_per_spike", traffic.events_per_spike},
+                                   {"bytes_per_step_without_spikes", traffic.per_step(double(plan.neurons), 0)},
+                                   {"memory_bytes", plan.traffic.memory_bytes},
+                                   {"available_bytes", sim::available_memory()}};
+    if (result.read_rate) {
+        json["read_gb_per_s"] = *result.read_rate * 1e-9;
+        json["least_ms_per_step_without_spikes"] = 1e3 * traffic.per_step(double(plan.neurons), 0) / *result.read_rate;
+        json["least_ms_per_spike"] = 1e3 * traffic.per_step(0, traffic.events_per_spike) / *result.read_rate;
+    }
+    for (const auto& program : plan.programs)
+        json["programs"].push_back({{"name", program.name},
+                                    {"kernel", program.kernel},
+                                    {"note", program.note},
+                                    {"elements", program.elements},
+                                    {"bytes_per_run", program.bytes_per_run}});
+    for (size_t i = 0; i < plan.projections.size(); ++i)
+        json["projections"].push_back({{"name", plan.projections[i].name},
+                                       {"rule", sim::rule_text(network.projections[i].rule)},
+                                       {"expected_synapses", plan.projections[i].expected},
+                                       {"bytes_per_synapse", plan.projections[i].bytes},
+                                       {"plastic", plan.projections[i].is_plastic},
+                                       {"one_weight", plan.projections[i].has_shared_weight},
+                                       {"autapses", network.projections[i].autapses},
+                                       {"multapses", network.projections[i].multapses}});
+    for (const auto& recording : plan.recordings)
+        json["recorders"].push_back(
+            {{"name", recording.name}, {"bytes_per_sample", recording.sample_bytes}, {"bytes", recording.run_bytes}});
+    return json;
+}
+
 void print_network_plan(const sim::Network& network, const sim::SimulationPlan& plan, const NetworkResult& result) {
     print_row("network", fmt::format("{}, {} neurons, about {} synapses, seed {}", network.name, grouped(plan.neurons),
                                      grouped(plan.expected_synapses), network.seed));
@@ -103,9 +188,18 @@ void print_network_plan(const sim::Network& network, const sim::SimulationPlan& 
               fmt::format("{} of {} ms, rules of {}", grouped(network.steps()), network.step_ms, name(network.compat)));
     print_row("device", fmt::format("CPU, level {}, {}{}", riftjit::name(result.isa), thread_text(result.threads),
                                     result.threads_note));
-    print_row("memory", fmt::format("{} bytes are needed, {} are available", grouped(plan.memory_bytes),
+    print_row("memory", fmt::format("{} bytes are needed, {} are available", grouped(plan.traffic.memory_bytes),
                                     grouped(sim::available_memory())));
-    print_row("traffic", fmt::format("{:.1f} bytes of columns per neuron and step", plan.bytes_per_neuron_step));
+    const sim::Traffic& traffic = plan.traffic;
+    const double pass = traffic.per_step(double(plan.neurons), 0),
+                 spike = traffic.per_step(0, traffic.events_per_spike);
+    print_row("state", fmt::format("{:.1f} bytes per neuron", traffic.state_bytes_per_neuron));
+    print_row("traffic", traffic_text(traffic));
+    print_row("step", fmt::format("{} bytes: {}", grouped(uint64_t(pass)), least_time_text(pass, result.read_rate)));
+    print_row("spike",
+              fmt::format("{} bytes of {:.1f} synapses in the mean; how many there are is not known before{}",
+                          grouped(uint64_t(spike)), traffic.events_per_spike,
+                          result.read_rate ? fmt::format(": {:.3f} µs each", 1e6 * spike / *result.read_rate) : ""));
     fmt::print("\nprograms\n");
     for (const auto& program : plan.programs) {
         fmt::print("  {}: {}{}{}\n", program.name, program.kernel.empty() ? "no kernel" : program.kernel,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <vector>
 
 #include "jit/isa.h"
@@ -18,12 +19,18 @@ struct NetworkResult {
     double build_seconds = 0, kernels_ms = 0, run_seconds = 0;
     uint32_t first_step = 0;  // of this run: after 0 when it went on from a saved state
     uint64_t peak_rss = 0;
+    std::optional<double> read_rate;                     // bytes per second
+    bool is_checked = false;                             // by --check
     std::vector<sim::PopulationStatistics> populations;  // empty: no spikes were kept
 };
 nlohmann::ordered_json network_json(const sim::Network& network, const sim::Simulation& simulation,
                                     const NetworkResult& result);
 void print_network_table(const sim::Network& network, const sim::Simulation& simulation, const NetworkResult& result);
 
+void print_network_hashes(const sim::Simulation& simulation);
+
+nlohmann::ordered_json network_plan_json(const sim::Network& network, const sim::SimulationPlan& plan,
+                                         const NetworkResult& result);
 void print_network_plan(const sim::Network& network, const sim::SimulationPlan& plan, const NetworkResult& result);
 
 }  // namespace riftjit::tools

@@ -25,6 +25,7 @@ std::string command_line() {
 }  // namespace
 
 Result<double> time_of(const char* flag, const std::string& text) {
+    if (text.empty()) return fail(ErrorKind::Usage, "{}: expected a time with its unit, got \"\"", flag);
     const auto time = sim::parse_quantity_of(sim::SourceText{text, flag, 1, 1}, sim::kMillisecond);
     if (!time) return std::unexpected(time.error());
     if (!(*time >= 0) || !std::isfinite(*time))
@@ -70,10 +71,10 @@ Result<RunOutput> RunOutput::create(const NetworkRunOptions& options, const sim:
 }
 
 Result<void> RunOutput::read_save_interval(const sim::Network& network, const sim::Simulation& simulation) {
-    if (options_->save_interval.empty()) return {};
-    RIFTJIT_TRY(interval, time_of("--save-interval", options_->save_interval));
+    if (!options_->save_interval) return {};
+    RIFTJIT_TRY(interval, time_of("--save-interval", *options_->save_interval));
     if (interval < network.step_ms) {
-        return fail(ErrorKind::Usage, "--save-interval: {} is below the step of {} ms", options_->save_interval,
+        return fail(ErrorKind::Usage, "--save-interval: {} is below the step of {} ms", *options_->save_interval,
                     network.step_ms);
     }
     save_steps_ = static_cast<uint32_t>(std::min(std::round(interval / network.step_ms), 4e9));

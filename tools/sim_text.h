@@ -7,7 +7,9 @@
 
 namespace riftjit::tools {
 
-std::string grouped(uint64_t value);  // 1985575928 -> "1,985,575,928"
+enum class SimPrints : uint8_t { table, json, hashes };  // of what was run
+
+std::string grouped(uint64_t value);        // 1985575928 -> "1,985,575,928"
 std::string thread_text(uint32_t threads);  // "1 thread", "2 threads"
 void print_row(std::string_view label, const std::string& text);
 

@@ -84,7 +84,7 @@ uint32_t synapse_bytes(const BlueprintProjection& projection) {
     return projection.shared_weight ? kSharedEntryBytes : kStaticEntryBytes;
 }
 
-Traffic traffic_of(const Blueprint& blueprint) {
+Traffic traffic_of(const Blueprint& blueprint, uint32_t threads) {
     double columns = 0, events = 0, synapses = 0;
     for (const BlueprintPopulation& population : blueprint.populations) {
         if (const auto* program = std::get_if<ProgramPopulation>(&population.kind))
@@ -97,7 +97,7 @@ Traffic traffic_of(const Blueprint& blueprint) {
     }
     const double neurons = std::max(1.0, double(blueprint.neurons()));
     return {columns / neurons, events / std::max(1.0, synapses), synapses / neurons,
-            double(NeuronState::bytes(blueprint)) / neurons};
+            double(NeuronState::bytes(blueprint)) / neurons, Engine::memory_bytes(blueprint, threads)};
 }
 
 SimulationPlan plan_of(const Blueprint& blueprint, uint32_t threads) {
@@ -121,8 +121,7 @@ SimulationPlan plan_of(const Blueprint& blueprint, uint32_t threads) {
         }
         plan.projections.push_back(std::move(synapses));
     }
-    plan.traffic = traffic_of(blueprint);
-    plan.memory_bytes = Engine::memory_bytes(blueprint, threads);
+    plan.traffic = traffic_of(blueprint, threads);
     return plan;
 }
 
@@ -166,7 +165,7 @@ Simulation::Simulation(const Network& network, std::unique_ptr<Engine> engine) :
 Result<Simulation> Simulation::create(const Network& network, KernelCache& kernels, Isa isa, runtime::ThreadPool& pool,
                                       Precision precision) {
     RIFTJIT_TRY(blueprint, make_blueprint(network, kernels, isa, precision));
-    const Traffic traffic = traffic_of(blueprint);
+    const Traffic traffic = traffic_of(blueprint, pool.size());
     RIFTJIT_TRY(engine, Engine::create(std::move(blueprint), pool));
     Simulation simulation(network, std::move(engine));
     simulation.traffic_ = traffic;

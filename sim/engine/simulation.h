@@ -26,6 +26,7 @@ struct Traffic {                    // bytes that a step must move
     double per_event;               // of a synapse, read (and written if plastic), and of the sum it is added to
     double events_per_spike;        // synapses of a neuron, in the mean
     double state_bytes_per_neuron;  // that last from step to step: columns, and arrivals
+    uint64_t memory_bytes;          // held for all, as compared with what is available
 
     double per_step(double neurons, double events) const { return per_neuron_step * neurons + per_event * events; }
 };
@@ -52,7 +53,6 @@ struct SimulationPlan {
     std::vector<Synapses> projections;
     std::vector<Recording> recordings;
     uint64_t neurons, expected_synapses;
-    uint64_t memory_bytes;  // as compared with what is available
     Traffic traffic;
 
     // As many as a step of `step_ms` keeps busy for longer than they wait for each other at its end; 1 to `cores`.

@@ -81,6 +81,41 @@ TEST(SimCommand, PrintsWhatWasDoneWhenInterrupted) {
     EXPECT_EQ(json["arrivals"].get<uint64_t>(), 4 * json["spikes"].get<uint64_t>());
 }
 
+TEST(SimCommand, EndsWith143WhenTerminated) {
+    Program program;
+    program.start({"sim", "--neurons", "200k", "--steps", "1000000", "-t", "1", "--json"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(500 * int(kSanitizerSlowdown)));
+    program.send(SIGTERM);
+    const Outcome outcome = program.wait_for_end();
+    EXPECT_EQ(outcome.exit_code, 143);
+    EXPECT_LT(nlohmann::json::parse(outcome.out)["steps"], 1'000'000);
+}
+
+TEST(SimCommand, PrintsTheHashesAlone) {
+    Program program;
+    const Outcome outcome = program.run({"sim", "--neurons", "1k", "--hash", "--check"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, "counts 580cee97616e544e\ngraph 69eb9d1d788c1f1e\n");
+    EXPECT_EQ(json_of({"--check"})["checked"], nlohmann::json({"arrivals", "counts"}));
+}
+
+TEST(SimCommand, ExplainsInJson) {
+    const auto plan = json_of({"--explain"});
+    EXPECT_EQ(plan["neurons"], 1000);
+    EXPECT_EQ(plan["bytes_per_neuron"], 27);
+    EXPECT_EQ(plan["bytes_per_step"], 50'000);
+    EXPECT_FALSE(plan.contains("least_ms_per_step")) << "27 kB stay in a cache";
+}
+
+// 10.8 million neurons: beyond the 256 MiB from which on the memory's rate counts.
+TEST(SimCommand, NamesTheLeastTimeOfAStep) {
+    if (kSanitizerSlowdown > 1) GTEST_SKIP() << "sanitizers know nothing of generated code, but slow the measurement";
+    Program program;
+    const Outcome outcome = program.run({"sim", "--neurons", "10800000", "--explain", "--json"});
+    const auto plan = nlohmann::json::parse(outcome.out);
+    EXPECT_NEAR(plan["least_ms_per_step"].get<double>(), 50e-6 * 10.8e6 / plan["read_gb_per_s"].get<double>(), 1e-9);
+}
+
 TEST(SimCommand, DumpsTheKernelOfLevelsThatAreNotHere) {
     Program program;
     const Outcome outcome = program.run({"sim", "--neurons", "1k", "--dump-isa", "--max-isa", "avx512_fp16"});

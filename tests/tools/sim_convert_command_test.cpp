@@ -39,7 +39,8 @@ TEST_F(SimConvert, SaysWhatTheFormatHasNoPlaceFor) {
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.errors,
               "warn: dat files have no place for states of recorder membrane: left out\n"
-              "warn: dat files have no place for states of recorder one: left out\n");
+              "warn: dat files have no place for states of recorder one: left out\n"
+              "warn: dat files have no place for weights of recorder learned: left out\n");
 }
 
 TEST_F(SimConvert, ReplacesOnlyWhenForced) {
@@ -78,8 +79,7 @@ TEST_F(SimConvert, TakesStepAndRuleOfOtherProgramsFromTheCommandLine) {
     const CommandOutcome refused = convert({path("brian.dat"), "--to", "h5"});
     EXPECT_EQ(refused.errors,
               "error: " + path("brian.dat") + ": line 1: time 0 ms lies outside the steps 0 to 4294967295 of 0.1 ms\n");
-    const CommandOutcome outcome =
-        convert({path("brian.dat"), "--to", "h5", "--step-ms", "0.5", "--compat", "brian2"});
+    const CommandOutcome outcome = convert({path("brian.dat"), "--to", "h5", "--step-ms", "0.5", "--compat", "brian2"});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.errors, "");
     EXPECT_EQ(outcome.output, path("brian.h5") + ": 2 spikes, 1 populations, no seed, 4 steps of 0.5 ms\n");

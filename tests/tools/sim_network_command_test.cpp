@@ -168,7 +168,7 @@ TEST_F(SimNetwork, GoesOnFromASavedStateAsIfItHadNeverStopped) {
     EXPECT_EQ(half["steps"], 777);
     const auto rest = json({"--resume", state, "-t", "3"});
     EXPECT_EQ(rest["first_step"], 777);
-    for (const char* key : {"steps", "spikes", "spikes_hash", "graph_hash", "synaptic_events"})
+    for (const char* key : {"steps", "spikes", "spikes_hash", "counts_hash", "graph_hash", "synaptic_events"})
         EXPECT_EQ(rest[key], whole[key]) << key;
     json({"--resume", state, "--steps", "200", "--save", state});
     EXPECT_EQ(json({"--resume", state})["first_step"], 977) << "a saved state takes the place of an older one";
@@ -211,6 +211,79 @@ TEST_F(SimNetwork, WritesWhatWasRecordedAndSavesWhenInterrupted) {
     EXPECT_NE(read.out.find(result["spikes"].dump() + " spikes"), std::string::npos) << read.out << read.err;
     const auto resumed = json({"--resume", state, "--steps", "10"});
     EXPECT_EQ(resumed["first_step"], result["steps"]);
+}
+
+TEST_F(SimNetwork, EndsWith143WhenTerminated) {
+    program_.start({"sim", network_, "--duration", "3000 s", "--json"});
+    std::this_thread::sleep_for(std::chrono::milliseconds(500 * int(kSanitizerSlowdown)));
+    program_.send(SIGTERM);
+    const Outcome outcome = program_.wait_for_end();
+    EXPECT_EQ(outcome.exit_code, 143) << outcome.err;
+    EXPECT_GT(nlohmann::json::parse(outcome.out)["steps"], 0);
+}
+
+// The ramp network's function of the counts, from the rows of a file.
+TEST_F(SimNetwork, HashesTheCountsOfItsNeurons) {
+    const auto result = json({"--set", "record=[]", "--record", path("spikes.dat")});
+    std::ifstream rows(path("spikes.dat"));
+    std::string line;
+    for (int i = 0; i < 3; ++i) std::getline(rows, line);
+    std::vector<uint64_t> counts(100);
+    while (std::getline(rows, line)) ++counts.at(std::stoul(line) - 1);
+    uint64_t hash = 1469598103934665603u;
+    for (const uint64_t count : counts) hash = (hash ^ count) * 1099511628211u;
+    char text[17];
+    std::snprintf(text, sizeof text, "%016lx", hash);
+    EXPECT_EQ(result["counts_hash"], text);
+}
+
+TEST_F(SimNetwork, PrintsTheHashesAlone) {
+    const auto result = json({"-t", "2"});
+    const Outcome outcome = run({"--hash", "-t", "5"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, "spikes " + result["spikes_hash"].get<std::string>() + "\ncounts " +
+                               result["counts_hash"].get<std::string>() + "\ngraph " +
+                               result["graph_hash"].get<std::string>() + "\n");
+}
+
+TEST_F(SimNetwork, SaysWhatWasChecked) {
+    EXPECT_EQ(json({})["checked"], nlohmann::json({"arrivals", "states", "weights"}));
+    EXPECT_EQ(json({"--check"})["checked"], nlohmann::json({"arrivals", "states", "weights", "counts", "on_the_way"}));
+    const Outcome outcome = run({"--check"});
+    EXPECT_NE(
+        outcome.out.find("checks       every spike arrived at each of its targets; states and weights are finite; "
+                         "so is what is on its way; the counts of the neurons add up\n"),
+        std::string::npos)
+        << outcome.out;
+}
+
+TEST_F(SimNetwork, ExplainsInJson) {
+    const auto plan = json({"--explain"});
+    EXPECT_EQ(plan["neurons"], 100);
+    EXPECT_EQ(plan["projections"].size(), 4u);
+    EXPECT_EQ(plan["projections"][0]["bytes_per_synapse"], 8);
+    // 1000 synapses with weights of their own, 400 without; a sum in f64 is read and written.
+    EXPECT_DOUBLE_EQ(plan["bytes_per_synaptic_event"], (1000 * (8 + 16) + 400 * (4 + 16)) / 1400.0);
+    EXPECT_EQ(plan["recorders"][0]["bytes_per_sample"], 5 * 8);
+    EXPECT_EQ(plan["bytes_per_step_without_spikes"].get<double>(), plan["bytes_per_neuron_step"].get<double>() * 100);
+    EXPECT_GT(plan["bytes_per_neuron"], 3 * 8);
+}
+
+TEST_F(SimNetwork, MissesAStandardOutputThatCannotBeWritten) {
+    for (const std::string how : {"> /dev/full", ">&-"}) {
+        for (const std::string what : {network_ + " --json", network_, network_ + " --explain", network_ + " --hash",
+                                       std::string("--neurons 100 --json"), std::string("cuba --print-network"),
+                                       std::string("--neurons 100 --dump-isa")}) {
+            std::ofstream(path("script.sh"))
+                << RIFTJIT_BINARY << " sim " << what << " " << how << " 2> " << path("errors") << "\n";
+            const int status =
+                std::system(("RIFTJIT_CACHE_DIR=" + path("cache") + " bash " + path("script.sh")).c_str());
+            EXPECT_EQ(WEXITSTATUS(status), 1) << what << how;
+            EXPECT_EQ(read_whole(path("errors")), how == ">&-" ? "error: standard output: Bad file descriptor\n"
+                                                               : "error: standard output: No space left on device\n")
+                << what;
+        }
+    }
 }
 
 TEST_F(SimNetwork, ExplainsWithoutRunning) {
@@ -268,6 +341,15 @@ TEST_F(SimNetwork, RefusesInOneLine) {
         {{"--plot", path("none/a.png")}, "there is no folder"},
         {{"--save", path("")}, "is a folder"},
         {{"--plot-kind", "isi"}, "--plot names no file"},
+        {{"--duration", ""}, "--duration: expected a time with its unit, got \"\""},
+        {{"--step", ""}, "--step: expected a time with its unit, got \"\""},
+        {{"--discard", ""}, "--discard: expected a time with its unit, got \"\""},
+        {{"--save", path("s"), "--save-interval", ""}, "--save-interval: expected a time with its unit"},
+        {{"--hash", "--json"}, "--json prints the hashes too"},
+        {{"--hash", "--explain"}, "--hash: nothing is run"},
+        {{"--check", "--dump-isa"}, "--check: nothing is run"},
+        {{"--json", "--dump-isa"}, "--json: --dump-isa prints text"},
+        {{"--hash", "--plot", "-"}, "--hash has the standard output"},
         {{"--record-network", path("net.npz")}, "net.npz does not end in .h5"},
         {{"--record-network", path("net.h5"), "--record", path("net.h5")}, "is the file of --record too"},
     };

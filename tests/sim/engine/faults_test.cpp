@@ -136,7 +136,7 @@ TEST(Plans, SayWhatRecordersWillProduceAndCountThem) {
     ASSERT_EQ(plan.recordings.size(), 1u);
     EXPECT_EQ(plan.recordings[0].sample_bytes, 4 * sizeof(double));
     EXPECT_EQ(plan.recordings[0].run_bytes, 6 * 4 * sizeof(double));
-    EXPECT_GE(plan.memory_bytes, plan_of("").memory_bytes + 2 * 4 * sizeof(double));
+    EXPECT_GE(plan.traffic.memory_bytes, plan_of("").traffic.memory_bytes + 2 * 4 * sizeof(double));
 }
 
 }  // namespace

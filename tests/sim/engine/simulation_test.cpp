@@ -253,7 +253,7 @@ TEST(Simulation, PlansWhatItWillDo) {
     EXPECT_EQ(plan->projections[0].bytes, 8u);
     EXPECT_EQ(plan->projections[1].bytes, 4u);  // one weight for all
     EXPECT_TRUE(plan->projections[2].is_plastic);
-    EXPECT_GT(plan->memory_bytes, plan->expected_synapses * 4);
+    EXPECT_GT(plan->traffic.memory_bytes, plan->expected_synapses * 4);
 }
 
 TEST(SimulationPlan, SharesAStepAmongNoMoreThreadsThanItKeepsBusy) {
