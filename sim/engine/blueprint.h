@@ -17,10 +17,14 @@
 
 namespace riftjit::sim {
 
-// A scalar of a program in each step: level + amplitude sin(angle_per_step step + phase) inside [begin, end), else 0.
+// A scalar of a program in each step: level + amplitude sin(angle_per_step step + phase) inside [begin, end), at least
+// `least`; 0 outside, and in all steps but every `every_steps`th from `begin` on.
 struct Waveform {
     double level = 0, amplitude = 0, angle_per_step = 0, phase = 0;
-    uint32_t begin_step = 0, end_step = UINT32_MAX;
+    uint32_t begin_step = 0, end_step = UINT32_MAX, every_steps = 1;
+    double least = -kUnlimited;
+    // probability: of at least one event, 1 - exp(-x), where x, the value above, is their mean number.
+    enum class Gives : uint8_t { value, probability } gives = Gives::value;
     // Unless empty: the level from each step on until the next, 0 before the first; ascending.
     std::vector<std::pair<uint32_t, double>> levels;
 
@@ -33,7 +37,16 @@ struct ColumnStart {
     std::function<double(uint32_t element)> each;  // unless empty; any thread calls it
 };
 
+// Starts of single neurons that a program makes: parameters in, states out.
+struct InitialProgram {
+    LoweredProgram program;
+    KernelFunction kernel = nullptr;
+    std::vector<ColumnStart> start;  // of program.columns; of those that are written, unused
+    uint64_t key = 0;
+};
+
 struct ProgramPopulation {
+    std::optional<InitialProgram> initial;  // after `start`
     LoweredProgram program;
     KernelFunction kernel = nullptr;
     std::vector<ColumnStart> start;  // of program.columns

@@ -52,20 +52,20 @@ void add(IdentityHash& hash, const BlueprintPopulation& population) {
     if (!program) return;
     hash.program(program->program);
     hash.number(program->key);
-    for (const ColumnStart& start : program->start) {
-        hash.number(start.value);
-        // A sample of drawn values stands for all of them.
-        for (uint32_t element = 0; start.each && element < population.size; element += 1 + population.size / 64)
-            hash.number(start.each(element));
-    }
-    for (const Waveform& wave : program->scalars) {
-        for (const double value : {wave.level, wave.amplitude, wave.angle_per_step, wave.phase}) hash.number(value);
-        hash.number(uint64_t(wave.begin_step) << 32 | wave.end_step);
-        for (const auto& [step, level] : wave.levels) {
-            hash.number(uint64_t(step));
-            hash.number(level);
+    const auto add_starts = [&](const std::vector<ColumnStart>& starts) {
+        for (const ColumnStart& start : starts) {
+            hash.number(start.value);
+            // A sample of drawn values stands for all of them.
+            for (uint32_t element = 0; start.each && element < population.size; element += 1 + population.size / 64)
+                hash.number(start.each(element));
         }
+    };
+    add_starts(program->start);
+    if (program->initial) {
+        hash.program(program->initial->program);
+        add_starts(program->initial->start);
     }
+    // What the scalars come to is left out: rates and currents may change between runs.
 }
 
 void add(IdentityHash& hash, const Recorder& recorder) {

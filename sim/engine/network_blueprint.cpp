@@ -20,11 +20,23 @@ struct Drives {
     uint32_t draws = 0;
 };
 
+// The mean number of events per step.
+Waveform wave_of(const Rate& rate, const Network& network, Waveform wave) {
+    wave.level = rate.level_per_ms * network.step_ms;
+    for (size_t i = 0; i < rate.times_ms.size(); ++i)
+        wave.levels.emplace_back(step_window(rate.times_ms[i], kUnlimited, network.step_ms).begin,
+                                 rate.levels_per_ms[i] * network.step_ms);
+    wave.amplitude = rate.amplitude_per_ms * network.step_ms;
+    wave.angle_per_step = 2 * std::numbers::pi * rate.frequency_per_ms * network.step_ms;
+    wave.phase = rate.phase;
+    wave.least = 0;
+    return wave;
+}
+
 void add_poisson(Drives& drives, const Network& network, const PoissonInput& input, const std::string& name,
-                 Waveform wave) {
-    wave.level = input.rate_per_ms * network.step_ms;
+                 const Waveform& wave) {
     drives.drives.push_back(PoissonDrive{input.receptor, name, input.weight, drives.draws++});
-    drives.scalars[name] = wave;
+    drives.scalars[name] = wave_of(input.rate, network, wave);
 }
 
 void add_current(Drives& drives, const CurrentInput& input, const std::string& name, Waveform wave) {
@@ -54,12 +66,19 @@ void add_sine(Drives& drives, const Network& network, const SineInput& input, co
     drives.scalars[name] = wave;
 }
 
-void add_noise(Drives& drives, const NoiseInput& input, const std::string& name, const Waveform& wave) {
-    const std::string mean = name + ".mean";
+void add_noise(Drives& drives, const Network& network, const NoiseInput& input, const std::string& name,
+               const Waveform& wave) {
+    const std::string mean = name + ".mean", anew = name + ".anew";
     drives.scalars[name] = drives.scalars[mean] = wave;
     drives.scalars[name].level = input.deviation;
     drives.scalars[mean].level = input.mean;
-    drives.drives.push_back(NoiseDrive{input.parameter, name, drives.draws++});
+    const auto steps = static_cast<uint32_t>(std::max(1.0, std::round(input.interval_ms / network.step_ms)));
+    if (steps > 1) {
+        drives.scalars[anew] = wave;
+        drives.scalars[anew].level = 1;
+        drives.scalars[anew].every_steps = steps;
+    }
+    drives.drives.push_back(NoiseDrive{input.parameter, name, drives.draws++, steps > 1 ? anew : ""});
     drives.drives.push_back(CurrentDrive{input.parameter, mean, ""});
 }
 
@@ -76,7 +95,7 @@ Result<Drives> drives_of(const Network& network, uint32_t population) {
         const StepWindow window = step_window(input.start_ms, input.stop_ms, network.step_ms);
         const Waveform wave{.begin_step = window.begin, .end_step = window.end};
         if (const auto* poisson = std::get_if<PoissonInput>(&input.kind)) {
-            const double mean = poisson->rate_per_ms * network.step_ms;
+            const double mean = poisson->rate.most_per_ms() * network.step_ms;
             if (!(mean >= 0 && mean <= kMostPoissonMean)) {
                 return fail(ErrorKind::Unsupported, "input {}: {} arrivals per step in the mean: 0 to {} can be drawn",
                             input.name, mean, kMostPoissonMean);
@@ -89,7 +108,7 @@ Result<Drives> drives_of(const Network& network, uint32_t population) {
         } else if (const auto* sine = std::get_if<SineInput>(&input.kind)) {
             add_sine(drives, network, *sine, name, wave);
         } else {
-            add_noise(drives, std::get<NoiseInput>(input.kind), name, wave);
+            add_noise(drives, network, std::get<NoiseInput>(input.kind), name, wave);
         }
     }
     return drives;
@@ -146,6 +165,24 @@ Result<std::vector<ColumnStart>> starts_of(const Network& network, uint32_t inde
         starts.push_back(std::move(start));
     }
     return starts;
+}
+
+// The program that makes starts of single neurons, if there are any that depend on what differs between them.
+Result<std::optional<InitialProgram>> initial_of(const Network& network, uint32_t index,
+                                                 const NeuronPopulation& neurons, const PopulationSetup& setup) {
+    std::vector<std::string> given;
+    for (const auto& [name, distribution] : neurons.initial) given.push_back(name);
+    RIFTJIT_TRY(program, initial_program(neurons.model, setup, given));
+    if (!program) return std::nullopt;
+    InitialProgram initial{.program = std::move(*program)};
+    for (const ColumnBinding& binding : initial.program.columns) {
+        const bool is_read = binding.role == ColumnRole::parameter;
+        initial.start.push_back(
+            is_read ? start_of(neurons.parameters.at(binding.name), neuron_value_key(network.seed, index, binding.name))
+                    : ColumnStart{});
+    }
+    initial.key = neuron_value_key(network.seed, index, "initial values");  // no variable has a blank in its name
+    return initial;
 }
 
 std::unexpected<Error> failed_at(const std::string& place, std::string_view what, const Error& error) {
@@ -225,6 +262,8 @@ Result<ProgramPopulation> BlueprintMaker::neurons(uint32_t index, const NeuronPo
         RIFTJIT_TRY_VOID(check_values(neurons.model, setup, name, start, network_.populations[index].size));
     }
     RIFTJIT_TRY(starts, starts_of(network_, index, neurons, setup, drives, program));
+    RIFTJIT_TRY(initial, initial_of(network_, index, neurons, setup));
+    result.initial = std::move(initial);
     for (const std::string& scalar : program.scalars) {
         check(drives.scalars.contains(scalar), "every scalar of a program is an input's");
         result.scalars.push_back(drives.scalars.at(scalar));
@@ -238,8 +277,6 @@ Result<ProgramPopulation> BlueprintMaker::neurons(uint32_t index, const NeuronPo
 // Fires where a uniform number falls below 1 - exp(-rate h).
 ProgramPopulation BlueprintMaker::poisson(uint32_t index, const PoissonPopulation& poisson) const {
     const StepWindow window = step_window(poisson.start_ms, poisson.stop_ms, network_.step_ms);
-    // portable_exp() ends at -700, where the probability has long been 1.
-    const double mean = std::min(poisson.rate_per_ms * network_.step_ms, 700.0);
     ProgramPopulation result;
     // A kernel has at least one column: the least there is, a byte that says that the neuron takes part.
     result.program.spec = {Precision::f64,
@@ -256,7 +293,8 @@ ProgramPopulation BlueprintMaker::poisson(uint32_t index, const PoissonPopulatio
     result.program.scalars = {"probability"};
     result.program.method = Method::automatic;
     result.program.note = "Poisson process, one draw per step";
-    result.scalars = {{.level = 1 - portable_exp(-mean), .begin_step = window.begin, .end_step = window.end}};
+    result.scalars = {wave_of(poisson.rate, network_, {.begin_step = window.begin, .end_step = window.end})};
+    result.scalars[0].gives = Waveform::Gives::probability;
     result.key = random_key(network_.seed, Purpose::neuron_program, index);
     return result;
 }
@@ -343,8 +381,10 @@ Result<BlueprintProjection> BlueprintMaker::projection(uint32_t index) {
 Result<void> BlueprintMaker::fetch(Blueprint& blueprint) {
     const auto for_each_program = [&](const auto& use) -> Result<void> {
         for (BlueprintPopulation& population : blueprint.populations) {
-            if (auto* program = std::get_if<ProgramPopulation>(&population.kind))
-                RIFTJIT_TRY_VOID(use(program->program, program->kernel));
+            auto* program = std::get_if<ProgramPopulation>(&population.kind);
+            if (program == nullptr) continue;
+            RIFTJIT_TRY_VOID(use(program->program, program->kernel));
+            if (program->initial) RIFTJIT_TRY_VOID(use(program->initial->program, program->initial->kernel));
         }
         for (BlueprintProjection& projection : blueprint.projections) {
             if (!projection.rule) continue;

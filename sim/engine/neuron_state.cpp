@@ -168,6 +168,39 @@ void NeuronState::fill(const Blueprint& blueprint, const Slices& slices, uint32_
                              start.each ? start.each(element) : start.value);
             }
         }
+        if (program->initial) start(blueprint.populations[i], i, slice);
+    }
+}
+
+void NeuronState::start(const BlueprintPopulation& population, uint32_t index, Slice slice) const {
+    constexpr uint32_t kBlock = 1024;
+    const auto& kind = std::get<ProgramPopulation>(population.kind);
+    const InitialProgram& initial = *kind.initial;
+    const std::vector<ColumnType>& types = initial.program.spec.columns;
+    struct alignas(64) Column {
+        std::byte bytes[kBlock * sizeof(double)];
+    };
+    std::vector<Column> memory(types.size());
+    std::vector<void*> columns;
+    for (Column& column : memory) columns.push_back(column.bytes);
+    for (uint32_t first = slice.begin; first < slice.end; first += kBlock) {
+        const uint32_t count = std::min(kBlock, slice.end - first);
+        for (size_t column = 0; column < types.size(); ++column) {
+            const ColumnStart& start = initial.start[column];
+            for (uint32_t i = 0; i < count; ++i)
+                write_column(columns[column], types[column], i, start.each ? start.each(first + i) : start.value);
+        }
+        ColumnProgramArgs args{columns.data(), nullptr, nullptr, 0, count, population.first_id + first, initial.key, 0};
+        initial.kernel(&args, 0, count);
+        for (size_t column = 0; column < types.size(); ++column) {
+            const auto& own = kind.program.columns;
+            const auto found = std::find(own.begin(), own.end(), initial.program.columns[column]);
+            if (found == own.end() || found->role != ColumnRole::state) continue;
+            const auto to = static_cast<size_t>(found - own.begin());
+            for (uint32_t i = 0; i < count; ++i)
+                write_column(columns_[index][to], kind.program.spec.columns[to], first + i,
+                             read_column(columns[column], types[column], i));
+        }
     }
 }
 

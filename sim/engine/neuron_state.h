@@ -40,6 +40,8 @@ private:
     Result<void> add_receptors(const Blueprint& blueprint);
     Result<void> place_columns(const Blueprint& blueprint);
     void fill(const Blueprint& blueprint, const Slices& slices, uint32_t thread) const;
+    // Runs the population's initial program over a slice.
+    void start(const BlueprintPopulation& population, uint32_t index, Slice slice) const;
 
     uint64_t arrivals_count_ = 0;
     std::vector<Receptor> receptors_;

@@ -75,6 +75,7 @@ Result<PlasticSynapses> PlasticSynapses::create(const Blueprint& blueprint, cons
     synapses.synapse_.resize(kBatch);
     synapses.next_event_.resize(kBatch);
     synapses.end_event_.resize(kBatch);
+    synapses.is_coincident_.resize(kBatch);
     synapses.active_.reserve(kBatch);
     return synapses;
 }
@@ -110,9 +111,12 @@ Result<void> PlasticSynapses::bind(Program& program, const LoweredProgram& lower
         check(lowered.spec.columns[i] == ColumnType::f64, "times and what is delivered are f64");
         RIFTJIT_TRY(memory, batch_memory(ColumnType::f64));
         program.columns.push_back(memory.data());
-        check(binding.role == ColumnRole::event_time || binding.role == ColumnRole::delivered,
+        double** const place = binding.role == ColumnRole::event_time   ? &program.event_time
+                               : binding.role == ColumnRole::coincident ? &program.coincident
+                                                                        : &program.delivered;
+        check(place != &program.delivered || binding.role == ColumnRole::delivered,
               "programs of synapses have columns of synapses");
-        (binding.role == ColumnRole::event_time ? program.event_time : program.delivered) = memory.as<double>();
+        *place = memory.as<double>();
         temporaries_.push_back(std::move(memory));
     }
     return {};
@@ -214,6 +218,7 @@ void PlasticSynapses::find_post_events(uint32_t step, const SpikeHistory& histor
             while (next > 0 && spikes[next - 1] + delay >= segment.replayed_end) --next;
             next_event_[i] = next;
             end_event_[i] = end;
+            is_coincident_[i] = end > 0 && spikes[end - 1] + delay == step;
         }
     }
 }
@@ -262,6 +267,7 @@ void PlasticSynapses::fire_batch(uint32_t step, ArrivalRing& ring) {
     for (uint32_t i = 0; i < batch_; ++i) {
         uint32_t& before = last[synapse_[i]];
         if (pre_.event_time) pre_.event_time[i] = (stamp - before) * blueprint_->step_ms;
+        if (pre_.coincident) pre_.coincident[i] = is_coincident_[i] ? 1 : 0;
         before = stamp;
     }
     run(pre_, batch_);

@@ -71,6 +71,7 @@ private:
         KernelFunction kernel = nullptr;
         std::vector<void*> columns;
         double* event_time = nullptr;  // null where the program does not look at it
+        double* coincident = nullptr;  // likewise
         double* delivered = nullptr;
     };
     struct Segment {  // of a row, in the batch
@@ -109,6 +110,7 @@ private:
     uint32_t batch_ = 0;                            // synapses
     std::vector<uint64_t> synapse_;                 // of each in the batch
     std::vector<uint32_t> next_event_, end_event_;  // into the history of its target
+    std::vector<bool> is_coincident_;               // a spike of its target acts in this step
     std::vector<uint32_t> active_;                  // of the batch, in the subset
     uint64_t delivered_ = 0;
 };

@@ -16,11 +16,11 @@ constexpr std::array kFunctions = {
     Function{"exprel", 1, FunctionKind::plain},        Function{"floor", 1, FunctionKind::plain},
     Function{"int", 1, FunctionKind::truth_to_number}, Function{"log", 1, FunctionKind::plain},
     Function{"max", 2, FunctionKind::keeps_unit},      Function{"min", 2, FunctionKind::keeps_unit},
-    Function{"pow", 2, FunctionKind::power},           Function{"previous", 1, FunctionKind::previous},
-    Function{"rand", 0, FunctionKind::random},         Function{"randn", 0, FunctionKind::random},
-    Function{"sign", 1, FunctionKind::sign},           Function{"sin", 1, FunctionKind::plain},
-    Function{"sqrt", 1, FunctionKind::root},           Function{"tanh", 1, FunctionKind::plain},
-    Function{"where", 3, FunctionKind::choice},
+    Function{"poisson", 1, FunctionKind::plain},       Function{"pow", 2, FunctionKind::power},
+    Function{"previous", 1, FunctionKind::previous},   Function{"rand", 0, FunctionKind::random},
+    Function{"randn", 0, FunctionKind::random},        Function{"sign", 1, FunctionKind::sign},
+    Function{"sin", 1, FunctionKind::plain},           Function{"sqrt", 1, FunctionKind::root},
+    Function{"tanh", 1, FunctionKind::plain},          Function{"where", 3, FunctionKind::choice},
 };
 
 std::string type_text(const ValueType& type) {

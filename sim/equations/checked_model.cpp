@@ -48,7 +48,7 @@ public:
         for (const Equation& equation : equations) RIFTJIT_TRY_VOID(declare(equation));
         for (const Equation& equation : equations) RIFTJIT_TRY_VOID(check_equation(equation));
         for (const Equation& equation : equations) RIFTJIT_TRY_VOID(check_order(equation));
-        RIFTJIT_TRY_VOID(initial_values());
+        RIFTJIT_TRY_VOID(set_initial(checked_, texts_.initial));
         return std::move(checked_);
     }
 
@@ -112,37 +112,40 @@ private:
         }
         return {};
     }
-    Result<void> initial_values() {
-        Scope scope;
-        for (const Variable& parameter : checked_.parameters) scope.names[parameter.name] = parameter.unit;
-        for (const NamedText& text : texts_.initial) {
-            const auto state = std::ranges::find(checked_.states, text.name, &CheckedState::name);
-            if (state == checked_.states.end()) {
-                std::vector<std::string> known;
-                for (const CheckedState& one : checked_.states) known.push_back(one.name);
-                return fail_at(text.text, 0, "initial value of '{}', which is not a state{}", text.name,
-                               suggestion(text.name, known));
-            }
-            RIFTJIT_TRY(value, parse_expression(text.text));
-            RIFTJIT_TRY_VOID(check_value(text.text, *value, scope, state->unit, text.name));
-            state->initial = value;
-        }
-        ValueGraph graph;
-        Environment environment{.graph = graph, .step_ms = 0};
-        for (const Variable& one : checked_.parameters) environment.values[one.name] = graph.constant(one.value);
-        for (const CheckedState& state : checked_.states) {
-            const auto value = state.initial ? graph.number(evaluate(*state.initial, environment)) : 0.0L;
-            checked_.state_variables.push_back({state.name, state.unit, static_cast<double>(value.value_or(0))});
-        }
-        return {};
-    }
-
     const VariableTexts& texts_;
     const std::vector<std::string>& reserved_;
     CheckedVariables checked_;
 };
 
 }  // namespace
+
+Result<void> set_initial(CheckedVariables& variables, const std::vector<NamedText>& texts) {
+    Scope scope;
+    for (const Variable& parameter : variables.parameters) scope.names[parameter.name] = parameter.unit;
+    for (const NamedText& text : texts) {
+        const auto state = std::ranges::find(variables.states, text.name, &CheckedState::name);
+        if (state == variables.states.end()) {
+            std::vector<std::string> known;
+            for (const CheckedState& one : variables.states) known.push_back(one.name);
+            return fail_at(text.text, 0, "initial value of '{}', which is not a state{}", text.name,
+                           suggestion(text.name, known));
+        }
+        const auto number = static_cast<uint32_t>(state - variables.states.begin());
+        RIFTJIT_TRY(value,
+                    parse_expression(text.text, static_cast<uint32_t>(DrawBlock::initial) + number * kDrawsPerInitial));
+        RIFTJIT_TRY_VOID(check_value(text.text, *value, scope, state->unit, text.name));
+        state->initial = value;
+    }
+    ValueGraph graph;
+    Environment environment{.graph = graph, .step_ms = 0};
+    for (const Variable& one : variables.parameters) environment.values[one.name] = graph.constant(one.value);
+    variables.state_variables.clear();
+    for (const CheckedState& state : variables.states) {
+        const auto value = state.initial ? graph.number(evaluate(*state.initial, environment)) : 0.0L;
+        variables.state_variables.push_back({state.name, state.unit, static_cast<double>(value.value_or(0))});
+    }
+    return {};
+}
 
 std::string value_fault(const Variable& parameter, double value) {
     const bool is_right = parameter.domain == Domain::positive       ? value > 0

@@ -46,7 +46,8 @@ struct SynapseModel::Checked : CheckedVariables {
 };
 
 // Draws of rand() and randn() are told apart by where they stand.
-enum class DrawBlock : uint32_t { equations = 0, threshold = 4096, reset = 8192, update = 12288 };
+enum class DrawBlock : uint32_t { equations = 0, threshold = 4096, reset = 8192, update = 12288, initial = 16384 };
+inline constexpr uint32_t kDrawsPerInitial = 64;  // of each state's initial value
 
 struct VariableTexts {
     const std::string &name, &description;
@@ -55,6 +56,9 @@ struct VariableTexts {
 };
 // Parses and checks the variables; `reserved`: names that mean something else in this kind of model.
 Result<CheckedVariables> check_variables(const VariableTexts& texts, const std::vector<std::string>& reserved);
+
+// Sets the initial values of some states.
+Result<void> set_initial(CheckedVariables& variables, const std::vector<NamedText>& texts);
 
 // A parameter that is set is one of the model's, with a value of its domain.
 Result<void> check_constants(const CheckedVariables& variables, const std::map<std::string, double>& constants);

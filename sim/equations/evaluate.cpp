@@ -85,6 +85,7 @@ private:
         if (name == "randn") return graph_.draw(ColumnOp::normal, kFirstModelDraw + call.draw);
         if (name == "previous") return environment_.previous->at(call.operands[0]->name);
         const Value a = operand(call, 0);
+        if (name == "poisson") return graph_.draw(ColumnOp::poisson, kFirstModelDraw + call.draw, a);
         if (call.operands.size() == 1) return apply(name, a);
         const Value b = operand(call, 1);
         if (name == "where") return graph_.select(a, b, operand(call, 2));

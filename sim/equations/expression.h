@@ -40,7 +40,7 @@ struct Expression {
     double value = 0;
     Unit unit = {};
     std::string name = {};
-    uint32_t draw = 0;  // of rand() and randn(): which call of the source it is
+    uint32_t draw = 0;  // of rand(), randn() and poisson(): which call of the source it is
     std::vector<ExpressionPtr> operands = {};
 };
 

@@ -85,10 +85,17 @@ private:
                     amount = graph_.multiply(amount, layout_.load(ColumnRole::parameter, current->column));
                 add_to(current->parameter, amount);
             } else if (const auto* noise = std::get_if<NoiseDrive>(&drive)) {
-                add_to(noise->parameter,
-                       graph_.multiply(layout_.scalar(noise->scalar), graph_.draw(ColumnOp::normal, noise->draw)));
+                add_to(noise->parameter, graph_.multiply(layout_.scalar(noise->scalar), noise_of(*noise)));
             }
         }
+    }
+    Value noise_of(const NoiseDrive& noise) {
+        const Value drawn = graph_.draw(ColumnOp::normal, noise.draw);
+        if (noise.anew.empty()) return drawn;
+        const Value is_due = graph_.less(graph_.constant(0), layout_.scalar(noise.anew));
+        const Value held = graph_.select(is_due, drawn, layout_.load(ColumnRole::state, noise.scalar));
+        layout_.store(ColumnRole::state, noise.scalar, held);
+        return held;
     }
     void add_to(const std::string& name, Value amount) { values()[name] = graph_.add(values()[name], amount); }
 
@@ -280,34 +287,65 @@ Result<LoweredProgram> lower(const NeuronModel& model, const PopulationSetup& se
                                         }));
 }
 
+namespace {
+
+bool is_column(const PopulationSetup& setup, const std::string& parameter) {
+    return std::ranges::find(setup.parameter_columns, parameter) != setup.parameter_columns.end();
+}
+
+// Parameters with one value, as constants.
+void set_constants(const NeuronModel::Checked& model, const PopulationSetup& setup, Environment& environment) {
+    for (const Variable& parameter : model.parameters) {
+        const auto constant = setup.constants.find(parameter.name);
+        if (!is_column(setup, parameter.name))
+            environment.values[parameter.name] =
+                environment.graph.constant(constant != setup.constants.end() ? constant->second : parameter.value);
+    }
+}
+
+}  // namespace
+
 Result<std::map<std::string, double>> initial_values(const NeuronModel& model, const PopulationSetup& setup) {
     const NeuronModel::Checked& checked = model.checked();
     ValueGraph graph;
     Environment environment{.graph = graph, .step_ms = setup.step_ms};
-    for (size_t i = 0; i < checked.parameters.size(); ++i) {
-        const Variable& parameter = checked.parameters[i];
-        const auto constant = setup.constants.find(parameter.name);
-        const bool is_column =
-            std::ranges::find(setup.parameter_columns, parameter.name) != setup.parameter_columns.end();
-        environment.values[parameter.name] =
-            is_column ? graph.load(static_cast<uint32_t>(i))
-                      : graph.constant(constant != setup.constants.end() ? constant->second : parameter.value);
-    }
+    set_constants(checked, setup, environment);
+    for (uint32_t i = 0; i < setup.parameter_columns.size(); ++i)
+        environment.values[setup.parameter_columns[i]] = graph.load(i);
     std::map<std::string, double> values;
     for (const CheckedState& state : checked.states) {
         const auto value = state.initial ? graph.number(evaluate(*state.initial, environment)) : 0.0L;
-        if (!value)
-            return fail(
-                ErrorKind::Usage,
-                "model '{}': the initial value of '{}' depends on parameters that differ from neuron to neuron: "
-                "give '{}' one of its own",
-                checked.name, state.name, state.name);
+        if (!value) continue;
         if (!std::isfinite(*value))
             return fail(ErrorKind::Usage, "model '{}': the initial value of '{}' is not finite", checked.name,
                         state.name);
         values[state.name] = static_cast<double>(*value);
     }
     return values;
+}
+
+Result<std::optional<LoweredProgram>> initial_program(const NeuronModel& model, const PopulationSetup& setup,
+                                                      const std::vector<std::string>& given) {
+    const NeuronModel::Checked& checked = model.checked();
+    ValueGraph graph;
+    ProgramLayout layout(graph, setup.precision);
+    Environment environment{.graph = graph, .step_ms = setup.step_ms};
+    set_constants(checked, setup, environment);
+    for (const std::string& parameter : setup.parameter_columns)
+        environment.values[parameter] = layout.load(ColumnRole::parameter, parameter);
+    bool is_empty = true;
+    for (const CheckedState& state : checked.states) {
+        if (!state.initial || std::ranges::find(given, state.name) != given.end()) continue;
+        const Value value = evaluate(*state.initial, environment);
+        if (graph.number(value)) continue;
+        layout.store(ColumnRole::state, state.name, value);
+        is_empty = false;
+    }
+    if (is_empty) return std::nullopt;
+    Result<LoweredProgram> program = layout.finish(graph.truth(false));
+    if (!program)
+        return fail(program.error().kind, "model '{}', initial values: {}", checked.name, program.error().message);
+    return std::move(*program);
 }
 
 }  // namespace riftjit::sim

@@ -3,13 +3,14 @@
 //
 // Numbers are held in the base units of units.h; a text such as "10 ms" or "8 Hz" is converted when it is read.
 // Grammar: parser.h. Names in expressions: the model's own, then "dt" (the step), "pi", and units with a prefix or
-// written out (mV, nS, Hz, volt). Functions: abs ceil clip cos exp expm1 exprel floor int log max min pow rand randn
-// sign sin sqrt tanh where; previous(x), in threshold and reset: x at the start of the step.
+// written out (mV, nS, Hz, volt). Functions: abs ceil clip cos exp expm1 exprel floor int log max min poisson pow rand
+// randn sign sin sqrt tanh where; previous(x), in threshold and reset: x at the start of the step.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -28,14 +29,15 @@ struct NeuronModelSource {
     std::string description;            // one line, for lists and --explain
     SourceText equations;               // "dV/dt = (E_L - V) / tau_m : mV (unless refractory)", "x = expression : unit"
     std::vector<NamedText> parameters;  // "tau_m" = "10 ms (positive)": defaults, which also fix the units
-    std::vector<NamedText> initial;     // of state variables; 0 where absent
+    std::vector<NamedText> initial;     // of state variables, from parameters and random numbers; 0 where absent
     std::vector<NamedText> receptors;   // "ex" = "I_ex += w"; w: the sum of the weights that arrive, linear
     SourceText threshold, reset, refractory;  // "V >= V_th"; statements; a time ("t_ref")
     SourceText update;                        // statements in place of integration (a scheme of its own)
     Method method = Method::automatic;
 };
 // "w" is the synapse's weight, a number without a unit that counts in the unit of the receptor; "elapsed" the time
-// since the synapse's last event. Both events bring the states to the present first.
+// since the synapse's last event; "coincident", in on_pre, 1 where a spike of the target acts at the same time and has
+// been dealt with, else 0. Both events bring the states to the present first.
 struct SynapseModelSource {
     std::string name;
     std::string description;
@@ -59,6 +61,8 @@ std::string value_fault(const Variable& parameter, double value);
 class NeuronModel {
 public:
     static Result<NeuronModel> parse(const NeuronModelSource& source);
+    // The same model with other initial values of some states.
+    Result<NeuronModel> with_initial(const std::vector<NamedText>& initial) const;
 
     const std::string& name() const;
     const std::string& description() const;
@@ -101,6 +105,7 @@ enum class ColumnRole : uint8_t {
     refractory,  // u16: steps left; 0 at the start. `name` is empty
     recorded,    // f64: value of variable `name` at the end of the step (after the reset), written
     event_time,  // f64, synapse programs: ms since the synapse's last event (or since the start), read
+    coincident,  // f64, synapse programs: 1 where a spike of the target acts in the step of the source's, else 0; read
     weight,      // f64, synapse programs: read and written
     delivered,   // f64, synapse programs: what on_pre sends, written
 };
@@ -124,9 +129,12 @@ struct CurrentDrive {  // added to parameter `parameter` (a current or what the 
     std::string scalar;  // run-time scalar: amount
     std::string column;  // or one value per neuron (parameter column of this name) times the scalar; may be empty
 };
-struct NoiseDrive {  // white noise: amplitude * normal, drawn anew each step, added to `parameter`
+struct NoiseDrive {  // white noise: amplitude * normal, added to `parameter`
     std::string parameter, scalar;
     uint32_t draw;
+    // Run-time scalar: drawn anew in steps where it is above 0, and held in between by a state column that is called as
+    // `scalar`. Empty: in each step.
+    std::string anew = {};
 };
 using Drive = std::variant<PoissonDrive, CurrentDrive, NoiseDrive>;
 
@@ -154,11 +162,15 @@ struct LoweredProgram {
 // Variables "(unless refractory)" ignore arrivals and stand still, at what the reset gave them.
 Result<LoweredProgram> lower(const NeuronModel& model, const PopulationSetup& setup);
 
-// Values of the states at the start, as far as the model gives them, from constants.
+// Values of the states at the start that are the same for all neurons.
 Result<std::map<std::string, double>> initial_values(const NeuronModel& model, const PopulationSetup& setup);
+// What makes the others, from parameter columns and random draws: a program of parameters that are read and states that
+// are written. None where there are no others but those `given` elsewhere.
+Result<std::optional<LoweredProgram>> initial_program(const NeuronModel& model, const PopulationSetup& setup,
+                                                      const std::vector<std::string>& given);
 
 struct SynapsePrograms {
-    LoweredProgram on_pre, on_post;  // columns: state, weight, event_time, delivered (on_pre)
+    LoweredProgram on_pre, on_post;  // columns: state, weight, event_time, coincident and delivered (on_pre)
 };
 // on_post has no steps where the model has no post events.
 Result<SynapsePrograms> lower(const SynapseModel& model, const std::map<std::string, double>& constants,

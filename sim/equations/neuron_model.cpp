@@ -122,6 +122,14 @@ Result<NeuronModel> NeuronModel::parse(const NeuronModelSource& source) {
     return model;
 }
 
+Result<NeuronModel> NeuronModel::with_initial(const std::vector<NamedText>& initial) const {
+    Checked checked = *checked_;
+    RIFTJIT_TRY_VOID(set_initial(checked, initial));
+    NeuronModel model;
+    model.checked_ = std::make_shared<const Checked>(std::move(checked));
+    return model;
+}
+
 const std::string& NeuronModel::name() const { return checked_->name; }
 const std::string& NeuronModel::description() const { return checked_->description; }
 const std::vector<Variable>& NeuronModel::parameters() const { return checked_->parameters; }

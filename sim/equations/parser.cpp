@@ -283,7 +283,7 @@ private:
             call.operands.push_back(operand);
         }
         ++at_;
-        if (name.text == "rand" || name.text == "randn") call.draw = draws_++;
+        if (draws_random_number(name.text)) call.draw = draws_++;
         return std::make_shared<Expression>(std::move(call));
     }
 
@@ -295,6 +295,10 @@ private:
 };
 
 }  // namespace
+
+bool draws_random_number(std::string_view function) {
+    return function == "rand" || function == "randn" || function == "poisson";
+}
 
 Result<ExpressionPtr> parse_expression(const SourceText& source, uint32_t first_draw) {
     RIFTJIT_TRY(tokens, tokenize(source));

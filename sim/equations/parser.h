@@ -14,7 +14,10 @@
 
 namespace riftjit::sim {
 
-// rand() and randn() are numbered from first_draw on.
+// Of rand(), randn() and poisson().
+bool draws_random_number(std::string_view function);
+
+// Calls of those are numbered from first_draw on.
 Result<ExpressionPtr> parse_expression(const SourceText& source, uint32_t first_draw = 0);
 Result<std::vector<Statement>> parse_statements(const SourceText& source, uint32_t first_draw = 0);
 Result<std::vector<Equation>> parse_equations(const SourceText& source, uint32_t first_draw = 0);

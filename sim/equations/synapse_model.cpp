@@ -14,8 +14,7 @@ namespace {
 const std::string kDelivered = "deliver()";
 
 bool draws_random_numbers(const Expression& expression) {
-    if (expression.operation == Operation::call && (expression.name == "rand" || expression.name == "randn"))
-        return true;
+    if (expression.operation == Operation::call && draws_random_number(expression.name)) return true;
     return std::ranges::any_of(expression.operands,
                                [](const ExpressionPtr& one) { return draws_random_numbers(*one); });
 }
@@ -29,7 +28,7 @@ public:
     Result<SynapseModel::Checked> run() {
         RIFTJIT_TRY(variables, check_variables({source_.name, source_.description, source_.equations,
                                                 source_.parameters, source_.initial},
-                                               {"w", "elapsed"}));
+                                               {"w", "elapsed", "coincident"}));
         static_cast<CheckedVariables&>(checked_) = std::move(variables);
         for (const CheckedState& state : checked_.states)
             if (state.stops_while_refractory)
@@ -46,7 +45,8 @@ private:
         for (Statement& statement : parsed) {
             if (draws_random_numbers(*statement.value))
                 return fail_at(source, statement.offset, "a synapse cannot draw random numbers");
-            if (statement.target == "elapsed") return fail_at(source, statement.offset, "'elapsed' cannot be changed");
+            if (statement.target == "elapsed" || statement.target == "coincident")
+                return fail_at(source, statement.offset, "'{}' cannot be changed", statement.target);
             if (!statement.target.empty()) continue;
             RIFTJIT_TRY_VOID(delivery(source, event, statement));
             ++deliveries;
@@ -56,6 +56,7 @@ private:
         Scope scope = checked_.scope;
         scope.names["w"] = kNoUnit;
         scope.names["elapsed"] = kMillisecond;
+        if (event == Event::pre) scope.names["coincident"] = kNoUnit;
         scope.names[kDelivered] = kNoUnit;
         RIFTJIT_TRY_VOID(check_statements(source, parsed, checked_, scope));
         checked = std::move(parsed);
@@ -97,6 +98,7 @@ public:
             values[state.name] = layout_.load(ColumnRole::state, state.name);
         values["w"] = layout_.load(ColumnRole::weight, "");
         values["elapsed"] = layout_.load(ColumnRole::event_time, "");
+        values["coincident"] = layout_.load(ColumnRole::coincident, "");
         const std::map<std::string, Value> loaded = values;
         RIFTJIT_TRY_VOID(decay());
         for (const Statement& statement : statements) execute(statement, environment_);

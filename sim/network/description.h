@@ -38,13 +38,24 @@ struct Distribution {
     double least = -kUnlimited, most = kUnlimited;  // redrawn until inside, both ends included
 };
 
+// A rate over time: level + amplitude sin(2 pi frequency t + phase), t from the start of the run; 0 where that is
+// below. Within a step it is what it is at the step's start.
+struct Rate {
+    double level_per_ms = 0;
+    std::vector<double> times_ms, levels_per_ms;  // unless empty, the level from each time on; 0 before the first
+    double amplitude_per_ms = 0, frequency_per_ms = 0, phase = 0;
+
+    double most_per_ms() const;
+};
+
 struct NeuronPopulation {
     NeuronModel model;
     std::map<std::string, Distribution> parameters, initial;  // those that the file sets
     Method method = Method::automatic;
 };
 struct PoissonPopulation {  // each neuron fires with probability 1 - exp(-rate h) in a step
-    double rate_per_ms, start_ms = 0, stop_ms = kUnlimited;
+    Rate rate;
+    double start_ms = 0, stop_ms = kUnlimited;
 };
 struct SpikeTimePopulation {
     std::vector<std::vector<double>> times_ms;  // per neuron, ascending
@@ -125,7 +136,8 @@ struct Projection {
 
 struct PoissonInput {  // every neuron its own train
     std::string receptor;
-    double rate_per_ms, weight;
+    Rate rate;
+    double weight;
 };
 struct CurrentInput {
     std::string parameter;
@@ -139,9 +151,10 @@ struct SineInput {  // offset + amplitude sin(2 pi frequency t + phase), t from 
     std::string parameter;
     double amplitude, offset, frequency_per_ms, phase;
 };
-struct NoiseInput {  // mean + deviation * normal, drawn anew in each step, so its power depends on the step
+struct NoiseInput {  // mean + deviation * normal, drawn anew after each interval, on which its power depends
     std::string parameter;
     double mean, deviation;
+    double interval_ms = 0;  // 0: a step
 };
 struct Input {
     std::string name;

@@ -21,6 +21,21 @@ Result<std::vector<double>> numbers_in(const toml::node& node, Unit unit, std::s
 Result<Distribution> distribution_in(const toml::node& node, Unit unit, std::string_view what, uint64_t values,
                                      Scope& scope);
 
+// What changes at times: `times` and `values_key`, lists of one length, or `file`, rows of a time in ms and a value
+// that counts as `file_unit` of `unit`. Times ascend from 0 on. Paths are relative to `directory`.
+struct Profile {
+    std::vector<double> times_ms, values;
+};
+struct ProfileKind {
+    std::string_view values_key;
+    Unit unit;
+    double file_unit;
+};
+Result<Profile> profile_in(TableReader& reader, const ProfileKind& kind, const std::string& directory, Scope& scope);
+
+// Of a Poisson process: `rate`, or a profile of `rates` (in a file: Hz); and `amplitude`, `frequency`, `phase`.
+Result<Rate> rate_in(TableReader& reader, const std::string& directory, Scope& scope);
+
 // start, stop: 0 and never by default.
 struct Window {
     double start_ms = 0, stop_ms = kUnlimited;

@@ -1,6 +1,6 @@
 // [[input]]: what neurons receive from outside.
 #include <algorithm>
-#include <numbers>
+#include <cmath>
 
 #include "jit/column_program.h"
 #include "sim/network/network_reader.h"
@@ -96,13 +96,14 @@ private:
         const SourceText place = source_of(receptor ? *receptor : static_cast<const toml::node&>(table_));
         RIFTJIT_TRY(variable, variable_named(model.receptors(), poisson.receptor, "receptor", model.name(), place));
         RIFTJIT_TRY(weight, need_number("weight", variable->unit));
-        RIFTJIT_TRY(rate, need_number("rate", kPerMillisecond));
-        if (rate < 0) return fail_in(*reader_.find("rate"), "'rate' is {} per ms, below 0", rate);
-        if (rate * owner_.network.step_ms > kMostPoissonMean)
-            return fail_in(*reader_.find("rate"), "'rate' is {} per ms, more than {} in a step of {} ms", rate,
+        RIFTJIT_TRY(rate, rate_in(reader_, owner_.directory, scope_));
+        if (rate.most_per_ms() * owner_.network.step_ms > kMostPoissonMean) {
+            const toml::node* node = reader_.find("rate") ? reader_.find("rate") : &table_;
+            return fail_in(*node, "'rate' is {} per ms, more than {} in a step of {} ms", rate.most_per_ms(),
                            kMostPoissonMean, owner_.network.step_ms);
+        }
         poisson.weight = weight;
-        poisson.rate_per_ms = rate;
+        poisson.rate = std::move(rate);
         input.kind = std::move(poisson);
         return {};
     }
@@ -138,20 +139,9 @@ private:
     }
     Result<void> read_steps(Input& input) {
         StepInput steps{.parameter = parameter_};
-        RIFTJIT_TRY(times, reader_.need("times"));
-        RIFTJIT_TRY(amplitudes, reader_.need("amplitudes"));
-        RIFTJIT_TRY(times_ms, numbers_in(*times, kMillisecond, "times", scope_));
-        RIFTJIT_TRY(values, numbers_in(*amplitudes, unit_, "amplitudes", scope_));
-        if (times_ms.empty() || times_ms.size() != values.size())
-            return fail_in(*amplitudes, "'times' has {} values and 'amplitudes' {}: one each is wanted",
-                           times_ms.size(), values.size());
-        if (times_ms[0] < 0) return fail_in(*times, "'times' begins at {} ms, before the run", times_ms[0]);
-        for (size_t i = 1; i < times_ms.size(); ++i) {
-            if (times_ms[i] <= times_ms[i - 1])
-                return fail_in(*times, "'times' does not ascend: {} ms after {} ms", times_ms[i], times_ms[i - 1]);
-        }
-        steps.times_ms = std::move(times_ms);
-        steps.amplitudes = std::move(values);
+        RIFTJIT_TRY(profile, profile_in(reader_, {"amplitudes", unit_, 1}, owner_.directory, scope_));
+        steps.times_ms = std::move(profile.times_ms);
+        steps.amplitudes = std::move(profile.values);
         input.kind = std::move(steps);
         return {};
     }
@@ -159,7 +149,13 @@ private:
         RIFTJIT_TRY(mean, number_or("mean", unit_));
         RIFTJIT_TRY(deviation, need_number("deviation", unit_));
         if (deviation < 0) return fail_in(*reader_.find("deviation"), "'deviation' is {}, below 0", deviation);
-        input.kind = NoiseInput{parameter_, mean, deviation};
+        RIFTJIT_TRY(interval, number_or("interval", kMillisecond));
+        const double steps = interval / owner_.network.step_ms;
+        if (const toml::node* node = reader_.find("interval");
+            node != nullptr && (steps < 0.5 || std::abs(steps - std::round(steps)) > 1e-6 || steps > UINT32_MAX))
+            return fail_in(*node, "an interval of {} ms is not a whole number of steps of {} ms", interval,
+                           owner_.network.step_ms);
+        input.kind = NoiseInput{parameter_, mean, deviation, interval};
         return {};
     }
 

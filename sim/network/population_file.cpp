@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sim/equations/model_file.h"
+#include "sim/equations/parser.h"
 #include "sim/network/network_reader.h"
 #include "sim/network/number_file.h"
 
@@ -58,7 +59,7 @@ private:
         RIFTJIT_TRY(model, owner_.neuron_model(*reader_.find("model"), name));
         NeuronPopulation neurons{.model = model};
         RIFTJIT_TRY_VOID(read_values("parameters", "parameter", model.parameters(), name, neurons.parameters));
-        RIFTJIT_TRY_VOID(read_values("initial", "variable", model.states(), name, neurons.initial));
+        RIFTJIT_TRY_VOID(read_initial(neurons));
         if (const toml::node* method = reader_.find("method")) {
             RIFTJIT_TRY_VOID(string_of(*method, "method"));
             RIFTJIT_TRY(parsed, parse_method(source_of(*method)));
@@ -66,6 +67,44 @@ private:
         }
         population_.kind = std::move(neurons);
         return {};
+    }
+    // Values and distributions; or expressions of the model's parameters and random numbers, as in the model itself.
+    Result<void> read_initial(NeuronPopulation& neurons) {
+        const toml::node* node = reader_.find("initial");
+        if (node == nullptr) return {};
+        RIFTJIT_TRY(table, table_of(*node, "initial"));
+        std::vector<NamedText> expressions;
+        for (const auto& [key, value] : *table) {
+            const std::string name(key.str());
+            RIFTJIT_TRY(variable,
+                        variable_named(neurons.model.states(), name, "variable", neurons.model.name(), source_of(key)));
+            if (value.is_string() && is_of_model(source_of(value), neurons.model)) {
+                expressions.push_back({name, source_of(value)});
+                continue;
+            }
+            RIFTJIT_TRY(distribution, distribution_in(value, variable->unit, name, population_.size, names_));
+            neurons.initial.emplace(name, std::move(distribution));
+        }
+        if (expressions.empty()) return {};
+        RIFTJIT_TRY(model, neurons.model.with_initial(expressions));
+        neurons.model = std::move(model);
+        return {};
+    }
+    // Whether an expression draws random numbers or names a parameter. Constants of the file of the same name go first.
+    bool is_of_model(const SourceText& source, const NeuronModel& model) const {
+        const Result<ExpressionPtr> expression = parse_expression(source);
+        if (!expression) return false;
+        const auto is_own = [&](const Expression& part) {
+            if (part.operation == Operation::call) return draws_random_number(part.name);
+            return part.operation == Operation::name && !names_.has(part.name) &&
+                   std::ranges::find(model.parameters(), part.name, &Variable::name) != model.parameters().end();
+        };
+        const auto any = [&](const auto& self, const Expression& part) -> bool {
+            return is_own(part) || std::ranges::any_of(part.operands, [&](const ExpressionPtr& operand) {
+                       return self(self, *operand);
+                   });
+        };
+        return any(any, **expression);
     }
     Result<void> read_values(std::string_view key, std::string_view what, const std::vector<Variable>& variables,
                              const std::string& model, std::map<std::string, Distribution>& values) {
@@ -83,11 +122,9 @@ private:
     }
 
     Result<void> read_poisson() {
-        RIFTJIT_TRY(node, reader_.need("rate"));
-        RIFTJIT_TRY(rate, number_in(*node, kPerMillisecond, "rate", names_));
-        if (rate < 0) return fail_in(*node, "'rate' is {} per ms, below 0", rate);
+        RIFTJIT_TRY(rate, rate_in(reader_, owner_.directory, names_));
         RIFTJIT_TRY(window, window_in(reader_, names_));
-        population_.kind = PoissonPopulation{rate, window.start_ms, window.stop_ms};
+        population_.kind = PoissonPopulation{std::move(rate), window.start_ms, window.stop_ms};
         return {};
     }
 

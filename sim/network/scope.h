@@ -32,6 +32,7 @@ public:
 
     std::vector<std::string> unused() const;  // of this scope, by name
     bool is_used(std::string_view name) const;
+    bool has(std::string_view name) const { return names_.contains(name) || (outer_ != nullptr && outer_->has(name)); }
 
 private:
     struct Name {

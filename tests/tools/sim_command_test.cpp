@@ -59,6 +59,22 @@ TEST(SimCommand, RefusesCountsThatCannotBe) {
     }
 }
 
+// nest-simulator issue 936: a thread count that cannot be had is an error that names it and the limit; one above the
+// cores is honoured.
+TEST(SimCommand, RefusesThreadCountsThatCannotBe) {
+    Program program;
+    for (const std::string threads : {"1025", "-1"}) {
+        const Outcome outcome = program.run({"sim", "--neurons", "1000", "--steps", "5", "-t", threads});
+        EXPECT_EQ(outcome.exit_code, 1);
+        EXPECT_EQ(outcome.out, "");
+        EXPECT_NE(outcome.err.find(threads + " is out of range, expected an integer from 0 to 1024"), std::string::npos)
+            << outcome.err;
+    }
+    const Outcome outcome = program.run({"sim", "--neurons", "1000", "--steps", "5", "-t", "37"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.out.find("37 threads"), std::string::npos) << outcome.out;
+}
+
 TEST(SimCommand, NamesTheBytesThatAreMissing) {
     Program program;
     const Outcome outcome = program.run({"sim", "--neurons", "4G", "--targets", "stored"});

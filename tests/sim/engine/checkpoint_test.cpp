@@ -181,9 +181,9 @@ TEST_F(Refusals, NameWhatDoesNotFit) {
     Blueprint other = full_network();
     other.projections[1].rule->start = {{"seen", 0.5}};
     EXPECT_TRUE(refusal(std::move(other)).starts_with(file_.path() + ": saved from another network (hash "));
-    Blueprint driven = full_network();
+    Blueprint driven = full_network();  // inputs may change between runs
     std::get<ProgramPopulation>(driven.populations[0].kind).scalars[0].level = 0.9;
-    EXPECT_TRUE(refusal(std::move(driven)).starts_with(file_.path() + ": saved from another network (hash "));
+    EXPECT_EQ(refusal(std::move(driven)), "accepted");
     std::vector<char> newer = bytes_;
     newer[8] = 3;
     file_.write(newer);
@@ -232,7 +232,11 @@ TEST_F(Refusals, LeaveForgedFilesHarmless) {
         write_forged(bytes);
         const auto restored = engine->restore(file_.path());
         refused += !restored.has_value();
-        if (restored) EXPECT_TRUE(engine->run(40, {}).has_value());
+        if (restored) {
+            const auto ran = engine->run(40, {});
+            // States that are no numbers are said to be none.
+            EXPECT_TRUE(ran || ran.error().message.starts_with("after ")) << ran.error().message;
+        }
         (void)engine->take_spikes();
         (void)engine->take_samples(3);
         (void)engine->take_samples(4);

@@ -330,10 +330,6 @@ TEST(Lowering, RefusesWhatTheModelDoesNotHave) {
               "model 'iaf_psc_exp': 't_ref' is -1 ms: it must not be below 0");
     EXPECT_EQ(setup_error({.constants = {{"tau_m", 0}}}), "model 'iaf_psc_exp': 'tau_m' is 0 ms: it must be above 0");
     EXPECT_EQ(setup_error({.constants = {{"E_L", NAN}}}), "model 'iaf_psc_exp': 'E_L' is nan mV: it must be finite");
-    EXPECT_EQ(
-        initial_values(neuron_model("iaf_psc_exp"), {.step_ms = 0.1, .parameter_columns = {"E_L"}}).error().message,
-        "model 'iaf_psc_exp': the initial value of 'V' depends on parameters that differ from neuron to neuron: "
-        "give 'V' one of its own");
 }
 
 TEST(Lowering, SinglePrecisionKeepsToItsRounding) {

@@ -34,6 +34,8 @@ Outcome run(const std::string& name, const std::map<std::string, double>& consta
         for (const auto& [state, value] : states) event.state(state) = value;
         event(ColumnRole::weight) = weight;
         event(ColumnRole::event_time) = spike.ms - last_ms;
+        event(ColumnRole::coincident) = std::ranges::any_of(
+            spikes, [&](const Spike& other) { return other.side == Side::post && other.ms == spike.ms; });
         EXPECT_FALSE(event.run());
         for (auto& [state, value] : states) value = event.state(state);
         weight = event(ColumnRole::weight);

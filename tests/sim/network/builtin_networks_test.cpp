@@ -66,7 +66,7 @@ TEST(Brunel, HasItsRegimes) {
         const Network chosen = builtin("brunel", variant(name));
         EXPECT_DOUBLE_EQ(constant(chosen.projections[2].weight), -0.1 * g);
         const auto& drive = std::get<PoissonInput>(chosen.inputs[0].kind);
-        EXPECT_NEAR(drive.rate_per_ms, eta * 10, 1e-12) << "eta times 10 kHz";
+        EXPECT_NEAR(drive.rate.level_per_ms, eta * 10, 1e-12) << "eta times 10 kHz";
         EXPECT_EQ(drive.weight, 0.1);
     }
     EXPECT_EQ(builtin("brunel", scaled(0.2)).neurons(), 2'500u);
@@ -141,8 +141,8 @@ TEST(Microcircuit, KeepsItsMeanInputAtAnyScaleAndDrive) {
                 for (const Input& input : network.inputs) {
                     const auto* poisson = std::get_if<PoissonInput>(&input.kind);
                     if (poisson == nullptr || input.target != target) continue;
-                    EXPECT_NEAR(poisson->rate_per_ms, 8e-3 * kExternal[target] * scale, 1e-9);
-                    mean += poisson->rate_per_ms * poisson->weight * 0.5;
+                    EXPECT_NEAR(poisson->rate.level_per_ms, 8e-3 * kExternal[target] * scale, 1e-9);
+                    mean += poisson->rate.level_per_ms * poisson->weight * 0.5;
                 }
                 // Rounded counts move it by less than a thousandth of the terms, which are below 2000 pA.
                 EXPECT_NEAR(mean, current(full, target) + recurrent(full, target), 2) << name << " " << scale;

@@ -107,7 +107,7 @@ interval = "1 ms"
     EXPECT_EQ(neurons.parameters.at("V_th").most, -48);
     EXPECT_EQ(std::get<Uniform>(neurons.initial.at("V").kind).low, -70);
     const auto& drive = std::get<PoissonPopulation>(network.populations[1].kind);
-    EXPECT_DOUBLE_EQ(drive.rate_per_ms, 0.008);
+    EXPECT_DOUBLE_EQ(drive.rate.level_per_ms, 0.008);
     EXPECT_EQ(drive.start_ms, 10);
     ASSERT_EQ(network.projections.size(), 1u);
     const Projection& projection = network.projections[0];
