@@ -34,4 +34,12 @@ uint64_t available_memory() {
     return std::min(system, limit > used ? limit - used : 0);
 }
 
+Result<void> refuse_beyond_memory(uint64_t bytes) {
+    constexpr uint64_t kNeverMissed = 16 << 20;  // asking the system costs more than a small file
+    if (bytes <= kNeverMissed) return {};
+    const uint64_t available = available_memory();
+    if (available == 0 || bytes <= available) return {};
+    return fail(ErrorKind::OutOfMemory, "reading it takes {} bytes of memory, {} are available", bytes, available);
+}
+
 }  // namespace riftjit::sim

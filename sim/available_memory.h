@@ -3,9 +3,14 @@
 
 #include <cstdint>
 
+#include "jit/result.h"
+
 namespace riftjit::sim {
 
 // Bytes: MemAvailable, or what the control group leaves if that is less; 0 when the system does not say.
 uint64_t available_memory();
+
+// "reading it takes N bytes of memory, M are available"
+Result<void> refuse_beyond_memory(uint64_t bytes);
 
 }  // namespace riftjit::sim

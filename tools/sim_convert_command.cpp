@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "sim/files/recording.h"
+#include "sim/files/recording_source.h"
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/reporter.h"
@@ -25,34 +25,35 @@ std::string default_output(std::string input, sim::RecordingFormat format) {
     return std::filesystem::path(input).replace_extension(ending).string();
 }
 
-void say_what_is_lost(const ConvertOptions& options, const sim::Recording& recording, sim::RecordingFormat format,
+void say_what_is_lost(const ConvertOptions& options, const sim::RecordingSource& recording, sim::RecordingFormat format,
                       Reporter& reporter) {
-    if (!recording.is_finished)
+    const sim::Metadata& metadata = recording.metadata();
+    if (!metadata.is_finished)
         reporter.warn(fmt::format("{}: the run did not finish; {} spikes up to step {} are there", options.input,
-                                  recording.spikes.size(), recording.summary.steps));
-    for (const std::string& lost : lost_in(format, recording.header))
+                                  recording.spikes(), metadata.summary.steps));
+    for (const std::string& lost : lost_in(format, metadata.header))
         reporter.warn(fmt::format("{} files have no place for {}: left out", options.format, lost));
 }
 
-void print_result(const ConvertOptions& options, const std::string& output, const sim::Recording& recording) {
+void print_result(const ConvertOptions& options, const std::string& output, const sim::RecordingSource& recording) {
+    const auto& [header, summary, is_finished] = recording.metadata();
     if (!options.json) {
-        write_output(fmt::format("{}: {} spikes, {} populations, {}, {} steps of {} ms\n", output,
-                                 recording.spikes.size(), recording.header.populations.size(),
-                                 seed_text(recording.header), recording.summary.steps, recording.header.step_ms));
+        write_output(fmt::format("{}: {} spikes, {} populations, {}, {} steps of {} ms\n", output, recording.spikes(),
+                                 header.populations.size(), seed_text(header), summary.steps, header.step_ms));
         return;
     }
     nlohmann::ordered_json seed;  // null: the file tells none
-    if (recording.header.seed) seed = *recording.header.seed;
+    if (header.seed) seed = *header.seed;
     const nlohmann::ordered_json json = {{"input", options.input},
                                          {"output", output},
                                          {"format", options.format},
-                                         {"spikes", recording.spikes.size()},
-                                         {"populations", recording.header.populations.size()},
+                                         {"spikes", recording.spikes()},
+                                         {"populations", header.populations.size()},
                                          {"seed", seed},
-                                         {"steps", recording.summary.steps},
-                                         {"step_ms", recording.header.step_ms},
-                                         {"spikes_hash", fmt::format("{:016x}", recording.summary.spikes_hash)},
-                                         {"finished", recording.is_finished}};
+                                         {"steps", summary.steps},
+                                         {"step_ms", header.step_ms},
+                                         {"spikes_hash", fmt::format("{:016x}", summary.spikes_hash)},
+                                         {"finished", is_finished}};
     write_output(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
 }
 
@@ -62,12 +63,12 @@ Result<int> convert(const ConvertOptions& options) {
     std::error_code error;
     if (std::filesystem::equivalent(options.input, output, error))
         return fail(ErrorKind::Usage, "{}: is the input; name another file with -o", output);
-    RIFTJIT_TRY(recording, sim::read_recording(options.input, {options.step_ms, options.compat}));
+    RIFTJIT_TRY(recording, sim::open_recording(options.input, {options.step_ms, options.compat}));
     Reporter reporter;
-    say_what_is_lost(options, recording, format, reporter);
-    RIFTJIT_TRY_VOID(sim::write_recording(output, format, recording,
+    say_what_is_lost(options, *recording, format, reporter);
+    RIFTJIT_TRY_VOID(sim::write_recording(output, format, *recording,
                                           options.force ? sim::Existing::replace : sim::Existing::refuse));
-    print_result(options, output, recording);
+    print_result(options, output, *recording);
     return kExitDone;
 }
 

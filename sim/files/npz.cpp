@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "sim/available_memory.h"
 #include "sim/files/append_file.h"
 #include "sim/files/metadata.h"
 #include "sim/files/npy_array.h"
@@ -81,6 +82,16 @@ public:
         if (file_ != nullptr) unzClose(file_);
     }
 
+    // Of all arrays together, as the directory says.
+    uint64_t uncompressed_bytes() {
+        uint64_t bytes = 0;
+        for (int found = unzGoToFirstFile(file_); found == UNZ_OK; found = unzGoToNextFile(file_)) {
+            unz_file_info64 info{};
+            if (unzGetCurrentFileInfo64(file_, &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK) break;
+            bytes += info.uncompressed_size;
+        }
+        return bytes;
+    }
     bool has(const std::string& name) { return unzLocateFile(file_, (name + ".npy").c_str(), 1) == UNZ_OK; }
 
     // The whole of NAME.npy, its checksum compared.
@@ -226,6 +237,7 @@ Result<void> write_npz(const std::string& path, const RecordingSource& source) {
 
 Result<Recording> read_npz(const std::string& path, const ReadOptions& options) {
     RIFTJIT_TRY(zip, ZipReader::open(path));
+    RIFTJIT_TRY_VOID(refuse_beyond_memory(2 * zip.uncompressed_bytes()));  // as it lies there, and as it is held
     RIFTJIT_TRY(steps, read_column(zip, "step"));
     RIFTJIT_TRY(ids, read_column(zip, "id"));
     if (steps.size() != ids.size()) return fail(ErrorKind::Format, "{} steps, but {} ids", steps.size(), ids.size());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "sim/available_memory.h"
 #include "sim/files/append_file.h"
 #include "sim/files/hdf5_module.h"
 #include "sim/files/isolated_read.h"
@@ -10,7 +11,7 @@
 #include "sim/files/module.h"
 #include "sim/files/nest_dat.h"
 #include "sim/files/npz.h"
-#include "sim/files/spool.h"
+#include "sim/files/spool_source.h"
 
 namespace riftjit::sim {
 
@@ -33,15 +34,18 @@ Result<void> write_new_file(const std::string& path, RecordingFormat format, con
 Result<Recording> read_by_content(const std::string& path, const ReadOptions& options) {
     constexpr std::string_view kHdf5 = "\x89HDF\r\n\x1a\n", kZip = "PK\x03\x04";
     RIFTJIT_TRY(head, read_head(path));
+    std::error_code error;
+    const uint64_t file_bytes = std::filesystem::file_size(path, error);
     if (head.starts_with(kHdf5)) {
         RIFTJIT_TRY(module, load_hdf5_module());
-        std::error_code error;
-        return read_in_child([&] { return module->read(path, options); }, std::filesystem::file_size(path, error));
+        return read_in_child([&] { return module->read(path, options); }, file_bytes);
     }
     if (head.starts_with(kZip)) return read_npz(path, options);
     const bool is_spool = head.starts_with(kSpoolMagic);
     if (!is_spool && !looks_like_nest_dat(head))
         return fail(ErrorKind::Format, "starts like no recording: not HDF5, npz, NEST .dat or .part");
+    // The text or the blocks, and as much again of spikes: a row of text is no shorter than a spike.
+    RIFTJIT_TRY_VOID(refuse_beyond_memory(2 * file_bytes));
     RIFTJIT_TRY(bytes, read_file(path));
     return is_spool ? parse_spool(bytes) : parse_nest_dat(bytes, options);
 }
@@ -100,6 +104,29 @@ Result<Recording> read_recording(const std::string& path, const ReadOptions& opt
     } catch (const std::bad_alloc&) {
         return fail(ErrorKind::OutOfMemory, "{}: does not fit into memory", path);
     }
+}
+
+namespace {
+
+class OwnedRecording final : public RecordingInMemory {
+public:
+    explicit OwnedRecording(std::unique_ptr<const Recording> recording)
+        : RecordingInMemory(*recording), owned_(std::move(recording)) {}
+
+private:
+    std::unique_ptr<const Recording> owned_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RecordingSource>> open_recording(const std::string& path, const ReadOptions& options) {
+    const auto head = read_head(path);
+    if (head && head->starts_with(kSpoolMagic)) {
+        RIFTJIT_TRY(source, SpoolSource::open(path));
+        if (source.is_complete()) return std::make_unique<SpoolSource>(std::move(source));
+    }
+    RIFTJIT_TRY(recording, read_recording(path, options));
+    return std::make_unique<OwnedRecording>(std::make_unique<const Recording>(std::move(recording)));
 }
 
 Result<void> write_recording(const std::string& path, RecordingFormat format, const Recording& recording,

@@ -36,8 +36,10 @@ size_t values_per_block(const Recorder& recorder) {
 
 Result<void> write_recording(const std::string& path, RecordingFormat format, const RecordingSource& source,
                              Existing existing);
+// As read_recording(); .part files stay on the disk, others are read into memory.
+Result<std::unique_ptr<RecordingSource>> open_recording(const std::string& path, const ReadOptions& options = {});
 
-class RecordingInMemory final : public RecordingSource {
+class RecordingInMemory : public RecordingSource {
 public:
     explicit RecordingInMemory(const Recording& recording)  // which must outlive it
         : recording_(recording), metadata_{recording.header, recording.summary, recording.is_finished} {}

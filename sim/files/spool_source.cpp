@@ -90,6 +90,7 @@ Result<void> SpoolSource::read_metadata(uint64_t offset, uint64_t bytes) {
     RIFTJIT_TRY_VOID(read(offset, text));
     RIFTJIT_TRY(metadata, metadata_from_json_text(text));
     metadata_ = std::move(metadata);
+    has_metadata_ = true;
     values_.resize(metadata_.header.states.size());
     weights_.resize(metadata_.header.weights.size());
     synapses_.resize(metadata_.header.weights.size());
@@ -135,7 +136,13 @@ Result<void> SpoolSource::check_synapses() const {
     return {};
 }
 
-Result<void> SpoolSource::check_spikes() const {
+bool SpoolSource::is_complete() const {
+    for (size_t i = 0; i < synapses_.size(); ++i)
+        if (synapses_[i] < metadata_.header.weights[i].synapses) return false;
+    return true;
+}
+
+Result<void> SpoolSource::check_spikes() {
     uint64_t hash = kSpikesHashStart;
     Spike last{0, 0};
     RIFTJIT_TRY_VOID(each_spikes([&](std::span<const Spike> spikes) -> Result<void> {
@@ -146,21 +153,25 @@ Result<void> SpoolSource::check_spikes() const {
         hash = hash_spikes(spikes, hash);
         return {};
     }));
-    if (hash == metadata_.summary.spikes_hash) return {};
+    RunSummary& summary = metadata_.summary;
+    if (!metadata_.is_finished) {
+        summary = {std::max(summary.steps, spikes_ == 0 ? 0 : last.step + 1), spikes_, hash, summary.graph_hash};
+        return {};
+    }
+    if (hash == summary.spikes_hash) return {};
     return fail(ErrorKind::Format, "{}: its spikes have the hash {:016x}, the run's had {:016x}", path_, hash,
-                metadata_.summary.spikes_hash);
+                summary.spikes_hash);
 }
 
 Result<SpoolSource> SpoolSource::open(const std::string& path) {
     FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     struct stat status{};
     if (!file || fstat(file.get(), &status) != 0) return fail_with_errno(path);
-    check(uint64_t(status.st_size) > kSpoolMagic.size(), "a .part file begins with its metadata");
     SpoolSource source(path, std::move(file), uint64_t(status.st_size));
     RIFTJIT_TRY_VOID(source.check_blocks());
-    check(source.metadata_.is_finished, "a run's end is in its .part file before that is read");
+    if (!source.has_metadata_) return fail(ErrorKind::Format, "{}: ends before its metadata", path);
     RIFTJIT_TRY_VOID(source.check_spikes());
-    RIFTJIT_TRY_VOID(source.check_synapses());
+    if (source.metadata_.is_finished || source.is_complete()) RIFTJIT_TRY_VOID(source.check_synapses());
     return source;
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/available_memory.h"
+
 namespace riftjit::sim::h5 {
 
 namespace {
@@ -75,7 +77,12 @@ std::vector<T> read_numbers(hid_t parent, const std::string& name, H5T_class_t k
     const Handle dataset = open_dataset(parent, name);
     const Handle type(H5Dget_type(dataset), H5Tclose, name);
     if (H5Tget_class(type) != kind) throw Hdf5Error(name + ": its elements are of another type");
-    std::vector<T> values(checked_size(dataset, name, H5Tget_size(type)));
+    const uint64_t count = checked_size(dataset, name, H5Tget_size(type));
+    // Columns, what is made of them, and its way from the process that reads to the one that asked, twice.
+    constexpr uint64_t kCopies = 4;
+    if (const auto fits = refuse_beyond_memory(kCopies * count * sizeof(T)); !fits)
+        throw Hdf5Error(name + ": " + fits.error().message);
+    std::vector<T> values(count);
     require(H5Dread(dataset, type_of<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), name);
     return values;
 }

@@ -1,6 +1,7 @@
 // Damaged files: every format, a thousand mutations each. What a reader may do is refuse in one line, or read.
 #include <random>
 
+#include "sim/files/recording_source.h"
 #include "tests/sim/files/recordings.h"
 
 namespace riftjit::sim {
@@ -55,6 +56,34 @@ TEST_P(Mutations, AreReadOrRefusedInOneLine) {
         ASSERT_EQ(text.find('\n'), std::string::npos) << round << ": " << text;
     }
     EXPECT_GT(refused, 100u);
+}
+
+// PATH.part by the way that holds it and by the way that does not: both refuse in one line, or give the same spikes.
+TEST_F(RecordingFiles, InPartAreReadAlikeFromDiskAndInMemory) {
+    const std::string damaged = path("damaged.part");
+    auto writer = start_recording(path("whole"), RecordingFormat::npz, sample_header());
+    ASSERT_TRUE(writer) << message(writer);
+    for (uint32_t step = 0; step < 400; step += 40) {
+        ASSERT_TRUE((*writer)->append_spikes(sample_spikes(step, step + 40)));
+        ASSERT_TRUE((*writer)->append_weights(0, sample_weights(step, step + 40)));
+    }
+    const std::string bytes = read_bytes(path("whole.part"));
+    std::mt19937 random(2);
+    size_t opened = 0;
+    for (int round = 0; round < 1000; ++round) {
+        write_bytes(damaged, round == 0 ? bytes : mutate(bytes, random));
+        const auto held = read_recording(damaged);
+        const auto source = open_recording(damaged);
+        for (const std::string& text : {message(held), message(source)})
+            ASSERT_TRUE(text == "no error" || (text.starts_with(damaged + ": ") && text.find('\n') == text.npos))
+                << text;
+        ASSERT_EQ(held.has_value(), source.has_value()) << message(held) << "; " << message(source);
+        if (!held) continue;
+        ++opened;
+        ASSERT_EQ((*source)->metadata().summary, held->summary);
+        ASSERT_EQ((*source)->metadata().header, held->header);
+    }
+    EXPECT_GT(opened, 50u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, Mutations, testing::ValuesIn(kAllFormats),

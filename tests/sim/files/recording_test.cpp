@@ -261,6 +261,19 @@ TEST_F(Recordings, RefuseSizesThatAFileOnlyClaims) {
     EXPECT_NE(message(read_recording(path("b.npz"))).find("array step"), std::string::npos);
 }
 
+// Sparse files of three quarters of the memory: as text or blocks they fit, with what is made of them they do not.
+TEST_F(Recordings, NameTheMemoryThatReadingThemTakes) {
+    ASSERT_TRUE(write_recording(path("a.dat"), RecordingFormat::nest_dat, sample_recording(20)));
+    std::error_code error;
+    const uint64_t bytes = available_memory() / 4 * 3;
+    std::filesystem::resize_file(path("a.dat"), bytes, error);
+    if (error) GTEST_SKIP() << "wants a file system of sparse files";
+    const std::string text = message(read_recording(path("a.dat")));
+    EXPECT_TRUE(text.starts_with(fmt::format("{}: reading it takes {} bytes of memory, ", path("a.dat"), 2 * bytes)))
+        << text;
+    EXPECT_TRUE(text.ends_with(" are available")) << text;
+}
+
 // A sender of 2^32 − 1 is one neuron, not four thousand million.
 TEST_F(Recordings, OfOthersTakeNoMemoryForNeuronsThatNeverFired) {
     write_bytes(path("huge.dat"), "4294967295 1.0\n17 2.0\n");
