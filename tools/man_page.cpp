@@ -83,6 +83,10 @@ a kernel was missing, stale, corrupt or unreadable
 .TP
 .B 130
 interrupted
+.TP
+.B 143
+.B riftjit sim
+was ended by SIGTERM, and wrote what it had
 .SH ENVIRONMENT
 .TP
 .B RIFTJIT_ISA
