@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "jit/rdna/emulator/machine.h"
@@ -14,6 +15,7 @@
 #include "tools/output.h"
 #include "tools/rdna_files.h"
 #include "tools/reporter.h"
+#include "tools/step_progress.h"
 
 namespace riftjit::tools {
 
@@ -206,6 +208,8 @@ void print_text(const EmulateOptions& options, std::string_view target, const em
         fmt::format("findings      {}{}\n", report.findings.empty() ? "none" : std::to_string(report.findings.size()),
                     report.completed ? "" : "; not every wave reached its end");
     for (const emulator::Finding& finding : report.findings) text += fmt::format("  {}\n", finding.text());
+    if (std::ranges::count(report.findings, emulator::FindingKind::run_limit, &emulator::Finding::kind) > 0)
+        text += "a run that is only long ends with a larger --limit\n";
     write_output(text);
 }
 
@@ -250,7 +254,15 @@ Result<int> run(const EmulateOptions& options) {
     RIFTJIT_TRY_VOID(machine.load(bytes));
     RIFTJIT_TRY(launch, place_values(options, machine));
     RIFTJIT_TRY(args, lay_out_arguments(*kernel, launch.values));
+    StepProgress progress(std::max<uint64_t>(grid.count(), 1), "workgroups");
+    std::mutex mutex;
+    uint64_t ended = 0;
+    how.group_ended = [&] {
+        const std::lock_guard lock(mutex);
+        progress.show(++ended);
+    };
     RIFTJIT_TRY(report, machine.launch(options.kernel, grid, group, args, how));
+    progress.wipe();
     RIFTJIT_TRY_VOID(save_buffers(options, launch, machine));
     if (options.json)
         print_json(options, rdna::name(object->target), report);
@@ -268,7 +280,12 @@ constexpr const char* kExamples =
     "  riftjit emulate k.co add --grid 4096 --group 256 --buffer zero:4194304 --check none -t 2\n"
     "--buffer and --scalar fill the kernel's arguments in the order given. --grid counts workgroups. Exit code 3: a "
     "check\n"
-    "reported something, or a wave did not reach its end.";
+    "reported something, or a wave did not reach its end. On a terminal a bar counts the workgroups that have ended.\n"
+    "--json: kernel, target, grid, group, schedule, seed, checks as given or chosen; completed: every wave ended; "
+    "findings:\n"
+    "kind, kernel, offset (bytes into it), instruction, group, wave, lane (where one is concerned), detail, times; "
+    "instructions\n"
+    "by class; memory: bytes by space and direction, lds_bank_conflicts, cache_lines.";
 
 void add_values(CLI::App& command, const std::shared_ptr<EmulateOptions>& options) {
     const auto add = [&](const std::string& flag, const std::string& type, const std::string& help) {

@@ -9,11 +9,12 @@
 
 namespace riftjit::tools {
 
-StepProgress::StepProgress(uint64_t steps)
-    : steps_(steps), is_terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()), drawn_(start_) {}
+StepProgress::StepProgress(uint64_t steps, std::string_view unit)
+    : steps_(steps), unit_(unit), is_terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()), drawn_(start_) {}
 
-StepProgress::~StepProgress() {
+void StepProgress::wipe() {
     if (is_drawn_) write_diagnostic("\r\x1b[K");
+    is_drawn_ = false;
 }
 
 void StepProgress::show(uint64_t done) {
@@ -23,15 +24,16 @@ void StepProgress::show(uint64_t done) {
     drawn_ = now;
     is_drawn_ = true;
     const double seconds = std::chrono::duration<double>(now - start_).count();
-    write_diagnostic(fmt::format("\r{}\x1b[K", progress_line(done, steps_, seconds)));
+    write_diagnostic(fmt::format("\r{}\x1b[K", progress_line(done, steps_, seconds, unit_)));
 }
 
-std::string progress_line(uint64_t done, uint64_t steps, double seconds_so_far) {
+std::string progress_line(uint64_t done, uint64_t steps, double seconds_so_far, std::string_view unit) {
     constexpr uint64_t kBarCells = 20;
     const uint64_t filled = kBarCells * done / steps;
     const auto left = static_cast<uint64_t>(std::ceil(seconds_so_far * double(steps - done) / double(done)));
-    return fmt::format("[{}{}] {:3} %, {} of {} steps, {}:{:02} left", std::string(filled, '#'),
-                       std::string(kBarCells - filled, ' '), 100 * done / steps, done, steps, left / 60, left % 60);
+    return fmt::format("[{}{}] {:3} %, {} of {} {}, {}:{:02} left", std::string(filled, '#'),
+                       std::string(kBarCells - filled, ' '), 100 * done / steps, done, steps, unit, left / 60,
+                       left % 60);
 }
 
 }  // namespace riftjit::tools

@@ -141,6 +141,7 @@ TEST(SimCommand, DumpsTheKernelOfLevelsThatAreNotHere) {
 
 TEST(StepProgress, SaysWhatIsDoneAndLeft) {
     EXPECT_EQ(progress_line(700, 2000, 45), "[#######             ]  35 %, 700 of 2000 steps, 1:24 left");
+    EXPECT_EQ(progress_line(1, 4, 20, "workgroups"), "[#####               ]  25 %, 1 of 4 workgroups, 1:00 left");
     EXPECT_EQ(progress_line(2000, 2000, 9), "[####################] 100 %, 2000 of 2000 steps, 0:00 left");
 }
 

@@ -14,6 +14,21 @@ RegisterSet vgprs_of(const Operand& operand, unsigned dwords) {
     return set;
 }
 
+bool limits_multiply(const Instruction& instruction, Target target) {
+    return info(target).mad_u64_overlap &&
+           (instruction.opcode == Opcode::v_mad_co_u64_u32 || instruction.opcode == Opcode::v_mad_co_i64_i32);
+}
+
+// Of the lower half of the result, which is formed first, nothing but the addend's upper half is overwritten.
+bool overwrites_upper_addend(const Instruction& instruction) {
+    const Operand addend = instruction.source(2), result = instruction.destination();
+    const auto is_result = [&](const Operand& factor) {
+        return factor.is_vgpr() && factor.vgpr() - result.vgpr() <= 1;
+    };
+    return addend.is_vgpr() && addend.vgpr() + 1 == result.vgpr() && !is_result(instruction.source(0)) &&
+           !is_result(instruction.source(1));
+}
+
 // gfx1100 to gfx1103: the destination pair must lie apart from every source, the addend included.
 std::string mad_u64_overlap(const Instruction& instruction, WaveSize wave) {
     const InstructionInfo& row = info(instruction.opcode);
@@ -39,9 +54,7 @@ std::string matrix_overlap(const Instruction& instruction, WaveSize wave) {
 
 std::string overlap_of(const Instruction& instruction, const HazardTraits& hazards, Target target, WaveSize wave) {
     if (hazards.wmma) return matrix_overlap(instruction, wave);
-    const bool is_mad =
-        instruction.opcode == Opcode::v_mad_co_u64_u32 || instruction.opcode == Opcode::v_mad_co_i64_i32;
-    return is_mad && info(target).mad_u64_overlap ? mad_u64_overlap(instruction, wave) : std::string();
+    return limits_multiply(instruction, target) ? mad_u64_overlap(instruction, wave) : std::string();
 }
 
 OperandRange loaded_registers(const Instruction& instruction, const Footprint& footprint, Target target,
@@ -70,6 +83,7 @@ OpChecks make_checks(const Instruction& instruction, Target target, WaveSize wav
             checks.dual_spread[half] = undefined_traits({.opcode = instruction.dual[half].opcode}).spread;
     checks.loaded = loaded_registers(instruction, checks.footprint, target, wave);
     checks.overlap = overlap_of(instruction, checks.hazards, target, wave);
+    checks.loses_upper_half = limits_multiply(instruction, target) && overwrites_upper_addend(instruction);
     return checks;
 }
 
@@ -86,6 +100,25 @@ bool check_registers(WaveState& wave, const Op& op) {
         return false;
     }
     return true;
+}
+
+bool check_overlap(WaveState& wave, const Op& op) {
+    if (op.checks->overlap.empty()) return false;
+    const bool is_followed = op.checks->loses_upper_half && wave.vgpr_undefined != nullptr;
+    if (!is_followed) wave.findings->report(FindingKind::register_overlap, wave, kNoLane, op.checks->overlap);
+    return is_followed;
+}
+
+void lose_upper_half(WaveState& wave, const Op& op) {
+    const uint64_t exec = wave.exec();
+    std::array<uint32_t, 64> undefined;
+    undefined.fill(~0u);
+    mark_lanes(wave, op.instruction.destination().vgpr() + 1u, exec, ~0u, undefined.data());
+    const Operand carry = op.instruction.destination(1);
+    if (carry.is_scalar_register() && carry != null_register(wave.generation))
+        for (unsigned i = 0; i < wave.lanes / 32; ++i)
+            mark_scalar(wave, carry.code + i, static_cast<uint32_t>(exec >> 32 * i));
+    wave.tracking->upper_half_lost = &op;
 }
 
 void check_wmma_exec(WaveState& wave, const Op& op) {

@@ -25,6 +25,7 @@ struct OpChecks {
     std::array<Spread, 2> dual_spread{};  // of the halves of VOPD
     OperandRange loaded;                  // destination of a memory instruction
     std::string overlap;                  // which rule about destinations it breaks; empty: none
+    bool loses_upper_half = false;
 };
 OpChecks make_checks(const Instruction& instruction, Target target, WaveSize wave);
 
@@ -32,11 +33,19 @@ struct WaveTracking {
     Checks checks;
     WaitTracker waits;
     HazardState hazards;
-    RegisterSet undefined;  // VGPRs with any undefined lane, scalars with any undefined bit
+    const Op* upper_half_lost = nullptr;  // the last instruction whose result that befell
+    RegisterSet undefined;                // VGPRs with any undefined lane, scalars with any undefined bit
 };
 
-// Declared register counts, overlap rules and WMMA's demands. Returns false if the wave cannot go on.
+// Declared register counts and WMMA's demands. Returns false if the wave cannot go on.
 bool check_registers(WaveState& wave, const Op& op);
+// Where v_mad_u64_u32 (gfx1100 to gfx1103) writes the lower half of its result over the upper half of its addend, and
+// over no other source, the upper half of the result alone is wrong: LLVM emits this where it wants no more than the
+// lower half, and leaves the upper half of the addend undefined. So it is followed as undefined bits are. The first
+// says whether that is to be done, and reports what is a fault in any case, or cannot be followed with that check off;
+// the second is called when the instruction's other undefined bits are known.
+bool check_overlap(WaveState& wave, const Op& op);
+void lose_upper_half(WaveState& wave, const Op& op);
 void check_wmma_exec(WaveState& wave, const Op& op);
 
 }  // namespace riftjit::rdna::emulator

@@ -76,6 +76,7 @@ Stop Interpreter::step(Wave& wave, const Op& op, const Op*& next) {
         case OpKind::valu:
             if constexpr (kChecked) {
                 if (state.vgpr_undefined) spread_valu(state, op);
+                if (checks_.overlap && check_overlap(state, op)) lose_upper_half(state, op);
                 if (checks_.wmma) check_wmma_exec(state, op);
             }
             op.valu.run(state, op.valu.data);
@@ -124,8 +125,6 @@ Stop Interpreter::step(Wave& wave, const Op& op, const Op*& next) {
 bool Interpreter::precheck(Wave& wave, const Op& op) {
     WaveState& state = wave.state;
     if (checks_.registers && !check_registers(state, op)) return false;
-    if (checks_.overlap && !op.checks->overlap.empty())
-        state.findings->report(FindingKind::register_overlap, state, kNoLane, op.checks->overlap);
     if (checks_.hazards || checks_.sgpr_read_hazard) wave.tracking.hazards.step(state, op, checks_);
     wave.tracking.waits.check(state, op);
     return true;
@@ -168,12 +167,6 @@ Stop Interpreter::jump(Wave& wave, const Op& op, const Op*& next) {
     return Stop::quantum;
 }
 
-namespace {
-
-constexpr uint16_t kGetRealtime = 0x83;
-
-}  // namespace
-
 Stop Interpreter::control(Wave& wave, const Op& op) {
     WaveState& state = wave.state;
     switch (op.instruction.opcode) {
@@ -182,12 +175,8 @@ Stop Interpreter::control(Wave& wave, const Op& op) {
             return Stop::sleep;
         case Opcode::s_sendmsg:
             return Stop::quantum;
-        case Opcode::s_sendmsg_rtn_b32:
-        case Opcode::s_sendmsg_rtn_b64: {
-            const bool is_time = op.instruction.source(0).code == kGetRealtime;
-            deliver_scalar(state, op, is_time ? state.cycle : 0);
-            return Stop::quantum;
-        }
+        case Opcode::s_sendmsg_rtn_b32:  // the time: other messages are refused
+        case Opcode::s_sendmsg_rtn_b64:
         case Opcode::s_memtime:
         case Opcode::s_memrealtime:
             deliver_scalar(state, op, state.cycle);

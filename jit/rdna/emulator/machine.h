@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -53,6 +54,8 @@ struct LaunchOptions {
     uint64_t instruction_limit = 2'000'000'000;  // over all waves: then the run counts as endless
     uint32_t dynamic_lds_bytes = 0;
     std::ostream* trace = nullptr;  // a line per instruction: group, wave, offset, text, what changed
+    // Called whenever a workgroup has ended; by several threads at once where several run.
+    std::function<void()> group_ended = {};
 };
 
 struct Dimensions {

@@ -90,6 +90,28 @@ bool is_control(Opcode opcode) {
     }
 }
 
+std::string_view why_left_out(Opcode opcode) {
+    switch (opcode) {
+        case Opcode::s_cbranch_cdbgsys:
+        case Opcode::s_cbranch_cdbguser:
+        case Opcode::s_cbranch_cdbgsys_or_user:
+        case Opcode::s_cbranch_cdbgsys_and_user:
+            return "there is no debugger";
+        case Opcode::s_rfe_b64:
+            return "there is no trap handler to return from";
+        case Opcode::s_sethalt:
+        case Opcode::s_sendmsghalt:
+            return "a halted wave waits for the host to go on";
+        case Opcode::s_endpgm_ordered_ps_done:
+            return "ordered pixel shaders belong to graphics";
+        case Opcode::s_subvector_loop_begin:
+        case Opcode::s_subvector_loop_end:
+            return "no compiler writes loops over the halves of a wave, and no public test says what they do";
+        default:
+            return "it is not implemented";
+    }
+}
+
 bool ends(Opcode opcode) { return opcode == Opcode::s_endpgm || opcode == Opcode::s_endpgm_saved; }
 bool jumps(Opcode opcode) {
     return opcode == Opcode::s_setpc_b64 || opcode == Opcode::s_swappc_b64 || opcode == Opcode::s_call_b64;
@@ -242,6 +264,8 @@ void Program::resolve(Op& op) {
     vgpr_end_ = std::max<uint32_t>(vgpr_end_, op.checks->vgpr_end);
     if (op.checks->footprint.leaves_file)
         refuse(op, FindingKind::illegal_instruction, "a register tuple reaches beyond the last register");
+    else if (const std::string why = why_not_modelled(op.instruction, generation(target_)); !why.empty())
+        refuse(op, FindingKind::unsupported_instruction, fmt::format("{}: {}", info(op.instruction.opcode).name, why));
     else if (is_control(op.instruction.opcode))
         op.kind = OpKind::control, resolve_scalar(op);
     else if (format >= Format::VOP1 && format <= Format::VOP3P)
@@ -284,7 +308,8 @@ void Program::resolve_salu(Op& op) {
     } else if (op.scalar = scalar_function(opcode); op.scalar) {
         op.kind = OpKind::scalar;
     } else {
-        refuse(op, FindingKind::unsupported_instruction, fmt::format("{} is not implemented", info(opcode).name));
+        refuse(op, FindingKind::unsupported_instruction,
+               fmt::format("{}: not executed by the software machine: {}", info(opcode).name, why_left_out(opcode)));
     }
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "jit/rdna/emulator/checks.h"
 #include "jit/rdna/emulator/program.h"
 #include "jit/rdna/emulator/wave.h"
 
@@ -56,6 +57,13 @@ void Findings::report(FindingKind kind, const WaveState& wave, int lane, std::st
         return;
     }
     const CodeLocation location = op.program->locate(op.address);
+    if (kind >= FindingKind::undefined_address && kind <= FindingKind::undefined_lds && wave.tracking &&
+        wave.tracking->upper_half_lost) {
+        const Op& multiply = *wave.tracking->upper_half_lost;
+        const CodeLocation at = multiply.program->locate(multiply.address);
+        detail += fmt::format("; {} at {}+{:#x} overlaps its addend, and its upper half is lost", multiply.text(),
+                              at.function, at.offset);
+    }
     findings_.push_back({kind, std::string(location.function), location.offset, op.text(), wave.group_number,
                          wave.index, lane, std::move(detail)});
 }

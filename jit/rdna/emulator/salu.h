@@ -13,6 +13,10 @@ ScalarFunction scalar_exec_function(Opcode opcode);   // salu_exec.cpp
 ScalarFunction scalar_float_function(Opcode opcode);  // salu_float.cpp
 ScalarFunction scalar_state_function(Opcode opcode);  // salu_state.cpp
 
+// Hardware registers and messages that are not modelled: what is read would be made up, and what is written lost. Empty
+// for every other instruction.
+std::string why_not_modelled(const Instruction& instruction, Generation generation);
+
 // ---- What the functions are made of --------------------------------------------------------------------------------
 
 // Sources that are no registers: apertures, vccz, execz, scc.

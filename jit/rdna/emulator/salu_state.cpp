@@ -1,4 +1,6 @@
 // Hardware registers, modes, the program counter.
+#include <fmt/format.h>
+
 #include "jit/rdna/emulator/salu.h"
 
 namespace riftjit::rdna::emulator {
@@ -8,13 +10,15 @@ namespace {
 enum HardwareRegister : unsigned {
     kMode = 1,
     kStatus = 2,
+    kFlatScratchLow = 20,
+    kFlatScratchHigh = 21,
     kHardwareId1 = 23,
     kHardwareId2 = 24,
     kShaderCycles = 29,
     kShaderCyclesHigh = 30,
-    kFlatScratchLow = 20,
-    kFlatScratchHigh = 21,
 };
+// Numbers of s_sendmsg and s_sendmsg_rtn.
+enum Message : unsigned { kInterrupt = 1, kDeallocVgprs = 3, kGetRealtime = 0x83 };
 
 struct Field {
     unsigned id, offset, width;
@@ -36,7 +40,7 @@ uint32_t read_register(const WaveState& wave, unsigned id) {
             return static_cast<uint32_t>(wave.cycle) & (wave.generation == Generation::gfx12 ? ~0u : kShaderCycleBits);
         case kShaderCyclesHigh:
             return static_cast<uint32_t>(wave.cycle >> 32);
-        default:
+        default:  // kHardwareId2: the first queue's first slot; others are refused (why_not_modelled)
             return 0;
     }
 }
@@ -65,6 +69,32 @@ void get_pc(WaveState& wave, const Op& op) { write64(wave, op, op.end_address())
 void nothing(WaveState&, const Op&) {}
 
 }  // namespace
+
+std::string why_not_modelled(const Instruction& instruction, Generation generation) {
+    const unsigned id = field_of(instruction.simm16).id;
+    switch (instruction.opcode) {
+        case Opcode::s_getreg_b32:
+            if (id == kMode || id == kStatus || id == kHardwareId1 || id == kHardwareId2 || id == kShaderCycles)
+                return {};
+            if (id == kShaderCyclesHigh && generation == Generation::gfx12) return {};
+            return fmt::format("hardware register {} is not modelled", id);
+        case Opcode::s_setreg_b32:
+        case Opcode::s_setreg_imm32_b32:
+            if (id == kMode || id == kFlatScratchLow || id == kFlatScratchHigh) return {};
+            return fmt::format("hardware register {} is not modelled", id);
+        case Opcode::s_sendmsg: {
+            const unsigned message = instruction.simm16;
+            if (message == kInterrupt || (message == kDeallocVgprs && generation != Generation::gfx10)) return {};
+            return fmt::format("message {} is not modelled", message);
+        }
+        case Opcode::s_sendmsg_rtn_b32:
+        case Opcode::s_sendmsg_rtn_b64:
+            if (instruction.source(0).code == kGetRealtime) return {};
+            return fmt::format("message {} is not modelled", unsigned{instruction.source(0).code});
+        default:
+            return {};
+    }
+}
 
 ScalarFunction scalar_state_function(Opcode opcode) {
     switch (opcode) {

@@ -73,6 +73,7 @@ void Scheduler::start_group(std::unique_ptr<ResidentGroup>& slot) {
 }
 
 void Scheduler::finish_group(std::unique_ptr<ResidentGroup>& slot) {
+    if (slot->is_done() && options_.group_ended) options_.group_ended();
     memory_.end_group(slot->group);
     pool_.give_back(std::move(slot));
     slot = nullptr;
@@ -226,8 +227,9 @@ void Scheduler::report_deadlock() {
 }
 
 void Scheduler::report_limit() {
-    launch_.findings->report(finding_at(
-        FindingKind::run_limit, fmt::format("{} instructions have been executed: {}", executed_, where_waves_stand())));
+    launch_.findings->report(
+        finding_at(FindingKind::run_limit,
+                   fmt::format("the limit of {} instructions is reached: {}", executed_, where_waves_stand())));
 }
 
 }  // namespace riftjit::rdna::emulator

@@ -151,6 +151,7 @@ void prepare_wave(Wave& wave, const LaunchContext& launch, Group& group, uint32_
     state.tracking = launch.checks.any() ? &wave.tracking : nullptr;
     state.cycle = 0;
     wave.tracking.checks = launch.checks;
+    wave.tracking.upper_half_lost = nullptr;
     wave.tracking.waits.reset();
     wave.tracking.hazards.reset();
     wave.status = Wave::Status::running;

@@ -55,7 +55,8 @@ TEST_P(ObjectListing, AssemblesToTheSameCodeDescriptorsAndMetadata) {
 
 TEST_P(ObjectListing, KeepsCallsAndTablesRight) {
     for (const std::string_view level : {"-O0", "-O2"}) {
-        const auto bytes = emulator::compile("calls.cl", {GetParam(), level, WaveSize::wave32});
+        const emulator::CompilerOptions options{GetParam(), level, WaveSize::wave32};
+        const auto bytes = emulator::compile("calls.cl", options);
         if (bytes.empty()) GTEST_SKIP() << "clang-19 is not installed, or cannot compile for AMD GPUs";
         const auto object = load_code_object(bytes);
         ASSERT_TRUE(object) << object.error().message;
@@ -78,8 +79,8 @@ TEST_P(ObjectListing, KeepsCallsAndTablesRight) {
                                                   [&](uint32_t i) { return table(a[i] % 70) + b[i]; });
             });
         const auto assembled = again(*object);
-        emulator::run_case(calls, GetParam(), assembled, {emulator::Schedule::long_quanta, 7});
-        emulator::run_case(looks_up, GetParam(), assembled, {emulator::Schedule::long_quanta, 7});
+        emulator::run_case(calls, options, assembled, {emulator::Schedule::long_quanta, 7});
+        emulator::run_case(looks_up, options, assembled, {emulator::Schedule::long_quanta, 7});
     }
 }
 

@@ -119,6 +119,8 @@ std::vector<KernelCase> integer_cases() {
         for (const uint32_t x : a) out.push_back(diverged(x));
         return out;
     }));
+    // LLVM's search for partial forwarding visits each block once: it misses a loop that is left in its middle.
+    cases.back().broken_by_clang = FindingKind::valu_partial_forwarding;
     cases.push_back(make_case<uint32_t>("spill", some_number, other_number, [](const auto& a, const auto& b) {
         std::vector<uint32_t> out;
         for (uint32_t i = 0; i < kItems; ++i) {
@@ -156,6 +158,11 @@ std::vector<KernelCase> all_cases() {
 class CompilerKernels : public testing::TestWithParam<Target> {};
 
 TEST_P(CompilerKernels, RunRightUnderEverySchedule) { run_everywhere("basic.cl", GetParam(), all_cases()); }
+
+// With every check: LLVM 22 knows the rule of gfx12's SGPR reads.
+TEST(CompilerKernelsByLlvm22, KeepEveryRuleOfGfx12) {
+    run_everywhere("basic.cl", Target::gfx1201, all_cases(), CodeGenerator::llvm22);
+}
 
 INSTANTIATE_TEST_SUITE_P(Targets, CompilerKernels, testing::Values(Target::gfx1030, Target::gfx1100, Target::gfx1201),
                          [](const auto& info) { return std::string(name(info.param)); });

@@ -52,6 +52,28 @@ TEST(RegisterOverlap, IsForbiddenToMadU64OnSomeChips) {
     EXPECT_TRUE(reports_nothing(run(Target::gfx1100, start + "v_mad_u64_u32 v[0:1], null, v2, v3, v[4:5]")));
 }
 
+// What LLVM emits where it wants the lower half alone.
+TEST(RegisterOverlap, OfTheAddendsUpperHalfCostsTheUpperHalfOfTheResult) {
+    const std::string multiply = zeroed(12) + "v_mad_u64_u32 v[4:5], null, v6, v7, v[3:4]\n";
+    EXPECT_TRUE(reports_nothing(run(Target::gfx1100, multiply + "v_cmp_eq_u32 vcc_lo, v4, v0; s_cbranch_vccz l; l:")));
+    const std::string uses_upper = multiply + "v_cmp_eq_u32 vcc_lo, v5, v0; s_cbranch_vccz l; l:";
+    const ProgramResult result = run(Target::gfx1100, uses_upper);
+    EXPECT_TRUE(reports_only(result, FindingKind::undefined_branch));
+    ASSERT_FALSE(result.report.findings.empty());
+    EXPECT_NE(result.report.findings[0].detail.find("v_mad_u64_u32 v[4:5]"), std::string::npos);
+    EXPECT_TRUE(reports_nothing(run(Target::gfx1150, uses_upper)));
+    // Nor can it be told apart from a fault where undefined bits are not followed.
+    Checks blind;
+    blind.undefined = false;
+    EXPECT_TRUE(reports_only(run(Target::gfx1100, multiply, 64, blind), FindingKind::register_overlap));
+    // A carry that is asked for comes from the upper half.
+    const std::string carry = zeroed(12) + "v_mad_u64_u32 v[4:5], vcc_lo, v6, v7, v[3:4]; s_cbranch_vccz l; l:";
+    EXPECT_TRUE(reports_only(run(Target::gfx1100, carry), FindingKind::undefined_branch));
+    // A factor too: the lower half is at stake.
+    EXPECT_TRUE(reports_only(run(Target::gfx1100, zeroed(12) + "v_mad_u64_u32 v[4:5], null, v5, v7, v[3:4]"),
+                             FindingKind::register_overlap));
+}
+
 TEST(RegisterOverlap, IsForbiddenToWmma) {
     const auto wmma = [](std::string_view operands) {
         return zeroed(48) + "v_wmma_f32_16x16x16_f16 " + std::string(operands);
