@@ -55,6 +55,7 @@ RandomNetwork random_network(uint32_t seed, Compat compat) {
     return network;
 }
 
+// nest-simulator issue 1394 lost spikes at random: what arrives is counted against what was sent, too.
 TEST(Engine, SpikesAsLoopsDo) {
     for (const Compat compat : {Compat::nest, Compat::brian2}) {
         for (uint32_t seed = 1; seed <= 12; ++seed) {
@@ -99,6 +100,7 @@ Blueprint inexact_network() {
     return blueprint;
 }
 
+// nest-simulator issue 3217: totals that change with the threads.
 TEST(Engine, GivesTheSameBitsAtAnyThreadCount) {
     std::vector<Spike> expected;
     std::vector<double> states;
@@ -141,6 +143,7 @@ std::vector<Spike> answer_to_one_spike(Compat compat, uint16_t delay) {
     return (*engine)->take_spikes();
 }
 
+// genn issues 26, 393, 610: delayed values from the wrong slot.
 TEST(Delays, CountFromSpikeToArrival) {
     for (const uint16_t delay : {uint16_t(1), uint16_t(2), uint16_t(17), uint16_t(kMaxDelaySteps)}) {
         EXPECT_EQ(answer_to_one_spike(Compat::nest, delay), (std::vector<Spike>{{4, 0}, {4u + delay, 1}}));
@@ -179,6 +182,7 @@ TEST(StepRing, TakesLagsUpToItsLongest) {
     EXPECT_DEATH(ring.slot(3, 6), "a delay fits into its ring");
 }
 
+// BindsNET issue 137, PyNN issue 651: off by one against Brian.
 // A neuron driven so hard that it fires whenever it may.
 TEST(Refractoriness, GivesIntervalsByTheRulesInForce) {
     const auto interval = [](Compat compat) {
@@ -217,6 +221,7 @@ TEST(Memory, IsComparedBeforeAnythingIsAllocated) {
     EXPECT_TRUE(engine.error().message.ends_with("are available"));
 }
 
+// nest-simulator issues 2512 and 3359, brian2cuda issue 119.
 TEST(Memory, DoesNotGrowOverRebuilds) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "the sanitizer keeps what is freed for a while";
@@ -264,6 +269,7 @@ TEST(Memory, GrowsWithTheThreadsNotWithTheirSquare) {
         testing::ExitedWithCode(0), "");
 }
 
+// genn issues 669 and 703: ids that are not there and empty lists crashed the device.
 TEST(References, ThatLeadNowhereAreRefused) {
     const auto message = [](const std::function<void(Blueprint&)>& change) {
         Blueprint blueprint;

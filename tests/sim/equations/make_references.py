@@ -112,4 +112,61 @@ def izhikevich(_, state):
 trajectory("kIzhikevich", izhikevich, [-65, -13], TIMES)
 lines.append("#endif")
 
+
+def spike_times(name, derivative, start, event, reset, until):
+    """Times at which `event` falls or rises through 0; unless `reset` is None, the states are reset after each."""
+    times, state, now = [], list(start), 0.0
+    event.terminal = reset is not None
+    while True:
+        solution = solve_ivp(derivative, (now, until), state, method="DOP853", rtol=1e-12, atol=1e-12, events=event,
+                             max_step=0.05)
+        assert solution.success
+        if reset is None:
+            times = [float(time) for time in solution.t_events[0]]
+        if solution.status != 1:
+            break
+        now = float(solution.t_events[0][0])
+        times.append(now)
+        state = reset(list(solution.y_events[0][0]))
+    lines.append(f"inline constexpr std::array<double, {len(times)}> {name} = {{{', '.join(map(repr, times))}}};")
+
+
+lines.append("#ifdef SPIKE_TIMES  // ms")
+
+
+def adaptive(_, state):
+    v, w = state
+    u = min(v, 0)
+    return [(30 * (-70.6 - u) + 60 * numpy.exp((u + 50.4) / 2) - w + 900) / 281, (4 * (u + 70.6) - w) / 144]
+
+
+def runs_away(_, state):  # from -20 mV the exponential takes 3e-6 ms to V_peak, in steps that doubles cannot resolve
+    return state[0] + 20
+
+
+runs_away.direction = 1
+spike_times("kAeifSpikes", adaptive, [-70.6, 0], runs_away, lambda s: [-60, s[1] + 80.5], 300)
+
+
+def izhikevich_10(_, state):
+    v, u = state
+    return [0.04 * v * v + 5 * v + 140 - u + 10, 0.02 * (0.2 * v - u)]
+
+
+def reaches_30(_, state):
+    return state[0] - 30
+
+
+reaches_30.direction = 1
+spike_times("kIzhikevichSpikes", izhikevich_10, [-65, -13], reaches_30, lambda s: [-65, s[1] + 8], 300)
+
+
+def peak(t, state):  # of a spike: the potential stops rising, above -33 mV
+    return hodgkin_huxley(t, state)[0] if state[0] >= -33 else 1.0
+
+
+peak.direction = -1
+spike_times("kHodgkinHuxleyPeaks", hodgkin_huxley, [-60, 0.05, 0.9, 0.1, 5, 2], peak, None, 60)
+lines.append("#endif")
+
 pathlib.Path(__file__).with_name("references.inc").write_text("\n".join(lines) + "\n")

@@ -10,7 +10,9 @@ namespace riftjit::sim {
 namespace {
 
 #define TRAJECTORIES
+#define SPIKE_TIMES
 #include "tests/sim/equations/references.inc"
+#undef SPIKE_TIMES
 #undef TRAJECTORIES
 
 // An exact step rounds the potential a few times by half a unit in the last place of 70 mV, 2^-47; errors decay by
@@ -205,6 +207,94 @@ TEST(NeuronModels, HodgkinHuxleyNeuronFiresOncePerMaximum) {
     }
     EXPECT_GT(fired, 3);
     EXPECT_EQ(fired, maxima);
+}
+
+// Ends of the steps in which a neuron fires, in ms.
+std::vector<double> spike_times(const std::string& model, const PopulationSetup& setup,
+                                const std::map<std::string, double>& start, size_t count) {
+    ProgramRunner cell = neuron(model, setup);
+    for (const auto& [name, value] : start) cell.state(name) = value;
+    std::vector<double> times;
+    for (int step = 1; times.size() < count && step * setup.step_ms < 1000; ++step)
+        if (cell.run()) times.push_back(step * setup.step_ms);
+    return times;
+}
+
+// Steps of fourth order find a spike at the end of the step in which it falls, and reset there: up to a step late each
+// time, which adds up. `slack`: how much later yet, in steps, for what the states do in the time that the spike is
+// late.
+template <size_t kCount>
+void expect_spikes_up_to_a_step_late(const std::string& model, double current, double slack,
+                                     const std::array<double, kCount>& reference) {
+    for (const double step : {0.01, 0.005}) {
+        const std::vector<double> times =
+            spike_times(model, {.step_ms = step, .method = Method::rk4, .constants = {{"I_e", current}}}, {}, kCount);
+        ASSERT_EQ(times.size(), kCount);
+        for (size_t i = 0; i < kCount; ++i) {
+            EXPECT_GT(times[i], reference[i] - 0.1 * step) << model << ", spike " << i;
+            EXPECT_LT(times[i], reference[i] + (1 + slack) * double(i + 1) * step) << model << ", spike " << i;
+        }
+    }
+}
+
+TEST(NeuronModels, AdaptiveNeuronsFireWhenTheirEquationsSay) {
+    // The adaptation has a time constant of 144 ms, against intervals of some 40 ms.
+    expect_spikes_up_to_a_step_late("aeif_cond_exp", 900, 0.1, kAeifSpikes);
+    // At 30 mV u rises by 0.02 (0.2 * 30 + 10) = 0.3 in a ms. What is left of it after an interval of 45 ms, 0.4,
+    // delays the next spike until u, which then falls by 0.02 (13 - 5) = 0.16 in a ms, has made up for it: 0.8 of the
+    // lateness.
+    expect_spikes_up_to_a_step_late("izhikevich", 10, 0.8, kIzhikevichSpikes);
+}
+
+// A peak is seen in the step after the greatest potential, and nothing is reset.
+TEST(NeuronModels, HodgkinHuxleyNeuronPeaksWhenItsEquationsSay) {
+    const std::map<std::string, double> start = {{"m", 0.05}, {"h", 0.9}, {"n", 0.1}, {"g_ex", 5}, {"g_in", 2}};
+    const std::vector<double> times =
+        spike_times("hh_cond_exp_traub", {.step_ms = 0.01, .method = Method::rk4, .constants = {{"I_e", 500}}}, start,
+                    kHodgkinHuxleyPeaks.size());
+    ASSERT_EQ(times.size(), kHodgkinHuxleyPeaks.size());
+    for (size_t i = 0; i < times.size(); ++i) {
+        EXPECT_GT(times[i], kHodgkinHuxleyPeaks[i] - 1e-4);  // the scheme's own error
+        EXPECT_LT(times[i], kHodgkinHuxleyPeaks[i] + 2 * 0.01 + 1e-4);
+    }
+}
+
+// Forward Euler from the values at the start, written out.
+TEST(NeuronModels, IzhikevichNeuronFiresAsForwardEulerDoes) {
+    ProgramRunner cell = neuron("izhikevich", {.step_ms = 0.1, .constants = {{"I_e", 10}}});
+    double v = -65, u = -13;
+    int spikes = 0;
+    for (int n = 0; n < 5000; ++n) {
+        const double dv = 0.04 * v * v + 5 * v + 140 - u + 10, du = 0.02 * (0.2 * v - u);
+        v += 0.1 * dv;
+        u += 0.1 * du;
+        const bool fires = v >= 30;
+        if (fires) v = -65, u += 8, ++spikes;
+        ASSERT_EQ(cell.run(), fires) << "step " << n;
+        // As for the half steps: a few roundings of numbers below 1024 mV/ms a step, each step from the same numbers.
+        ASSERT_NEAR(cell.state("V"), v, 40 * 0x1p-44);
+        ASSERT_NEAR(cell.state("u"), u, 40 * 0x1p-44);
+        cell.state("V") = v;
+        cell.state("u") = u;
+    }
+    EXPECT_GT(spikes, 10);
+}
+
+// From the reset at V_r towards V_inf a membrane takes tau ln((V_inf - V_r) / (V_inf - V_th)) to its threshold; the
+// spike falls into the step in which it gets there, and R steps of refractoriness follow.
+TEST(NeuronModels, LeakyNeuronsFireWhenTheirClosedFormSays) {
+    for (const char* model : {"iaf_psc_delta", "iaf_psc_exp", "iaf_psc_alpha"}) {
+        for (const double current : {376.0, 400.0, 1000.0}) {
+            const std::vector<double> times =
+                spike_times(model, {.step_ms = 0.1, .constants = {{"I_e", current}}}, {}, 8);
+            const double rise = current * 0.04;  // V_inf - V_r, of which 15 mV are needed
+            const double steps = std::ceil(10 * std::log(rise / (rise - 15)) / 0.1);
+            ASSERT_EQ(times.size(), 8u);
+            for (size_t i = 0; i < times.size(); ++i)
+                EXPECT_EQ(std::lround(times[i] / 0.1), std::lround(steps + double(i) * (steps + 20)))
+                    << model << current;
+        }
+    }
 }
 
 TEST(NeuronModels, ADeltaSpikeOfTheAdaptiveNeuronAdaptsIt) {

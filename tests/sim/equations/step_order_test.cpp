@@ -20,6 +20,7 @@ int interval(const std::string& model, Compat compat, double t_ref, double step_
     return fired.at(1) - fired.at(0);
 }
 
+// BindsNET issue 137, PyNN issue 651: off by one against Brian.
 TEST(StepOrder, RefractoryTimesOfRStepsGiveRPlusOneUnderNestAndRUnderBrian2) {
     for (const char* model : {"iaf_psc_delta", "iaf_psc_exp", "iaf_psc_alpha", "iaf_cond_exp", "lif_coba"}) {
         for (const int steps : {1, 2, 20}) {

@@ -299,6 +299,7 @@ TEST(NetworkFile, ChecksProjections) {
               "net.toml:12:44: model stdp has no parameter 'tau'; there");
 }
 
+// nest-simulator issue 105: an assertion where a random delay falls below one step.
 TEST(NetworkFile, NamesDelayAndStepWhereOneIsTooShort) {
     const auto with_delay = [](const std::string& delay) {
         return error_after_head(

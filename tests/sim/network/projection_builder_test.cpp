@@ -131,6 +131,7 @@ std::vector<Network> all_rules() {
     return networks;
 }
 
+// nest-simulator issue 2119: networks that depend on how processes and threads share the work.
 TEST(ConnectionRules, GiveTheSameNetworkAtAnySplitOfTheSources) {
     for (const Network& network : all_rules()) {
         const ProjectionBuilder builder = builder_of(network);
