@@ -246,6 +246,21 @@ Result<void> check_result(const NetworkRunOptions& options, const sim::Simulatio
     return options.check ? simulation.check_totals() : Result<void>();
 }
 
+Result<void> print_result(SimPrints prints, const sim::Network& network, const sim::Simulation& simulation,
+                          NetworkResult& result) {
+    if (prints == SimPrints::hashes) {
+        print_network_hashes(simulation);
+        return {};
+    }
+    RIFTJIT_TRY(rate, measured_read_rate(simulation.traffic().memory_bytes, result.isa, result.threads));
+    result.read_rate = rate;
+    if (prints == SimPrints::json)
+        fmt::print("{}\n", network_json(network, simulation, result).dump());
+    else
+        print_network_table(network, simulation, result);
+    return {};
+}
+
 Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Reporter& reporter) {
     const auto start = Clock::now();
     if (!options.record.empty() || !options.plots.empty()) record_all_spikes_if_none(network);
@@ -316,16 +331,7 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
         result.populations = rates_of(*output.spikes(), network, from);
     }
     result.is_checked = options.check;
-    if (options.prints == SimPrints::hashes) {
-        print_network_hashes(simulation);
-    } else {
-        RIFTJIT_TRY(rate, measured_read_rate(simulation.traffic().memory_bytes, isa, result.threads));
-        result.read_rate = rate;
-        if (options.prints == SimPrints::json)
-            fmt::print("{}\n", network_json(network, simulation, result).dump());
-        else
-            print_network_table(network, simulation, result);
-    }
+    RIFTJIT_TRY_VOID(print_result(options.prints, network, simulation, result));
     RIFTJIT_TRY_VOID(draw(options, output));
     return exit_code_of_interrupt();
 }

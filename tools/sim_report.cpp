@@ -136,6 +136,31 @@ void print_network_hashes(const sim::Simulation& simulation) {
                hex(simulation.graph_hash()));
 }
 
+namespace {
+
+void add_parts(nlohmann::ordered_json& json, const sim::Network& network, const sim::SimulationPlan& plan) {
+    for (const auto& program : plan.programs)
+        json["programs"].push_back({{"name", program.name},
+                                    {"kernel", program.kernel},
+                                    {"note", program.note},
+                                    {"elements", program.elements},
+                                    {"bytes_per_run", program.bytes_per_run}});
+    for (size_t i = 0; i < plan.projections.size(); ++i)
+        json["projections"].push_back({{"name", plan.projections[i].name},
+                                       {"rule", sim::rule_text(network.projections[i].rule)},
+                                       {"expected_synapses", plan.projections[i].expected},
+                                       {"bytes_per_synapse", plan.projections[i].bytes},
+                                       {"plastic", plan.projections[i].is_plastic},
+                                       {"one_weight", plan.projections[i].has_shared_weight},
+                                       {"autapses", network.projections[i].autapses},
+                                       {"multapses", network.projections[i].multapses}});
+    for (const auto& recording : plan.recordings)
+        json["recorders"].push_back(
+            {{"name", recording.name}, {"bytes_per_sample", recording.sample_bytes}, {"bytes", recording.run_bytes}});
+}
+
+}  // namespace
+
 nlohmann::ordered_json network_plan_json(const sim::Network& network, const sim::SimulationPlan& plan,
                                          const NetworkResult& result) {
     const sim::Traffic& traffic = plan.traffic;
@@ -160,24 +185,7 @@ nlohmann::ordered_json network_plan_json(const sim::Network& network, const sim:
         json["least_ms_per_step_without_spikes"] = 1e3 * traffic.per_step(double(plan.neurons), 0) / *result.read_rate;
         json["least_ms_per_spike"] = 1e3 * traffic.per_step(0, traffic.events_per_spike) / *result.read_rate;
     }
-    for (const auto& program : plan.programs)
-        json["programs"].push_back({{"name", program.name},
-                                    {"kernel", program.kernel},
-                                    {"note", program.note},
-                                    {"elements", program.elements},
-                                    {"bytes_per_run", program.bytes_per_run}});
-    for (size_t i = 0; i < plan.projections.size(); ++i)
-        json["projections"].push_back({{"name", plan.projections[i].name},
-                                       {"rule", sim::rule_text(network.projections[i].rule)},
-                                       {"expected_synapses", plan.projections[i].expected},
-                                       {"bytes_per_synapse", plan.projections[i].bytes},
-                                       {"plastic", plan.projections[i].is_plastic},
-                                       {"one_weight", plan.projections[i].has_shared_weight},
-                                       {"autapses", network.projections[i].autapses},
-                                       {"multapses", network.projections[i].multapses}});
-    for (const auto& recording : plan.recordings)
-        json["recorders"].push_back(
-            {{"name", recording.name}, {"bytes_per_sample", recording.sample_bytes}, {"bytes", recording.run_bytes}});
+    add_parts(json, network, plan);
     return json;
 }
 
