@@ -47,8 +47,10 @@ struct TranscendentalPath {
 };
 struct ForwardingPath {
     int valu = 0;
-    std::optional<int> exec;          // VALU between the write of exec and the reader
-    std::map<uint16_t, int> written;  // source register: VALU between its write and the reader
+    std::optional<int> exec;  // VALU between the write of exec and the reader
+    // VALU between the last write to a source, whichever of its registers it was, and the reader. By first register and
+    // count: a register and a pair that begins with it are two sources.
+    std::map<std::pair<uint16_t, uint16_t>, int> written;
     bool operator<(const ForwardingPath& other) const {
         return std::tie(valu, exec, written) < std::tie(other.valu, other.exec, other.written);
     }
@@ -195,7 +197,8 @@ private:
                 return Search::path_is_safe;
             if (is_valu(line)) {
                 for (const RegisterRange source : sources)
-                    if (effects_of(line).writes_any(source)) path.written.emplace(source.first, path.valu);
+                    if (effects_of(line).writes_any(source))
+                        path.written.emplace(std::pair(source.first, source.count), path.valu);
             } else if (is_salu(info(line.instruction.opcode).format) && !path.exec && !path.written.empty() &&
                        effects_of(line).writes_any({Operand::kExec, 2})) {
                 path.exec = path.valu;
@@ -208,11 +211,11 @@ private:
         });
     }
 
-    static Search judge_forwarding(std::optional<int> exec, const std::map<uint16_t, int>& written, int max_around,
-                                   int max_after) {
+    static Search judge_forwarding(std::optional<int> exec, const std::map<std::pair<uint16_t, uint16_t>, int>& written,
+                                   int max_around, int max_after) {
         if (!exec) return Search::go_on;
         std::optional<int> before, after;
-        for (const auto& [code, distance] : written) {
+        for (const auto& [source, distance] : written) {
             std::optional<int>& side = distance >= *exec ? before : after;
             side = side ? std::min(*side, distance) : distance;
         }

@@ -108,6 +108,15 @@ TEST(Hazards, WaitWhenSourcesWereWrittenOnBothSidesOfAWriteOfExec) {
     expect_unchanged(insert_hazard_cures, kGfx12, before + reader, kWave64);
 }
 
+// The pair was written last after exec, its lower register before.
+TEST(Hazards, TellARegisterFromAPairThatBeginsWithIt) {
+    const std::string writes = "v_mov_b32 v2, v0\n s_mov_b64 exec, s[2:3]\n v_mov_b32 v3, v0\n";
+    const std::string reader = "v_ldexp_f64 v[6:7], v[2:3], v2";
+    expect_pass(insert_hazard_cures, kGfx115, writes + reader, writes + "s_waitcnt_depctr 0xfff\n" + reader, kWave64);
+    const std::string twice = "v_add_f32 v3, v2, v2";  // one source
+    expect_unchanged(insert_hazard_cures, kGfx115, "v_mov_b32 v2, v0\n s_mov_b64 exec, s[2:3]\n" + twice, kWave64);
+}
+
 TEST(Hazards, ForwardWithinTheirDistancesOnly) {
     const std::string filler = "v_mov_b32 v9, v8", exec = "s_mov_b64 exec, s[2:3]\n", reader = "v_add_f32 v3, v1, v2";
     const auto program = [&](int before, int after, int last) {

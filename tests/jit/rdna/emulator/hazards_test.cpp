@@ -156,6 +156,12 @@ TEST(PartialForwardingHazard, CountsAPairAsOneSource) {
                              FindingKind::valu_partial_forwarding));
 }
 
+TEST(PartialForwardingHazard, TellsARegisterFromAPairThatBeginsWithIt) {
+    const std::string writes = "v_mov_b32_e32 v0, v4; s_mov_b64 exec, s[12:13]; v_mov_b32_e32 v1, v4\n";
+    EXPECT_TRUE(reports_only(run_forwarding(Target::gfx1150, writes + "v_ldexp_f64 v[2:3], v[0:1], v0"),
+                             FindingKind::valu_partial_forwarding));
+}
+
 TEST(PartialForwardingHazard, IsCuredByAWaitAndUnknownElsewhere) {
     const std::string cured =
         "v_mov_b32_e32 v1, v4; s_mov_b64 exec, s[12:13]; v_mov_b32_e32 v2, v4\n"
