@@ -82,7 +82,7 @@ Result<void> apply_variant(toml::table& root, const std::string* chosen) {
     return {};
 }
 
-std::string quoted(std::string_view text) {
+std::string toml_string(std::string_view text) {
     std::string result = "\"";
     for (const char letter : text) {
         if (letter == '"' || letter == '\\') result += '\\';
@@ -97,7 +97,7 @@ Result<toml::table> value_of(const std::string& path, const std::string& text) {
     if (auto parsed = parse_toml("value = " + text, file); parsed && parsed->size() == 1) return parsed;
     if (std::ranges::any_of(text, [](char letter) { return static_cast<unsigned char>(letter) < ' '; }))
         return fail(ErrorKind::Usage, "{}: a value of one line is wanted", file);
-    return parse_toml("value = " + quoted(text), file);
+    return parse_toml("value = " + toml_string(text), file);
 }
 
 std::vector<std::string> segments_of(const std::string& path) {
