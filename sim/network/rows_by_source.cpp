@@ -1,6 +1,8 @@
 // Rules that make a row from its source alone.
 #include <algorithm>
+#include <mutex>
 #include <numeric>
+#include <optional>
 
 #include "sim/network/connection_rows.h"
 #include "sim/network/pairwise.h"
@@ -130,6 +132,23 @@ std::vector<uint32_t> source_degrees(uint64_t total, const ConnectionSetup& setu
     return degrees;
 }
 
+// Draws the sources of all synapses when the first rows are wanted: it takes long, and plans need only the total.
+class FixedTotalRows final : public ConnectionRows {
+public:
+    FixedTotalRows(uint64_t total, const ConnectionSetup& setup) : total_(total), setup_(setup) {}
+    double expected_synapses() const override { return double(total_); }
+    void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
+        std::call_once(drawn_, [&] { rows_.emplace(source_degrees(total_, setup_), setup_); });
+        rows_->generate(begin, end, receive);
+    }
+
+private:
+    uint64_t total_;
+    ConnectionSetup setup_;
+    mutable std::once_flag drawn_;
+    mutable std::optional<OutDegreeRows> rows_;
+};
+
 }  // namespace
 
 Rows make_rows(const OneToOne&, const ConnectionSetup& setup) { return std::make_shared<OneToOneRows>(setup.sources); }
@@ -145,7 +164,7 @@ Rows make_rows(const FixedOutDegree& rule, const ConnectionSetup& setup) {
 }
 
 Rows make_rows(const FixedTotal& rule, const ConnectionSetup& setup) {
-    return std::make_shared<OutDegreeRows>(source_degrees(rule.synapses, setup), setup);
+    return std::make_shared<FixedTotalRows>(rule.synapses, setup);
 }
 
 }  // namespace riftjit::sim
