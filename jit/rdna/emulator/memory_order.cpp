@@ -178,17 +178,15 @@ void MemoryModel::note(Issue& issue, int lane, const Place& place, unsigned coun
 namespace {
 
 // What one instruction made of a word's past, and of how many words beside that are still to be booked. By the byte of
-// a word that a lane begins at, since lanes may share a word.
+// a pair of words that a lane begins at, since lanes may share a word, and pairs are stored atomically if aligned.
 struct LaneStep {
     uint32_t before = 0, after = 0;
     uint64_t before_serial = 0, after_serial = 0;  // a number may come to mean another past
     uint32_t words = 0;
     bool is_known = false;
 
-    bool holds(const Shadow& shadow) const {
-        return is_known && shadow.history(before).serial == before_serial &&
-               shadow.history(after).serial == after_serial;
-    }
+    bool leads_from_before(const Shadow& shadow) const { return shadow.history(before).serial == before_serial; }
+    bool holds(const Shadow& shadow) const { return is_known && shadow.history(after).serial == after_serial; }
 };
 
 }  // namespace
@@ -196,26 +194,29 @@ struct LaneStep {
 void MemoryModel::note_lanes(Issue& issue, const Place& place, const Lanes& lanes, AccessKind kind) {
     Shadow& shadow = place.region->shadow;
     const unsigned dwords = lanes.dwords();
-    std::array<LaneStep, 4> steps;
+    std::array<LaneStep, 8> steps;
     const auto book = [&] {  // in this order: the words of one step may have come from the one before
         for (LaneStep& step : steps) {
             if (step.words != 0) shadow.book(step.words, step.before, step.after);
             step.words = 0;
         }
     };
-    // Every lane's access is the same but for the bytes of a word; whether a pair is aligned would make a difference.
-    const bool is_alike = !writes(kind) || lanes.bytes != 8;
     uint64_t last = ~uint64_t{0};  // where a lane has been, and nothing was wrong
     for_each_lane(lanes.active, [&](int lane) {
         const uint64_t offset = lanes.address[lane] + lanes.offset - place.region->base;
         if (offset == last) return;
-        LaneStep& step = steps[offset % 4];
+        LaneStep& step = steps[offset % steps.size()];
         const std::span<uint32_t> words = shadow.histories(offset, offset % 4 + lanes.bytes);
-        if (step.holds(shadow) && words.size() == dwords && equal_at_front(words, step.before) == dwords) {
-            std::fill(words.begin(), words.end(), step.after);
-            step.words += dwords;
-            last = offset;
-            return;
+        if (step.holds(shadow) && words.size() == dwords) {
+            // Another lane has been here, and nothing was wrong.
+            const bool is_done = findings.reported() == issue.reported_before;
+            if (is_done && equal_at_front(words, step.after) == dwords) return;
+            if (step.leads_from_before(shadow) && equal_at_front(words, step.before) == dwords) {
+                std::fill(words.begin(), words.end(), step.after);
+                step.words += dwords;
+                last = offset;
+                return;
+            }
         }
         book();
         step.before = words.front();
@@ -223,7 +224,7 @@ void MemoryModel::note_lanes(Issue& issue, const Place& place, const Lanes& lane
         const uint64_t reported = findings.reported();
         note(issue, lane, {place.region, offset, place.space, place.allocation}, lanes.bytes, kind);
         if (findings.reported() == issue.reported_before) last = offset;
-        step.is_known = is_alike && findings.reported() == reported && words.front() != step.before;
+        step.is_known = findings.reported() == reported && words.front() != step.before;
         step.after = words.front();
         step.after_serial = shadow.history(step.after).serial;
     });

@@ -181,58 +181,6 @@ void update_lane(Issue& issue, MemoryEffect& effect, const LaneTargets& targets,
                   static_cast<uint32_t>(old >> 32 * d), bits_of_bytes(undefined >> 4 * d & 15));
 }
 
-constexpr unsigned kBanks = 32;
-
-// Whether each bank has at most one dword to give.
-bool is_without_conflict(const LaneTargets& targets, unsigned bytes, uint32_t element_offset, unsigned first,
-                         unsigned lanes) {
-    std::array<uint64_t, kBanks> dword_of{};
-    uint32_t used = 0, conflicts = 0;
-    for (unsigned lane = first; lane < first + lanes; ++lane) {
-        if ((targets.active >> lane & 1) == 0) continue;
-        const uint64_t begin = targets.address[lane] + element_offset;
-        for (uint64_t dword = begin / 4; dword <= (begin + bytes - 1) / 4; ++dword) {
-            const unsigned bank = dword % kBanks;
-            conflicts |= (used >> bank & 1) & static_cast<uint32_t>(dword_of[bank] != dword);
-            dword_of[bank] = dword;
-            used |= 1u << bank;
-        }
-    }
-    return conflicts == 0;
-}
-
-// LDS answers whole dwords in one pass over 32 banks of 4 bytes: 32 lanes of up to 4 bytes, 16 of 8, 8 of more. A pass
-// takes as many cycles as some bank has different dwords to give.
-uint64_t bank_conflicts(const LaneTargets& targets, unsigned bytes, uint32_t element_offset, unsigned lanes) {
-    const auto one_after_the_other = [&] {
-        bool so = std::popcount(targets.active) == static_cast<int>(lanes) && targets.address[0] % 4 == 0;
-        for (unsigned lane = 0; so && lane < lanes; ++lane)
-            so = targets.address[lane] == targets.address[0] + uint64_t{lane} * bytes;
-        return so;
-    };
-    if (bytes >= 4 && element_offset % 4 == 0 && one_after_the_other()) return 0;
-    const unsigned pass = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
-    uint64_t further = 0;
-    for (unsigned start = 0; start < lanes; start += pass) {
-        if (is_without_conflict(targets, bytes, element_offset, start, pass)) continue;
-        std::array<std::array<uint64_t, 32>, kBanks> dwords;
-        std::array<uint8_t, kBanks> count{};
-        const uint64_t here = targets.active & (pass == 64 ? ~uint64_t{0} : ((uint64_t{1} << pass) - 1) << start);
-        for_each_lane(here, [&](int lane) {
-            const uint64_t begin = targets.address[lane] + element_offset;
-            for (uint64_t dword = begin / 4; dword <= (begin + bytes - 1) / 4; ++dword) {
-                const unsigned bank = dword % kBanks;
-                const auto end = dwords[bank].begin() + count[bank];
-                if (std::find(dwords[bank].begin(), end, dword) != end) continue;
-                if (count[bank] < dwords[bank].size()) dwords[bank][count[bank]++] = dword;
-            }
-        });
-        const uint8_t most = *std::max_element(count.begin(), count.end());
-        if (most > 1) further += most - 1u;
-    }
-    return further;
-}
-
 uint64_t distinct_lines(const LaneTargets& targets, uint64_t mask, unsigned bytes) {
     std::array<uint64_t, 2 * kMaxLanes> lines;
     size_t count = 0;
@@ -320,9 +268,13 @@ void count_access(Issue& issue, const LaneTargets& targets) {
     add(Space::scratch, counts.scratch_bytes_loaded, counts.scratch_bytes_stored);
     counts.cache_lines += distinct_lines(targets, masks[static_cast<size_t>(Space::global)], op.shape.bytes);
     if (masks[static_cast<size_t>(Space::lds)] != 0)
-        for (unsigned element = 0; element < op.shape.elements; ++element)
-            counts.lds_bank_conflicts +=
-                bank_conflicts(targets, op.shape.bytes, op.element_offset[element], issue.wave.lanes);
+        for (unsigned element = 0; element < op.shape.elements; ++element) {
+            LdsLanes lds{masks[static_cast<size_t>(Space::lds)], op.shape.bytes, {}};
+            for_each_lane(lds.active, [&](int lane) {
+                lds.address[lane] = static_cast<uint32_t>(targets.address[lane]) + op.element_offset[element];
+            });
+            counts.lds_bank_conflicts += bank_conflicts(lds, issue.wave.lanes);
+        }
 }
 
 }  // namespace riftjit::rdna::emulator::memory

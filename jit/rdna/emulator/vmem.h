@@ -44,6 +44,15 @@ bool load_run(Issue& issue, MemoryEffect& effect, const LaneTargets& targets, in
               unsigned element);
 bool store_run(Issue& issue, const LaneTargets& targets, int first_lane, unsigned lanes, unsigned element);
 
+// Lanes that go to LDS.
+struct LdsLanes {
+    uint64_t active;
+    unsigned bytes;  // of each
+    std::array<uint32_t, kMaxLanes> address;
+};
+// Cycles beyond those that the access takes without conflicts (lds_banks.cpp).
+uint64_t bank_conflicts(const LdsLanes& lanes, unsigned wave_lanes);
+
 // Counters, once per instruction.
 void count_access(Issue& issue, const LaneTargets& targets);
 

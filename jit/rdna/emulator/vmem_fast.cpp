@@ -132,7 +132,27 @@ void run_fast_global(MemorySystem& system, WaveState& wave, const void* data, Me
     });
 }
 
-// Without conflicts if the lanes' dwords are consecutive; anything else goes the long way, which counts exactly.
+// Lanes that go anywhere in LDS.
+template <Direction direction, unsigned dwords>
+void run_fast_lds_lanes(MemorySystem& system, WaveState& wave, const MemoryOp& op, MemoryEffect& effect) {
+    constexpr unsigned kBytes = 4 * dwords;
+    const Region& lds = wave.memory->group->lds;
+    LdsLanes lanes{wave.exec() & wave.all_lanes(), kBytes, {}};
+    const uint32_t* const address = wave.vgpr(op.vaddr);
+    const auto offset = static_cast<uint32_t>(op.offset);
+    for (unsigned lane = 0; lane < wave.lanes; ++lane) lanes.address[lane] = address[lane] + offset;
+    uint32_t largest = 0;
+    for_each_lane(lanes.active, [&](int lane) { largest = std::max(largest, lanes.address[lane]); });
+    if (lanes.active == 0 || !lds.contains(largest, kBytes)) return run_lds(system, wave, &op, effect);
+    Counts& counts = wave.memory->counts;
+    (direction == Direction::load ? counts.lds_bytes_loaded : counts.lds_bytes_stored) +=
+        uint64_t{kBytes} * static_cast<unsigned>(std::popcount(lanes.active));
+    counts.lds_bank_conflicts += bank_conflicts(lanes, wave.lanes);
+    effect.lanes = lanes.active;
+    for_each_lane(lanes.active,
+                  [&](int lane) { move<direction, dwords>(wave, op, effect, lane, lds.bytes + lanes.address[lane]); });
+}
+
 template <Direction direction, unsigned dwords>
 void run_fast_lds(MemorySystem& system, WaveState& wave, const void* data, MemoryEffect& effect) {
     constexpr unsigned kBytes = 4 * dwords;
@@ -143,9 +163,10 @@ void run_fast_lds(MemorySystem& system, WaveState& wave, const void* data, Memor
     const uint32_t* address = wave.vgpr(op.vaddr);
     const uint64_t begin = uint64_t{address[0]} + static_cast<uint64_t>(op.offset),
                    bytes = uint64_t{kBytes} * wave.lanes;
+    // Without conflicts if the lanes' dwords are consecutive.
     if (active != wave.all_lanes() || begin % 4 != 0 || !lds.contains(begin, bytes) ||
         !is_consecutive<kBytes>(address, nullptr, wave.lanes))
-        return run_lds(system, wave, data, effect);
+        return run_fast_lds_lanes<direction, dwords>(system, wave, op, effect);
     Counts& counts = wave.memory->counts;
     (direction == Direction::load ? counts.lds_bytes_loaded : counts.lds_bytes_stored) += bytes;
     effect.lanes = active;

@@ -54,15 +54,15 @@ struct Garbage {
     explicit Garbage(uint64_t seed) {
         for (uint32_t& stream : streams) stream = static_cast<uint32_t>(seed = mix(seed)) | 1;
     }
-    void fill(uint32_t* words, size_t count) {  // a multiple of kStreams
-        for (size_t at = 0; at < count; at += kStreams)
-            for (size_t i = 0; i < kStreams; ++i) {
-                uint32_t next = streams[i];
-                next ^= next << 13;
-                next ^= next >> 17;
-                next ^= next << 5;
-                words[at + i] = streams[i] = next;
-            }
+    void fill(uint32_t* words, size_t count) {          // a multiple of kStreams
+        std::array<uint32_t, kStreams> next = streams;  // that `words` cannot be, as the compiler can tell
+        for (size_t at = 0; at < count; at += kStreams) {
+            for (uint32_t& word : next) word ^= word << 13;
+            for (uint32_t& word : next) word ^= word >> 17;
+            for (uint32_t& word : next) word ^= word << 5;
+            std::copy(next.begin(), next.end(), words + at);
+        }
+        streams = next;
     }
 };
 
@@ -150,10 +150,12 @@ void prepare_wave(Wave& wave, const LaunchContext& launch, Group& group, uint32_
     state.findings = launch.findings;
     state.tracking = launch.checks.any() ? &wave.tracking : nullptr;
     state.cycle = 0;
-    wave.tracking.checks = launch.checks;
-    wave.tracking.upper_half_lost = nullptr;
-    wave.tracking.waits.reset();
-    wave.tracking.hazards.reset();
+    if (state.tracking) {
+        wave.tracking.checks = launch.checks;
+        wave.tracking.upper_half_lost = nullptr;
+        wave.tracking.waits.reset();
+        wave.tracking.hazards.reset();
+    }
     wave.status = Wave::Status::running;
     wave.joined_barrier = 0;
     wave.phases_signalled = wave.phases_waited = {};
@@ -198,15 +200,19 @@ void initialise_vgprs(WaveState& state, const LaunchContext& launch) {
     uint64_t exec = 0;
     const bool packed = state.generation != Generation::gfx10;
     const auto ids = static_cast<unsigned>(launch.kernel->descriptor.work_item_ids) + 1;
+    const Dimensions& size = launch.group;
+    auto x = static_cast<uint32_t>(first % size.x), y = static_cast<uint32_t>(first / size.x % size.y),
+         z = static_cast<uint32_t>(first / size.x / size.y);
     for (unsigned lane = 0; lane < state.lanes && first + lane < items; ++lane) {
         exec |= uint64_t{1} << lane;
-        const uint64_t item = first + lane;
-        const auto x = static_cast<uint32_t>(item % launch.group.x);
-        const auto y = static_cast<uint32_t>(item / launch.group.x % launch.group.y);
-        const auto z = static_cast<uint32_t>(item / launch.group.x / launch.group.y);
         state.vgpr(0)[lane] = packed ? x | y << 10 | z << 20 : x;
         if (!packed && ids > 1) state.vgpr(1)[lane] = y;
         if (!packed && ids > 2) state.vgpr(2)[lane] = z;
+        if (++x < size.x) continue;
+        x = 0;
+        if (++y < size.y) continue;
+        y = 0;
+        ++z;
     }
     state.scalars[Operand::kExec + 1] = 0;
     state.set_mask(Operand::kExec, exec);
