@@ -145,7 +145,7 @@ size_t MemoryModel::note_words(Issue& issue, int lane, const Place& place, std::
     if (!after) {
         const uint64_t reported = findings.reported();
         // Another lane of this instruction has been here, and nothing was wrong.
-        if (reported == issue.reported_before && shadow.is_newest(before, access)) return 1;
+        if (reported == issue.reported_before && shadow.is_newest(before, access)) return equal_at_front(words, before);
         const bool atomic = shadow.history(before).used_atomically || is_atomic(access.access_kind());
         const OrderJudge judge(*this, issue, lane, place, access, atomic);
         after = shadow.add(before, access, [&](const Access& old) { return judge.ordered(old); });
@@ -177,16 +177,25 @@ void MemoryModel::note(Issue& issue, int lane, const Place& place, unsigned coun
 
 namespace {
 
-// What one instruction made of a word's past, and of how many words beside that are still to be booked. By the byte of
-// a pair of words that a lane begins at, since lanes may share a word, and pairs are stored atomically if aligned.
-struct LaneStep {
-    uint32_t before = 0, after = 0;
-    uint64_t before_serial = 0, after_serial = 0;  // a number may come to mean another past
-    uint32_t words = 0;
-    bool is_known = false;
+// Words that are to be booked as moved, many at once.
+class PendingMoves {
+public:
+    explicit PendingMoves(Shadow& shadow) : shadow_(shadow) {}
 
-    bool leads_from_before(const Shadow& shadow) const { return shadow.history(before).serial == before_serial; }
-    bool holds(const Shadow& shadow) const { return is_known && shadow.history(after).serial == after_serial; }
+    void add(uint32_t words, uint32_t before, uint32_t after) {
+        if (before != before_ || after != after_) book();
+        before_ = before;
+        after_ = after;
+        words_ += words;
+    }
+    void book() {
+        if (words_ != 0) shadow_.book(words_, before_, after_);
+        words_ = 0;
+    }
+
+private:
+    Shadow& shadow_;
+    uint32_t before_ = 0, after_ = 0, words_ = 0;
 };
 
 }  // namespace
@@ -194,41 +203,37 @@ struct LaneStep {
 void MemoryModel::note_lanes(Issue& issue, const Place& place, const Lanes& lanes, AccessKind kind) {
     Shadow& shadow = place.region->shadow;
     const unsigned dwords = lanes.dwords();
-    std::array<LaneStep, 8> steps;
-    const auto book = [&] {  // in this order: the words of one step may have come from the one before
-        for (LaneStep& step : steps) {
-            if (step.words != 0) shadow.book(step.words, step.before, step.after);
-            step.words = 0;
-        }
-    };
+    // By the byte of a pair of words that a lane begins at: lanes may share a word, and whether a pair is aligned makes
+    // a difference. In all else they are alike.
+    std::array<Access, 8> accesses{};
+    PendingMoves moves(shadow);
     uint64_t last = ~uint64_t{0};  // where a lane has been, and nothing was wrong
     for_each_lane(lanes.active, [&](int lane) {
         const uint64_t offset = lanes.address[lane] + lanes.offset - place.region->base;
         if (offset == last) return;
-        LaneStep& step = steps[offset % steps.size()];
+        const Place here{place.region, offset, place.space, place.allocation};
+        Access& access = accesses[offset % accesses.size()];
+        if (access.wave == 0) {
+            access = access_of(issue, here, lanes.bytes, kind);
+            access.bytes = lanes.bytes < 4 ? ((1u << lanes.bytes) - 1) << offset % 4 : 15u;
+        }
         const std::span<uint32_t> words = shadow.histories(offset, offset % 4 + lanes.bytes);
-        if (step.holds(shadow) && words.size() == dwords) {
-            // Another lane has been here, and nothing was wrong.
-            const bool is_done = findings.reported() == issue.reported_before;
-            if (is_done && equal_at_front(words, step.after) == dwords) return;
-            if (step.leads_from_before(shadow) && equal_at_front(words, step.before) == dwords) {
-                std::fill(words.begin(), words.end(), step.after);
-                step.words += dwords;
+        const uint32_t before = words.front();
+        if (words.size() == dwords && equal_at_front(words, before) == dwords) {
+            if (const std::optional<uint32_t> after = shadow.known(before, access)) {
+                std::fill(words.begin(), words.end(), *after);
+                moves.add(dwords, before, *after);
                 last = offset;
                 return;
             }
+            // Another lane has been here.
+            if (findings.reported() == issue.reported_before && shadow.is_newest(before, access)) return;
         }
-        book();
-        step.before = words.front();
-        step.before_serial = shadow.history(step.before).serial;
-        const uint64_t reported = findings.reported();
-        note(issue, lane, {place.region, offset, place.space, place.allocation}, lanes.bytes, kind);
+        moves.book();
+        note(issue, lane, here, lanes.bytes, kind);
         if (findings.reported() == issue.reported_before) last = offset;
-        step.is_known = findings.reported() == reported && words.front() != step.before;
-        step.after = words.front();
-        step.after_serial = shadow.history(step.after).serial;
     });
-    book();
+    moves.book();
 }
 
 void MemoryModel::note_run(Issue& issue, int first_lane, const Place& run, unsigned lanes, unsigned count,

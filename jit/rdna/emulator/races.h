@@ -191,7 +191,7 @@ private:
     uint32_t histories_begun_ = 1;  // those from here on wait to be used
     std::vector<uint32_t> free_;    // and so do these
     uint64_t serial_ = 0;
-    std::array<Step, 16> steps_{};
+    std::array<Step, 64> steps_{};
     std::vector<Access> kept_;  // by add()
 };
 

@@ -120,6 +120,15 @@ uint32_t decode_integer(const MatrixCall& call, MatrixElement element, unsigned 
     return is_signed ? static_cast<uint32_t>(sign_extend(bits, element_bits(element))) : bits;
 }
 
+// half_to_float() with NaNs made quiet, in a form that the compiler turns into vector code.
+uint32_t widened_half(uint32_t half) {
+    constexpr int32_t kInfinity = 0x0F800000;  // as the magnitude has it, whose exponent is still biased by 15
+    const auto magnitude = static_cast<int32_t>((half & 0x7FFF) << 13);
+    const auto finite = std::bit_cast<int32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
+    const int32_t special = magnitude | 0x7F800000 | (magnitude > kInfinity ? 0x00400000 : 0);
+    return static_cast<uint32_t>(magnitude >= kInfinity ? special : finite) | (half & 0x8000) << 16;
+}
+
 // Two halves of each of a register's 16 lanes from `lane` on, as f32 bits.
 struct Halves {
     std::array<uint32_t, kTile> low, high;
@@ -134,15 +143,8 @@ Halves widen_halves(const WaveState& wave, const MatrixCall& call, MatrixElement
         for (unsigned i = 0; i < kTile; ++i) halves.high[i] = (words[i] & 0xFFFF0000) ^ high_sign;
         return halves;
     }
-    const auto widen = [](uint32_t half) {
-        return std::bit_cast<uint32_t>(half_to_float(static_cast<uint16_t>(half)));
-    };
-    for (unsigned i = 0; i < kTile; ++i) halves.low[i] = widen(words[i]) ^ low_sign;
-    for (unsigned i = 0; i < kTile; ++i) halves.high[i] = widen(words[i] >> 16) ^ high_sign;
-    for (unsigned i = 0; i < kTile; ++i) {  // NaNs are made quiet
-        if (kF32.is_nan(halves.low[i])) halves.low[i] |= static_cast<uint32_t>(kF32.quiet_bit());
-        if (kF32.is_nan(halves.high[i])) halves.high[i] |= static_cast<uint32_t>(kF32.quiet_bit());
-    }
+    for (unsigned i = 0; i < kTile; ++i) halves.low[i] = widened_half(words[i] & 0xFFFF) ^ low_sign;
+    for (unsigned i = 0; i < kTile; ++i) halves.high[i] = widened_half(words[i] >> 16) ^ high_sign;
     return halves;
 }
 
@@ -219,14 +221,32 @@ uint64_t convert(const FloatFormat& from, const FloatFormat& to, uint64_t bits, 
     return float_convert(from, to, bits, control);
 }
 
-uint32_t widened_accumulator(const MatrixCall& call, uint32_t c) {
+// C's modifiers, which SWMMAC does not have, as what is kept of its bits and what is flipped.
+struct AccumulatorBits {
+    uint32_t keep, flip;
+};
+AccumulatorBits accumulator_bits(const MatrixCall& call) {
     const FloatFormat& format = format_of(call.operation.result);
-    uint64_t initial = c & (format.magnitude_mask() | format.sign());
-    if (call.operation.sparsity == Sparsity::dense) {  // C's modifiers; SWMMAC has none
-        if ((call.neg_hi & 4) != 0) initial &= format.magnitude_mask();
-        if ((call.neg_lo & 4) != 0) initial ^= format.sign();
-    }
-    return static_cast<uint32_t>(convert(format, kF32, initial, {}));
+    const bool dense = call.operation.sparsity == Sparsity::dense;
+    const bool absolute = dense && (call.neg_hi & 4) != 0, negative = dense && (call.neg_lo & 4) != 0;
+    return {static_cast<uint32_t>(absolute ? format.magnitude_mask() : format.magnitude_mask() | format.sign()),
+            static_cast<uint32_t>(negative ? format.sign() : 0)};
+}
+
+void widen_accumulator(const MatrixCall& call, Tile& tile) {
+    const FloatFormat& format = format_of(call.operation.result);
+    const AccumulatorBits bits = accumulator_bits(call);
+    const auto infinity = static_cast<int32_t>(kF32.infinity());
+    const bool is_single = call.operation.result == Output::f32;
+    bool any_nan = false;
+    for (auto& row : tile)
+        for (uint32_t& word : row) {
+            word = (word & bits.keep) ^ bits.flip;
+            any_nan |= static_cast<int32_t>(word & 0x7FFFFFFF) > infinity;
+        }
+    if (is_single && !any_nan) return;
+    for (auto& row : tile)
+        for (uint32_t& word : row) word = static_cast<uint32_t>(convert(format, kF32, word, {}));
 }
 
 // The sums of all rows at once, where nothing is sparse and no NaN comes out.
@@ -242,9 +262,10 @@ bool add_all_products(const MatrixCall& call, const Factors& factors, Tile& sums
 
 void float_sums(const MatrixCall& call, const Factors& factors, Tile& tile, const FloatControl& narrow) {
     const FloatFormat& format = format_of(call.operation.result);
-    for (auto& row : tile)
-        for (uint32_t& word : row) word = widened_accumulator(call, word);
-    if (!add_all_products(call, factors, tile))
+    widen_accumulator(call, tile);
+    const bool without_nan = add_all_products(call, factors, tile);
+    if (without_nan && call.operation.result == Output::f32) return;
+    if (!without_nan)
         for (unsigned row = 0; row < kTile; row += 2) {
             RowPair sums;
             for (unsigned i = 0; i < sums.size(); ++i) sums[i] = tile[row + i / kTile][i % kTile];
