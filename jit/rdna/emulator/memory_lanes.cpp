@@ -9,8 +9,8 @@
 namespace riftjit::rdna::emulator::memory {
 namespace {
 
-// Most words are moved four bytes at a time, for which this is no call.
-void copy_words(void* to, const std::byte* from, unsigned bytes) {
+// Without a call for what most instructions move.
+inline void copy_words(void* to, const std::byte* from, unsigned bytes) {
     if (bytes == 4)
         std::memcpy(to, from, 4);
     else if (bytes == 16)
@@ -68,38 +68,63 @@ MemoryModel::LanesRead MemoryModel::read_lanes(Issue& issue, const Lanes& lanes,
     return any == 0 ? LanesRead::all_defined : LanesRead::some_undefined;
 }
 
+namespace {
+
+// Where loads of one allocation find their bytes: in a line of a cache, or in memory itself.
+struct Source {
+    const Allocation& allocation;
+    const CacheLine* line = nullptr;  // null: memory
+    uint64_t line_address = ~uint64_t{0};
+    bool any_undefined = false;
+
+    void copy(void* to, uint64_t address, unsigned bytes) const {
+        copy_words(to,
+                   line == nullptr ? allocation.bytes + (address - allocation.base)
+                                   : line->bytes.data() + address % kCacheLineBytes,
+                   bytes);
+    }
+    uint32_t undefined_bytes(uint64_t address, unsigned bytes) const {
+        if (!any_undefined) return 0;
+        return line == nullptr ? allocation.undefined_bytes(address - allocation.base, bytes)
+                               : line->undefined_bytes(address % kCacheLineBytes, bytes);
+    }
+};
+
+}  // namespace
+
 // Returns whether all is defined.
 bool MemoryModel::read_global_lanes(Issue& issue, const Place& place, const Lanes& lanes, uint32_t* to,
                                     uint32_t* undefined) {
     const Allocation& allocation = *place.allocation;
     const unsigned dwords = lanes.dwords();
     const bool cached = configuration.caches != CacheModel::coherent && allocation.access == MemoryAccess::read_write;
-    const CacheLine* line = nullptr;
-    uint32_t any = 0;
+    Source source{allocation};
+    source.any_undefined = allocation.undefined != nullptr;
+    bool all_defined = true;
     for_each_lane(lanes.active, [&](int lane) {
-        const uint64_t begin = lanes.address[lane] + lanes.offset, offset = begin - allocation.base;
+        const uint64_t begin = lanes.address[lane] + lanes.offset;
         if (!issue.memory.withheld.empty()) deliver_overlapping(issue.memory, begin, begin + lanes.bytes);
         uint32_t* const words = to + static_cast<unsigned>(lane) * dwords;
         uint32_t unknown = 0;
         for (unsigned done = 0; done < lanes.bytes;) {
-            const uint64_t in_line = (begin + done) % kCacheLineBytes;
+            const uint64_t address = begin + done, in_line = address % kCacheLineBytes;
             const auto part = static_cast<unsigned>(std::min<uint64_t>(lanes.bytes - done, kCacheLineBytes - in_line));
-            const bool same_line = line != nullptr && line->address == begin + done - in_line;
-            if (cached && !same_line) line = cached_line(issue, allocation, begin + done);
-            const std::byte* from = line == nullptr ? allocation.bytes + offset + done : line->bytes.data() + in_line;
-            copy_words(reinterpret_cast<std::byte*>(words) + done, from, part);
-            if (undefined != nullptr)
-                unknown |= (line == nullptr ? allocation.undefined_bytes(offset + done, part)
-                                            : line->undefined_bytes(in_line, part))
-                           << done;
+            if (cached && source.line_address != address - in_line) {
+                source.line = cached_line(issue, allocation, address);
+                source.line_address = address - in_line;
+                if (source.line != nullptr) source.any_undefined = source.line->has_undefined();
+            }
+            source.copy(reinterpret_cast<std::byte*>(words) + done, address, part);
+            unknown |= source.undefined_bytes(address, part) << done;
             done += part;
         }
-        if (undefined == nullptr) return;
-        any |= unknown;
+        if (unknown == 0 || undefined == nullptr) return;
+        if (all_defined) std::fill_n(undefined, size_t{kMaxLanes} * dwords, 0u);
+        all_defined = false;
         for (unsigned d = 0; d < dwords; ++d, unknown >>= 4)
             undefined[static_cast<unsigned>(lane) * dwords + d] = bits_of_bytes(unknown & 15);
     });
-    return any == 0;
+    return all_defined;
 }
 
 bool MemoryModel::write_lanes(Issue& issue, const Lanes& lanes, const uint32_t* from, const uint32_t* undefined) {

@@ -177,25 +177,65 @@ void MemoryModel::note(Issue& issue, int lane, const Place& place, unsigned coun
 
 namespace {
 
-// Words that are to be booked as moved, many at once.
-class PendingMoves {
+// What one instruction's lanes make of the words' pasts: the step of the last lane, which mostly is that of the next,
+// and the words that took it and are still to be booked. No history goes or comes in between.
+class LaneSteps {
 public:
-    explicit PendingMoves(Shadow& shadow) : shadow_(shadow) {}
+    static constexpr uint32_t kNoPast = ~0u;
 
-    void add(uint32_t words, uint32_t before, uint32_t after) {
-        if (before != before_ || after != after_) book();
+    explicit LaneSteps(Shadow& shadow) : shadow_(shadow) {}
+
+    // `place`: what tells accesses of lanes apart.
+    bool leads_from(uint32_t past, unsigned place) const { return past == before_ && place == place_; }
+    bool leads_to(uint32_t past, unsigned place) const { return past == after_ && place == place_; }
+    void begin(uint32_t before, uint32_t after, unsigned place) {
+        end();
         before_ = before;
         after_ = after;
-        words_ += words;
+        place_ = place;
     }
-    void book() {
+    void move(std::span<uint32_t> words) {
+        for (uint32_t& word : words) word = after_;
+        words_ += static_cast<uint32_t>(words.size());
+    }
+    void end() {
         if (words_ != 0) shadow_.book(words_, before_, after_);
         words_ = 0;
+        place_ = kNoPlace;
     }
 
 private:
+    static constexpr unsigned kNoPlace = ~0u;
     Shadow& shadow_;
     uint32_t before_ = 0, after_ = 0, words_ = 0;
+    unsigned place_ = kNoPlace;
+};
+
+bool are_equal(std::span<const uint32_t> words) {  // few
+    uint32_t different = 0;
+    for (const uint32_t word : words) different |= word ^ words.front();
+    return different == 0;
+}
+
+// The histories of the page that was asked for last.
+class PageOfHistories {
+public:
+    explicit PageOfHistories(Shadow& shadow) : shadow_(shadow) {}
+
+    std::span<uint32_t> words(uint64_t offset, uint64_t count) {
+        if (offset / kBytes != number_) {
+            number_ = offset / kBytes;
+            words_ = shadow_.histories(number_ * kBytes, kBytes);
+        }
+        const uint64_t first = offset % kBytes / 4;
+        return words_.subspan(first, std::min(count, words_.size() - first));
+    }
+
+private:
+    static constexpr uint64_t kBytes = 4 * Shadow::kWordsPerPage;
+    Shadow& shadow_;
+    uint64_t number_ = ~uint64_t{0};
+    std::span<uint32_t> words_;
 };
 
 }  // namespace
@@ -206,34 +246,44 @@ void MemoryModel::note_lanes(Issue& issue, const Place& place, const Lanes& lane
     // By the byte of a pair of words that a lane begins at: lanes may share a word, and whether a pair is aligned makes
     // a difference. In all else they are alike.
     std::array<Access, 8> accesses{};
-    PendingMoves moves(shadow);
+    PageOfHistories page(shadow);
+    LaneSteps steps(shadow);
     uint64_t last = ~uint64_t{0};  // where a lane has been, and nothing was wrong
-    for_each_lane(lanes.active, [&](int lane) {
-        const uint64_t offset = lanes.address[lane] + lanes.offset - place.region->base;
-        if (offset == last) return;
+    const auto note_lane = [&](int lane, uint64_t offset, std::span<uint32_t> words) {
         const Place here{place.region, offset, place.space, place.allocation};
-        Access& access = accesses[offset % accesses.size()];
+        const auto at = static_cast<unsigned>(offset % accesses.size());
+        Access& access = accesses[at];
         if (access.wave == 0) {
             access = access_of(issue, here, lanes.bytes, kind);
             access.bytes = lanes.bytes < 4 ? ((1u << lanes.bytes) - 1) << offset % 4 : 15u;
         }
-        const std::span<uint32_t> words = shadow.histories(offset, offset % 4 + lanes.bytes);
+        steps.end();
         const uint32_t before = words.front();
-        if (words.size() == dwords && equal_at_front(words, before) == dwords) {
+        if (words.size() == dwords && are_equal(words)) {
             if (const std::optional<uint32_t> after = shadow.known(before, access)) {
-                std::fill(words.begin(), words.end(), *after);
-                moves.add(dwords, before, *after);
-                last = offset;
-                return;
+                steps.begin(before, *after, at);
+                return steps.move(words);
             }
             // Another lane has been here.
-            if (findings.reported() == issue.reported_before && shadow.is_newest(before, access)) return;
+            if (findings.reported() == issue.reported_before && shadow.is_newest(before, access))
+                return steps.begin(LaneSteps::kNoPast, before, at);
         }
-        moves.book();
         note(issue, lane, here, lanes.bytes, kind);
+    };
+    for_each_lane(lanes.active, [&](int lane) {
+        const uint64_t offset = lanes.address[lane] + lanes.offset - place.region->base;
+        if (offset == last) return;
+        const std::span<uint32_t> words = page.words(offset, dwords);
+        const auto at = static_cast<unsigned>(offset % accesses.size());
+        const bool is_one = words.size() == dwords && are_equal(words),
+                   clean = findings.reported() == issue.reported_before;
+        if (is_one && steps.leads_from(words.front(), at))
+            steps.move(words);
+        else if (!is_one || !clean || !steps.leads_to(words.front(), at))
+            note_lane(lane, offset, words);
         if (findings.reported() == issue.reported_before) last = offset;
     });
-    moves.book();
+    steps.end();
 }
 
 void MemoryModel::note_run(Issue& issue, int first_lane, const Place& run, unsigned lanes, unsigned count,

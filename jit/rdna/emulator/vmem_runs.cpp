@@ -104,8 +104,15 @@ bool load_all_lanes(Issue& issue, MemoryEffect& effect, const LaneTargets& targe
     if (read == MemoryModel::LanesRead::no) return false;
     const MemoryShape& shape = issue.op.shape;
     const unsigned dwords = shape.dwords();
+    const bool whole_wave = targets.active == issue.wave.all_lanes() && shape.bytes >= 4;
     for (unsigned d = 0; d < dwords; ++d) {
         const size_t to = size_t{element * dwords + d} * issue.wave.lanes;
+        if (whole_wave && read == MemoryModel::LanesRead::all_defined) {
+            for (unsigned lane = 0; lane < issue.wave.lanes; ++lane)
+                effect.values[to + lane] = words[lane * dwords + d];
+            if (tracked) std::fill_n(effect.undefined + to, issue.wave.lanes, 0u);
+            continue;
+        }
         for_each_lane(targets.active, [&](int lane) {
             const size_t from = static_cast<size_t>(lane) * dwords + d, at = to + static_cast<size_t>(lane);
             uint32_t unknown = read == MemoryModel::LanesRead::some_undefined ? undefined[from] : 0;
