@@ -82,6 +82,7 @@ OpChecks make_checks(const Instruction& instruction, Target target, WaveSize wav
         for (size_t half = 0; half < 2; ++half)
             checks.dual_spread[half] = undefined_traits({.opcode = instruction.dual[half].opcode}).spread;
     checks.loaded = loaded_registers(instruction, checks.footprint, target, wave);
+    checks.keeps_half = info(instruction.opcode).half_register;
     checks.overlap = overlap_of(instruction, checks.hazards, target, wave);
     checks.loses_upper_half = limits_multiply(instruction, target) && overwrites_upper_addend(instruction);
     return checks;

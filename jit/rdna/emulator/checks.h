@@ -24,6 +24,7 @@ struct OpChecks {
     UndefinedTraits undefined;
     std::array<Spread, 2> dual_spread{};  // of the halves of VOPD
     OperandRange loaded;                  // destination of a memory instruction
+    bool keeps_half = false;              // of that register: d16
     std::string overlap;                  // which rule about destinations it breaks; empty: none
     bool loses_upper_half = false;
 };

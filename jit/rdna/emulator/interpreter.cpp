@@ -133,7 +133,7 @@ bool Interpreter::precheck(Wave& wave, const Op& op) {
 void Interpreter::run_memory_unchecked(WaveState& wave, const Op& op) {
     const OperandRange& loaded = op.checks->loaded;
     MemoryEffect effect;
-    if (!info(op.instruction.opcode).half_register) {
+    if (!op.checks->keeps_half) {
         effect.values = loaded.scalar ? wave.scalars + loaded.first : wave.vgpr(loaded.first);
         memory_.execute(wave, op.memory, effect);
         return;

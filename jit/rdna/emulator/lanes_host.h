@@ -9,7 +9,9 @@ namespace riftjit::rdna::emulator {
 
 struct HostLaneFunction {
     Opcode opcode;
-    LaneKernelFunction function;  // of one source; never declines
+    LaneKernelFunction function;
+    LaneKernelResult result = LaneKernelResult::words;
+    uint8_t sources = 1;
 };
 std::span<const HostLaneFunction> host_lane_functions();
 

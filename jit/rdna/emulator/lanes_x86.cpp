@@ -70,7 +70,7 @@ LaneIsa host_lane_isa() {
 
 std::optional<LaneKernel> lane_kernel(LaneIsa isa, Opcode opcode, uint8_t variant, unsigned stride_words) {
     for (const HostLaneFunction& host : host_lane_functions())
-        if (host.opcode == opcode) return LaneKernel{host.function, LaneKernelResult::words, 1, false};
+        if (host.opcode == opcode) return LaneKernel{host.function, host.result, host.sources, false};
     const LaneOperation* operation = find_operation(opcode);
     if (isa == LaneIsa::none || operation == nullptr || operation->least > isa) return std::nullopt;
     const Shelf& shelf = shelf_of(isa, stride_words);

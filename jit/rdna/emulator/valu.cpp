@@ -80,7 +80,7 @@ struct ValuUnit::Impl {
         lane_ops.push_back(op);
         if (const auto fast = prepare_fast(lane_ops.back(), run_lane_op)) {
             fast_ops.push_back(*fast);
-            return ValuCall{run_fast, &fast_ops.back()};
+            return ValuCall{fast->is_plain ? run_plain : run_fast, &fast_ops.back()};
         }
         return ValuCall{run_lane_op, &lane_ops.back()};
     }

@@ -122,6 +122,21 @@ void run_rest(WaveState& wave, const FastOp& fast, unsigned first) {
     wave.scalars[Operand::kExec] = below;
 }
 
+bool is_plain(const FastOp& fast) {
+    if (fast.op->routing || fast.op->wave_size != WaveSize::wave32 || fast.kernel.is_64_bits || fast.mask.exists)
+        return false;
+    for (unsigned i = 0; i < fast.kernel.sources; ++i)
+        if (fast.sources[i].has_modifier) return false;
+    return fast.kernel.result == LaneKernelResult::words && fast.vgpr != kNoRegister;
+}
+
+inline const uint32_t* plain_words(const WaveState& wave, const FastSource& source, uint32_t* scratch) {
+    if (source.kind == SourceKind::vgpr) return wave.vgprs + source.index * kLanes;
+    if (source.kind != SourceKind::scalar) return source.constant.data();
+    fill(scratch, wave.scalars[source.index]);
+    return scratch;
+}
+
 bool modes_fit(const WaveState& wave, const FastOp& fast) {
     return !fast.is_float || (wave.mode & kModeMask) == kDefaultMode;
 }
@@ -153,7 +168,20 @@ std::optional<FastOp> prepare_fast(const LaneOp& op, ValuFunction slow) {
     fast.mask = op.mask;
     fast.slow = slow;
     fast.op = &op;
+    fast.is_plain = is_plain(fast);
     return fast;
+}
+
+void run_plain(WaveState& wave, const void* data) {
+    const auto& fast = *static_cast<const FastOp*>(data);
+    if (!modes_fit(wave, fast)) return fast.slow(wave, fast.op);
+    Scratch scratch;
+    const uint32_t* const a = plain_words(wave, fast.sources[0], scratch.words[0]);
+    const uint32_t* const b = plain_words(wave, fast.sources[1], scratch.words[1]);
+    const uint32_t* const c = plain_words(wave, fast.sources[2], scratch.words[2]);
+    const uint64_t result =
+        fast.kernel.function(wave.vgprs + fast.vgpr * kLanes, a, b, c, wave.scalars[Operand::kExec]);
+    if (result == kLaneKernelDeclined) fast.slow(wave, fast.op);
 }
 
 void run_fast(WaveState& wave, const void* data) {

@@ -24,6 +24,8 @@ struct FastSource {
 struct FastOp {
     LaneKernel kernel{};
     bool is_float = false;  // needs the default modes
+    // Of one register each, in wave32, with no modifier, DPP or mask: nothing but values is left to look up.
+    bool is_plain = false;
     std::array<FastSource, 3> sources{};
     uint16_t vgpr = kNoRegister, lane_mask = kNoRegister;
     MaskSource mask;
@@ -34,6 +36,7 @@ struct FastOp {
 // Nothing where the instruction's opcode or modifiers have no emitted form on this host.
 std::optional<FastOp> prepare_fast(const LaneOp& op, ValuFunction slow);
 void run_fast(WaveState& wave, const void* data);
+void run_plain(WaveState& wave, const void* data);
 
 struct FastDualOp {
     FastOp x, y;
