@@ -286,6 +286,20 @@ TEST_F(SimNetwork, MissesAStandardOutputThatCannotBeWritten) {
     }
 }
 
+TEST_F(SimNetwork, EndsWithALineWhereNotEvenTheHeaderOfAFileFits) {
+    run({"--steps", "1"});  // fills the cache of kernels
+    for (const char* what : {"--record ", "--record-format sonata --record ", "--record-network "}) {
+        std::ofstream(path("script.sh")) << "trap '' XFSZ; ulimit -f 4; " << RIFTJIT_BINARY << " sim " << network_
+                                         << " --steps 1 " << what << path("out.h5") << " > /dev/null 2> "
+                                         << path("errors") << "\n";
+        const int status = std::system(("RIFTJIT_CACHE_DIR=" + path("cache") + " bash " + path("script.sh")).c_str());
+        EXPECT_EQ(WEXITSTATUS(status), 1) << what;
+        const std::string errors = read_whole(path("errors"));  // sonata: after what it leaves out
+        EXPECT_TRUE(errors.ends_with("error: " + path("out.h5") + ": File too large\n")) << what << errors;
+        EXPECT_FALSE(std::filesystem::exists(path("out.h5"))) << what;
+    }
+}
+
 TEST_F(SimNetwork, ExplainsWithoutRunning) {
     const Outcome outcome = run({"--explain"});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -29,7 +29,7 @@ uint64_t index_bytes(uint64_t chunks) {
 GrowingFile::GrowingFile(const std::string& path, const std::function<void(hid_t file)>& fill) : path_(path) {
     Handle file = open_file(path, Access::create);
     fill(file);
-    file.close(path);
+    file.close();
 }
 
 size_t GrowingFile::waiting_bytes() const {
@@ -62,7 +62,7 @@ void GrowingFile::append_share(unsigned halvings) {
     for (const Column& column : columns_)
         if (const size_t rows = column.waiting_rows() >> halvings; rows != 0)
             append_rows(file, column.dataset, column.type, column.rows.data(), rows);
-    file.close(path_);
+    file.close();
     for (Column& column : columns_) {
         const size_t rows = column.waiting_rows() >> halvings;
         column.rows.erase(column.rows.begin(), column.rows.begin() + ptrdiff_t(rows * column.row_bytes));
@@ -97,7 +97,7 @@ Result<void> GrowingFile::finish(const std::function<void(hid_t file)>& change) 
     return no_throw(path_, [&] {
         Handle file = open_file(path_, Access::append);
         change(file);
-        file.close(path_);
+        file.close();
     });
 }
 

@@ -30,7 +30,7 @@ std::string shortened(const std::string& reason) {
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &reason);
     H5Eclear2(H5E_DEFAULT);
     reason = shortened(reason);
-    throw Hdf5Error(reason.empty() ? what : what + ": " + reason);
+    throw Hdf5Error(reason.empty() ? what : what.empty() ? reason : what + ": " + reason);
 }
 
 Handle scalar_space() { return {H5Screate(H5S_SCALAR), H5Sclose, "space"}; }
@@ -148,7 +148,7 @@ Handle::Handle(hid_t id, Close close, const std::string& what) : id_(id), close_
     if (id < 0) raise(what);
 }
 
-void Handle::close(const std::string& what) { require(close_(std::exchange(id_, -1)), what); }
+void Handle::close() { require(close_(std::exchange(id_, -1)), ""); }
 
 void require(herr_t status, const std::string& what) {
     if (status < 0) raise(what);
@@ -161,9 +161,9 @@ Handle open_file(const std::string& path, Access access) {
     require(H5Pset_libver_bounds(properties, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), path);
     require(H5Pset_file_locking(properties, false, true), path);
     if (access == Access::create)
-        return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, properties), H5Fclose, path};
+        return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, properties), H5Fclose, "cannot be created"};
     if (access == Access::append)
-        return {H5Fopen(path.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, properties), H5Fclose, path};
+        return {H5Fopen(path.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, properties), H5Fclose, "cannot be opened"};
     // A run that was killed while it appended leaves a mark, with which only a reader in this mode may open the file.
     const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, properties);
     if (file >= 0) return {file, H5Fclose, path};

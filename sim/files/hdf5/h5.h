@@ -47,7 +47,7 @@ public:
         if (id_ >= 0) close_(id_);
     }
     operator hid_t() const { return id_; }
-    void close(const std::string& what);  // where its failure matters
+    void close();  // where its failure matters: throws HDF5's reason
 
 private:
     hid_t id_ = -1;

@@ -1,4 +1,6 @@
 // What libriftjit-hdf5.so exports.
+#include <filesystem>
+
 #include "sim/files/append_file.h"
 #include "sim/files/hdf5/layouts.h"
 #include "sim/files/hdf5_module.h"
@@ -25,14 +27,21 @@ Recording read_layout(hid_t file, const ReadOptions& options) {
 
 class Module final : public Hdf5Module {
 public:
-    Module() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }  // errors become one line of ours
+    Module() {
+        // A file that could not be closed, on a full disk, stays behind half closed, and closing it again at exit would
+        // read what is freed. What can be closed every Handle closes.
+        H5dont_atexit();
+        H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors become one line of ours
+    }
 
     Result<std::unique_ptr<RecordingWriter>> create(const std::string& path, RecordingFormat format,
                                                     const RecordingHeader& header, Existing existing) const override {
         RIFTJIT_TRY_VOID(create_file(path, existing));  // says better than HDF5 why it cannot be written
         std::unique_ptr<RecordingWriter> writer;
-        RIFTJIT_TRY_VOID(h5::no_throw(path, [&] { writer = create_writer(path, format, header); }));
-        return writer;
+        const Result<void> created = h5::no_throw(path, [&] { writer = create_writer(path, format, header); });
+        if (created) return writer;
+        std::filesystem::remove(path);  // without a sound header nobody can open it
+        return std::unexpected(created.error());
     }
 
     Result<void> write(const std::string& path, RecordingFormat format, const RecordingSource& source) const override {

@@ -194,7 +194,7 @@ void write_nwb(const std::string& path, const RecordingSource& source) {
         write_synapses(analysis, source, i);
         write_weights(acquisition, source, i);
     }
-    file.close(path);
+    file.close();
 }
 
 Recording read_nwb(hid_t file, const ReadOptions& options) {
