@@ -23,8 +23,8 @@ Result<void> answer(AppendFile& file, const Result<Recording>& read) {
 }
 
 [[noreturn]] void run_child(const std::function<Result<Recording>()>& read, uint64_t file_bytes, AppendFile file) {
-    const rlim_t seconds = 20 + file_bytes / (4 << 20);  // a sound file takes a hundredth of it
-    const rlimit time{seconds, seconds}, no_core{0, 0};
+    const rlim_t seconds = 5 + file_bytes / (4 << 20);       // a sound file takes less than a twentieth of it
+    const rlimit time{seconds, seconds + 1}, no_core{0, 0};  // SIGXCPU at the first, SIGKILL at the second
     setrlimit(RLIMIT_CPU, &time);
     setrlimit(RLIMIT_CORE, &no_core);
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL}) std::signal(signal, SIG_DFL);

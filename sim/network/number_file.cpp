@@ -6,10 +6,22 @@
 #include <cstring>
 #include <sstream>
 
+#include "sim/equations/source_text.h"
 #include "sim/files/npy_array.h"
 #include "sim/network/text_file.h"
 
 namespace riftjit::sim {
+
+namespace {
+
+bool is_separator(char c) { return std::string_view(" \t\r,").find(c) != std::string_view::npos; }
+
+std::string_view word_at(const char* begin, const char* end) {
+    constexpr ptrdiff_t kMostShown = 40;
+    return {begin, std::find_if(begin, std::min(end, begin + std::min(kMostShown, end - begin)), is_separator)};
+}
+
+}  // namespace
 
 double NumberRows::Row::operator[](uint32_t column) const { return rows_->values_[index_ * rows_->columns_ + column]; }
 
@@ -25,7 +37,8 @@ std::string NumberRows::place(uint64_t row) const {
 }
 
 Result<void> NumberRows::read_text(const std::string& text, const std::vector<uint32_t>& columns) {
-    std::istringstream lines(text);
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";  // as some editors begin texts in UTF-8
+    std::istringstream lines(text.starts_with(kByteOrderMark) ? text.substr(kByteOrderMark.size()) : text);
     uint32_t number = 0;
     columns_ = 0;
     for (std::string line; std::getline(lines, line);) {
@@ -33,13 +46,14 @@ Result<void> NumberRows::read_text(const std::string& text, const std::vector<ui
         const char* at = line.data();
         const char* const end = at + std::min(line.size(), line.find('#'));
         const size_t before = values_.size();
-        const auto skip = [&] { at = std::find_if_not(at, end, [](char c) { return std::strchr(" \t\r,", c); }); };
+        const auto skip = [&] { at = std::find_if_not(at, end, is_separator); };
         for (skip(); at != end; skip()) {
             double value = 0;
             const auto [rest, error] = std::from_chars(at, end, value);
-            if (error != std::errc() || !std::isfinite(value))
-                return fail(ErrorKind::Format, "{}:{}:{}: expected a finite number", path_, number,
-                            at - line.data() + 1);
+            const bool is_whole_word = rest == end || is_separator(*rest);  // not the 1.5 of "1.5.5"
+            if (error != std::errc() || !is_whole_word || !std::isfinite(value))
+                return fail(ErrorKind::Format, "{}:{}:{}: expected a finite number, found '{}'", path_, number,
+                            at - line.data() + 1, printable(word_at(at, end)));
             values_.push_back(value);
             at = rest;
         }

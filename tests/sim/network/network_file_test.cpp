@@ -566,7 +566,7 @@ TEST_F(NumberFiles, GiveSpikeTimes) {
     write("spikes.txt", "0 5.5\n3 1\n");
     EXPECT_EQ(error(spikes_), "spikes.txt:2: column 1 is 3, not a whole number from 0 to 2");
     write("spikes.txt", "0 5.5\n1 nan\n");
-    EXPECT_EQ(error(spikes_), "spikes.txt:2:3: expected a finite number");
+    EXPECT_EQ(error(spikes_), "spikes.txt:2:3: expected a finite number, found 'nan'");
     write("spikes.txt", "0 5.5\n1 2 3\n");
     EXPECT_EQ(error(spikes_), "spikes.txt:2: 3 numbers, expected 2");
     write("spikes.txt", "0 -1\n");
@@ -575,6 +575,21 @@ TEST_F(NumberFiles, GiveSpikeTimes) {
     EXPECT_EQ(error(spikes_), "") << "no spikes are none";
     std::filesystem::remove(folder_ / "spikes.txt");
     EXPECT_EQ(error(spikes_), "spikes.txt: No such file or directory");
+}
+
+TEST_F(NumberFiles, HoldNumbersBetweenBlanksTabsAndCommasOnly) {
+    for (const std::string word : {"1.5.5", "1-2", "0x10", "2ms", "1;5"}) {
+        write("spikes.txt", "0 " + word + "\n");
+        EXPECT_EQ(error(spikes_), "spikes.txt:1:3: expected a finite number, found '" + word + "'");
+    }
+    write("spikes.txt", std::string("0 1\n2 \0 5\n", 10));
+    EXPECT_EQ(error(spikes_), "spikes.txt:2:3: expected a finite number, found '\\x00'");
+    write("spikes.txt", "0 " + std::string(50, 'x') + "\n");
+    EXPECT_EQ(error(spikes_), "spikes.txt:1:3: expected a finite number, found '" + std::string(40, 'x') + "'");
+    write("spikes.txt",
+          "\xef\xbb\xbf"
+          "0 5.5\n");
+    EXPECT_EQ(error(spikes_), "") << "a mark of the byte order is no number";
 }
 
 TEST_F(NumberFiles, MayBeNumPyArrays) {
