@@ -28,7 +28,7 @@ namespace riftjit::rdna::emulator {
 
 enum class Schedule : uint8_t {
     lock_step,    // one instruction per wave in turn
-    long_quanta,  // a wave runs to its next barrier, sleep or end
+    long_quanta,  // a wave runs to its next barrier, sleep or end, a group until some wave of it sleeps or spins
     random,       // a random wave for a random number of instructions
     reversed,     // as long_quanta, last wave and last group first
 };

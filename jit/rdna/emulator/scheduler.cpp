@@ -99,8 +99,19 @@ void Scheduler::abandon() {
     }
 }
 
-// A group starts when its turn comes, so that one which ends at once leaves its registers, warm in the host's caches,
-// to the next.
+// Whether nothing but barriers that all have reached keeps the group's waves.
+bool Scheduler::goes_on_behind_a_barrier(const ResidentGroup& slot) {
+    bool any_can_run = false;
+    for (size_t w = 0; w < slot.group.waves.size(); ++w) {
+        const Wave& wave = *slot.waves[w];
+        if (wave.status == Wave::Status::running) return false;
+        any_can_run |= wave.status == Wave::Status::at_barrier && wave.can_run();
+    }
+    return any_can_run;
+}
+
+// A group starts when its turn comes and keeps it as long as it has no need of others, so that it leaves its registers,
+// warm in the host's caches, to the next when it ends.
 Outcome Scheduler::run_in_turn() {
     const uint64_t quantum = options_.schedule == Schedule::lock_step ? 1 : kLongQuantum;
     const bool backwards = options_.schedule == Schedule::reversed;
@@ -111,8 +122,11 @@ Outcome Scheduler::run_in_turn() {
             if (!slot) continue;
             any_left = true;
             const size_t wave_count = slot->group.waves.size();
-            for (size_t w = 0; w < wave_count; ++w)
-                if (!advance(*slot, *slot->waves[backwards ? wave_count - 1 - w : w], quantum)) return outcome_;
+            const uint64_t executed_before = executed_;
+            do {
+                for (size_t w = 0; w < wave_count; ++w)
+                    if (!advance(*slot, *slot->waves[backwards ? wave_count - 1 - w : w], quantum)) return outcome_;
+            } while (executed_ - executed_before < quantum && goes_on_behind_a_barrier(*slot));
             if (slot->is_done()) finish_group(slot);
         }
         if (any_left && !progressed_) {

@@ -52,6 +52,7 @@ private:
     void start_group(std::unique_ptr<ResidentGroup>& slot);
     void finish_group(std::unique_ptr<ResidentGroup>& slot);
     void abandon();
+    static bool goes_on_behind_a_barrier(const ResidentGroup& slot);
     Outcome run_in_turn();
     Outcome run_randomly();
     // Runs one wave; false when the launch must stop, with `outcome_` saying why.

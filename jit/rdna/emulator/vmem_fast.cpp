@@ -2,6 +2,7 @@
 // is not plain (a lane out of bounds, several allocations) goes the long way.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "jit/rdna/emulator/vmem.h"
 
@@ -95,10 +96,60 @@ void move_consecutive(const WaveState& wave, const MemoryOp& op, const MemoryEff
         move<direction, dwords>(wave, op, effect, static_cast<int>(lane), memory + uint64_t{lane} * dwords * 4);
 }
 
+// Every lane active, at offsets of 32 bits from one base.
+struct BasedLanes {
+    std::array<uint32_t, kMaxLanes> of;
+    uint32_t lowest, highest;
+};
+
+void find_based_lanes(const uint32_t* low, unsigned lanes, BasedLanes& based) {
+    based.lowest = based.highest = low[0];
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        based.of[lane] = low[lane];
+        based.lowest = std::min(based.lowest, low[lane]);
+        based.highest = std::max(based.highest, low[lane]);
+    }
+}
+
+// Of lanes whose first and last bytes ascend; others, and such as reach beyond 31 bits: none.
+std::optional<uint64_t> count_ascending_lines(const BasedLanes& based, uint64_t base, unsigned bytes, unsigned lanes) {
+    constexpr uint32_t kMostOffset = 1u << 30;
+    if (based.highest > kMostOffset) return std::nullopt;
+    const auto in_line = static_cast<uint32_t>(base % kCacheLineBytes);
+    constexpr auto kLine = static_cast<uint32_t>(kCacheLineBytes);
+    uint32_t lines = 1, previous = (in_line + based.of[0]) / kLine;
+    bool descends = false;
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+        const uint32_t begin = in_line + based.of[lane], last = (begin + bytes - 1) / kLine;
+        descends |= begin / kLine < previous;
+        lines += last - previous;
+        if (begin / kLine > previous) lines -= begin / kLine - previous - 1;
+        previous = last;
+    }
+    return descends ? std::nullopt : std::optional<uint64_t>(lines);
+}
+
 template <Direction direction>
 void count_bytes(Counts& counts, uint64_t bytes, uint64_t lines) {
     (direction == Direction::load ? counts.global_bytes_loaded : counts.global_bytes_stored) += bytes;
     counts.cache_lines += lines;
+}
+
+// False, with nothing done, where something is not as simple as that.
+template <Direction direction, unsigned dwords>
+bool move_based(const WaveState& wave, const MemoryOp& op, const MemoryEffect& effect, const Allocation& allocation) {
+    constexpr unsigned kBytes = 4 * dwords;
+    const uint64_t base = common_address(wave, op);
+    BasedLanes based;
+    find_based_lanes(wave.vgpr(op.vaddr), wave.lanes, based);
+    if (!allocation.contains(base + based.lowest, uint64_t{based.highest} - based.lowest + kBytes)) return false;
+    const auto lines = count_ascending_lines(based, base, kBytes, wave.lanes);
+    if (!lines) return false;
+    count_bytes<direction>(wave.memory->counts, uint64_t{kBytes} * wave.lanes, *lines);
+    std::byte* const memory = allocation.bytes + (base + based.lowest - allocation.base);
+    for (unsigned lane = 0; lane < wave.lanes; ++lane)
+        move<direction, dwords>(wave, op, effect, static_cast<int>(lane), memory + (based.of[lane] - based.lowest));
+    return true;
 }
 
 template <Direction direction, unsigned dwords>
@@ -122,6 +173,7 @@ void run_fast_global(MemorySystem& system, WaveState& wave, const void* data, Me
         count_bytes<direction>(counts, bytes, (first + bytes - 1) / kCacheLineBytes - first / kCacheLineBytes + 1);
         return move_consecutive<direction, dwords>(wave, op, effect, allocation->bytes + (first - allocation->base));
     }
+    if (based && active == wave.all_lanes() && move_based<direction, dwords>(wave, op, effect, *allocation)) return;
     Offsets offsets;
     fill_offsets(wave, op, active, allocation->base, offsets);
     if (offsets.largest > allocation->size - kBytes) return run_global(system, wave, data, effect);
