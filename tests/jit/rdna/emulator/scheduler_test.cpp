@@ -202,6 +202,27 @@ TEST(Residency, LetsEveryGroupTakePart) {
     }
 }
 
+// Barriers of its own let a group go on, but not for ever: group 0 meets them while it waits for group 1.
+TEST(Residency, LetsAGroupHaveItsTurnWhileAnotherSpinsThroughBarriers) {
+    for (const Schedule schedule : kSchedules) {
+        ProgramSetup setup;
+        setup.grid.x = 2;
+        setup.group.x = 64;
+        setup.launch.schedule = schedule;
+        setup.launch.instruction_limit = 1'000'000;
+        const ProgramResult result =
+            run_program(setup, load_out_pointer(Target::gfx1100) + group_id(Target::gfx1100) +
+                                   "v_mov_b32_e32 v1, 0; v_mov_b32_e32 v2, 1; s_cmp_eq_u32 s8, 1\n"
+                                   "s_cbranch_scc0 wait\n"
+                                   "global_atomic_add_u32 v1, v2, s[2:3]; s_endpgm\n"
+                                   "wait:\n s_barrier; global_load_b32 v3, v1, s[2:3] glc; s_waitcnt vmcnt(0)\n"
+                                   "v_readfirstlane_b32 s11, v3; s_cmp_eq_u32 s11, 0; s_cbranch_scc1 wait\n"
+                                   "s_endpgm");
+        EXPECT_TRUE(result.report.completed) << name(schedule) << result.text();
+        EXPECT_EQ(result.out[0], 64u);  // its work-items
+    }
+}
+
 TEST(Residency, OneAfterTheOtherNeverPassesAGridBarrier) {
     ProgramSetup setup;
     setup.grid.x = 4;
