@@ -194,8 +194,11 @@ Refusal check_constant_bus(const EncodingContext& context, const Instruction& in
             if (seen[i] == value) return;
         seen[count++] = value;
     };
-    if (row.reads_vcc && plan.base != Layout::VOP3 && plan.base != Layout::VOP3_sdst) read(Operand::kVcc);
-    if (row.reads_vcc && row.format == Format::VOP3) read(Operand::kVcc);
+    // A register counts once for each size it is read in; LLVM takes the mask that no operand names for a pair, in
+    // waves of 32 lanes too.
+    constexpr uint32_t kVccPair = Operand::kVcc | 2u << 16;
+    if (row.reads_vcc && plan.base != Layout::VOP3 && plan.base != Layout::VOP3_sdst) read(kVccPair);
+    if (row.reads_vcc && row.format == Format::VOP3) read(kVccPair);
     for (unsigned i = row.destinations; i < plan.operand_count; ++i) {
         const OperandSlot slot = plan.slots[i];
         const Operand operand = slot.place == Place::constant ? Operand{Operand::kLiteral} : instruction.operands[i];
@@ -209,8 +212,7 @@ Refusal check_constant_bus(const EncodingContext& context, const Instruction& in
                 return refuse_operand(i, "reads the literal as another width than the source before it");
             literal_dwords = dwords;
         }
-        const bool is_vcc = operand.code == Operand::kVcc && row.operands[i].type == OperandType::mask;
-        read(operand.is_literal() || is_vcc ? operand.code : operand.code | dwords << 16);
+        read(operand.is_literal() ? operand.code : operand.code | dwords << 16);
         if (count > (is_wide_shift(row.opcode) ? 1u : 2u))
             return refuse_operand(i, "is one scalar value more than the constant bus carries");
     }

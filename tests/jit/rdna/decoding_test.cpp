@@ -70,8 +70,12 @@ std::string operand_left_out(const Decoded& refused) {
             return part == "neg" || part == "abs" || part == "sext"
                        ? "a sign in a DPP or SDWA word for a source that is no float"
                        : "";
+        case Opcode::v_cvt_pk_u8_f32:  // LLVM spells the bit of a float's sign sext()
+            return part == "neg" ? "a sign for a source that is no float" : "";
         case Opcode::v_readfirstlane_b32:
             return refusal.operand == 0 ? "a constant as a destination" : "";
+        case Opcode::s_movrels_b64:
+            return refusal.operand == 1 ? "an aperture as the register that m0 counts from" : "";
         default:
             return "";
     }
