@@ -80,8 +80,10 @@ Tile read_accumulator(const WaveState& wave, const MatrixCall& call) {
     for (unsigned row = 0; row < kTile; ++row) {
         const TilePlace place = result_place(call, row, 0);  // the row's other columns lie in the lanes after it
         const uint32_t* const words = call.c ? wave.vgpr(*call.c + place.reg) + place.lane : nullptr;
-        for (unsigned column = 0; column < kTile; ++column)
-            tile[row][column] = words != nullptr ? words[column] >> place.shift : call.c_constant;
+        if (words == nullptr)
+            tile[row].fill(call.c_constant);
+        else
+            for (unsigned column = 0; column < kTile; ++column) tile[row][column] = words[column] >> place.shift;
     }
     return tile;
 }
@@ -92,6 +94,10 @@ void write_result(WaveState& wave, const MatrixCall& call, const Tile& tile) {
     for (unsigned row = 0; row < kTile; ++row) {
         const TilePlace place = result_place(call, row, 0);
         uint32_t* const words = wave.vgpr(call.d + place.reg) + place.lane;
+        if (exec == wave.all_lanes() && mask == ~0u) {
+            std::copy_n(tile[row].begin(), kTile, words);
+            continue;
+        }
         for (unsigned column = 0; column < kTile; ++column) {
             if ((exec >> (place.lane + column) & 1) == 0) continue;
             uint32_t& word = words[column];
@@ -120,7 +126,7 @@ uint32_t decode_integer(const MatrixCall& call, MatrixElement element, unsigned 
     return is_signed ? static_cast<uint32_t>(sign_extend(bits, element_bits(element))) : bits;
 }
 
-// half_to_float() with NaNs made quiet, in a form that the compiler turns into vector code.
+// half_to_float() with NaNs made quiet, without a branch.
 uint32_t widened_half(uint32_t half) {
     constexpr int32_t kInfinity = 0x0F800000;  // as the magnitude has it, whose exponent is still biased by 15
     const auto magnitude = static_cast<int32_t>((half & 0x7FFF) << 13);
@@ -238,13 +244,13 @@ void widen_accumulator(const MatrixCall& call, Tile& tile) {
     const AccumulatorBits bits = accumulator_bits(call);
     const auto infinity = static_cast<int32_t>(kF32.infinity());
     const bool is_single = call.operation.result == Output::f32;
-    bool any_nan = false;
+    int32_t nan = 0;  // negative: there is one
     for (auto& row : tile)
         for (uint32_t& word : row) {
             word = (word & bits.keep) ^ bits.flip;
-            any_nan |= static_cast<int32_t>(word & 0x7FFFFFFF) > infinity;
+            nan |= infinity - static_cast<int32_t>(word & 0x7FFFFFFF);
         }
-    if (is_single && !any_nan) return;
+    if (is_single && nan >= 0) return;
     for (auto& row : tile)
         for (uint32_t& word : row) word = static_cast<uint32_t>(convert(format, kF32, word, {}));
 }
