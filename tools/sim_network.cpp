@@ -129,7 +129,8 @@ Result<void> check_files(const std::vector<std::pair<std::string, std::string>>&
     std::map<std::filesystem::path, std::string> users;
     for (const auto& [flag, path] : files) {
         std::error_code ignored;
-        const auto [other, is_new] = users.emplace(std::filesystem::weakly_canonical(path, ignored), flag);
+        const std::filesystem::path whole = std::filesystem::absolute(path, ignored);  // "a.h5" and "./a.h5" are one
+        const auto [other, is_new] = users.emplace(std::filesystem::weakly_canonical(whole, ignored), flag);
         if (!is_new) return fail(ErrorKind::Usage, "{}: {} is the file of {} too", flag, path, other->second);
         const bool is_input = flag == "--resume" || flag == "the network";
         if (!is_input) RIFTJIT_TRY_VOID(check_output(flag, path, options));

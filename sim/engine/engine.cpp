@@ -95,6 +95,11 @@ Result<void> Engine::build() {
     build_workers();
     RIFTJIT_TRY_VOID(build_recorders());
     network_hash_ = hash_network();
+    const auto starts_by_formula = [](const BlueprintPopulation& population) {
+        const auto* program = std::get_if<ProgramPopulation>(&population.kind);
+        return program != nullptr && program->initial;
+    };
+    if (std::ranges::any_of(blueprint_.populations, starts_by_formula)) return check_finite();  // not at the end only
     return {};
 }
 

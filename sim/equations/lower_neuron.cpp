@@ -34,6 +34,9 @@ public:
         RIFTJIT_TRY_VOID(store());
         Result<LoweredProgram> program = layout_.finish(fires_);
         if (!program) return fail(program.error().kind, "model '{}': {}", model_.name, program.error().message);
+        if (program->spec.columns.empty())
+            return fail(ErrorKind::Usage,
+                        "model '{}': nothing of it changes from step to step, not even a refractory time", model_.name);
         program->method = method_;
         program->note = note_;
         return program;

@@ -111,18 +111,20 @@ Metadata metadata_from(const Json& json) {
 }
 
 // Names become names of groups and arrays.
-bool is_name(std::string_view name) {
-    return !name.empty() && name != "." &&
-           std::ranges::none_of(name, [](char c) { return c == '/' || uint8_t(c) < ' '; });
+Result<void> take_name(std::string_view kind, const std::string& name, std::set<std::string>& names) {
+    const auto is_refused = [](char c) { return c == '/' || uint8_t(c) < ' '; };
+    if (name.empty() || name == "." || std::ranges::any_of(name, is_refused))
+        return fail(ErrorKind::Format, "{} \"{}\": recordings take no name that is empty or \".\", or holds \"/\"",
+                    kind, name);
+    if (!names.insert(name).second) return fail(ErrorKind::Format, "{} \"{}\" stands twice", kind, name);
+    return {};
 }
 
 Result<void> check_populations(const RecordingHeader& header) {
     std::set<std::string> names;
     uint64_t next_id = 0;
     for (const RecordedPopulation& population : header.populations) {
-        if (!is_name(population.name) || !names.insert(population.name).second)
-            return fail(ErrorKind::Format, "population \"{}\": the name is empty, holds / or stands twice",
-                        population.name);
+        RIFTJIT_TRY_VOID(take_name("population", population.name, names));
         if (population.first_id < next_id || uint64_t(population.first_id) + population.size > uint64_t(1) << 32)
             return fail(ErrorKind::Format, "population {}: its ids from {} overlap others or leave 32 bits",
                         population.name, population.first_id);
@@ -141,8 +143,7 @@ const RecordedPopulation* find_population(const RecordingHeader& header, const s
 
 Result<void> check_states(const RecordingHeader& header, std::set<std::string>& names) {
     for (const RecordedStates& states : header.states) {
-        if (!is_name(states.name) || !names.insert(states.name).second)
-            return fail(ErrorKind::Format, "recorder \"{}\": the name is empty, holds / or stands twice", states.name);
+        RIFTJIT_TRY_VOID(take_name("recorder", states.name, names));
         if (states.variables.empty() || states.variables.size() != states.units.size() || states.neurons.empty() ||
             states.interval_steps == 0)
             return fail(ErrorKind::Format, "recorder {}: {} variables, {} units, {} neurons every {} steps",
@@ -161,8 +162,7 @@ Result<void> check_states(const RecordingHeader& header, std::set<std::string>& 
 
 Result<void> check_weights(const RecordingHeader& header, std::set<std::string>& names) {
     for (const RecordedWeights& weights : header.weights) {
-        if (!is_name(weights.name) || !names.insert(weights.name).second)
-            return fail(ErrorKind::Format, "recorder \"{}\": the name is empty, holds / or stands twice", weights.name);
+        RIFTJIT_TRY_VOID(take_name("recorder", weights.name, names));
         if (weights.synapses == 0 || weights.interval_steps == 0)
             return fail(ErrorKind::Format, "recorder {}: {} synapses every {} steps", weights.name, weights.synapses,
                         weights.interval_steps);

@@ -23,6 +23,8 @@ public:
             for (const auto& [name, values] : rows) scope_.set(name, values[row]);
             const toml::node& where = to.is_array() ? *to.as_array()->get(row) : to;
             RIFTJIT_TRY(target, owner_.population(where, names[row]));
+            if (std::ranges::count(names, names[row]) > 1)
+                return fail_in(where, "'to' has population '{}' twice", names[row]);
             RIFTJIT_TRY(input, read_one(where, target));
             if (row == 0) RIFTJIT_TRY_VOID(reader_.finish());
             owner_.network.inputs.push_back(std::move(input));

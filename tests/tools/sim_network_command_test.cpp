@@ -351,6 +351,7 @@ TEST_F(SimNetwork, RefusesInOneLine) {
         {{"--save", path("taken.png")}, "exists; --force"},
         {{"--save", network_}, "is the file of the network too"},
         {{"--record", path("a.h5"), "--save", path("a.h5")}, "is the file of --record too"},
+        {{"--record", "unwritten.h5", "--save", "./unwritten.h5"}, "./unwritten.h5 is the file of --record too"},
         {{"--plot", path("a.png"), "--plot", path("a.png")}, "is the file of --plot too"},
         {{"--plot", path("none/a.png")}, "there is no folder"},
         {{"--save", path("")}, "is a folder"},

@@ -366,6 +366,19 @@ TEST(InitialValues, MayBeDrawnAroundWhatIsDrawn) {
     EXPECT_NEAR(product / 3000, 0, 5 * 2 * 10 / std::sqrt(12.0) / std::sqrt(3000)) << "independent of E_L";
 }
 
+// 1 of 2 logarithms of a normal number is none: said before the run, and for the first neuron of them.
+TEST(InitialValues, ThatAreNoNumbersAreRefusedBeforeTheRun) {
+    std::string text = simulation(0.1) + kDrawnRest;
+    text.replace(text.find("[[record]]"), 0, "initial = { V = \"E_L + mV*log(randn())\" }\n");
+    const Result<Network> network = parse_network(text, "net.toml");
+    ASSERT_TRUE(network) << network.error().message;
+    KernelCache kernels(x86::compile, DiskCache::disabled());
+    auto pool = runtime::ThreadPool::create(2);
+    const auto simulation = Simulation::create(*network, kernels, x86::detect().levels.back(), *pool);
+    ASSERT_FALSE(simulation);
+    EXPECT_TRUE(simulation.error().message.starts_with("after 0 steps, V of neuron ")) << simulation.error().message;
+}
+
 TEST(InitialValues, OfAnExpressionAreCheckedInItsPlace) {
     const auto error = [](const std::string& value) {
         std::string text = simulation(0.1) + kDrawnRest;

@@ -333,6 +333,17 @@ TEST(Lowering, RefusesWhatTheModelDoesNotHave) {
     EXPECT_EQ(setup_error({.constants = {{"E_L", NAN}}}), "model 'iaf_psc_exp': 'E_L' is nan mV: it must be finite");
 }
 
+TEST(Lowering, RefusesModelsInWhichNothingChanges) {
+    for (const NeuronModelSource& source :
+         {NeuronModelSource{.name = "none"}, NeuronModelSource{.name = "none", .equations = {"V : mV"}},
+          NeuronModelSource{.name = "none", .threshold = {"rand() < 0.1"}}}) {
+        const auto program = lower(value_or_fail(NeuronModel::parse(source)), {.step_ms = 0.1});
+        ASSERT_FALSE(program);
+        EXPECT_EQ(program.error().message,
+                  "model 'none': nothing of it changes from step to step, not even a refractory time");
+    }
+}
+
 TEST(Lowering, SinglePrecisionKeepsToItsRounding) {
     ProgramRunner twice = neuron("iaf_psc_exp", {.step_ms = 0.1}),
                   single = neuron("iaf_psc_exp", {.step_ms = 0.1, .precision = Precision::f32});

@@ -133,7 +133,7 @@ TEST_P(Formats, RefuseHeadersThatContradictThemselves) {
     header = sample_header();
     header.populations[0].name = "a/b";
     EXPECT_EQ(message(RecordingWriter::create(path("spikes"), GetParam(), header)),
-              "population \"a/b\": the name is empty, holds / or stands twice");
+              "population \"a/b\": recordings take no name that is empty or \".\", or holds \"/\"");
 }
 
 // The hash in the file is the run's; spikes that differ from it are damage, however well-formed.
@@ -338,7 +338,7 @@ TEST_F(Recordings, RefuseSynapsesThatCannotBe) {
               path("a.h5") + ": recorder learned: 6 synapses and 14 weights, 7 synapses are declared");
     EXPECT_EQ(refusal([](Recording& r) { r.header.weights[0].target = "X"; }), "recorder learned: no population X");
     EXPECT_EQ(refusal([](Recording& r) { r.header.weights[0].name = "membrane"; }),
-              "recorder \"membrane\": the name is empty, holds / or stands twice");
+              "recorder \"membrane\" stands twice");
 }
 
 // Killed before the synapses were all in the file: no sample can be there.

@@ -328,6 +328,8 @@ TEST(NetworkFile, ChecksInputs) {
     EXPECT_EQ(with("kind = \"gauss\"\n"),
               "net.toml:9:9: there is no input \"gauss\"; there are poisson, dc, ac, steps, noise");
     EXPECT_EQ(with("kind = \"dc\"\n"), "net.toml:7:1: [[input]] has no 'amplitude'");
+    EXPECT_EQ(error_after_head("[[input]]\nto = [\"E\", \"E\"]\nkind = \"dc\"\namplitude = \"1 pA\"\n"),
+              "net.toml:8:8: 'to' has population 'E' twice");
     EXPECT_EQ(with("kind = \"dc\"\nparameter = \"I\"\n").substr(0, 58),
               "net.toml:10:14: model iaf_psc_exp has no parameter 'I'; th");
     EXPECT_EQ(with("kind = \"dc\"\namplitude = \"1 mV\"\n"),
