@@ -23,7 +23,7 @@ fetch_vocabularies() {
     [ -d $peer/llama.cpp/models/templates ] && return 0
     local source=$peer/source
     mkdir -p $source
-    $python -m pip download -q --no-deps --no-binary :all: -d $source llama-cpp-python==0.3.36 >&2 || return 1
+    $python -m pip download -q --no-deps --no-binary llama-cpp-python -d $source llama-cpp-python==0.3.36 >&2 || return 1
     mkdir -p $peer/llama.cpp
     tar xzf $source/llama_cpp_python-0.3.36.tar.gz -C $peer/llama.cpp --strip-components=3 \
         llama_cpp_python-0.3.36/vendor/llama.cpp/models
