@@ -160,6 +160,9 @@ Handle open_file(const std::string& path, Access access) {
     // recording in progress must not end it.
     require(H5Pset_libver_bounds(properties, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST), path);
     require(H5Pset_file_locking(properties, false, true), path);
+    // What a file still holds in memory is written when the last of its objects is closed, and only close() tells
+    // whether that went well: it refuses to come before others.
+    if (access != Access::read) require(H5Pset_fclose_degree(properties, H5F_CLOSE_SEMI), path);
     if (access == Access::create)
         return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, properties), H5Fclose, "cannot be created"};
     if (access == Access::append)

@@ -178,12 +178,7 @@ std::optional<Metadata> read_own_metadata(hid_t file) {
     return value_or_throw(metadata_from_json_text(notes[0]));
 }
 
-}  // namespace
-
-void write_nwb(const std::string& path, const RecordingSource& source) {
-    Handle file = open_file(path, Access::create);
-    write_root(file, source.metadata());
-    write_units(file, source);
+void write_recorders(hid_t file, const RecordingSource& source) {
     const Handle acquisition = open_group(file, "acquisition");
     const auto& states = source.metadata().header.states;
     for (size_t i = 0; i < states.size(); ++i)
@@ -194,6 +189,15 @@ void write_nwb(const std::string& path, const RecordingSource& source) {
         write_synapses(analysis, source, i);
         write_weights(acquisition, source, i);
     }
+}
+
+}  // namespace
+
+void write_nwb(const std::string& path, const RecordingSource& source) {
+    Handle file = open_file(path, Access::create);
+    write_root(file, source.metadata());
+    write_units(file, source);
+    write_recorders(file, source);
     file.close();
 }
 

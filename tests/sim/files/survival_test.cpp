@@ -224,6 +224,26 @@ TEST_P(SurvivalInPart, OfADiskThatIsFullAtTheEnd) {
     EXPECT_EQ(verdict, int(Verdict::survived));
 }
 
+// Wherever the disk ends, in the last metadata too: a file is made as a whole, or PATH.part is kept.
+TEST_P(SurvivalInPart, OfADiskThatIsFullAnywhereInTheEnd) {
+    const std::vector<Spike> spikes = sample_spikes(0, 200);
+    for (uint32_t kilobytes = 8; kilobytes <= 160; kilobytes += 4) {
+        const int verdict = on_a_small_disk(
+            folder_,
+            [&] {
+                auto writer = start_recording(path("spikes"), GetParam(), sample_header());
+                if (!writer || !(*writer)->append_spikes(spikes) || !(*writer)->flush()) return Verdict::survived;
+                const auto finished = (*writer)->finish({200, 0, hash_spikes(spikes), 0});
+                if (finished.has_value() == std::filesystem::exists(path("spikes.part"))) return Verdict::no_refusal;
+                const auto read = read_recording(remains());
+                return read && read->spikes == spikes ? Verdict::survived : Verdict::unreadable;
+            },
+            fmt::format("size={}k", kilobytes).c_str());
+        if (verdict == int(Verdict::no_mount)) GTEST_SKIP() << "wants a machine that lets it mount a tmpfs";
+        EXPECT_EQ(verdict, int(Verdict::survived)) << kilobytes << " KB";
+    }
+}
+
 // In kB, of this process: VmRSS, VmHWM.
 uint64_t status_kb(const std::string& key) {
     std::ifstream status("/proc/self/status");
