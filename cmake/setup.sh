@@ -5,7 +5,7 @@ BUILD_PACKAGES=(g++ cmake ninja-build pkgconf
     libpcre2-dev libutf8proc-dev libxxhash-dev libhwloc-dev libmsgpack-cxx-dev libtomlplusplus-dev
     libhdf5-dev libcairo2-dev libminizip-dev zlib1g-dev fonts-dejavu-core)
 # llvm-19 re-assembles listings and judges RDNA code, clang-19 and lld-19 compile RDNA kernels to run; binutils and gdb read our objects; python3 and strace drive the program from outside.
-TEST_PACKAGES=(libgtest-dev llvm-19 clang-19 lld-19 binutils gdb strace python3 python3-venv python3-numpy python3-h5py xz-utils)
+TEST_PACKAGES=(libgtest-dev libgmock-dev llvm-19 clang-19 lld-19 binutils gdb strace python3 python3-venv python3-numpy python3-h5py xz-utils)
 
 install_missing() {
     local missing=()
