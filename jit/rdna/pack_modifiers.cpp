@@ -188,14 +188,14 @@ Refusal pack_modifiers(const EncodingContext& context, const Instruction& instru
 Refusal check_constant_bus(const EncodingContext& context, const Instruction& instruction, const EncodingPlan& plan) {
     const InstructionInfo& row = info(instruction.opcode);
     std::array<uint32_t, 7> seen{};
-    unsigned count = 0, literal_dwords = 0;
+    unsigned count = 0;
     const auto read = [&](uint32_t value) {
         for (unsigned i = 0; i < count; ++i)
             if (seen[i] == value) return;
         seen[count++] = value;
     };
-    // A register counts once for each size it is read in; LLVM takes the mask that no operand names for a pair, in
-    // waves of 32 lanes too.
+    // Registers and the literal count once for each size they are read in, but scc, which has one. LLVM takes the mask
+    // that no operand names for a pair, in waves of 32 lanes too.
     constexpr uint32_t kVccPair = Operand::kVcc | 2u << 16;
     if (row.reads_vcc && plan.base != Layout::VOP3 && plan.base != Layout::VOP3_sdst) read(kVccPair);
     if (row.reads_vcc && row.format == Format::VOP3) read(kVccPair);
@@ -206,13 +206,9 @@ Refusal check_constant_bus(const EncodingContext& context, const Instruction& in
         if (!is_read || !operand.exists() || operand.is_vgpr() || operand.is_inline_constant() ||
             operand == null_register(context.generation))
             continue;
-        const unsigned dwords = row.operands[i].size(context.wave) == 2 ? 2 : 1;
-        if (operand.is_literal()) {
-            if (literal_dwords != 0 && literal_dwords != dwords)
-                return refuse_operand(i, "reads the literal as another width than the source before it");
-            literal_dwords = dwords;
-        }
-        read(operand.is_literal() ? operand.code : operand.code | dwords << 16);
+        const bool is_wide = row.operands[i].size(context.wave) == 2 && operand.code != Operand::kScc;
+        const unsigned dwords = is_wide ? 2 : 1;
+        read(operand.code | dwords << 16);
         if (count > (is_wide_shift(row.opcode) ? 1u : 2u))
             return refuse_operand(i, "is one scalar value more than the constant bus carries");
     }

@@ -29,6 +29,9 @@ public:
         if (row_.format == Format::VOP1 || row_.format == Format::VOP2 || row_.format == Format::VOPC ||
             row_.format == Format::VOP3)
             parsed_.instruction.op_sel_hi = 0;
+        constexpr uint8_t kPreserve = 2;  // as LLVM has it where a line does not name dst_unused
+        if (encoding == Encoding::sdwa && row_.format != Format::VOPC)
+            parsed_.instruction.sdwa.destination_unused = kPreserve;
     }
 
     Result<Parsed> match() {

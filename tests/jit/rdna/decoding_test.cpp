@@ -74,8 +74,9 @@ std::string operand_left_out(const Decoded& refused) {
             return part == "neg" ? "a sign for a source that is no float" : "";
         case Opcode::v_readfirstlane_b32:
             return refusal.operand == 0 ? "a constant as a destination" : "";
+        case Opcode::s_movrels_b32:
         case Opcode::s_movrels_b64:
-            return refusal.operand == 1 ? "an aperture as the register that m0 counts from" : "";
+            return refusal.operand == 1 ? "a value that is no SGPR as the one that m0 counts from" : "";
         default:
             return "";
     }

@@ -194,6 +194,8 @@ TEST(Text, ReadsTheOtherSpellingsOfRegistersAndModifiers) {
               "v_mov_b32_dpp v0, v1 quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf");
     EXPECT_EQ(reprinted(Target::gfx1030, "v_mov_b32 v0, v1 quad_perm:[0,1,2,3] bound_ctrl:0"),
               "v_mov_b32_dpp v0, v1 quad_perm:[0,1,2,3] row_mask:0xf bank_mask:0xf bound_ctrl:1");
+    EXPECT_EQ(reprinted(Target::gfx1030, "v_mov_b32 v0, v1 dst_sel:BYTE_0"),
+              "v_mov_b32_sdwa v0, v1 dst_sel:BYTE_0 dst_unused:UNUSED_PRESERVE src0_sel:DWORD");
     EXPECT_EQ(reprinted(target, "s_waitcnt vmcnt(0), lgkmcnt(1)"), "s_waitcnt vmcnt(0) lgkmcnt(1)");
     EXPECT_EQ(reprinted(target, "s_waitcnt vmcnt_sat(100) & expcnt(0)"), "s_waitcnt expcnt(0)");
     EXPECT_EQ(reprinted(target, "s_waitcnt 0"), "s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)");
