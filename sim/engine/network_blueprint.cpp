@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "sim/available_memory.h"
 #include "sim/engine/recorders.h"
 #include "sim/network/distribution.h"
 #include "sim/network/random.h"
@@ -217,6 +218,16 @@ Result<void> check_values(const NeuronModel& model, const PopulationSetup& setup
     return {};
 }
 
+// Refused before the values of single neurons are looked at, which takes long where there are too many to hold.
+Result<void> check_state_fits(const LoweredProgram& program, const Population& population) {
+    uint64_t bytes = 0;
+    for (const ColumnType type : program.spec.columns) bytes += uint64_t(population.size) * column_bytes(type);
+    const uint64_t available = available_memory();
+    if (available == 0 || bytes <= available) return {};
+    return fail(ErrorKind::OutOfMemory, "{} neurons take {} bytes of memory for their states, {} are available",
+                population.size, bytes, available);
+}
+
 class BlueprintMaker {
 public:
     BlueprintMaker(const Network& network, KernelCache& kernels, Isa isa, Precision precision)
@@ -257,6 +268,7 @@ Result<ProgramPopulation> BlueprintMaker::neurons(uint32_t index, const NeuronPo
     }
     ProgramPopulation result;
     RIFTJIT_TRY(program, lower(neurons.model, setup));
+    RIFTJIT_TRY_VOID(check_state_fits(program, network_.populations[index]));
     for (const std::string& name : setup.parameter_columns) {
         const ColumnStart start = start_of(neurons.parameters.at(name), neuron_value_key(network_.seed, index, name));
         RIFTJIT_TRY_VOID(check_values(neurons.model, setup, name, start, network_.populations[index].size));

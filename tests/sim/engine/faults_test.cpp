@@ -31,6 +31,14 @@ std::string blueprint_error(const std::string& text) {
     return plan ? "" : plan.error().message;
 }
 
+// Not after drawing four billion values to look at them.
+TEST(Memory, IsComparedBeforeParametersAreDrawn) {
+    const std::string error = blueprint_error(
+        "[simulation]\nduration = \"1 ms\"\n[population.E]\nmodel = \"iaf_psc_exp\"\nsize = 4000000000\n"
+        "parameters = { tau_m = { normal = [\"10 ms\", \"1 ms\"] } }\n");
+    EXPECT_TRUE(error.starts_with("net.toml:3:1: population E: 4000000000 neurons take 136000000000 bytes")) << error;
+}
+
 TEST(SpikeTimes, AreOnePerStepAndInsideWhatCanBeRun) {
     const auto with = [](const std::string& times) {
         return kSmall + "[population.S]\nmodel = \"spike_times\"\ntimes = [" + times + "]\n";
