@@ -89,7 +89,7 @@ private:
 }  // namespace
 
 void add_bench_command(CLI::App& app, int& exit_code) {
-    CLI::App* command = app.add_subcommand("bench", "measure speed: prompts (pp) and generation (tg)");
+    CLI::App* command = app.add_subcommand("bench", "Measure speed: prompts (pp) and generation (tg)");
     command->footer(
         "Examples:\n"
         "  riftjit bench -m a.gguf,b.gguf -p 512 -n 64 -r 5     both models\n"

@@ -104,12 +104,20 @@ says
 generated code; riftjit cache looks after it
 )";
 
+// The section's own heading stands in its place.
+std::string without_title(const std::string& footer) {
+    constexpr std::string_view kTitle = "Examples:\n";
+    return footer.starts_with(kTitle) ? footer.substr(kTitle.size()) : footer;
+}
+
 }  // namespace
 
 std::string man_page(std::span<const CommandEntry> table) {
     const CommandEntry& program = table.front();
     std::string text = ".TH RIFTJIT 1 \"\" \"riftjit " RIFTJIT_VERSION "\" \"User Commands\"\n.ad l\n";
-    text += ".SH NAME\nriftjit \\- run language models with machine code generated at start-up\n";
+    text +=
+        ".SH NAME\nriftjit \\- run language models, spiking networks and RDNA code with machine code generated at "
+        "start-up\n";
     text += ".SH SYNOPSIS\n.B riftjit\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n";
     text += ".SH DESCRIPTION\n" + roff(program.help) + "\n" + flags_text(program);
     for (const CommandEntry& command : table.subspan(1)) {
@@ -117,7 +125,7 @@ std::string man_page(std::span<const CommandEntry> table) {
         text += ".SH \"" + roff(title) + "\"\n" + roff(command.help) + ".\n" + flags_text(command);
         if (!command.footer.empty()) text += verbatim(command.footer);
     }
-    return text + kRules + ".SH EXAMPLES\n" + verbatim(program.footer);
+    return text + kRules + ".SH EXAMPLES\n" + verbatim(without_title(program.footer));
 }
 
 }  // namespace riftjit::tools

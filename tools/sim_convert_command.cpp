@@ -38,8 +38,9 @@ void say_what_is_lost(const ConvertOptions& options, const sim::RecordingSource&
 void print_result(const ConvertOptions& options, const std::string& output, const sim::RecordingSource& recording) {
     const auto& [header, summary, is_finished] = recording.metadata();
     if (!options.json) {
-        write_output(fmt::format("{}: {} spikes, {} populations, {}, {} steps of {} ms\n", output, recording.spikes(),
-                                 header.populations.size(), seed_text(header), summary.steps, header.step_ms));
+        write_output(fmt::format("{}: {} spikes, {} population{}, {}, {} steps of {} ms\n", output, recording.spikes(),
+                                 header.populations.size(), header.populations.size() == 1 ? "" : "s",
+                                 seed_text(header), summary.steps, header.step_ms));
         return;
     }
     nlohmann::ordered_json seed;  // null: the file tells none

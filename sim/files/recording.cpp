@@ -66,6 +66,7 @@ std::string seed_text(const RecordingHeader& header) {
 
 Result<RecordingFormat> format_of_path(const std::string& path) {
     const std::string extension = std::filesystem::path(path).extension().string();
+    if (path.ends_with(".sonata.h5")) return RecordingFormat::sonata;
     if (extension == ".h5" || extension == ".hdf5") return RecordingFormat::riftjit_h5;
     if (extension == ".nwb") return RecordingFormat::nwb;
     if (extension == ".npz") return RecordingFormat::npz;

@@ -152,6 +152,7 @@ using Recordings = RecordingFiles;
 
 TEST_F(Recordings, TakeTheirFormatFromTheEndingOfTheName) {
     EXPECT_EQ(format_of_path("a/spikes.h5"), RecordingFormat::riftjit_h5);
+    EXPECT_EQ(format_of_path("a/spikes.sonata.h5"), RecordingFormat::sonata);
     EXPECT_EQ(format_of_path("spikes.hdf5"), RecordingFormat::riftjit_h5);
     EXPECT_EQ(format_of_path("spikes.nwb"), RecordingFormat::nwb);
     EXPECT_EQ(format_of_path("spikes.npz"), RecordingFormat::npz);
