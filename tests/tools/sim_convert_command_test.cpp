@@ -82,7 +82,7 @@ TEST_F(SimConvert, TakesStepAndRuleOfOtherProgramsFromTheCommandLine) {
     const CommandOutcome outcome = convert({path("brian.dat"), "--to", "h5", "--step-ms", "0.5", "--compat", "brian2"});
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_EQ(outcome.errors, "");
-    EXPECT_EQ(outcome.output, path("brian.h5") + ": 2 spikes, 1 populations, no seed, 4 steps of 0.5 ms\n");
+    EXPECT_EQ(outcome.output, path("brian.h5") + ": 2 spikes, 1 population, no seed, 4 steps of 0.5 ms\n");
     const auto read = sim::read_recording(path("brian.h5"));
     ASSERT_TRUE(read) << message(read);
     EXPECT_EQ(read->spikes, (std::vector<sim::Spike>{{0, 0}, {3, 1}}));
