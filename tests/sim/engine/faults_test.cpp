@@ -4,25 +4,11 @@
 #include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
 #include "sim/engine/simulation.h"
+#include "tests/sim/network/network_text.h"
 
 namespace riftjit::sim {
 namespace {
 
-// Eight lines; what a case adds begins in line 9.
-const std::string kSmall = R"toml([simulation]
-duration = "100 ms"
-
-[population.E]
-model = "iaf_psc_delta"
-size = 4
-
-#
-)toml";
-
-std::string error_of(const std::string& text) {
-    const Result<Network> network = parse_network(text, "net.toml");
-    return network ? "" : network.error().message;
-}
 std::string blueprint_error(const std::string& text) {
     const Result<Network> network = parse_network(text, "net.toml");
     if (!network) return network.error().message;

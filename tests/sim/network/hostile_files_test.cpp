@@ -7,25 +7,11 @@
 
 #include "sim/network/description.h"
 #include "sim/network/key_scan.h"
+#include "tests/sim/network/network_text.h"
 
 namespace riftjit::sim {
 namespace {
 
-// Eight lines; what a case adds begins in line 9.
-const std::string kSmall = R"toml([simulation]
-duration = "100 ms"
-
-[population.E]
-model = "iaf_psc_delta"
-size = 4
-
-#
-)toml";
-
-std::string error_of(const std::string& text) {
-    const Result<Network> network = parse_network(text, "net.toml");
-    return network ? "" : network.error().message;
-}
 std::string repeated(const std::string& text, int times) {
     std::string all;
     for (int i = 0; i < times; ++i) all += text;

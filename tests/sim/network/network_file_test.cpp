@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "sim/network/description.h"
+#include "tests/sim/network/network_text.h"
 
 namespace riftjit::sim {
 namespace {
@@ -20,10 +21,6 @@ size = 10
 
 )toml";
 
-std::string error_of(const std::string& text, const NetworkOverrides& overrides = {}) {
-    const Result<Network> network = parse_network(text, "net.toml", overrides);
-    return network ? "" : network.error().message;
-}
 std::string error_after_head(const std::string& text) { return error_of(kHead + text); }
 
 Network parsed(const std::string& text, const NetworkOverrides& overrides = {}) {

@@ -7,52 +7,12 @@
 #include <set>
 
 #include "tests/jit/rdna/emulator/memory_fixture.h"
+#include "tests/jit/rdna/emulator/refused_rows.h"
 
 namespace riftjit::rdna::emulator {
 namespace {
 
 constexpr Target kTargets[] = {Target::gfx1030, Target::gfx1100, Target::gfx1201};
-
-// What the software machine refuses to execute, by name.
-const std::set<std::string_view> kNotExecuted = {
-    "s_atc_probe",
-    "s_atc_probe_buffer",
-    "ds_gws_sema_release_all",
-    "ds_gws_init",
-    "ds_gws_sema_v",
-    "ds_gws_sema_br",
-    "ds_gws_sema_p",
-    "ds_gws_barrier",
-    "ds_ordered_count",
-    "ds_add_gs_reg_rtn",
-    "ds_sub_gs_reg_rtn",
-    "ds_bvh_stack_rtn_b32",
-    "global_load_block",
-    "global_store_block",
-    "global_load_tr_b64",
-    "global_load_tr_b128",
-    "global_atomic_ordered_add_b64",
-    "scratch_load_block",
-    "scratch_store_block",
-    "buffer_load_format_x",
-    "buffer_load_format_xy",
-    "buffer_load_format_xyz",
-    "buffer_load_format_xyzw",
-    "buffer_store_format_x",
-    "buffer_store_format_xy",
-    "buffer_store_format_xyz",
-    "buffer_store_format_xyzw",
-    "buffer_load_d16_format_x",
-    "buffer_load_d16_format_xy",
-    "buffer_load_d16_format_xyz",
-    "buffer_load_d16_format_xyzw",
-    "buffer_store_d16_format_x",
-    "buffer_store_d16_format_xy",
-    "buffer_store_d16_format_xyz",
-    "buffer_store_d16_format_xyzw",
-    "buffer_load_d16_hi_format_x",
-    "buffer_store_d16_hi_format_x",
-};
 
 // Executed, with tests of their own in lds_test.cpp, smem_test.cpp and races_test.cpp.
 const std::set<std::string_view> kTestedElsewhere = {
@@ -322,11 +282,11 @@ void expect_loaded(const TestWave& wave, unsigned lane, unsigned first, const Ex
 
 bool is_vector_load(const InstructionInfo& row) {
     return row.format != Format::SMEM && row.name.find("_load_") != std::string_view::npos &&
-           row.name.find("addtid") == std::string_view::npos && !kNotExecuted.contains(row.name);
+           row.name.find("addtid") == std::string_view::npos && !kRefusedMemoryRows.contains(row.name);
 }
 bool is_vector_store(const InstructionInfo& row) {
     return row.format != Format::SMEM && row.name.find("_store_") != std::string_view::npos &&
-           row.name.find("addtid") == std::string_view::npos && !kNotExecuted.contains(row.name);
+           row.name.find("addtid") == std::string_view::npos && !kRefusedMemoryRows.contains(row.name);
 }
 
 void test_load(const InstructionInfo& row, Target target, WaveSize wave_size, const Checks& checks) {
@@ -493,7 +453,8 @@ const AtomicCase kAtomics[] = {
 };
 
 bool is_atomic_row(const InstructionInfo& row) {
-    if (row.memory != MemoryKind::atomic || kNotExecuted.contains(row.name) || kTestedElsewhere.contains(row.name))
+    if (row.memory != MemoryKind::atomic || kRefusedMemoryRows.contains(row.name) ||
+        kTestedElsewhere.contains(row.name))
         return false;
     return row.name.find("2addr") == std::string_view::npos;
 }
@@ -659,7 +620,7 @@ TEST(MemoryRows, AreAllExecutedOrRefusedByName) {
     for_each_row([&](const InstructionInfo& row, Target target) {
         MemoryUnit unit(target, WaveSize::wave32);
         const auto call = unit.prepare(instruction_for(row, target));
-        if (kNotExecuted.contains(row.name)) {
+        if (kRefusedMemoryRows.contains(row.name)) {
             refused.insert(row.name);
             ASSERT_FALSE(call);
             EXPECT_EQ(call.error().kind, ErrorKind::Unsupported);
@@ -674,7 +635,7 @@ TEST(MemoryRows, AreAllExecutedOrRefusedByName) {
                             (row.format == Format::SMEM && row.name.find("load") != std::string_view::npos);
         EXPECT_TRUE(tested) << "no test covers it";
     });
-    EXPECT_EQ(refused, kNotExecuted);
+    EXPECT_EQ(refused, kRefusedMemoryRows);
 }
 
 TEST(MemoryRows, RefuseGlobalDataShare) {
