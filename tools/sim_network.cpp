@@ -237,6 +237,8 @@ Result<uint32_t> choose_threads(const NetworkRunOptions& options, const sim::Net
     if (options.threads != 0) return static_cast<uint32_t>(options.threads);
     const uint32_t cores = runtime::physical_cores();
     if (cores == 1) return cores;
+    const sim::SimulationPlan without_synapses{.neurons = network.neurons()};
+    if (without_synapses.useful_threads(network.step_ms, cores) == cores) return cores;  // spares making a plan of much
     RIFTJIT_TRY(plan, sim::Simulation::plan(network, kernels, isa, cores, precision));
     return plan.useful_threads(network.step_ms, cores);
 }

@@ -196,10 +196,11 @@ Result<void> check_values(const NeuronModel& model, const PopulationSetup& setup
                           const ColumnStart& start, uint32_t size) {
     const auto value_of = [&](uint32_t neuron) { return start.each ? start.each(neuron) : start.value; };
     uint32_t least = 0, greatest = 0, zero = 0;
+    double least_value = value_of(0), greatest_value = least_value;
     for (uint32_t neuron = 1; neuron < size; ++neuron) {
         const double value = value_of(neuron);
-        if (value < value_of(least)) least = neuron;
-        if (value > value_of(greatest)) greatest = neuron;
+        if (value < least_value) least = neuron, least_value = value;
+        if (value > greatest_value) greatest = neuron, greatest_value = value;
         if (value == 0) zero = neuron;
     }
     PopulationSetup one = setup;
