@@ -13,18 +13,18 @@ public:
 
     // Whether `old` happened before. Reports a race, or a cache that may still hold what was there before it.
     bool ordered(const Access& old) const {
-        const auto counter = static_cast<Counter>(old.counter);
+        const auto counter = old.counter();
         if (old.wave == now_.wave) {
-            if (now_.access_kind() == AccessKind::scalar_read && writes(old.access_kind()) &&
-                old.time > issue_.memory.scalar_clean_own[old.counter])
+            if (now_.kind() == AccessKind::scalar_read && writes(old.kind()) &&
+                old.time > issue_.memory.scalar_clean_own[static_cast<size_t>(old.counter())])
                 report_stale(old, "s_dcache_inv");
             return true;
         }
         const bool known = time(issue_.memory.seen, old.wave, counter) >= old.time;
-        if (!writes(old.access_kind()) && !writes(now_.access_kind())) return known;
-        if (is_atomic(old.access_kind()) && is_atomic(now_.access_kind())) return known;
+        if (!writes(old.kind()) && !writes(now_.kind())) return known;
+        if (is_atomic(old.kind()) && is_atomic(now_.kind())) return known;
         if (known) {
-            if (writes(old.access_kind()) && !writes(now_.access_kind())) check_caches(old);
+            if (writes(old.kind()) && !writes(now_.kind())) check_caches(old);
         } else if (!may_both_be_atomic(old)) {
             report_race(old);
         }
@@ -41,11 +41,9 @@ private:
         if (place_.space != Space::global || model_.configuration.caches == CacheModel::coherent) return;
         const WaveMemory& wave = issue_.memory;
         const CachePath& path = issue_.op.path;
-        const auto covers = [&](const SharedClock& clock) {
-            return time(clock, old.wave, static_cast<Counter>(old.counter)) >= old.time;
-        };
+        const auto covers = [&](const SharedClock& clock) { return time(clock, old.wave, old.counter()) >= old.time; };
         const bool gfx12 = issue_.op.generation == Generation::gfx12;
-        if (now_.access_kind() == AccessKind::scalar_read) {
+        if (now_.kind() == AccessKind::scalar_read) {
             if (!covers(wave.scalar_clean)) report_stale(old, "s_dcache_inv");
             return;
         }
@@ -63,13 +61,12 @@ private:
     bool may_both_be_atomic(const Access& old) const {
         if (issue_.op.generation == Generation::gfx12 || place_.space != Space::global) return false;
         const auto could_be = [](const Access& access, AtomicStore least) {
-            return is_atomic(access.access_kind()) ||
-                   (access.access_kind() == AccessKind::write && access.atomic_store >= static_cast<uint32_t>(least));
+            return is_atomic(access.kind()) || (access.kind() == AccessKind::write && access.atomic_store() >= least);
         };
-        const auto loads = [](const Access& access) { return access.access_kind() == AccessKind::atomic_read; };
+        const auto loads = [](const Access& access) { return access.kind() == AccessKind::atomic_read; };
         if (loads(old) || loads(now_))
             return could_be(old, AtomicStore::possible) && could_be(now_, AtomicStore::possible);
-        if (is_atomic(old.access_kind()) || is_atomic(now_.access_kind()))
+        if (is_atomic(old.kind()) || is_atomic(now_.kind()))
             return could_be(old, AtomicStore::publishing) && could_be(now_, AtomicStore::publishing);
         return used_atomically_ && could_be(old, AtomicStore::possible) && could_be(now_, AtomicStore::possible);
     }
@@ -79,9 +76,7 @@ private:
         return describe_address(model_, place_.region->base + place_.offset);
     }
     static std::string_view verb(const Access& access) {
-        return !writes(access.access_kind())                           ? "read"
-               : access.access_kind() == AccessKind::read_modify_write ? "changed"
-                                                                       : "written";
+        return !writes(access.kind()) ? "read" : access.kind() == AccessKind::read_modify_write ? "changed" : "written";
     }
 
     void report_race(const Access& old) const {
@@ -106,18 +101,14 @@ private:
 
 namespace {
 
+// But for the bytes of the word.
 Access access_of(const Issue& issue, const Place& place, unsigned count, AccessKind kind) {
     const WaveMemory& wave = issue.memory;
-    Access access{};
-    access.wave = wave.id;
-    access.time = issue.token;
-    access.site = issue.op.site;
-    access.kind = static_cast<uint32_t>(kind);
-    access.counter = static_cast<uint32_t>(place.space == Space::lds ? Counter::lds : issue.op.counter);
+    AtomicStore atomic_store = AtomicStore::no;
     if (kind == AccessKind::write && count <= 8 && (place.offset & (count - 1)) == 0)
-        access.atomic_store = static_cast<uint32_t>(
-            wave.accessed_before && wave.in_flight.empty() ? AtomicStore::publishing : AtomicStore::possible);
-    return access;
+        atomic_store = wave.accessed_before && wave.in_flight.empty() ? AtomicStore::publishing : AtomicStore::possible;
+    const Counter counter = place.space == Space::lds ? Counter::lds : issue.op.counter;
+    return Access::of(wave.id, issue.token, issue.op.site, kind, counter, atomic_store);
 }
 
 // By blocks that the compiler compares as vectors.
@@ -146,7 +137,7 @@ size_t MemoryModel::note_words(Issue& issue, int lane, const Place& place, std::
         const uint64_t reported = findings.reported();
         // Another lane of this instruction has been here, and nothing was wrong.
         if (reported == issue.reported_before && shadow.is_newest(before, access)) return equal_at_front(words, before);
-        const bool atomic = shadow.history(before).used_atomically || is_atomic(access.access_kind());
+        const bool atomic = shadow.history(before).used_atomically || is_atomic(access.kind());
         const OrderJudge judge(*this, issue, lane, place, access, atomic);
         after = shadow.add(before, access, [&](const Access& old) { return judge.ordered(old); });
         if (findings.reported() != reported) words = words.first(1);  // each word is reported for itself
@@ -158,20 +149,19 @@ size_t MemoryModel::note_words(Issue& issue, int lane, const Place& place, std::
 }
 
 void MemoryModel::note(Issue& issue, int lane, const Place& place, unsigned count, AccessKind kind) {
-    Access access = access_of(issue, place, count, kind);
+    const Access access = access_of(issue, place, count, kind);
     if (place.offset % 4 == 0 && count % 4 == 0) {
-        access.bytes = 15;
+        const Access whole = access.to_bytes(15);
         for (uint64_t at = 0; at < count;)
             at += 4 *
-                  note_words(issue, lane, place, place.region->shadow.histories(place.offset + at, count - at), access);
+                  note_words(issue, lane, place, place.region->shadow.histories(place.offset + at, count - at), whole);
         return;
     }
     for (uint64_t at = place.offset / 4 * 4; at < place.offset + count; at += 4) {
         uint32_t bytes = 15;
         if (at < place.offset) bytes &= 15u << (place.offset - at);
         if (at + 4 > place.offset + count) bytes &= 15u >> (at + 4 - place.offset - count);
-        access.bytes = bytes;
-        note_words(issue, lane, place, place.region->shadow.histories(at, 4), access);
+        note_words(issue, lane, place, place.region->shadow.histories(at, 4), access.to_bytes(bytes));
     }
 }
 
@@ -254,8 +244,8 @@ void MemoryModel::note_lanes(Issue& issue, const Place& place, const Lanes& lane
         const auto at = static_cast<unsigned>(offset % accesses.size());
         Access& access = accesses[at];
         if (access.wave == 0) {
-            access = access_of(issue, here, lanes.bytes, kind);
-            access.bytes = lanes.bytes < 4 ? ((1u << lanes.bytes) - 1) << offset % 4 : 15u;
+            const uint32_t bytes = lanes.bytes < 4 ? ((1u << lanes.bytes) - 1) << offset % 4 : 15u;
+            access = access_of(issue, here, lanes.bytes, kind).to_bytes(bytes);
         }
         steps.end();
         const uint32_t before = words.front();
@@ -288,8 +278,8 @@ void MemoryModel::note_lanes(Issue& issue, const Place& place, const Lanes& lane
 
 void MemoryModel::note_run(Issue& issue, int first_lane, const Place& run, unsigned lanes, unsigned count,
                            AccessKind kind) {
-    Access access = access_of(issue, run, count, kind);  // of each lane: all are aligned alike
-    access.bytes = 15;
+    // Of each lane: all are aligned alike.
+    const Access access = access_of(issue, run, count, kind).to_bytes(15);
     const uint64_t total = uint64_t{lanes} * count;
     for (uint64_t at = 0; at < total;) {
         const uint64_t lane = at / count;

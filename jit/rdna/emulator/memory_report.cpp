@@ -9,7 +9,7 @@ namespace riftjit::rdna::emulator::memory {
 std::string describe(const MemoryModel& model, const Access& access) {
     const uint32_t waves = model.shape.waves_per_group;
     const std::string who = fmt::format("group {}, wave {}", (access.wave - 1) / waves, (access.wave - 1) % waves);
-    const Op* op = access.site < model.sites.size() ? model.sites[access.site] : nullptr;
+    const Op* op = access.site() < model.sites.size() ? model.sites[access.site()] : nullptr;
     if (op == nullptr || op->program == nullptr) return who;
     const CodeLocation location = op->program->locate(op->address);
     return fmt::format("{} ({}+{:#x}: {})", who, location.function, location.offset, op->text());

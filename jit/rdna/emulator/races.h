@@ -64,21 +64,32 @@ constexpr bool is_atomic(AccessKind kind) { return kind >= AccessKind::atomic_re
 // publishing: moreover its wave has accessed memory before and completed all of it, as a release does.
 enum class AtomicStore : uint8_t { no, possible, publishing };
 
+// Its last word is put together in a register: bit-fields that are stored one by one stall whoever reads them as a
+// word.
 struct Access {
     uint32_t wave = 0;  // within the launch, plus one; 0: none
     uint32_t time = 0;
-    uint32_t site : 20 = 0;  // which instruction
-    uint32_t bytes : 4 = 0;  // of the word
-    uint32_t kind : 3 = 0;
-    uint32_t counter : 2 = 0;
-    uint32_t atomic_store : 2 = 0;  // AtomicStore
-    uint32_t unused : 1 = 0;
+    uint32_t what = 0;  // from bit 0: site (which instruction), bytes of the word, kind, counter, AtomicStore
 
-    AccessKind access_kind() const { return static_cast<AccessKind>(kind); }
+    static constexpr unsigned kSiteBits = 20, kBytesAt = kSiteBits, kKindAt = 24, kCounterAt = 27, kAtomicStoreAt = 29;
+
+    static constexpr Access of(uint32_t wave, uint32_t time, uint32_t site, AccessKind kind, Counter counter,
+                               AtomicStore atomic_store) {
+        return {wave, time,
+                site | static_cast<uint32_t>(kind) << kKindAt | static_cast<uint32_t>(counter) << kCounterAt |
+                    static_cast<uint32_t>(atomic_store) << kAtomicStoreAt};
+    }
+    constexpr Access to_bytes(uint32_t bytes) const {
+        return {wave, time, (what & ~(15u << kBytesAt)) | bytes << kBytesAt};
+    }
+
+    constexpr uint32_t site() const { return what & ((1u << kSiteBits) - 1); }
+    constexpr uint32_t bytes() const { return what >> kBytesAt & 15; }
+    constexpr AccessKind kind() const { return static_cast<AccessKind>(what >> kKindAt & 7); }
+    constexpr Counter counter() const { return static_cast<Counter>(what >> kCounterAt & 3); }
+    constexpr AtomicStore atomic_store() const { return static_cast<AtomicStore>(what >> kAtomicStoreAt & 3); }
     bool operator==(const Access& other) const {
-        using Words = std::array<uint32_t, 3>;
-        const auto mine = std::bit_cast<Words>(*this), theirs = std::bit_cast<Words>(other);
-        return ((mine[0] ^ theirs[0]) | (mine[1] ^ theirs[1]) | (mine[2] ^ theirs[2])) == 0;
+        return ((wave ^ other.wave) | (time ^ other.time) | (what ^ other.what)) == 0;
     }
 };
 
@@ -147,7 +158,12 @@ public:
         return applies ? std::optional(step.after) : std::nullopt;
     }
     void learn(uint32_t before, const Access& access, uint32_t after) {
-        steps_[before % steps_.size()] = {before, after, histories_[before].serial, histories_[after].serial, access};
+        Step& step = steps_[before % steps_.size()];
+        step.before = before;
+        step.after = after;
+        step.before_serial = histories_[before].serial;
+        step.after_serial = histories_[after].serial;
+        step.access = access;
     }
     // `words`, which all have the history `before`, get `after`.
     void move(std::span<uint32_t> words, uint32_t before, uint32_t after) {
@@ -197,11 +213,11 @@ private:
 
 // Whether `access`, where it comes after `old`, leaves nothing that `old` would still be needed for.
 inline bool supersedes(const Access& access, const Access& old) {
-    if ((old.bytes & ~access.bytes) != 0) return false;
+    if ((old.bytes() & ~access.bytes()) != 0) return false;
     // A write outlasts later reads, since a third wave's read must be ordered after it too; and a plain access
     // outlasts atomic ones, which a third wave's atomic need not be ordered with.
-    if (is_atomic(access.access_kind()) && !is_atomic(old.access_kind())) return false;
-    return writes(access.access_kind()) || !writes(old.access_kind());
+    if (is_atomic(access.kind()) && !is_atomic(old.kind())) return false;
+    return writes(access.kind()) || !writes(old.kind());
 }
 
 template <class Ordered>
@@ -210,18 +226,17 @@ uint32_t Shadow::add(uint32_t before, const Access& access, const Ordered& order
     const History& past = histories_[before];
     kept_.clear();
     for (const Access& old : past.accesses()) {
-        const bool overlaps = (old.bytes & access.bytes) != 0;
+        const bool overlaps = (old.bytes() & access.bytes()) != 0;
         const bool known = overlaps && ordered(old);
         if (!known || !supersedes(access, old)) kept_.push_back(old);
     }
     kept_.push_back(access);
     // Thousands of waves may read one word, or count in it. A conflict with any of them shows in those remembered.
     constexpr size_t kMostRemembered = 16;
-    const auto oldest =
-        std::ranges::find_if(kept_, [](const Access& old) { return old.access_kind() != AccessKind::write; });
+    const auto oldest = std::ranges::find_if(kept_, [](const Access& old) { return old.kind() != AccessKind::write; });
     if (kept_.size() > kMostRemembered && oldest != kept_.end()) kept_.erase(oldest);
     histories_[after].assign(kept_);
-    histories_[after].used_atomically = past.used_atomically || is_atomic(access.access_kind());
+    histories_[after].used_atomically = past.used_atomically || is_atomic(access.kind());
     return after;
 }
 
