@@ -7,9 +7,10 @@ namespace {
 constexpr uint32_t kNotFound = 0xFFFFFFFF;
 
 uint32_t reverse_bits(uint32_t value) {
-    uint32_t reversed = 0;
-    for (unsigned bit = 0; bit < 32; ++bit) reversed |= (value >> bit & 1) << (31 - bit);
-    return reversed;
+    value = (value >> 1 & 0x55555555) | (value & 0x55555555) << 1;
+    value = (value >> 2 & 0x33333333) | (value & 0x33333333) << 2;
+    value = (value >> 4 & 0x0F0F0F0F) | (value & 0x0F0F0F0F) << 4;
+    return __builtin_bswap32(value);
 }
 uint32_t leading_zeros(uint32_t value) {
     return value == 0 ? kNotFound : static_cast<uint32_t>(std::countl_zero(value));
@@ -72,55 +73,54 @@ void count_lanes_below(const LaneContext&, LaneData& lane) {
 uint32_t saturate_byte(int64_t value) { return static_cast<uint32_t>(value < 0 ? 0 : value > 255 ? 255 : value); }
 
 constexpr LaneSemantics kRows[] = {
-    {Opcode::v_mov_b32, words1<[](uint32_t a) { return a; }>},
-    {Opcode::v_not_b32, words1<[](uint32_t a) { return ~a; }>},
-    {Opcode::v_bfrev_b32, words1<reverse_bits>},
-    {Opcode::v_clz_i32_u32, words1<leading_zeros>},
-    {Opcode::v_ctz_i32_b32, words1<trailing_zeros>},
-    {Opcode::v_cls_i32, words1<leading_signs>},
-    {Opcode::v_cndmask_b32,
-     [](const LaneContext&, LaneData& lane) {
-         lane.result = static_cast<uint32_t>(lane.source[lane.condition ? 1 : 0]);
-     }},
-    {Opcode::v_and_b32, words2<[](uint32_t a, uint32_t b) { return a & b; }>},
-    {Opcode::v_or_b32, words2<[](uint32_t a, uint32_t b) { return a | b; }>},
-    {Opcode::v_xor_b32, words2<[](uint32_t a, uint32_t b) { return a ^ b; }>},
-    {Opcode::v_xnor_b32, words2<[](uint32_t a, uint32_t b) { return ~(a ^ b); }>},
-    {Opcode::v_lshlrev_b32, words2<[](uint32_t a, uint32_t b) { return b << (a & 31); }>},
-    {Opcode::v_lshrrev_b32, words2<[](uint32_t a, uint32_t b) { return (b >> (a & 31)); }>},
-    {Opcode::v_ashrrev_i32,
-     words2<[](uint32_t a, uint32_t b) { return (static_cast<uint32_t>(static_cast<int32_t>(b) >> (a & 31))); }>},
-    {Opcode::v_lshlrev_b64,
-     [](const LaneContext&, LaneData& lane) { lane.result = lane.source[1] << (lane.source[0] & 63); }},
-    {Opcode::v_lshrrev_b64,
-     [](const LaneContext&, LaneData& lane) { lane.result = lane.source[1] >> (lane.source[0] & 63); }},
-    {Opcode::v_ashrrev_i64,
-     [](const LaneContext&, LaneData& lane) {
-         lane.result = static_cast<uint64_t>(static_cast<int64_t>(lane.source[1]) >> (lane.source[0] & 63));
-     }},
-    {Opcode::v_bfm_b32, words2<[](uint32_t a, uint32_t b) { return low_bits(a & 31) << (b & 31); }>},
-    {Opcode::v_bfe_u32, words3<extract_unsigned>},
-    {Opcode::v_bfe_i32, words3<extract_signed>},
-    {Opcode::v_bfi_b32, words3<[](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | (~a & c); }>},
-    {Opcode::v_lerp_u8, words3<lerp>},
-    {Opcode::v_alignbit_b32, words3<[](uint32_t a, uint32_t b, uint32_t c) { return align(a, b, c & 31); }>},
-    {Opcode::v_alignbyte_b32, words3<[](uint32_t a, uint32_t b, uint32_t c) { return align(a, b, 8 * (c & 3)); }>},
-    {Opcode::v_perm_b32, words3<permute>},
-    {Opcode::v_xor3_b32, words3<[](uint32_t a, uint32_t b, uint32_t c) { return a ^ b ^ c; }>},
-    {Opcode::v_or3_b32, words3<[](uint32_t a, uint32_t b, uint32_t c) { return a | b | c; }>},
-    {Opcode::v_and_or_b32, words3<[](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | c; }>},
-    {Opcode::v_xad_u32, words3<[](uint32_t a, uint32_t b, uint32_t c) { return (a ^ b) + c; }>},
-    {Opcode::v_lshl_add_u32, words3<[](uint32_t a, uint32_t b, uint32_t c) { return (a << (b & 31)) + c; }>},
-    {Opcode::v_add_lshl_u32, words3<[](uint32_t a, uint32_t b, uint32_t c) { return (a + b) << (c & 31); }>},
-    {Opcode::v_lshl_or_b32, words3<[](uint32_t a, uint32_t b, uint32_t c) { return (a << (b & 31)) | c; }>},
-    {Opcode::v_bcnt_u32_b32,
-     words2<[](uint32_t a, uint32_t b) { return static_cast<uint32_t>(std::popcount(a)) + b; }>},
-    {Opcode::v_mbcnt_lo_u32_b32, count_lanes_below<0>},
-    {Opcode::v_mbcnt_hi_u32_b32, count_lanes_below<32>},
-    {Opcode::v_sat_pk_u8_i16, words1<[](uint32_t a) {
-         return saturate_byte(sign_extend(a, 16)) | saturate_byte(sign_extend(a >> 16, 16)) << 8;
-     }>,
-     ResultKind::half},
+    lanewise<words1<[](uint32_t a) { return a; }>>(Opcode::v_mov_b32),
+    lanewise<words1<[](uint32_t a) { return ~a; }>>(Opcode::v_not_b32),
+    lanewise<words1<reverse_bits>>(Opcode::v_bfrev_b32),
+    lanewise<words1<leading_zeros>>(Opcode::v_clz_i32_u32),
+    lanewise<words1<trailing_zeros>>(Opcode::v_ctz_i32_b32),
+    lanewise<words1<leading_signs>>(Opcode::v_cls_i32),
+    lanewise<[](const LaneContext&, LaneData& lane) {
+        lane.result = static_cast<uint32_t>(lane.source[lane.condition ? 1 : 0]);
+    }>(Opcode::v_cndmask_b32),
+    lanewise<words2<[](uint32_t a, uint32_t b) { return a & b; }>>(Opcode::v_and_b32),
+    lanewise<words2<[](uint32_t a, uint32_t b) { return a | b; }>>(Opcode::v_or_b32),
+    lanewise<words2<[](uint32_t a, uint32_t b) { return a ^ b; }>>(Opcode::v_xor_b32),
+    lanewise<words2<[](uint32_t a, uint32_t b) { return ~(a ^ b); }>>(Opcode::v_xnor_b32),
+    lanewise<words2<[](uint32_t a, uint32_t b) { return b << (a & 31); }>>(Opcode::v_lshlrev_b32),
+    lanewise<words2<[](uint32_t a, uint32_t b) { return (b >> (a & 31)); }>>(Opcode::v_lshrrev_b32),
+    lanewise<
+        words2<[](uint32_t a, uint32_t b) { return (static_cast<uint32_t>(static_cast<int32_t>(b) >> (a & 31))); }>>(
+        Opcode::v_ashrrev_i32),
+    lanewise<[](const LaneContext&, LaneData& lane) { lane.result = lane.source[1] << (lane.source[0] & 63); }>(
+        Opcode::v_lshlrev_b64),
+    lanewise<[](const LaneContext&, LaneData& lane) { lane.result = (lane.source[1] >> (lane.source[0] & 63)); }>(
+        Opcode::v_lshrrev_b64),
+    lanewise<[](const LaneContext&, LaneData& lane) {
+        lane.result = static_cast<uint64_t>((static_cast<int64_t>(lane.source[1]) >> (lane.source[0] & 63)));
+    }>(Opcode::v_ashrrev_i64),
+    lanewise<words2<[](uint32_t a, uint32_t b) { return low_bits(a & 31) << (b & 31); }>>(Opcode::v_bfm_b32),
+    lanewise<words3<extract_unsigned>>(Opcode::v_bfe_u32),
+    lanewise<words3<extract_signed>>(Opcode::v_bfe_i32),
+    lanewise<words3<[](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | (~a & c); }>>(Opcode::v_bfi_b32),
+    lanewise<words3<lerp>>(Opcode::v_lerp_u8),
+    lanewise<words3<[](uint32_t a, uint32_t b, uint32_t c) { return align(a, b, c & 31); }>>(Opcode::v_alignbit_b32),
+    lanewise<words3<[](uint32_t a, uint32_t b, uint32_t c) { return align(a, b, 8 * (c & 3)); }>>(
+        Opcode::v_alignbyte_b32),
+    lanewise<words3<permute>>(Opcode::v_perm_b32),
+    lanewise<words3<[](uint32_t a, uint32_t b, uint32_t c) { return a ^ b ^ c; }>>(Opcode::v_xor3_b32),
+    lanewise<words3<[](uint32_t a, uint32_t b, uint32_t c) { return a | b | c; }>>(Opcode::v_or3_b32),
+    lanewise<words3<[](uint32_t a, uint32_t b, uint32_t c) { return (a & b) | c; }>>(Opcode::v_and_or_b32),
+    lanewise<words3<[](uint32_t a, uint32_t b, uint32_t c) { return (a ^ b) + c; }>>(Opcode::v_xad_u32),
+    lanewise<words3<[](uint32_t a, uint32_t b, uint32_t c) { return (a << (b & 31)) + c; }>>(Opcode::v_lshl_add_u32),
+    lanewise<words3<[](uint32_t a, uint32_t b, uint32_t c) { return (a + b) << (c & 31); }>>(Opcode::v_add_lshl_u32),
+    lanewise<words3<[](uint32_t a, uint32_t b, uint32_t c) { return (a << (b & 31)) | c; }>>(Opcode::v_lshl_or_b32),
+    lanewise<words2<[](uint32_t a, uint32_t b) { return static_cast<uint32_t>(std::popcount(a)) + b; }>>(
+        Opcode::v_bcnt_u32_b32),
+    lanewise<count_lanes_below<0>>(Opcode::v_mbcnt_lo_u32_b32),
+    lanewise<count_lanes_below<32>>(Opcode::v_mbcnt_hi_u32_b32),
+    lanewise<words1<[](uint32_t a) {
+        return saturate_byte(sign_extend(a, 16)) | saturate_byte(sign_extend((a >> 16), 16)) << 8;
+    }>>(Opcode::v_sat_pk_u8_i16, ResultKind::half),
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // v_cmp and v_cmpx: the predicate and the type are read out of the row's name.
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -65,51 +66,60 @@ constexpr Predicate kPredicates[] = {
     {"t", kAlways},
 };
 constexpr size_t kPredicateCount = std::size(kPredicates);
-using Functions = std::array<LaneFunction, kPredicateCount>;
+// One for each predicate; the opcode is still to be put in.
+using Comparisons = std::array<LaneSemantics, kPredicateCount>;
 
 template <auto& Format>
-constexpr Functions float_functions() {
+constexpr Comparisons float_comparisons() {
     return []<size_t... I>(std::index_sequence<I...>) {
-        return Functions{compare_float<Format, kPredicates[I].outcomes>...};
+        return Comparisons{lanewise<compare_float<Format, kPredicates[I].outcomes>>({})...};
     }(std::make_index_sequence<kPredicateCount>());
 }
 template <class Integer>
-constexpr Functions integer_functions() {
+constexpr Comparisons integer_comparisons() {
     return []<size_t... I>(std::index_sequence<I...>) {
-        return Functions{compare_integer<Integer, kPredicates[I].outcomes>...};
+        return Comparisons{lanewise<compare_integer<Integer, kPredicates[I].outcomes>>({})...};
     }(std::make_index_sequence<kPredicateCount>());
 }
 
 struct ComparedType {
     std::string_view name;
-    Functions functions;
-    LaneFunction classify;
+    Comparisons comparisons;
+    std::optional<LaneSemantics> classify;
 };
 const ComparedType kTypes[] = {
-    {"f16", float_functions<kF16>(), test_class<kF16>}, {"f32", float_functions<kF32>(), test_class<kF32>},
-    {"f64", float_functions<kF64>(), test_class<kF64>}, {"i16", integer_functions<int16_t>(), nullptr},
-    {"i32", integer_functions<int32_t>(), nullptr},     {"i64", integer_functions<int64_t>(), nullptr},
-    {"u16", integer_functions<uint16_t>(), nullptr},    {"u32", integer_functions<uint32_t>(), nullptr},
-    {"u64", integer_functions<uint64_t>(), nullptr},
+    {"f16", float_comparisons<kF16>(), lanewise<test_class<kF16>>({})},
+    {"f32", float_comparisons<kF32>(), lanewise<test_class<kF32>>({})},
+    {"f64", float_comparisons<kF64>(), lanewise<test_class<kF64>>({})},
+    {"i16", integer_comparisons<int16_t>(), {}},
+    {"i32", integer_comparisons<int32_t>(), {}},
+    {"i64", integer_comparisons<int64_t>(), {}},
+    {"u16", integer_comparisons<uint16_t>(), {}},
+    {"u32", integer_comparisons<uint32_t>(), {}},
+    {"u64", integer_comparisons<uint64_t>(), {}},
 };
 
-LaneFunction function_of(std::string_view name) {  // v_cmp_lt_f32, v_cmpx_class_f16
+std::optional<LaneSemantics> comparison(std::string_view name) {  // v_cmp_lt_f32, v_cmpx_class_f16
     const size_t predicate_at = name.find('_', 2) + 1, type_at = name.rfind('_') + 1;
     const std::string_view predicate = name.substr(predicate_at, type_at - 1 - predicate_at);
     for (const ComparedType& type : kTypes) {
         if (type.name != name.substr(type_at)) continue;
         if (predicate == "class") return type.classify;
         for (size_t i = 0; i < kPredicateCount; ++i)
-            if (kPredicates[i].name == predicate) return type.functions[i];
+            if (kPredicates[i].name == predicate) return type.comparisons[i];
     }
-    return nullptr;
+    return std::nullopt;
 }
 
 std::vector<LaneSemantics> build_rows() {
     std::vector<LaneSemantics> rows;
-    for (const InstructionInfo& row : all_instructions())
-        if (row.format == Format::VOPC)
-            if (const LaneFunction function = function_of(row.name)) rows.push_back({row.opcode, function});
+    for (const InstructionInfo& row : all_instructions()) {
+        if (row.format != Format::VOPC) continue;
+        auto semantics = comparison(row.name);
+        if (!semantics) continue;
+        semantics->opcode = row.opcode;
+        rows.push_back(*semantics);
+    }
     return rows;
 }
 

@@ -111,14 +111,14 @@ void trigonometric_reduction(const LaneContext& context, LaneData& lane) {
 }
 
 constexpr LaneSemantics kRows[] = {
-    {Opcode::v_div_scale_f32, scale_for_division<kF32>, ResultKind::f32},
-    {Opcode::v_div_scale_f64, scale_for_division<kF64>, ResultKind::f64},
-    {Opcode::v_div_fmas_f32, fma_scaled_back<kF32>, ResultKind::f32},
-    {Opcode::v_div_fmas_f64, fma_scaled_back<kF64>, ResultKind::f64},
-    {Opcode::v_div_fixup_f16, fix_quotient<kF16>, ResultKind::f16},
-    {Opcode::v_div_fixup_f32, fix_quotient<kF32>, ResultKind::f32},
-    {Opcode::v_div_fixup_f64, fix_quotient<kF64>, ResultKind::f64},
-    {Opcode::v_trig_preop_f64, trigonometric_reduction, ResultKind::f64},
+    lanewise<scale_for_division<kF32>>(Opcode::v_div_scale_f32, ResultKind::f32),
+    lanewise<scale_for_division<kF64>>(Opcode::v_div_scale_f64, ResultKind::f64),
+    lanewise<fma_scaled_back<kF32>>(Opcode::v_div_fmas_f32, ResultKind::f32),
+    lanewise<fma_scaled_back<kF64>>(Opcode::v_div_fmas_f64, ResultKind::f64),
+    lanewise<fix_quotient<kF16>>(Opcode::v_div_fixup_f16, ResultKind::f16),
+    lanewise<fix_quotient<kF32>>(Opcode::v_div_fixup_f32, ResultKind::f32),
+    lanewise<fix_quotient<kF64>>(Opcode::v_div_fixup_f64, ResultKind::f64),
+    lanewise<trigonometric_reduction>(Opcode::v_trig_preop_f64, ResultKind::f64),
 };
 
 }  // namespace

@@ -73,14 +73,14 @@ void round_stochastically(const LaneContext& context, LaneData& lane) {
 }
 
 constexpr LaneSemantics kRows[] = {
-    {Opcode::v_cvt_f32_fp8, expand<Float8::fp8>},
-    {Opcode::v_cvt_f32_bf8, expand<Float8::bf8>},
-    {Opcode::v_cvt_pk_f32_fp8, expand_pair<Float8::fp8>},
-    {Opcode::v_cvt_pk_f32_bf8, expand_pair<Float8::bf8>},
-    {Opcode::v_cvt_pk_fp8_f32, pack_pair<Float8::fp8>},
-    {Opcode::v_cvt_pk_bf8_f32, pack_pair<Float8::bf8>},
-    {Opcode::v_cvt_sr_fp8_f32, round_stochastically<Float8::fp8>},
-    {Opcode::v_cvt_sr_bf8_f32, round_stochastically<Float8::bf8>},
+    lanewise<expand<Float8::fp8>>(Opcode::v_cvt_f32_fp8),
+    lanewise<expand<Float8::bf8>>(Opcode::v_cvt_f32_bf8),
+    lanewise<expand_pair<Float8::fp8>>(Opcode::v_cvt_pk_f32_fp8),
+    lanewise<expand_pair<Float8::bf8>>(Opcode::v_cvt_pk_f32_bf8),
+    lanewise<pack_pair<Float8::fp8>>(Opcode::v_cvt_pk_fp8_f32),
+    lanewise<pack_pair<Float8::bf8>>(Opcode::v_cvt_pk_bf8_f32),
+    lanewise<round_stochastically<Float8::fp8>>(Opcode::v_cvt_sr_fp8_f32),
+    lanewise<round_stochastically<Float8::bf8>>(Opcode::v_cvt_sr_bf8_f32),
 };
 
 }  // namespace

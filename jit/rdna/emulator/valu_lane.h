@@ -39,9 +39,11 @@ struct LaneContext {
     uint8_t neg = 0, abs = 0, op_sel = 0, op_sel_hi = 0;  // for those that read them in their own way
 };
 
+inline constexpr unsigned kMaxWaveLanes = 64, kMaxLaneSources = 3;
+
 // Sources come with selects, abs and neg applied; a 16-bit source in the low half, two packed halves already in order.
 struct LaneData {
-    std::array<uint64_t, 4> source{};
+    std::array<uint64_t, kMaxLaneSources> source{};
     uint64_t source2_high = 0;  // upper half of a 128-bit third source
     uint64_t previous = 0;      // the destination before the instruction
     uint32_t lane = 0;
@@ -51,6 +53,41 @@ struct LaneData {
 };
 
 using LaneFunction = void (*)(const LaneContext&, LaneData&);
+
+// The lanes of a wave, an array for each member of LaneData.
+struct LaneArrays {
+    using Values = std::array<uint64_t, kMaxWaveLanes>;
+    std::array<Values, kMaxLaneSources> source;
+    Values source2_high, previous, result, result_high;
+    uint64_t conditions = 0, bits = 0;  // a bit per lane
+};
+using LanesFunction = void (*)(const LaneContext&, LaneArrays&, uint64_t lanes);
+
+// F for the lanes of a mask. A loop of its own for each F, for the compiler to take F in and leave out what F neither
+// reads nor writes: a call per lane costs more than what most instructions compute.
+template <LaneFunction F>
+void each_lane(const LaneContext& context, LaneArrays& arrays, uint64_t lanes) {
+    uint64_t bits = 0;
+    const auto one = [&](unsigned lane) {
+        LaneData data;
+        for (unsigned i = 0; i < kMaxLaneSources; ++i) data.source[i] = arrays.source[i][lane];
+        data.source2_high = arrays.source2_high[lane];
+        data.previous = arrays.previous[lane];
+        data.lane = lane;
+        data.condition = (arrays.conditions >> lane & 1) != 0;
+        F(context, data);
+        arrays.result[lane] = data.result;
+        arrays.result_high[lane] = data.result_high;
+        bits |= static_cast<uint64_t>(data.bit) << lane;
+    };
+    if (const uint64_t after = lanes + 1; std::has_single_bit(after) || after == 0) {
+        const unsigned count = after == 0 ? kMaxWaveLanes : static_cast<unsigned>(std::countr_zero(after));
+        for (unsigned lane = 0; lane < count; ++lane) one(lane);
+    } else {
+        for (; lanes != 0; lanes &= lanes - 1) one(static_cast<unsigned>(std::countr_zero(lanes)));
+    }
+    arrays.bits = bits;
+}
 
 enum class ResultKind : uint8_t {
     words,  // what the table says: 32, 64 or 128 bits, a mask, or both
@@ -64,8 +101,13 @@ enum class ResultKind : uint8_t {
 struct LaneSemantics {
     Opcode opcode;
     LaneFunction function;
-    ResultKind result = ResultKind::words;
+    LanesFunction all;  // the same of many lanes
+    ResultKind result;
 };
+template <LaneFunction F>
+constexpr LaneSemantics lanewise(Opcode opcode, ResultKind result = ResultKind::words) {
+    return {opcode, F, each_lane<F>, result};
+}
 
 // One span per file of semantics; lane_semantics() finds the row of an opcode among them.
 std::span<const LaneSemantics> integer_semantics();

@@ -46,11 +46,10 @@ struct LaneOp {
 Result<LaneOp> prepare_lane_op(const Instruction& instruction, Target target, WaveSize wave_size);
 LaneOp prepare_dual_half(const VopdHalf& half, uint32_t literal, Target target);
 
-// Per lane: the result as it goes to the destination's registers.
+// Before the registers are written: VOPD writes when both halves have read.
 struct LaneResults {
-    std::array<std::array<uint32_t, 4>, 64> words;  // [lane][dword]
-    uint64_t bits = 0;                              // of the mask
-    uint64_t written = 0;                           // lanes
+    LaneArrays arrays;
+    uint64_t written = 0;  // lanes
 };
 void compute_lanes(const WaveState& wave, const LaneOp& op, LaneResults& results);
 void write_lanes(WaveState& wave, const LaneOp& op, const LaneResults& results);

@@ -221,10 +221,15 @@ void add_products(const Factors& factors, unsigned row, RowPair& sums) {
     }
 }
 
-// float_convert(), which changes nothing but NaNs where the format stays.
+// float_convert(), by shorter ways where no NaN has to be made quiet and nothing saturates.
 uint64_t convert(const FloatFormat& from, const FloatFormat& to, uint64_t bits, const FloatControl& control) {
-    if (from.mantissa_bits == to.mantissa_bits && !from.is_nan(bits)) return bits;
-    return float_convert(from, to, bits, control);
+    if (from.is_nan(bits) || control.saturate) return float_convert(from, to, bits, control);
+    if (from.mantissa_bits == to.mantissa_bits) return bits;
+    const auto single = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    if (to.mantissa_bits == kF16.mantissa_bits) return float_to_half(single);
+    if (to.mantissa_bits == kBf16.mantissa_bits) return float_to_bfloat(single);
+    if (from.mantissa_bits == kBf16.mantissa_bits) return bits << 16;
+    return std::bit_cast<uint32_t>(half_to_float(static_cast<uint16_t>(bits)));
 }
 
 // C's modifiers, which SWMMAC does not have, as what is kept of its bits and what is flipped.
@@ -289,23 +294,28 @@ unsigned half_of_k(const MatrixCall& call, unsigned group) {
     return group / std::max(groups / 2, 1u);
 }
 
-uint32_t integer_sum(const MatrixCall& call, const Factors& factors, unsigned row, unsigned column, uint32_t c) {
-    std::array<int64_t, 2> halves{};
-    const unsigned held = positions(call);
-    for (unsigned i = 0; i < factors.count; ++i)
-        halves[half_of_k(call, i / held)] += int64_t{static_cast<int32_t>(factors.a[row][i])} *
-                                             static_cast<int32_t>(factors.b[factors.met[row][i]][column]);
+uint32_t accumulate(const MatrixCall& call, uint32_t c, int32_t first_half, int32_t second_half) {
     const auto saturated = [](int64_t exact) { return std::clamp<int64_t>(exact, INT32_MIN, INT32_MAX); };
-    int64_t sum = static_cast<int32_t>(c) + halves[0];
+    int64_t sum = int64_t{static_cast<int32_t>(c)} + first_half;
     if (call.clamp && call.generation == Generation::gfx12) sum = saturated(sum);
-    sum += halves[1];
+    sum += second_half;
     return static_cast<uint32_t>(call.clamp ? saturated(sum) : sum);
 }
 
+// The sums of products are exact: 64 of 8 bits by 8 bits, more than there ever are, need 23 bits.
 void integer_sums(const MatrixCall& call, const Factors& factors, Tile& tile) {
-    for (unsigned row = 0; row < kTile; ++row)
+    const unsigned held = positions(call);
+    for (unsigned row = 0; row < kTile; ++row) {
+        std::array<std::array<int32_t, kTile>, 2> halves{};
+        for (unsigned i = 0; i < factors.count; ++i) {
+            auto& sums = halves[half_of_k(call, i / held)];
+            const auto a = static_cast<int32_t>(factors.a[row][i]);
+            const auto& b = factors.b[factors.met[row][i]];
+            for (unsigned column = 0; column < kTile; ++column) sums[column] += a * static_cast<int32_t>(b[column]);
+        }
         for (unsigned column = 0; column < kTile; ++column)
-            tile[row][column] = integer_sum(call, factors, row, column, tile[row][column]);
+            tile[row][column] = accumulate(call, tile[row][column], halves[0][column], halves[1][column]);
+    }
 }
 
 // C as an inline constant: 0 means zero in every type; others only where every result has a register of its own.

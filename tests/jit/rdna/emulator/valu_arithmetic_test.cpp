@@ -173,7 +173,7 @@ private:
 
 uint64_t run(Opcode opcode, const std::array<uint64_t, 3>& sources, const LaneContext& context = {}) {
     LaneData lane;
-    lane.source = {sources[0], sources[1], sources[2], 0};
+    lane.source = sources;
     lane.previous = sources[2];
     lane_semantics(opcode)->function(context, lane);
     return lane.result;

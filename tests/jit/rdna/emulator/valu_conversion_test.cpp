@@ -21,7 +21,7 @@ struct Outcome {
 Outcome run(Opcode opcode, uint64_t a, uint64_t b = 0, uint64_t c = 0, const LaneContext& context = {},
             bool condition = false) {
     LaneData lane;
-    lane.source = {a, b, c, 0};
+    lane.source = {a, b, c};
     lane.condition = condition;
     lane_semantics(opcode)->function(context, lane);
     return {lane.result, lane.bit};

@@ -262,7 +262,7 @@ void check_case(const Case& test, const X& x) {
     LaneContext context;
     context.clamp = x.clamp;
     LaneData lane;
-    lane.source = {x.a, x.b, x.c, 0};
+    lane.source = {x.a, x.b, x.c};
     lane.previous = x.previous;
     lane.condition = x.condition;
     lane.lane = x.lane;
