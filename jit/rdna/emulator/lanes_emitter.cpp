@@ -1,8 +1,13 @@
 // Registers. Arguments: rdi d, rsi a, rdx b, rcx c, r8 lanes. rax gathers the mask returned, r9 and r10 are scratch.
-// AVX-512: k1, k2 exec by block, k3 lanes to decline for, k4 scratch, k5 found, k6 condition; zmm0-7 the block's
-// values, zmm16-19 results, zmm20-22 constants. AVX2: ymm0-6 values, ymm7 lanes to decline for, ymm8-11 (64 bits: -15)
-// results, ymm12-14 constants, ymm15 exec of the block.
+// AVX-512: k1, k2 exec by block, k3 lanes to decline for, k4 scratch, k5 found, k6 condition; zmm0-15 the block's
+// values, zmm16-19 results, zmm20-22 constants. AVX2: ymm0-6 values, ymm12-14 constants, ymm15 exec of the block. With
+// a check: ymm7 lanes to decline for, ymm8-11 (pairs: -15) results until all are known. Without: ymm8, for pairs
+// ymm7 too, the block's result, ymm9-11 values.
 #include "jit/rdna/emulator/lanes_emitter.h"
+
+#include <cstring>
+
+#include "jit/result.h"
 
 namespace riftjit::rdna::emulator {
 
@@ -11,7 +16,7 @@ using namespace Xbyak::util;
 
 namespace {
 
-constexpr size_t kMaxCodeBytes = 4096;
+constexpr size_t kMaxCodeBytes = 16384;
 constexpr uint8_t kUnordered = 3;  // predicate of VCMPPS
 constexpr int kConstantAvx512 = 20, kConstantAvx2 = 12;
 
@@ -23,16 +28,12 @@ LaneEmitter::LaneEmitter(LaneIsa isa, const LaneOperation& operation, uint8_t va
       operation_(operation),
       variant_(variant),
       stride_bytes_(stride_words * 4) {
-    a = vector(0);
-    b = vector(1);
-    c = vector(2);
-    t = vector(3);
-    u = vector(4);
+    check(is_joined() || !operation.widths.has_pairs() || !is_deferred(), "no registers for split pairs and a check");
     found_lanes = vector(5);
     condition_lanes = vector(6);
     for (int i = 0; i < 3; ++i)
         constant[static_cast<size_t>(i)] = vector((is_avx512() ? kConstantAvx512 : kConstantAvx2) + i);
-    if (!is_64_bits()) load_constants();
+    if (is_avx512() || !keeps_pairs()) load_constants();
     prepare_masks();
     if (is_avx512()) {
         emit_blocks(true);
@@ -51,6 +52,7 @@ LaneEmitter::LaneEmitter(LaneIsa isa, const LaneOperation& operation, uint8_t va
     align(32);
     L(bits_);
     for (uint32_t lane = 0; lane < 8; ++lane) dd(1u << lane);
+    emit_pool();
 }
 
 Xmm LaneEmitter::vector(int index) const {
@@ -92,54 +94,68 @@ void LaneEmitter::expand_lanes(const Xmm& to, const Reg32& bits, unsigned block)
     vpcmpeqd(to, to, ptr[rip + bits_]);
 }
 
-void LaneEmitter::block_masks(unsigned block, bool masked) {
+void LaneEmitter::block_masks(bool masked) {
     if (is_avx512()) {
-        if (block == 1) kshiftrq(k6, k6, 16);
-        return;
+        if (block_ == 1) kshiftrq(k6, k6, 16);
+    } else if (masked && !keeps_pairs()) {
+        expand_lanes(ymm15, r8d, block_);
     }
-    const Opcode opcode = operation_.opcode;
-    const bool reads_condition = opcode == Opcode::v_cndmask_b32 || opcode == Opcode::v_add_co_ci_u32 ||
-                                 opcode == Opcode::v_sub_co_ci_u32 || opcode == Opcode::v_subrev_co_ci_u32;
-    if (reads_condition) expand_lanes(condition_lanes, r9d, block);
-    if (masked) expand_lanes(ymm15, r8d, block);
 }
 
-void LaneEmitter::load_sources(unsigned block) {
-    const int offset = static_cast<int>(block * block_bytes());
-    const auto load = [&](const Xmm& to, const Reg64& from) {
-        is_avx512() ? vmovdqu32(to, ptr[from + offset]) : vmovdqu(to, ptr[from + offset]);
+void LaneEmitter::name_registers() {
+    a = vector(0);
+    b = vector(1);
+    c = vector(2);
+    t = vector(3);
+    u = vector(4);
+    a_high = v = vector(9);
+    b_high = w = vector(10);
+    c_high = vector(11);
+    d = vector(result_register(block_));
+    d_high = vector(upper_register(block_));
+}
+
+void LaneEmitter::load_sources() {
+    const std::array<Xmm, 3> low{a, b, c}, high{a_high, b_high, c_high};
+    const std::array<Reg64, 3> from{rsi, rdx, rcx};
+    const auto load = [&](const Xmm& to, const Address& place) {
+        is_avx512() ? vmovdqu32(to, place) : vmovdqu(to, place);
     };
-    if (operation_.sources > 0) load(a, rsi);
-    if (operation_.sources > 1) load(b, rdx);
-    if (operation_.sources > 2) load(c, rcx);
+    for (size_t i = 0; i < operation_.sources; ++i) {
+        load(low[i], ptr[from[i] + offset()]);
+        if (operation_.widths.sources[i] == 2) load(high[i], ptr[from[i] + offset() + static_cast<int>(stride_bytes_)]);
+    }
 }
 
 void LaneEmitter::emit_blocks(bool masked) {
-    if (!is_avx512()) vpxor(ymm7, ymm7, ymm7);
-    for (unsigned block = 0; block < blocks(); ++block) {
-        d = vector(result_register(block));
-        if (is_64_bits()) {
-            emit_f64_block(block);
-            continue;
+    if (!is_avx512() && is_deferred()) vpxor(ymm7, ymm7, ymm7);
+    for (block_ = 0; block_ < blocks(); ++block_) {
+        name_registers();
+        block_masks(masked);
+        if (is_joined()) {
+            emit_joined();
+        } else {
+            load_sources();
+            operation_.emit(*this);
         }
-        block_masks(block, masked);
-        load_sources(block);
-        operation_.emit(*this);
-        note_declined(block, masked);
-        if (operation_.result != LaneKernelResult::words) collect_mask(block);
+        name_registers();  // an operation may have renamed them
+        note_declined(masked);
+        if (operation_.result != LaneKernelResult::words) collect_mask();
+        if (!is_deferred() && operation_.result != LaneKernelResult::mask)
+            store(block_, masked ? std::optional(ymm15) : std::nullopt);
     }
-    if (operation_.check != LaneCheck::none) {
+    if (is_deferred()) {
         is_avx512() ? kortestw(k3, k3) : vptest(ymm7, ymm7);
         jnz(declined_, T_NEAR);
+        if (operation_.result != LaneKernelResult::mask) store_all(masked);
     }
-    if (operation_.result != LaneKernelResult::mask) store(masked);
     if (operation_.result != LaneKernelResult::words) and_(eax, r8d);
     vzeroupper();
     ret();
 }
 
-void LaneEmitter::note_declined(unsigned block, bool masked) {
-    const Opmask exec = block == 0 ? k1 : k2;
+void LaneEmitter::note_declined(bool masked) {
+    const Opmask exec = block_ == 0 ? k1 : k2;
     const auto note = [&](const Xmm& x, const Xmm& y) {
         if (is_avx512()) {
             if (operation_.check == LaneCheck::lowest_result)
@@ -169,63 +185,122 @@ void LaneEmitter::note_declined(unsigned block, bool masked) {
     }
 }
 
-void LaneEmitter::collect_mask(unsigned block) {
-    const Reg32 bits = block == 0 ? eax : r10d;
+void LaneEmitter::note_nan_f64(const Xmm& doubles) {
+    if (is_avx512()) {
+        vcmppd(k4, doubles, doubles, kUnordered);
+        korw(k3, k3, k4);
+    } else {
+        vcmppd(t, doubles, doubles, kUnordered);
+        vpor(ymm7, ymm7, t);
+    }
+}
+
+void LaneEmitter::collect_mask() {
+    const Reg32 bits = block_ == 0 ? eax : r10d;
     is_avx512() ? kmovw(bits, found) : vmovmskps(bits, Ymm(found_lanes.getIdx()));
-    if (block == 0) return;
-    shl(r10d, static_cast<int>(block * block_bytes() / 4));
+    if (block_ == 0) return;
+    shl(r10d, static_cast<int>(block_ * block_bytes() / 4));
     or_(eax, r10d);
 }
 
-void LaneEmitter::store(bool masked) {
-    const auto put = [&](unsigned block, int offset, int index) {
-        const auto place = ptr[rdi + static_cast<int>(block * block_bytes()) + offset];
+void LaneEmitter::store(unsigned block, std::optional<Ymm> exec) {
+    const auto put = [&](int upper, int index) {
+        const auto place = ptr[rdi + static_cast<int>(block * block_bytes()) + upper];
         if (is_avx512())
             vmovdqu32(place | (block == 0 ? k1 : k2), Zmm(index));
-        else if (masked)
-            vpmaskmovd(place, ymm0, Ymm(index));
+        else if (exec)
+            vpmaskmovd(place, *exec, Ymm(index));
         else
             vmovdqu(place, Ymm(index));
     };
+    put(0, result_register(block));
+    if (operation_.widths.result == 2) put(static_cast<int>(stride_bytes_), upper_register(block));
+}
+
+void LaneEmitter::store_all(bool masked) {
     for (unsigned block = 0; block < blocks(); ++block) {
         if (!is_avx512() && masked) expand_lanes(ymm0, r8d, block);
-        put(block, 0, result_register(block));
-        if (is_64_bits()) put(block, static_cast<int>(stride_bytes_), upper_register(block));
+        store(block, masked ? std::optional(ymm0) : std::nullopt);
     }
 }
 
-// Low and high words interleave to doubles, two lanes of each 128 bits at a time, and part again afterwards.
-void LaneEmitter::emit_f64_block(unsigned block) {
-    const int offset = static_cast<int>(block * block_bytes()), upper = offset + static_cast<int>(stride_bytes_);
-    const auto load = [&](const Xmm& first, const Xmm& second, const Reg64& from) {
-        const Xmm low = vector(6), high = vector(5);
-        is_avx512() ? vmovdqu32(low, ptr[from + offset]) : vmovdqu(low, ptr[from + offset]);
-        is_avx512() ? vmovdqu32(high, ptr[from + upper]) : vmovdqu(high, ptr[from + upper]);
-        vpunpckldq(first, low, high);
-        vpunpckhdq(second, low, high);
-    };
-    const Xmm a0 = vector(0), a1 = vector(1), b0 = vector(2), b1 = vector(3), result = vector(result_register(block)),
-              rest = vector(upper_register(block));
-    load(a0, a1, rsi);
-    load(b0, b1, rdx);
-    a = a0, b = b0, c = result, d = result;
-    if (operation_.sources > 2) load(result, rest, rcx);
-    operation_.emit(*this);
-    a = a1, b = b1, c = rest, d = rest;
-    operation_.emit(*this);
-    for (const Xmm& doubles : {result, rest}) {
-        if (is_avx512()) {
-            vcmppd(k4, doubles, doubles, kUnordered);
-            korw(k3, k3, k4);
-        } else {
-            vcmppd(vector(4), doubles, doubles, kUnordered);
-            vpor(ymm7, ymm7, vector(4));
-        }
-    }
+// Low and high words interleave to numbers of 64 bits, two lanes of each 128 bits at a time, and part again afterwards.
+void LaneEmitter::emit_joined() {
+    const Xmm first = d, second = d_high;
     constexpr uint8_t kEvenWords = 0x88, kOddWords = 0xDD;
-    vshufps(vector(4), result, rest, kEvenWords);
-    vshufps(rest, result, rest, kOddWords);
-    is_avx512() ? vmovdqa32(result, vector(4)) : vmovdqa(result, vector(4));
+    for (unsigned half = 0; half < 2; ++half) {
+        name_registers();
+        d = half == 0 ? first : second;
+        const std::array<Xmm, 3> sources{a, b, c};
+        const std::array<Reg64, 3> from{rsi, rdx, rcx};
+        for (size_t i = 0; i < operation_.sources; ++i)
+            load_joined(sources[i], from[i], operation_.widths.sources[i], half);
+        operation_.emit(*this);
+        if (operation_.check == LaneCheck::nan_result_f64) note_nan_f64(d);
+        if (operation_.result != LaneKernelResult::words) join_masks(half);
+    }
+    if (operation_.result == LaneKernelResult::mask) return;
+    if (operation_.widths.result == 2) vshufps(t, first, second, kOddWords);
+    vshufps(first, first, second, kEvenWords);
+    if (operation_.widths.result == 2) move(second, t);
+}
+
+void LaneEmitter::load_joined(const Xmm& to, const Reg64& from, unsigned registers, unsigned half) {
+    is_avx512() ? vmovdqu32(to, ptr[from + offset()]) : vmovdqu(to, ptr[from + offset()]);
+    if (registers == 2) {
+        const auto upper = ptr[from + offset() + static_cast<int>(stride_bytes_)];
+        half == 0 ? vpunpckldq(to, to, upper) : vpunpckhdq(to, to, upper);
+    } else {
+        xor_bits(t, t, t);
+        half == 0 ? vpunpckldq(to, to, t) : vpunpckhdq(to, to, t);
+    }
+}
+
+// The masks of both halves of a block to one, by way of vectors in the place of results, of which there are none.
+void LaneEmitter::join_masks(unsigned half) {
+    check(operation_.result == LaneKernelResult::mask, "numbers of 64 bits give words or a mask");
+    const Xmm lanes = half == 0 ? vector(result_register(block_)) : vector(upper_register(block_));
+    is_avx512() ? vpmovm2q(lanes, found) : vmovdqa(lanes, found_lanes);
+    if (half == 0) return;
+    constexpr uint8_t kEvenWords = 0x88;
+    vshufps(found_lanes, vector(result_register(block_)), lanes, kEvenWords);
+    if (is_avx512()) vpmovd2m(found, found_lanes);
+}
+
+Address LaneEmitter::pooled(std::vector<uint32_t> words) { return ptr[rip + pool_[std::move(words)]]; }
+
+void LaneEmitter::emit_pool() {
+    for (auto& [words, label] : pool_) {
+        align(32);
+        L(label);
+        for (const uint32_t word : words) dd(word);
+    }
+}
+
+void LaneEmitter::load_word(const Xmm& to, uint32_t word) { vpbroadcastd(to, pooled({word})); }
+
+void LaneEmitter::load_bytes(const Xmm& to, const std::array<uint8_t, 16>& bytes) {
+    std::vector<uint32_t> words(4);
+    std::memcpy(words.data(), bytes.data(), bytes.size());
+    is_avx512() ? vbroadcasti32x4(Zmm(to.getIdx()), pooled(std::move(words)))
+                : vbroadcasti128(Ymm(to.getIdx()), pooled(std::move(words)));
+}
+
+void LaneEmitter::load_lanes(const Xmm& to, const std::array<uint32_t, 32>& words) {
+    const size_t lanes = block_bytes() / sizeof(uint32_t);
+    const auto* const first = words.begin() + block_ * lanes;
+    const Address place = pooled({first, first + lanes});
+    is_avx512() ? vmovdqu32(to, place) : vmovdqu(to, place);
+}
+
+void LaneEmitter::move(const Xmm& to, const Xmm& from) { is_avx512() ? vmovdqa32(to, from) : vmovdqa(to, from); }
+
+void LaneEmitter::load_condition() {
+    if (!is_avx512()) expand_lanes(condition_lanes, r9d, block_);
+}
+
+void LaneEmitter::condition_from_found() {
+    is_avx512() ? kmovw(condition, found) : vmovdqa(condition_lanes, found_lanes);
 }
 
 void LaneEmitter::and_bits(const Xmm& to, const Xmm& x, const Xmm& y) {
@@ -271,6 +346,7 @@ void LaneEmitter::compare_i32(bool is_signed, uint8_t predicate) {
 }
 
 void LaneEmitter::select() {
+    load_condition();
     if (is_avx512())
         vpblendmd(d | condition, a, b);
     else

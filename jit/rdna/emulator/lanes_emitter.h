@@ -5,6 +5,9 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
 
 #include "jit/rdna/emulator/lanes_x86.h"
 
@@ -19,6 +22,12 @@ enum class LaneCheck : uint8_t {
     nan_result_f64,
 };
 
+// How an operation sees operands of two registers.
+enum class PairLayout : uint8_t {
+    split,   // low words in e.a, high words in e.a_high, and so on; to e.d and e.d_high
+    joined,  // as 64-bit numbers, half of the block's lanes at a time; sources of one register are zero-extended
+};
+
 class LaneEmitter;
 struct LaneOperation {
     Opcode opcode;
@@ -28,6 +37,9 @@ struct LaneOperation {
     std::array<uint32_t, 3> constants;
     void (*emit)(LaneEmitter& e);  // from e.a, e.b, e.c to e.d; masks to e.found
     LaneIsa least = LaneIsa::avx2;
+    LaneWidths widths{};
+    PairLayout layout = PairLayout::split;
+    LaneCondition condition = LaneCondition::mask_read;
 };
 
 class LaneEmitter : public Xbyak::CodeGenerator {
@@ -37,12 +49,22 @@ public:
     bool is_avx512() const { return isa_ == LaneIsa::avx512; }
     uint8_t variant() const { return variant_; }
 
-    // Of the block being emitted: registers of 16 or 8 lanes.
-    Xbyak::Xmm a, b, c, d, t, u;
+    // Of the block being emitted: registers of 16 or 8 lanes. t, u: free to use; v, w too where there are neither pairs
+    // nor a check.
+    Xbyak::Xmm a, b, c, d, t, u, v, w;
+    Xbyak::Xmm a_high, b_high, c_high, d_high;
     std::array<Xbyak::Xmm, 3> constant;
     // The result of a compare: an opmask, or a vector of all-ones lanes in AVX2.
     const Xbyak::Opmask found = Xbyak::Opmask(5), condition = Xbyak::Opmask(6);
     Xbyak::Xmm found_lanes, condition_lanes;
+
+    // Constants beyond the three: each emitted once, after the code.
+    void load_word(const Xbyak::Xmm& to, uint32_t word);                           // to every lane
+    void load_bytes(const Xbyak::Xmm& to, const std::array<uint8_t, 16>& bytes);   // to every 128 bits
+    void load_lanes(const Xbyak::Xmm& to, const std::array<uint32_t, 32>& words);  // a word for each lane
+    void move(const Xbyak::Xmm& to, const Xbyak::Xmm& from);
+    void load_condition();  // before condition_lanes is used; nothing in AVX-512
+    void condition_from_found();
 
     // What the two levels spell differently.
     void and_bits(const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y);
@@ -64,28 +86,45 @@ private:
     void load_constants();
     void prepare_masks();
     void emit_blocks(bool masked);
-    void block_masks(unsigned block, bool masked);
-    void load_sources(unsigned block);
-    void note_declined(unsigned block, bool masked);
-    void collect_mask(unsigned block);
-    void store(bool masked);
-    void emit_f64_block(unsigned block);
+    void block_masks(bool masked);
+    void name_registers();
+    void load_sources();
+    void emit_joined();
+    void load_joined(const Xbyak::Xmm& to, const Xbyak::Reg64& from, unsigned registers, unsigned half);
+    void join_masks(unsigned half);
+    void note_declined(bool masked);
+    void note_nan_f64(const Xbyak::Xmm& doubles);
+    void collect_mask();
+    void store(unsigned block, std::optional<Xbyak::Ymm> exec);
+    void store_all(bool masked);
+    void emit_pool();
+    Xbyak::Address pooled(std::vector<uint32_t> words);
     void carry_lanes(const Xbyak::Xmm& smaller, const Xbyak::Xmm& larger);
     void expand_lanes(const Xbyak::Xmm& to, const Xbyak::Reg32& bits, unsigned block);
+    bool is_joined() const { return operation_.layout == PairLayout::joined; }
+    // Stored only once every block is known not to decline.
+    bool is_deferred() const { return operation_.check != LaneCheck::none; }
+    // AVX2 then has no registers left for constants and exec.
+    bool keeps_pairs() const { return is_deferred() && operation_.widths.result == 2; }
 
     unsigned blocks() const { return is_avx512() ? 2 : 4; }
     unsigned block_bytes() const { return is_avx512() ? 64 : 32; }
-    bool is_64_bits() const { return operation_.check == LaneCheck::nan_result_f64; }
+    int offset() const { return static_cast<int>(block_ * block_bytes()); }
     int result_register(unsigned block) const {
-        return is_avx512() ? 16 + static_cast<int>(block) : 8 + static_cast<int>(block);
+        return (is_avx512() ? 16 : 8) + (is_deferred() ? static_cast<int>(block) : 0);
     }
-    int upper_register(unsigned block) const { return result_register(block) + static_cast<int>(blocks()); }
+    int upper_register(unsigned block) const {
+        constexpr int kAtOnce = 7, kUnstored = 6;
+        if (!is_deferred()) return kAtOnce;
+        return operation_.widths.result == 2 ? result_register(block) + static_cast<int>(blocks()) : kUnstored;
+    }
 
     LaneIsa isa_;
     const LaneOperation& operation_;
     uint8_t variant_;
-    unsigned stride_bytes_;
+    unsigned stride_bytes_, block_ = 0;
     Xbyak::Label bits_, declined_;
+    std::map<std::vector<uint32_t>, Xbyak::Label> pool_;
 };
 
 }  // namespace riftjit::rdna::emulator

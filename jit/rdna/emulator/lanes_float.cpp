@@ -39,6 +39,10 @@ void from_byte(E& e) {
     e.vcvtdq2ps(e.d, e.a);
 }
 
+constexpr LaneOperation doubles(Opcode opcode, uint8_t sources, void (*emit)(LaneEmitter&)) {
+    return {opcode, sources, kWords, kNanF64, {}, emit, LaneIsa::avx2, {{2, 2, 2}, 2}, PairLayout::joined};
+}
+
 constexpr LaneOperation kOperations[] = {
     {Opcode::v_add_f32, 2, kWords, kNanResult, {}, [](E& e) { e.vaddps(e.d, e.a, e.b); }},
     {Opcode::v_sub_f32, 2, kWords, kNanResult, {}, [](E& e) { e.vsubps(e.d, e.a, e.b); }},
@@ -72,9 +76,13 @@ constexpr LaneOperation kOperations[] = {
     {Opcode::v_cvt_f32_ubyte1, 1, kWords, kNone, {kByte}, from_byte<1>},
     {Opcode::v_cvt_f32_ubyte2, 1, kWords, kNone, {kByte}, from_byte<2>},
     {Opcode::v_cvt_f32_ubyte3, 1, kWords, kNone, {kByte}, from_byte<3>},
-    {Opcode::v_add_f64, 2, kWords, kNanF64, {}, [](E& e) { e.vaddpd(e.d, e.a, e.b); }},
-    {Opcode::v_mul_f64, 2, kWords, kNanF64, {}, [](E& e) { e.vmulpd(e.d, e.a, e.b); }},
-    {Opcode::v_fma_f64, 3, kWords, kNanF64, {}, [](E& e) { e.vfmadd231pd(e.d, e.a, e.b); }},
+    doubles(Opcode::v_add_f64, 2, [](E& e) { e.vaddpd(e.d, e.a, e.b); }),
+    doubles(Opcode::v_mul_f64, 2, [](E& e) { e.vmulpd(e.d, e.a, e.b); }),
+    doubles(Opcode::v_fma_f64, 3,
+            [](E& e) {
+                e.vfmadd213pd(e.a, e.b, e.c);
+                e.move(e.d, e.a);
+            }),
     {Opcode::v_cmp_lt_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kLt); }},
     {Opcode::v_cmp_eq_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kEq); }},
     {Opcode::v_cmp_le_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kLe); }},

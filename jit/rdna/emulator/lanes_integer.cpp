@@ -267,7 +267,15 @@ constexpr LaneOperation kOperations[] = {
     {Opcode::v_dot4_i32_i8, 3, kWords, kNone, {kBytes}, [](E& e) { dot4(e, 3); }},
     {Opcode::v_dot4_u32_u8, 3, kWords, kNone, {kBytes}, [](E& e) { dot4(e, 0); }},
     {Opcode::v_add_co_u32, 2, kBoth, kNone, {kSign, kOnes}, [](E& e) { e.add_with_carry(E::CarryIn::none); }},
-    {Opcode::v_add_co_ci_u32, 2, kBoth, kNone, {kSign, kOnes}, [](E& e) { e.add_with_carry(E::CarryIn::condition); }},
+    {Opcode::v_add_co_ci_u32,
+     2,
+     kBoth,
+     kNone,
+     {kSign, kOnes},
+     [](E& e) {
+         e.load_condition();
+         e.add_with_carry(E::CarryIn::condition);
+     }},
     {Opcode::v_sub_co_u32,
      2,
      kBoth,
@@ -285,7 +293,19 @@ constexpr LaneOperation kOperations[] = {
      kBoth,
      kNone,
      {kSign, kOnes},
-     [](E& e) { e.subtract_with_borrow(e.a, e.b, E::CarryIn::condition); }},
+     [](E& e) {
+         e.load_condition();
+         e.subtract_with_borrow(e.a, e.b, E::CarryIn::condition);
+     }},
+    {Opcode::v_subrev_co_ci_u32,
+     2,
+     kBoth,
+     kNone,
+     {kSign, kOnes},
+     [](E& e) {
+         e.load_condition();
+         e.subtract_with_borrow(e.b, e.a, E::CarryIn::condition);
+     }},
     {Opcode::v_cmp_lt_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 1); }},
     {Opcode::v_cmp_eq_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 0); }},
     {Opcode::v_cmp_le_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 2); }},

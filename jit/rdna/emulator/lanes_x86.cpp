@@ -70,14 +70,13 @@ LaneIsa host_lane_isa() {
 
 std::optional<LaneKernel> lane_kernel(LaneIsa isa, Opcode opcode, uint8_t variant, unsigned stride_words) {
     for (const HostLaneFunction& host : host_lane_functions())
-        if (host.opcode == opcode) return LaneKernel{host.function, host.result, host.sources, false};
+        if (host.opcode == opcode) return LaneKernel{host.function, host.result, host.sources};
     const LaneOperation* operation = find_operation(opcode);
     if (isa == LaneIsa::none || operation == nullptr || operation->least > isa) return std::nullopt;
     const Shelf& shelf = shelf_of(isa, stride_words);
     const auto found = shelf.functions.find({opcode, variant});
     if (found == shelf.functions.end()) return std::nullopt;
-    return LaneKernel{found->second, operation->result, operation->sources,
-                      operation->check == LaneCheck::nan_result_f64};
+    return LaneKernel{found->second, operation->result, operation->sources, operation->widths, operation->condition};
 }
 
 std::span<const Opcode> lane_kernel_opcodes() {

@@ -4,6 +4,7 @@
 // by other rules, and a few rare saturations are not computed: the function then writes nothing and says so.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -16,7 +17,7 @@ enum class LaneIsa : uint8_t { none, avx2, avx512 };
 LaneIsa host_lane_isa();
 
 // d, a, b, c: 32 words each, any alignment; of 64-bit operands the upper words follow a register later. Low half of
-// `lanes`: exec; upper half: the mask that the instruction reads. d may equal a source.
+// `lanes`: exec; upper half: see LaneCondition. d may equal a source.
 using LaneKernelFunction = uint64_t (*)(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c,
                                         uint64_t lanes);
 inline constexpr uint64_t kLaneKernelDeclined = ~uint64_t{0};
@@ -27,11 +28,23 @@ enum class LaneKernelResult : uint8_t {
     words_and_mask,  // both
 };
 
+struct LaneWidths {  // registers that an operand takes
+    std::array<uint8_t, 3> sources{1, 1, 1};
+    uint8_t result = 1;
+    bool has_pairs() const { return sources != std::array<uint8_t, 3>{1, 1, 1} || result != 1; }
+};
+
+enum class LaneCondition : uint8_t {
+    mask_read,   // what the instruction reads, 0 where it reads none
+    upper_lane,  // whether the lane is one of a wave64's upper 32
+};
+
 struct LaneKernel {
     LaneKernelFunction function;
-    LaneKernelResult result;
-    uint8_t sources;
-    bool is_64_bits;  // a, b, c and d are pairs of registers
+    LaneKernelResult result = LaneKernelResult::words;
+    uint8_t sources = 1;
+    LaneWidths widths{};
+    LaneCondition condition = LaneCondition::mask_read;
 };
 
 // `variant`: of the mixed-sign dot products, which sources are signed. `stride_words` of 64-bit operands: from a

@@ -39,11 +39,11 @@ bool has_plain_sources(const LaneOp& op) {
     return true;
 }
 
-FastSource fast_source(const ValuSource& source, bool is_64_bits) {
+FastSource fast_source(const ValuSource& source, unsigned registers, unsigned stride) {
     FastSource fast;
     fast.kind = source.kind;
     fast.index = source.index;
-    const unsigned shift = is_64_bits ? 32 : 0;  // the sign lies in the upper word
+    const unsigned shift = registers == 2 ? 32 : 0;  // the sign lies in the upper word
     fast.keep = static_cast<uint32_t>(source.keep >> shift);
     fast.flip = static_cast<uint32_t>(source.flip >> shift);
     if (source.shape == SourceShape::half) {  // neg and abs act on its sign
@@ -53,13 +53,13 @@ FastSource fast_source(const ValuSource& source, bool is_64_bits) {
     fast.has_modifier = fast.keep != ~0u || fast.flip != 0;
     for (unsigned lane = 0; lane < kLanes; ++lane) {
         fast.constant[lane] = static_cast<uint32_t>(source.constant);
-        fast.constant[kLanes + lane] = static_cast<uint32_t>(source.constant >> 32);
+        if (registers == 2) fast.constant[stride + lane] = static_cast<uint32_t>(source.constant >> 32);
     }
     return fast;
 }
 
 struct alignas(64) Scratch {
-    uint32_t words[3][2 * kLanes];
+    uint32_t words[3][kPairWords];
 };
 
 void fill(uint32_t* to, uint32_t value) {
@@ -82,20 +82,20 @@ const uint32_t* words_of(const WaveState& wave, const FastSource& source, unsign
     modify(scratch, words, source);
     return scratch;
 }
-// The same of 64 bits in wave32, where the upper words lie 32 further on.
-const uint32_t* pairs_of(const WaveState& wave, const FastSource& source, uint32_t* scratch) {
+// The same of 64 bits: the upper words lie wave.lanes further on.
+const uint32_t* pairs_of(const WaveState& wave, const FastSource& source, unsigned first_lane, uint32_t* scratch) {
     const uint32_t* words = scratch;
     if (source.kind == SourceKind::vgpr) {
-        words = wave.vgpr(source.index);
+        words = wave.vgpr(source.index) + first_lane;
     } else if (source.kind == SourceKind::constant) {
         words = source.constant.data();
     } else {
         fill(scratch, wave.scalars[source.index]);
-        fill(scratch + kLanes, wave.scalars[source.index + 1]);
+        fill(scratch + wave.lanes, wave.scalars[source.index + 1]);
     }
     if (!source.has_modifier) return words;
     if (words != scratch) std::copy_n(words, kLanes, scratch);
-    modify(scratch + kLanes, words + kLanes, source);
+    modify(scratch + wave.lanes, words + wave.lanes, source);
     return scratch;
 }
 
@@ -103,7 +103,7 @@ const uint32_t* arguments(const WaveState& wave, const FastOp& fast, unsigned in
                           Scratch& scratch) {
     if (index >= fast.kernel.sources) return nullptr;
     const FastSource& source = fast.sources[index];
-    if (fast.kernel.is_64_bits && wave.lanes == kLanes) return pairs_of(wave, source, scratch.words[index]);
+    if (fast.kernel.widths.sources[index] == 2) return pairs_of(wave, source, first_lane, scratch.words[index]);
     return words_of(wave, source, first_lane, scratch.words[index]);
 }
 
@@ -123,7 +123,8 @@ void run_rest(WaveState& wave, const FastOp& fast, unsigned first) {
 }
 
 bool is_plain(const FastOp& fast) {
-    if (fast.op->routing || fast.op->wave_size != WaveSize::wave32 || fast.kernel.is_64_bits || fast.mask.exists)
+    if (fast.op->routing || fast.op->wave_size != WaveSize::wave32 || fast.kernel.widths.has_pairs() ||
+        fast.mask.exists)
         return false;
     for (unsigned i = 0; i < fast.kernel.sources; ++i)
         if (fast.sources[i].has_modifier) return false;
@@ -153,19 +154,17 @@ std::optional<FastOp> prepare_fast(const LaneOp& op, ValuFunction slow) {
     fast.kernel = *kernel;
     fast.is_float = has_float_arithmetic(op);
     for (unsigned i = 0; i < kernel->sources && i < op.source_count; ++i)
-        fast.sources[i] = fast_source(op.sources[i], kernel->is_64_bits);
+        fast.sources[i] = fast_source(op.sources[i], kernel->widths.sources[i], stride);
     if (op.source_count < kernel->sources) {  // fmac: the destination
         fast.sources[2].kind = SourceKind::vgpr;
         fast.sources[2].index = op.vgpr;
     }
-    if (op.routing && (fast.sources[0].kind != SourceKind::vgpr || kernel->is_64_bits)) return std::nullopt;
-    // In wave64 the halves of a pair lie too far apart for constants and scalars to be laid out here.
-    if (kernel->is_64_bits && op.wave_size == WaveSize::wave64)
-        for (unsigned i = 0; i < kernel->sources; ++i)
-            if (fast.sources[i].kind != SourceKind::vgpr || fast.sources[i].has_modifier) return std::nullopt;
+    if (op.routing && (fast.sources[0].kind != SourceKind::vgpr || kernel->widths.has_pairs())) return std::nullopt;
     fast.vgpr = op.vgpr;
     fast.lane_mask = op.lane_mask;
     fast.mask = op.mask;
+    if (kernel->condition == LaneCondition::upper_lane && op.wave_size == WaveSize::wave64)
+        fast.mask = {.exists = true, .constant = ~uint64_t{0} << kLanes};
     fast.slow = slow;
     fast.op = &op;
     fast.is_plain = is_plain(fast);

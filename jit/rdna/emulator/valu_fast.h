@@ -12,13 +12,16 @@ namespace riftjit::rdna::emulator {
 
 using ValuFunction = void (*)(WaveState& wave, const void* data);
 
+// Words of a 64-bit operand of 32 lanes: in wave64 the upper words follow 64 further on.
+inline constexpr unsigned kPairWords = 64 + 32;
+
 struct FastSource {
     SourceKind kind = SourceKind::none;
     uint16_t index = 0;         // VGPR or scalar code
     bool has_modifier = false;  // half, abs, neg: (word >> shift & keep) ^ flip, of the upper word of 64 bits
     uint8_t shift = 0;
     uint32_t keep = ~0u, flip = 0;
-    alignas(64) std::array<uint32_t, 64> constant{};  // 32 lanes; of 64 bits the upper words after them
+    alignas(64) std::array<uint32_t, kPairWords> constant{};  // 32 lanes; of 64 bits the upper words a register later
 };
 
 struct FastOp {

@@ -60,20 +60,21 @@ Expected by_lane_functions(const LaneKernel& kernel, Opcode opcode, uint8_t vari
     const LaneSemantics* semantics = lane_semantics(opcode);
     LaneContext context;
     context.neg = variant;
-    const bool accumulates = opcode == Opcode::v_fmac_f32;
+    const bool accumulates = info(opcode).sources < kernel.sources;
     for (unsigned lane = 0; lane < kLanes; ++lane) {
         if ((lanes >> lane & 1) == 0) continue;
         LaneData data;
-        data.lane = lane;
-        data.condition = (lanes >> (32 + lane) & 1) != 0;
+        const bool condition = (lanes >> (32 + lane) & 1) != 0;
+        data.lane = kernel.condition == LaneCondition::upper_lane && condition ? kLanes + lane : lane;
+        data.condition = condition;
         for (unsigned i = 0; i < 3; ++i)
-            data.source[i] = kernel.is_64_bits ? pair(sources[i], lane, stride) : sources[i][lane];
+            data.source[i] = kernel.widths.sources[i] == 2 ? pair(sources[i], lane, stride) : sources[i][lane];
         if (accumulates) data.previous = sources[2][lane];
         semantics->function(context, data);
         expected.mask |= static_cast<uint32_t>(data.bit) << lane;
         if (kernel.result == LaneKernelResult::mask) continue;
         expected.words[lane] = static_cast<uint32_t>(data.result);
-        if (kernel.is_64_bits) expected.words[stride + lane] = static_cast<uint32_t>(data.result >> 32);
+        if (kernel.widths.result == 2) expected.words[stride + lane] = static_cast<uint32_t>(data.result >> 32);
     }
     return expected;
 }
