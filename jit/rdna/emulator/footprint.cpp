@@ -70,6 +70,7 @@ bool accumulates(Opcode opcode) {
         case Opcode::s_bitset0_b64:
         case Opcode::s_bitset1_b32:
         case Opcode::s_bitset1_b64:
+        case Opcode::s_subvector_loop_end:
             return true;
         default:
             return false;

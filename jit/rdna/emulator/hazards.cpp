@@ -216,12 +216,12 @@ void HazardState::step_mask_write(WaveState& wave, const Op& op) {
     const HazardTraits& traits = op.checks->hazards;
     const Footprint& footprint = op.checks->footprint;
     if (sa_sdst(traits.alu_wait) == 0) masks_read_ = masks_overwritten_ = {};
-    const bool looks_on = traits.salu && !traits.jumps_away && op.kind != OpKind::branch && op.kind != OpKind::end;
+    const bool looks_on = traits.salu && !traits.jumps_away && op.kind != OpKind::branch &&
+                          op.kind != OpKind::subvector_loop && op.kind != OpKind::end;
     if (!masks_overwritten_.empty() && !looks_on) {
         wave.findings->report(FindingKind::valu_mask_write, wave, kNoLane,
-                              fmt::format("SALU overwrote scalar register {}, a VALU's lane mask, without a wait for "
-                                          "sa_sdst after it",
-                                          masks_overwritten_.first_scalar()));
+                              fmt::format("SALU overwrote {}, a VALU's lane mask, without a wait for sa_sdst after it",
+                                          scalar_name(static_cast<unsigned>(masks_overwritten_.first_scalar()))));
         masks_overwritten_ = {};
     }
     if (traits.valu) {
@@ -301,9 +301,10 @@ void HazardState::step_sgpr_read(WaveState& wave, const Op& op) {
     if (traits.clears_sgpr) salu_pending_ = valu_pending_ = {};
     const RegisterSet reads = pairable(op.checks->footprint.reads), writes = pairable(op.checks->footprint.writes);
     const auto report = [&](const RegisterSet& pending, std::string_view by, std::string_view field) {
-        wave.findings->report(FindingKind::sgpr_read, wave, kNoLane,
-                              fmt::format("scalar register {} was written by {}: wait for {} = 0",
-                                          (pending & reads).first_scalar(), by, field));
+        wave.findings->report(
+            FindingKind::sgpr_read, wave, kNoLane,
+            fmt::format("{} was written by {}: wait for {} = 0",
+                        scalar_name(static_cast<unsigned>((pending & reads).first_scalar())), by, field));
     };
     if (traits.valu || traits.salu) {
         if (salu_pending_.meets_scalars(reads)) report(salu_pending_, "SALU", "sa_sdst");

@@ -100,13 +100,10 @@ Stop Interpreter::step(Wave& wave, const Op& op, const Op*& next) {
             return Stop::quantum;
         case OpKind::branch:
             if (kChecked && state.vgpr_undefined) check_branch(state, op);
-            if (!is_taken(state, op.condition)) return Stop::quantum;
-            if (!op.target) {
-                state.findings->report(FindingKind::bad_jump, state, kNoLane, "the branch leads to no instruction");
-                return Stop::fault;
-            }
-            next = op.target;
-            return Stop::quantum;
+            return is_taken(state, op.condition) ? branch_to(state, op, next) : Stop::quantum;
+        case OpKind::subvector_loop:
+            if (kChecked && state.vgpr_undefined) check_subvector_loop(state, op);
+            return takes_subvector_loop(state, op) ? branch_to(state, op, next) : Stop::quantum;
         case OpKind::jump:
             if (kChecked && state.vgpr_undefined) check_jump(state, op);
             return jump(wave, op, next);
@@ -147,6 +144,15 @@ void Interpreter::run_memory_unchecked(WaveState& wave, const Op& op) {
             uint32_t& word = wave.vgpr(loaded.first + i)[lane];
             word = (word & ~effect.bits) | (values[i * wave.lanes + static_cast<unsigned>(lane)] & effect.bits);
         }
+}
+
+Stop Interpreter::branch_to(WaveState& state, const Op& op, const Op*& next) {
+    if (!op.target) {
+        state.findings->report(FindingKind::bad_jump, state, kNoLane, "the branch leads to no instruction");
+        return Stop::fault;
+    }
+    next = op.target;
+    return Stop::quantum;
 }
 
 Stop Interpreter::jump(Wave& wave, const Op& op, const Op*& next) {

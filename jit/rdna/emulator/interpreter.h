@@ -52,6 +52,7 @@ private:
 
     bool precheck(Wave& wave, const Op& op);
     void run_memory_unchecked(WaveState& wave, const Op& op);
+    Stop branch_to(WaveState& state, const Op& op, const Op*& next);
     Stop jump(Wave& wave, const Op& op, const Op*& next);
     Stop control(Wave& wave, const Op& op);
     Stop end(Wave& wave);

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <map>
 #include <thread>
 
+#include "jit/rdna/emulator/group_ledger.h"
 #include "jit/rdna/emulator/scheduler.h"
 #include "jit/rdna/emulator/wave_setup.h"
 #include "jit/rdna/occupancy.h"
@@ -85,8 +85,8 @@ struct Machine::Impl {
     Result<void> map_segments(const LoadedObject& object);
     Result<void> validate(const LoadedKernel& kernel, Dimensions grid, Dimensions group, uint64_t lds_bytes) const;
     Result<uint64_t> resident_groups(const LaunchContext& launch, const LaunchOptions& launch_options) const;
-    Outcome run(const LaunchContext& launch, const LaunchOptions& launch_options, uint64_t resident, Counts& counts);
-    Outcome run_on_threads(const LaunchContext& launch, const LaunchOptions& launch_options, Counts& counts);
+    Outcome run(const LaunchContext& launch, const LaunchOptions& launch_options, uint64_t resident, RunReport& report);
+    Outcome run_apart(const LaunchContext& launch, const LaunchOptions& launch_options, RunReport& report);
     void check_initial_sgprs(const LoadedKernel& kernel);
     uint64_t place(std::string name, std::span<const std::byte> bytes);
 
@@ -204,35 +204,44 @@ void Machine::Impl::check_initial_sgprs(const LoadedKernel& kernel) {
         .detail = fmt::format("{} SGPRs are initialised, {} needs {}", filled, rdna::name(target), kMaxUserSgprs)});
 }
 
-Outcome Machine::Impl::run_on_threads(const LaunchContext& launch, const LaunchOptions& launch_options,
-                                      Counts& counts) {
-    const uint64_t groups = launch.grid.count();
-    const auto threads = static_cast<uint32_t>(std::min<uint64_t>(options.host_threads, groups));
-    std::atomic<uint64_t> next{0};
-    std::atomic<Outcome> outcome{Outcome::completed};
-    std::mutex counts_mutex;
+// On several threads if checks and trace allow: each takes the next workgroup, and the ledger stops the launch where
+// one thread would.
+Outcome Machine::Impl::run_apart(const LaunchContext& launch, const LaunchOptions& launch_options, RunReport& report) {
+    const bool parallel = !options.checks.any() && !launch_options.trace;
+    const auto threads = static_cast<uint32_t>(
+        std::min<uint64_t>(parallel ? std::max(options.host_threads, 1u) : 1, launch.grid.count()));
+    GroupLedger ledger(launch, launch_options);
+    std::mutex report_mutex;
     const auto work = [&] {
         Scheduler scheduler(launch, launch_options, memory, slots);
-        for (uint64_t group = next++; group < groups && outcome == Outcome::completed; group = next++)
-            if (const Outcome result = scheduler.run(group, 1, 1); result != Outcome::completed) outcome = result;
-        const std::lock_guard lock(counts_mutex);
-        counts += scheduler.counts();
+        while (const std::optional<uint64_t> turn = ledger.take()) {
+            const std::function<bool()> is_interrupted = [&] {
+                return !ledger.is_wanted(*turn) || (launch_options.is_interrupted && launch_options.is_interrupted());
+            };
+            const Outcome outcome = scheduler.run(ledger.group(*turn), 1, 1, is_interrupted);
+            ledger.finish(*turn, outcome, scheduler.executed());
+        }
+        const std::lock_guard lock(report_mutex);
+        report.counts += scheduler.counts();
+        if (!scheduler.interrupted_at().empty()) report.interrupted_at = scheduler.interrupted_at();
     };
+    if (threads > 1) findings.keep(Findings::Order::by_committed_group);
     std::vector<std::thread> workers;
     for (uint32_t i = 1; i < threads; ++i) workers.emplace_back(work);
     work();
     for (std::thread& worker : workers) worker.join();
+    const Outcome outcome = ledger.close();
+    findings.keep(Findings::Order::as_reported);
     return outcome;
 }
 
 Outcome Machine::Impl::run(const LaunchContext& launch, const LaunchOptions& launch_options, uint64_t resident,
-                           Counts& counts) {
-    const bool parallel = launch_options.residency == Residency::one && !options.checks.any() &&
-                          options.host_threads > 1 && !launch_options.trace;
-    if (parallel) return run_on_threads(launch, launch_options, counts);
+                           RunReport& report) {
+    if (launch_options.residency == Residency::one) return run_apart(launch, launch_options, report);
     Scheduler scheduler(launch, launch_options, memory, slots);
-    const Outcome outcome = scheduler.run(0, launch.grid.count(), resident);
-    counts += scheduler.counts();
+    const Outcome outcome = scheduler.run(0, launch.grid.count(), resident, launch_options.is_interrupted);
+    report.counts += scheduler.counts();
+    report.interrupted_at = scheduler.interrupted_at();
     return outcome;
 }
 
@@ -269,7 +278,9 @@ Result<RunReport> Machine::launch(std::string_view kernel, Dimensions grid, Dime
                                 .waves_per_group = launch.waves_per_group(),
                                 .groups = static_cast<uint32_t>(grid.count()),
                                 .workgroup_mode = descriptor.workgroup_mode});
-    report.completed = impl_->run(launch, options, resident, report.counts) == Outcome::completed;
+    const Outcome outcome = impl_->run(launch, options, resident, report);
+    report.completed = outcome == Outcome::completed;
+    if (outcome != Outcome::interrupted) report.interrupted_at.clear();
     report.counts += impl_->memory.end_launch();
     impl_->memory.release(launch.kernarg_address);
     impl_->memory.release(launch.dispatch_packet_address);

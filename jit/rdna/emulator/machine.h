@@ -38,7 +38,7 @@ std::string_view name(Schedule schedule);
 enum class Residency : uint8_t {
     all,        // every workgroup of the launch takes part at once
     occupancy,  // as many as one device of `work_group_processors` holds; the next starts when one ends
-    one,        // one after the other, several at once on host threads when checks are off
+    one,        // one after the other, or as if, on several host threads when checks are off
 };
 
 struct MachineOptions {
@@ -50,12 +50,16 @@ struct MachineOptions {
 struct LaunchOptions {
     Schedule schedule = Schedule::long_quanta;
     Residency residency = Residency::all;
-    uint32_t work_group_processors = 1;          // of the device that Residency::occupancy imitates
-    uint64_t instruction_limit = 2'000'000'000;  // over all waves: then the run counts as endless
+    uint32_t work_group_processors = 1;  // of the device that Residency::occupancy imitates
+    // Over all waves: a launch that goes beyond counts as endless. With Residency::one a single workgroup that comes to
+    // the limit is stopped there; what earlier ones executed tells only when one has ended.
+    uint64_t instruction_limit = 2'000'000'000;
     uint32_t dynamic_lds_bytes = 0;
     std::ostream* trace = nullptr;  // a line per instruction: group, wave, offset, text, what changed
     // Called whenever a workgroup has ended; by several threads at once where several run.
     std::function<void()> group_ended = {};
+    // Asked every few thousand instructions, by several threads at once where several run: true ends the launch.
+    std::function<bool()> is_interrupted = {};
 };
 
 struct Dimensions {
@@ -67,7 +71,8 @@ struct RunReport {
     std::vector<Finding> findings = {};
     Counts counts = {};
     uint64_t seed = 0;
-    bool completed = false;  // every wave reached its end
+    bool completed = false;           // every wave reached its end
+    std::string interrupted_at = {};  // where the waves stood when LaunchOptions::is_interrupted ended the launch
 };
 
 class Machine {

@@ -106,7 +106,7 @@ std::string_view why_left_out(Opcode opcode) {
             return "ordered pixel shaders belong to graphics";
         case Opcode::s_subvector_loop_begin:
         case Opcode::s_subvector_loop_end:
-            return "no compiler writes loops over the halves of a wave, and no public test says what they do";
+            return "a wave of 32 lanes has no halves to take turns";
         default:
             return "it is not implemented";
     }
@@ -115,6 +115,9 @@ std::string_view why_left_out(Opcode opcode) {
 bool ends(Opcode opcode) { return opcode == Opcode::s_endpgm || opcode == Opcode::s_endpgm_saved; }
 bool jumps(Opcode opcode) {
     return opcode == Opcode::s_setpc_b64 || opcode == Opcode::s_swappc_b64 || opcode == Opcode::s_call_b64;
+}
+bool loops_over_halves(Opcode opcode) {
+    return opcode == Opcode::s_subvector_loop_begin || opcode == Opcode::s_subvector_loop_end;
 }
 bool has_label(const InstructionInfo& row) {
     return std::any_of(row.source_operands().begin(), row.source_operands().end(),
@@ -302,6 +305,8 @@ void Program::resolve_salu(Op& op) {
         refuse(op, FindingKind::trap, fmt::format("s_trap {}", op.instruction.simm16));
     } else if (jumps(opcode)) {
         op.kind = OpKind::jump;
+    } else if (loops_over_halves(opcode) && wave_size_ == WaveSize::wave64) {
+        op.kind = OpKind::subvector_loop;
     } else if (branch != std::end(kBranches)) {
         op.kind = OpKind::branch;
         op.condition = branch->condition;

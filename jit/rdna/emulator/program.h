@@ -25,9 +25,10 @@ enum class OpKind : uint8_t {
     valu,
     scalar,  // SALU without effect on control flow
     memory,
-    branch,   // to a known place
-    jump,     // s_setpc and its kin, s_call
-    control,  // waits, barriers, messages, sleep: the interpreter's own
+    branch,          // to a known place
+    jump,            // s_setpc and its kin, s_call
+    subvector_loop,  // a branch that takes turns with the halves of exec
+    control,         // waits, barriers, messages, sleep: the interpreter's own
     end,
     fault,  // cannot be executed: `fault` and `detail` say why
     link,   // no instruction: the next one lies elsewhere

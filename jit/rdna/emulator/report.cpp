@@ -36,6 +36,14 @@ std::string_view name(FindingKind kind) { return kKinds[static_cast<size_t>(kind
 bool is_fault(FindingKind kind) { return kKinds[static_cast<size_t>(kind)].fault; }
 std::string_view name(InstructionClass kind) { return kClassNames[static_cast<size_t>(kind)]; }
 
+std::string scalar_name(unsigned code) {
+    if (code < 106) return fmt::format("s{}", code);
+    if (code < 108) return code == 106 ? "vcc_lo" : "vcc_hi";
+    if (code < 124) return fmt::format("ttmp{}", code - 108);
+    if (code < 126) return "m0";  // one of the two is null, which holds nothing
+    return code == 126 ? "exec_lo" : "exec_hi";
+}
+
 std::string Finding::text() const {
     std::string where = instruction.empty()  // of the launch as a whole
                             ? fmt::format("{}: {}", kernel, name(kind))
@@ -52,10 +60,8 @@ void Findings::report(FindingKind kind, const WaveState& wave, int lane, std::st
     reported_.fetch_add(1, std::memory_order_relaxed);
     const uint64_t key = op.address << 8 | static_cast<uint64_t>(kind);
     const std::lock_guard lock(mutex_);
-    if (const auto [known, is_new] = known_.try_emplace(key, findings_.size()); !is_new) {
-        ++findings_[known->second].times;
-        return;
-    }
+    List& list = list_of(wave.group_number);
+    if (list.count_again(key, 1)) return;
     const CodeLocation location = op.program->locate(op.address);
     if (kind >= FindingKind::undefined_address && kind <= FindingKind::undefined_lds && wave.tracking &&
         wave.tracking->upper_half_lost) {
@@ -64,24 +70,58 @@ void Findings::report(FindingKind kind, const WaveState& wave, int lane, std::st
         detail += fmt::format("; {} at {}+{:#x} overlaps its addend, and its upper half is lost", multiply.text(),
                               at.function, at.offset);
     }
-    findings_.push_back({kind, std::string(location.function), location.offset, op.text(), wave.group_number,
-                         wave.index, lane, std::move(detail)});
+    list.add({kind, std::string(location.function), location.offset, op.text(), wave.group_number, wave.index, lane,
+              std::move(detail)},
+             key);
 }
 
 void Findings::report(Finding finding) {
     const std::lock_guard lock(mutex_);
-    findings_.push_back(std::move(finding));
+    List& list = list_of(finding.group);
+    list.add(std::move(finding), kNoKey);
+}
+
+bool Findings::List::count_again(uint64_t key, uint64_t times) {
+    const auto found = known.find(key);
+    if (key == kNoKey || found == known.end()) return false;
+    findings[found->second].times += times;
+    return true;
+}
+
+void Findings::List::add(Finding finding, uint64_t key) {
+    known.try_emplace(key, findings.size());
+    findings.push_back(std::move(finding));
+    keys.push_back(key);
+}
+
+void Findings::keep(Order order) {
+    const std::lock_guard lock(mutex_);
+    order_ = order;
+}
+
+void Findings::commit(uint32_t group) {
+    const std::lock_guard lock(mutex_);
+    auto committed = pending_.extract(group);
+    if (committed.empty()) return;
+    List& list = committed.mapped();
+    for (size_t i = 0; i < list.findings.size(); ++i)
+        if (!findings_.count_again(list.keys[i], list.findings[i].times))
+            findings_.add(std::move(list.findings[i]), list.keys[i]);
+}
+
+void Findings::drop_pending() {
+    const std::lock_guard lock(mutex_);
+    pending_.clear();
 }
 
 std::vector<Finding> Findings::take() {
     const std::lock_guard lock(mutex_);
-    known_.clear();
-    return std::exchange(findings_, {});
+    return std::exchange(findings_, {}).findings;
 }
 
 bool Findings::empty() const {
     const std::lock_guard lock(mutex_);
-    return findings_.empty();
+    return findings_.findings.empty() && pending_.empty();
 }
 
 uint64_t Counts::total_instructions() const {

@@ -42,24 +42,48 @@ struct Finding {
     std::string text() const;  // "kernel+0x40: v_add_f32_e32 v0, v1, v2: use-before-wait: ..."
 };
 
+// Of the register with this operand code, as a listing spells it: "s7", "vcc_lo".
+std::string scalar_name(unsigned code);
+
 struct WaveState;
 
 // Gathers findings, one per kind and code address. Reporting may be slow; it happens only when something is wrong.
 // Thread-safe.
+//
+// Workgroups that several host threads run side by side report in any order. Kept apart, their findings are pending
+// until somebody commits the groups in the order in which one thread would have run them: what is taken is then the
+// same.
 class Findings {
 public:
+    enum class Order : uint8_t { as_reported, by_committed_group };
+    void keep(Order order);
+    void commit(uint32_t group);
+    void drop_pending();  // of groups that one thread would not have come to
+
     void report(FindingKind kind, const WaveState& wave, int lane, std::string detail);
-    void report(Finding finding);  // that belongs to no wave
+    void report(Finding finding);  // of a scheduler; by its group if groups are kept apart
     std::vector<Finding> take();   // in the order of their first occurrence
     bool empty() const;
     // Occurrences that waves have reported since the machine was made.
     uint64_t reported() const { return reported_.load(std::memory_order_relaxed); }
 
 private:
+    static constexpr uint64_t kNoKey = 0;  // of a finding that stands for itself
+    struct List {
+        std::vector<Finding> findings;
+        std::vector<uint64_t> keys;                  // of kind and address, for each
+        std::unordered_map<uint64_t, size_t> known;  // key -> index
+
+        bool count_again(uint64_t key, uint64_t times);
+        void add(Finding finding, uint64_t key);
+    };
+    List& list_of(uint32_t group) { return order_ == Order::as_reported ? findings_ : pending_[group]; }
+
     mutable std::mutex mutex_;
     std::atomic<uint64_t> reported_ = 0;
-    std::vector<Finding> findings_;
-    std::unordered_map<uint64_t, size_t> known_;  // kind and address -> index
+    Order order_ = Order::as_reported;
+    List findings_;
+    std::unordered_map<uint32_t, List> pending_;  // by workgroup
 };
 
 enum class InstructionClass : uint8_t {

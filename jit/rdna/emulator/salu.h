@@ -13,6 +13,9 @@ ScalarFunction scalar_exec_function(Opcode opcode);   // salu_exec.cpp
 ScalarFunction scalar_float_function(Opcode opcode);  // salu_float.cpp
 ScalarFunction scalar_state_function(Opcode opcode);  // salu_state.cpp
 
+// s_subvector_loop_begin and _end in wave64: moves the halves of exec, and says whether the branch is taken.
+bool takes_subvector_loop(WaveState& wave, const Op& op);
+
 // Hardware registers and messages that are not modelled: what is read would be made up, and what is written lost. Empty
 // for every other instruction.
 std::string why_not_modelled(const Instruction& instruction, Generation generation);

@@ -86,7 +86,37 @@ void move_both_relative(WaveState& wave, const Op& op) {
     if (from && to) wave.scalars[*to] = wave.scalars[*from];
 }
 
+// The body runs once for each half of the wave that has active lanes, low half first; D holds the half of exec that is
+// not on its turn ("RDNA 2" ISA guide, S_SUBVECTOR_LOOP_BEGIN and S_SUBVECTOR_LOOP_END). The order of the assignments
+// is the guide's: D may be a half of exec.
+bool begins_subvector_loop(WaveState& wave, const Op& op) {
+    uint32_t &low = wave.scalars[kExec], &high = wave.scalars[kExec + 1];
+    if ((low | high) == 0) return true;  // no turn at all: past the end of the loop
+    const bool low_first = low != 0;
+    write32(wave, op, low_first ? high : low);
+    if (low_first) high = 0;
+    return false;
+}
+bool repeats_subvector_loop(WaveState& wave, const Op& op) {
+    uint32_t &low = wave.scalars[kExec], &high = wave.scalars[kExec + 1];
+    const uint32_t other_half = op.destination < 0 ? 0 : wave.scalars[op.destination];
+    if (high != 0) {  // the high half had its turn: the low one comes back
+        low = other_half;
+        return false;
+    }
+    if (other_half == 0) return false;
+    high = other_half;
+    write32(wave, op, low);
+    low = 0;
+    return true;
+}
+
 }  // namespace
+
+bool takes_subvector_loop(WaveState& wave, const Op& op) {
+    return op.instruction.opcode == Opcode::s_subvector_loop_begin ? begins_subvector_loop(wave, op)
+                                                                   : repeats_subvector_loop(wave, op);
+}
 
 ScalarFunction scalar_exec_function(Opcode opcode) {
     switch (opcode) {

@@ -9,6 +9,7 @@ namespace {
 
 // A wave that spins without sleeping would keep the others from ever setting what it waits for.
 constexpr uint64_t kLongQuantum = 100'000;
+constexpr uint64_t kAskEvery = 1 << 16;  // instructions: some milliseconds
 constexpr size_t kWavesInReport = 16;
 constexpr size_t kMostWavesKept = 1024;  // of up to 150 KB each
 
@@ -79,7 +80,10 @@ void Scheduler::finish_group(std::unique_ptr<ResidentGroup>& slot) {
     slot = nullptr;
 }
 
-Outcome Scheduler::run(uint64_t first, uint64_t count, uint64_t resident) {
+Outcome Scheduler::run(uint64_t first, uint64_t count, uint64_t resident, const std::function<bool()>& is_interrupted) {
+    executed_ = asked_at_ = 0;
+    asks_ = is_interrupted ? &is_interrupted : nullptr;
+    random_.seed(launch_.seed + first);  // whatever ran before, and on which thread
     waiting_.resize(count);
     for (uint64_t i = 0; i < count; ++i) waiting_[count - 1 - i] = first + i;
     if (options_.schedule == Schedule::reversed) std::reverse(waiting_.begin(), waiting_.end());
@@ -172,12 +176,22 @@ bool Scheduler::stop(Outcome outcome) {
     return false;
 }
 
+bool Scheduler::is_interrupted() {
+    if (asks_ == nullptr || executed_ - asked_at_ < kAskEvery) return false;
+    asked_at_ = executed_;
+    return (*asks_)();
+}
+
 bool Scheduler::advance(ResidentGroup& slot, Wave& wave, uint64_t budget) {
     if (wave.status == Wave::Status::ended || !wave.can_run()) return true;
     const uint64_t limit = options_.instruction_limit;
     if (executed_ >= limit) {
         report_limit();
         return stop(Outcome::limit);
+    }
+    if (is_interrupted()) {
+        interrupted_ = where_waves_stand();
+        return stop(Outcome::interrupted);
     }
     progressed_ = true;
     const uint64_t allowed = std::min(budget, limit - executed_);

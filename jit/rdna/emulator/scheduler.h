@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "jit/rdna/emulator/interpreter.h"
@@ -35,7 +37,7 @@ private:
     size_t waves_ = 0;  // in them
 };
 
-enum class Outcome : uint8_t { completed, fault, deadlock, limit };
+enum class Outcome : uint8_t { completed, fault, deadlock, limit, interrupted };
 
 class Scheduler {
 public:
@@ -44,9 +46,12 @@ public:
     Scheduler(const Scheduler&) = delete;
     Scheduler& operator=(const Scheduler&) = delete;
 
-    // Runs groups [first, first + count), at most `resident` at a time.
-    Outcome run(uint64_t first, uint64_t count, uint64_t resident);
+    // Runs groups [first, first + count), at most `resident` at a time. The limit of instructions is this run's own;
+    // `is_interrupted` (null: never) is asked now and then, and ends it.
+    Outcome run(uint64_t first, uint64_t count, uint64_t resident, const std::function<bool()>& is_interrupted);
     const Counts& counts() const { return interpreter_.counts(); }
+    uint64_t executed() const { return executed_; }                     // by the last run
+    const std::string& interrupted_at() const { return interrupted_; }  // where its waves stood
 
 private:
     void start_group(std::unique_ptr<ResidentGroup>& slot);
@@ -58,6 +63,7 @@ private:
     // Runs one wave; false when the launch must stop, with `outcome_` saying why.
     bool advance(ResidentGroup& slot, Wave& wave, uint64_t budget);
     bool stop(Outcome outcome);
+    bool is_interrupted();
     const Wave* first_waiting() const;
     Finding finding_at(FindingKind kind, std::string detail) const;
     void report_deadlock();
@@ -73,7 +79,9 @@ private:
     std::mt19937_64 random_;
     std::vector<std::unique_ptr<ResidentGroup>> slots_;  // as many as can be resident; null: free
     std::vector<uint64_t> waiting_;                      // numbers of the groups still to start, next one last
-    uint64_t executed_ = 0;
+    uint64_t executed_ = 0, asked_at_ = 0;
+    const std::function<bool()>* asks_ = nullptr;
+    std::string interrupted_;
     bool progressed_ = false;
     Outcome outcome_ = Outcome::completed;
 };

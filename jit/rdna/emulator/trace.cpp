@@ -8,14 +8,6 @@
 namespace riftjit::rdna::emulator {
 namespace {
 
-std::string scalar_name(unsigned code) {
-    if (code < 106) return fmt::format("s{}", code);
-    if (code < 108) return code == 106 ? "vcc_lo" : "vcc_hi";
-    if (code < 124) return fmt::format("ttmp{}", code - 108);
-    if (code < 126) return "m0";
-    return code == 126 ? "exec_lo" : "exec_hi";
-}
-
 // What is marked undefined, if anything is.
 std::string doubt(uint64_t undefined) { return undefined ? fmt::format(" (undefined {:#x})", undefined) : ""; }
 

@@ -105,6 +105,7 @@ void spread_scalar_after(WaveState& wave, const Op& op, const ScalarSpread& spre
 
 void check_branch(WaveState& wave, const Op& op);
 void check_jump(WaveState& wave, const Op& op);
+void check_subvector_loop(WaveState& wave, const Op& op);
 // Addresses, and what is stored to global memory.
 void check_memory_operands(WaveState& wave, const Op& op);
 

@@ -162,6 +162,13 @@ void check_jump(WaveState& wave, const Op& op) {
         wave.findings->report(FindingKind::undefined_branch, wave, kNoLane, "the target has bits that nothing wrote");
 }
 
+void check_subvector_loop(WaveState& wave, const Op& op) {
+    if (wave.tracking->undefined.meets_scalars(op.checks->footprint.reads))
+        wave.findings->report(FindingKind::undefined_exec, wave, kNoLane,
+                              "the half of exec that waits for its turn has bits that nothing wrote");
+    if (op.destination >= 0) mark_scalar(wave, static_cast<unsigned>(op.destination), 0);
+}
+
 namespace {
 
 std::string vgpr_text(unsigned vgpr) { return fmt::format("v{} has bits that nothing wrote", vgpr); }
@@ -171,7 +178,7 @@ void check_address(WaveState& wave, const Op& op) {
     if (doubtful.empty()) return;
     if (const int code = doubtful.first_scalar(); code >= 0) {
         wave.findings->report(FindingKind::undefined_address, wave, kNoLane,
-                              fmt::format("scalar register {} has bits that nothing wrote", code));
+                              fmt::format("{} has bits that nothing wrote", scalar_name(static_cast<unsigned>(code))));
         return;
     }
     for (unsigned v = 0; v < 256; ++v) {

@@ -128,7 +128,7 @@ void WaitTracker::check_pending(WaveState& wave, const Op& op) {
     const RegisterSet read = pending_ & checks.footprint.reads;
     const auto text = [](const RegisterSet& set) {
         return set.first_vgpr() >= 0 ? fmt::format("v{}", set.first_vgpr())
-                                     : fmt::format("scalar register {}", set.first_scalar());
+                                     : scalar_name(static_cast<unsigned>(set.first_scalar()));
     };
     if (!read.empty())
         wave.findings->report(FindingKind::use_before_wait, wave, kNoLane,

@@ -267,6 +267,62 @@ TEST(Salu, SavesExec) {
     EXPECT_EQ(result.value, 0x00F0u | uint64_t{0x00F0} << 32);
 }
 
+namespace {
+
+// A subvector loop that writes into each active lane the number of the turn, with `exec` before it; then exec, the
+// number of turns and the lanes' values go out.
+ProgramResult loop_over_halves(Target target, uint64_t exec) {
+    const bool old = generation(target) == Generation::gfx10;
+    const std::string text =
+        load_out_pointer(target) + "v_and_b32_e32 v0, 0x3ff, v0; v_lshlrev_b32_e32 v1, 2, v0; v_mov_b32_e32 v8, 0\n" +
+        "s_mov_b32 s20, 0; s_mov_b32 s12, 77\n" +
+        fmt::format("s_mov_b32 exec_lo, {:#x}; s_mov_b32 exec_hi, {:#x}\n", static_cast<uint32_t>(exec),
+                    static_cast<uint32_t>(exec >> 32)) +
+        "s_subvector_loop_begin s12, over\n"
+        "again:\n s_add_u32 s20, s20, 1; v_mov_b32_e32 v8, s20\n"
+        "s_subvector_loop_end s12, again\n"
+        "over:\n s_mov_b64 s[22:23], exec; s_mov_b64 exec, -1; v_mov_b32_e32 v2, s22; v_mov_b32_e32 v3, s23\n"
+        "v_mov_b32_e32 v4, s20\n" +
+        fmt::format(
+            "{0} v1, v8, s[2:3]\n{0} v1, v2, s[2:3] offset:256\n{0} v1, v3, s[2:3] offset:512\n"
+            "{0} v1, v4, s[2:3] offset:768\n",
+            old ? "global_store_dword" : "global_store_b32") +
+        "s_endpgm";
+    return run_program({.target = target, .wave_size = WaveSize::wave64, .group = {64, 1, 1}}, text);
+}
+
+}  // namespace
+
+TEST(SubvectorLoop, GivesEachHalfThatHasActiveLanesItsTurnAndRestoresExec) {
+    for (const Target target : {Target::gfx1030, Target::gfx1100, Target::gfx1150})
+        for (const uint64_t exec : {~uint64_t{0}, uint64_t{0xF0}, uint64_t{0xF0} << 32, uint64_t{0x80000001} << 24,
+                                    uint64_t{0}, uint64_t{1} << 63 | 1}) {
+            const ProgramResult result = loop_over_halves(target, exec);
+            EXPECT_TRUE(reports_nothing(result)) << name(target);
+            const bool has_low = static_cast<uint32_t>(exec) != 0, has_high = exec >> 32 != 0;
+            const uint32_t turn_of_low = 1, turn_of_high = has_low ? 2 : 1;
+            for (unsigned lane = 0; lane < 64; ++lane)
+                EXPECT_EQ(result.out[lane], !(exec >> lane & 1) ? 0
+                                            : lane < 32         ? turn_of_low
+                                                                : turn_of_high)
+                    << name(target) << ", exec " << exec << ", lane " << lane;
+            EXPECT_EQ(result.out[64] | uint64_t{result.out[128]} << 32, exec);
+            EXPECT_EQ(result.out[192], unsigned{has_low} + unsigned{has_high});
+        }
+}
+
+TEST(SubvectorLoop, ReportsAHalfOfExecThatNothingWrote) {
+    const ProgramResult result = run_program({.wave_size = WaveSize::wave64, .group = {64, 1, 1}},
+                                             "s_subvector_loop_end s40, over\nover:\n s_endpgm");
+    EXPECT_TRUE(reports_only(result, FindingKind::undefined_exec));
+}
+
+TEST(SubvectorLoop, IsRefusedInWavesThatHaveNoHalves) {
+    const ProgramResult result = run_program({}, "s_subvector_loop_begin s40, over\nover:\n s_endpgm");
+    EXPECT_TRUE(reports_only(result, FindingKind::unsupported_instruction));
+    EXPECT_NE(result.text().find("a wave of 32 lanes has no halves to take turns"), std::string::npos) << result.text();
+}
+
 TEST(Salu, MovesRegistersNamedByM0) {
     EXPECT_EQ(run(Target::gfx1100, "s_mov_b32 m0, 2; s_movrels_b32 s12, s8", 1, 77).low(), 77u);
     EXPECT_EQ(run(Target::gfx1100, "s_mov_b32 m0, 1; s_movreld_b32 s12, s8", 77).value >> 32, 77u);

@@ -1,4 +1,5 @@
 // Who runs when: schedules, residency, barriers, deadlocks, runs that do not end.
+#include <atomic>
 #include <sstream>
 
 #include "tests/jit/rdna/emulator/machine_fixture.h"
@@ -173,6 +174,112 @@ TEST(RunLimit, EndsARunThatDoesNot) {
     EXPECT_TRUE(reports_only(result, FindingKind::run_limit));
     EXPECT_FALSE(result.report.completed);
     EXPECT_EQ(result.report.counts.total_instructions(), 10'000u);
+}
+
+namespace {
+
+// Groups apart from each other on some host threads, without checks.
+ProgramSetup apart(uint32_t groups, uint32_t threads) {
+    ProgramSetup setup{.checks = Checks::none()};
+    setup.grid.x = groups;
+    setup.host_threads = threads;
+    setup.launch.residency = Residency::one;
+    return setup;
+}
+constexpr uint32_t kThreadCounts[] = {1, 2, 3, 8};
+
+// 8 words before the loop, 3 in it, 2 behind it. Group n goes through its loop n % 7 + 1 times a thousand: some hundred
+// microseconds, so that threads meet.
+const std::string kUnevenGroups = group_id(Target::gfx1100) +
+                                  "s_mul_hi_u32 s9, s8, 0x24924925; s_mul_i32 s9, s9, 7; s_sub_u32 s9, s8, s9\n"
+                                  "s_add_u32 s9, s9, 1; s_mul_i32 s9, s9, 1000\n"
+                                  "again:\n s_sub_u32 s9, s9, 1; s_cmp_lg_u32 s9, 0; s_cbranch_scc1 again\n";
+constexpr uint64_t kBeforeLoop = 6, kTurn = 3;
+uint64_t executed_by(uint64_t group) { return kBeforeLoop + kTurn * 1000 * (group % 7 + 1) + 1; }
+
+}  // namespace
+
+TEST(RunLimit, OfTheWholeLaunchIsTheSameAtAnyNumberOfThreads) {
+    constexpr uint32_t kGroups = 40;
+    uint64_t total = 0;
+    for (uint32_t group = 0; group < kGroups; ++group) total += executed_by(group);
+    const auto run_with = [&](uint64_t limit, uint32_t threads) {
+        ProgramSetup setup = apart(kGroups, threads);
+        setup.launch.instruction_limit = limit;
+        return run_program(setup, kUnevenGroups + "s_endpgm");
+    };
+    for (const uint32_t threads : kThreadCounts) {
+        const ProgramResult enough = run_with(total, threads);
+        EXPECT_TRUE(enough.report.completed) << threads << " threads";
+        EXPECT_TRUE(reports_nothing(enough)) << threads << " threads";
+        EXPECT_EQ(enough.report.counts.total_instructions(), total);
+        for (const uint64_t limit : {total - 1, total / 2, executed_by(6) + 1}) {
+            uint64_t groups = 0;
+            for (uint64_t sum = 0; sum <= limit; ++groups) sum += executed_by(groups);
+            const ProgramResult result = run_with(limit, threads);
+            EXPECT_FALSE(result.report.completed);
+            EXPECT_EQ(result.text(), fmt::format("program: run-does-not-end: the limit of {} instructions is reached "
+                                                 "after {} of 40 workgroups\n",
+                                                 limit, groups))
+                << threads << " threads";
+        }
+    }
+}
+
+TEST(RunLimit, NamesTheFirstGroupThatDoesNotEndAtAnyNumberOfThreads) {
+    for (const uint32_t threads : kThreadCounts) {
+        ProgramSetup setup = apart(40, threads);
+        setup.launch.instruction_limit = 200'000;
+        const ProgramResult result = run_program(
+            setup,
+            kUnevenGroups + "s_cmp_lt_u32 s8, 11; s_cbranch_scc1 leave\n spin:\n s_branch spin\nleave:\n s_endpgm");
+        EXPECT_FALSE(result.report.completed);
+        EXPECT_EQ(
+            result.text(),
+            "program+0x34: s_branch 65535: run-does-not-end: group 11, wave 0: the limit of 200000 instructions is "
+            "reached: group 11 wave 0 runs at program+0x34\n")
+            << threads << " threads";
+    }
+}
+
+TEST(Findings, AreTheSameAtAnyNumberOfThreads) {
+    // Groups of odd numbers store out of bounds, group 21 comes to a trap.
+    const std::string text = load_out_pointer(Target::gfx1100) + kUnevenGroups +
+                             "s_bitcmp1_b32 s8, 0; s_cbranch_scc0 even\n"
+                             "v_mov_b32_e32 v1, 0x10000; global_store_b32 v1, v1, s[2:3]\n"
+                             "s_cmp_eq_u32 s8, 21; s_cbranch_scc0 even\n s_trap 2\n"
+                             "even:\n s_endpgm";
+    std::string expected;
+    for (const uint32_t threads : kThreadCounts)
+        for (unsigned round = 0; round < 4; ++round) {
+            const ProgramResult result = run_program(apart(60, threads), text);
+            ASSERT_EQ(result.report.findings.size(), 2u) << result.text();
+            EXPECT_EQ(result.report.findings[0].kind, FindingKind::out_of_bounds);
+            EXPECT_EQ(result.report.findings[0].group, 1u);
+            EXPECT_EQ(result.report.findings[0].times, 11u * 32) << "of groups 1, 3, ... 21";
+            EXPECT_EQ(result.report.findings[1].kind, FindingKind::trap);
+            EXPECT_EQ(result.report.findings[1].group, 21u);
+            if (expected.empty()) expected = result.text();
+            EXPECT_EQ(result.text(), expected) << threads << " threads";
+        }
+}
+
+TEST(Interrupt, EndsALaunchAndSaysWhereItStood) {
+    for (const uint32_t threads : kThreadCounts) {
+        ProgramSetup setup = apart(8, threads);
+        std::atomic<unsigned> asked = 0;
+        setup.launch.is_interrupted = [&asked] { return ++asked > 20; };
+        const ProgramResult result = run_program(setup, "again:\n s_branch again");
+        EXPECT_FALSE(result.report.completed);
+        EXPECT_TRUE(reports_nothing(result));
+        EXPECT_NE(result.report.interrupted_at.find("wave 0 runs at program+0x0"), std::string::npos)
+            << result.report.interrupted_at;
+    }
+    ProgramSetup setup;  // all groups at once, with checks
+    setup.launch.is_interrupted = [] { return true; };
+    EXPECT_EQ(run_program(setup, "again:\n s_branch again").report.interrupted_at,
+              "group 0 wave 0 runs at program+0x0");
+    EXPECT_EQ(run_program(setup, "s_endpgm").report.interrupted_at, "") << "it had ended before anybody was asked";
 }
 
 namespace {

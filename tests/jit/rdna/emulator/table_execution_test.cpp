@@ -91,7 +91,7 @@ const std::set<std::string_view> kRefused = {
     "s_rfe_b64",
     "s_sethalt",
     "s_sendmsghalt",
-    // What no public description could be checked by.
+    // In the waves of 32 lanes that this test runs: they have no halves.
     "s_subvector_loop_begin",
     "s_subvector_loop_end",
     // Faults of a program that comes to them.
