@@ -30,8 +30,9 @@ Vec ColumnCompiler::broadcast(const Gp& value) {
     if (is_avx512()) {
         vpbroadcastq(out, value);
     } else {
-        vmovq(out.xmm(), value);
-        vpbroadcastq(out, out.xmm());
+        const Vec low = new_xmm();
+        vmovq(low.xmm(), value);
+        vpbroadcastq(out, low.xmm());
     }
     return out;
 }
@@ -146,7 +147,7 @@ Mask ColumnCompiler::mask_not(const Mask& mask) {
 }
 
 Gp ColumnCompiler::bits_of(const Mask& mask) {
-    const Gp bits = newUInt32();
+    const Gp bits = new_pointer().r32();
     is_avx512() ? kmovb(bits, mask.bits) : vmovmskpd(bits, mask.words);
     return bits;
 }
@@ -164,7 +165,9 @@ Vec ColumnCompiler::widen(const Vec& floats, int half) {
 }
 
 Vec ColumnCompiler::join(const Vec& low, const Vec& high) {
-    const Vec out = new_vector(), low_floats = new_vector(), high_floats = new_half();
+    // Its lower half is written first, so it is no register that serves again.
+    const Vec low_floats = ChainCompiler::new_vector();
+    const Vec out = new_vector(), high_floats = new_half();
     vcvtpd2ps(half_of(low_floats), low);
     vcvtpd2ps(high_floats, high);
     is_avx512() ? vinsertf64x4(out, low_floats, high_floats, 1) : vinsertf128(out, low_floats, high_floats, 1);

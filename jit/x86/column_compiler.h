@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "jit/x86/chain_compiler.h"
 
@@ -18,8 +19,36 @@ public:
 
     bool is_avx512() const { return has_avx512(isa_); }
     int doubles() const { return vector_bytes() / 8; }
+    // Vectors and masks serve again after release(), or after release_scratch() unless they are held: asmjit takes time
+    // for every pair of a register and a block of code, so a program of many draws, each with registers of its own,
+    // would take time by the square of their number. They are to be written whole first: of what is written in part
+    // asmjit keeps the rest, from one round of a loop to the next.
+    Vec new_vector() {
+        return vectors_.take([&] { return ChainCompiler::new_vector(); });
+    }
+    Mask new_mask() {
+        return is_avx512() ? Mask{masks_.take([&] { return newKd(); }), {}} : Mask{{}, new_vector()};
+    }
+    Gp new_pointer() {
+        return pointers_.take([&] { return newUIntPtr(); });
+    }
+    void hold(const Vec& vector) { vectors_.hold(vector); }
+    void hold(const Mask& mask) { is_avx512() ? masks_.hold(mask.bits) : vectors_.hold(mask.words); }
+    void release(const Vec& vector) { vectors_.free.push_back(vector); }
+    void release(const Mask& mask) { is_avx512() ? masks_.free.push_back(mask.bits) : release(mask.words); }
+    void release_scratch() {
+        for (Registers<Vec>* registers : {&vectors_, &halves_, &xmms_}) registers->release_scratch();
+        masks_.release_scratch();
+        pointers_.release_scratch();
+    }
+
     // A register of half a vector's bytes.
-    Vec new_half() { return is_avx512() ? static_cast<Vec>(newYmm()) : static_cast<Vec>(newXmm()); }
+    Vec new_half() {
+        return halves_.take([&] { return is_avx512() ? static_cast<Vec>(newYmm()) : Vec(newXmm()); });
+    }
+    Vec new_xmm() {
+        return is_avx512() ? xmms_.take([&] { return newXmm(); }) : new_half();
+    }
     static Vec half_of(const Vec& vector) {
         return vector.isZmm() ? static_cast<Vec>(vector.ymm()) : static_cast<Vec>(vector.xmm());
     }
@@ -76,6 +105,30 @@ public:
     // f64 lanes of one half (0: low) of a vector of f32, and the way back, rounded.
     Vec widen(const Vec& floats, int half);
     Vec join(const Vec& low, const Vec& high);
+
+private:
+    template <class Register>
+    struct Registers {
+        std::vector<Register> scratch, free;
+
+        template <class Make>
+        Register take(const Make& make) {
+            if (free.empty()) free.push_back(make());
+            scratch.push_back(free.back());
+            free.pop_back();
+            return scratch.back();
+        }
+        void hold(const Register& held) {
+            std::erase_if(scratch, [&](const Register& candidate) { return candidate.id() == held.id(); });
+        }
+        void release_scratch() {
+            free.insert(free.end(), scratch.begin(), scratch.end());
+            scratch.clear();
+        }
+    };
+    Registers<Vec> vectors_, halves_, xmms_;
+    Registers<asmjit::x86::KReg> masks_;
+    Registers<Gp> pointers_;
 };
 
 }  // namespace riftjit::x86

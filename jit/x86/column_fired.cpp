@@ -63,8 +63,7 @@ void ColumnFired::drop_padding(const Gp& args, const Gp& element, const Gp& bits
 }
 
 void ColumnFired::append_compressed(const Gp& element, const Gp& bits, int lanes) {
-    const Vec wide = cc_.new_vector();
-    const Vec elements = lanes == 8 ? static_cast<Vec>(wide.ymm()) : wide;
+    const Vec elements = lanes == 8 ? cc_.new_half() : cc_.new_vector();
     const ColumnCompiler::Mask mask = cc_.new_mask();
     cc_.vpbroadcastd(elements, element.r32());
     cc_.vpaddd(elements, elements, cc_.table(kIota.data(), size_t(lanes) * 4));

@@ -45,7 +45,7 @@ public:
 private:
     struct Value {
         std::optional<Vec> number;  // constants, scalars and loads: once they are in a register
-        Mask truth;
+        std::optional<Mask> truth;
     };
 
     bool is_f64() const { return spec_.precision == Precision::f64; }
@@ -91,8 +91,10 @@ private:
             const ColumnStep& step = plan_.steps[index];
             if (!plan_.is_live[index] || step.op != ColumnOp::poisson || fixed_means_.contains(step.a)) continue;
             const ColumnOp mean = plan_.steps[step.a].op;
-            if (mean == ColumnOp::scalar || mean == ColumnOp::constant)
-                fixed_means_[step.a] = random_.poisson_mean(is_f64() ? vector(step.a) : cc_.widen(vector(step.a), 0));
+            if (mean != ColumnOp::scalar && mean != ColumnOp::constant) continue;
+            fixed_means_[step.a] =
+                random_.keep_mean(random_.poisson_mean(is_f64() ? vector(step.a) : cc_.widen(vector(step.a), 0)));
+            cc_.release_scratch();
         }
     }
     bool draws() const {
@@ -108,8 +110,27 @@ private:
             cc_.add(first_id_, asmjit::x86::qword_ptr(args_, int(offsetof(ColumnProgramArgs, first_id))));
             random_.begin_elements(first_id_);
         }
-        for (size_t index = 0; index < plan_.steps.size(); ++index)
-            if (plan_.is_live[index]) emit_step(index);
+        for (size_t index = 0; index < plan_.steps.size(); ++index) {
+            if (!plan_.is_live[index]) continue;
+            emit_step(index);
+            release_after(index);
+        }
+    }
+    // What no later step needs gives its registers back.
+    void release_after(size_t index) {
+        const Value& result = values_[index];
+        if (result.number) cc_.hold(*result.number);
+        if (result.truth) cc_.hold(*result.truth);
+        cc_.release_scratch();
+        const ColumnStep& step = plan_.steps[index];
+        for (const uint16_t operand : {step.a, step.b, step.c}) {
+            if (plan_.last_use[operand] != index) continue;
+            Value& value = values_[operand];
+            const bool is_result = value.number && result.number && value.number->id() == result.number->id();
+            if (value.number && !is_result) cc_.release(*value.number);
+            if (value.truth) cc_.release(*value.truth);
+            value = {};
+        }
     }
 
     void emit_step(size_t index) {
@@ -167,6 +188,7 @@ private:
         const ColumnStep& step = plan_.steps[value];
         if (step.op == ColumnOp::load) {
             values_[value].number = load_numbers(cc_, spec_.precision, spec_.columns[step.index], column(step));
+            cc_.hold(*values_[value].number);
             return *values_[value].number;
         }
         if (step.op == ColumnOp::constant && is_f64()) return cc_.broadcast_f64(step.number);
@@ -176,9 +198,10 @@ private:
         } else if (is_f64()) {
             cc_.vbroadcastsd(out, scalar(step));
         } else {
-            cc_.vmovsd(out.xmm(), scalar(step));
-            cc_.vcvtsd2ss(out.xmm(), out.xmm(), out.xmm());
-            cc_.vbroadcastss(out, out.xmm());
+            const Vec low = cc_.new_xmm();
+            cc_.vmovsd(low.xmm(), scalar(step));
+            cc_.vcvtsd2ss(low.xmm(), low.xmm(), low.xmm());
+            cc_.vbroadcastss(out, low.xmm());
         }
         return out;
     }
@@ -271,8 +294,8 @@ private:
     Vec select_of(size_t index) {
         const ColumnStep& step = plan_.steps[index];
         const Source yes = source(step.b);
-        if (step.b == step.c) return vector(step.c);
-        const Mask& mask = values_[step.a].truth;
+        if (step.b == step.c) return take(step.c, index);
+        const Mask& mask = *values_[step.a].truth;
         if (cc_.is_avx512()) {
             const Vec out = take(step.c, index);
             cc_.assign_where(out, mask, yes, is_f64() ? Lanes::f64 : Lanes::f32);
@@ -285,10 +308,10 @@ private:
     Vec ids() {
         std::array<double, 8> iota;
         for (size_t lane = 0; lane < iota.size(); ++lane) iota[lane] = double(lane);
-        const Vec first = cc_.new_vector();
-        cc_.vxorps(first.xmm(), first.xmm(), first.xmm());
-        cc_.vcvtsi2sd(first.xmm(), first.xmm(), first_id_);
-        cc_.vbroadcastsd(first, first.xmm());
+        const Vec first = cc_.new_vector(), number = cc_.new_xmm();
+        cc_.vxorps(number.xmm(), number.xmm(), number.xmm());
+        cc_.vcvtsi2sd(number.xmm(), number.xmm(), first_id_);
+        cc_.vbroadcastsd(first, number.xmm());
         const Vec low = cc_.add(first, cc_.table(iota.data(), size_t(cc_.vector_bytes())));
         return is_f64() ? low : cc_.join(low, cc_.add(low, cc_.splat_f64(cc_.doubles())));
     }
@@ -329,9 +352,9 @@ private:
                 return random_.normal(step.index, part);
             default:
                 check(step.op == ColumnOp::poisson, "the op is one of f64");
-                return random_.poisson(
-                    step.index, part,
-                    fixed_means_.contains(step.a) ? fixed_means_.at(step.a) : random_.poisson_mean(a));
+                return random_.poisson(step.index, part,
+                                       fixed_means_.contains(step.a) ? random_.kept_mean(fixed_means_.at(step.a))
+                                                                     : random_.poisson_mean(a));
         }
     }
 
@@ -346,12 +369,12 @@ private:
             case ColumnOp::equal:
                 return compare(step, Compare::equal, Compare::equal);
             case ColumnOp::both:
-                return cc_.mask_and(values_[step.a].truth, values_[step.b].truth);
+                return cc_.mask_and(*values_[step.a].truth, *values_[step.b].truth);
             case ColumnOp::either:
-                return cc_.mask_or(values_[step.a].truth, values_[step.b].truth);
+                return cc_.mask_or(*values_[step.a].truth, *values_[step.b].truth);
             default:
                 check(step.op == ColumnOp::negation, "the op gives a truth");
-                return cc_.mask_not(values_[step.a].truth);
+                return cc_.mask_not(*values_[step.a].truth);
         }
     }
     Mask compare(const ColumnStep& step, Compare predicate, Compare swapped) {
@@ -377,9 +400,9 @@ private:
     }
     // One bit per lane.
     Gp lane_bits(uint16_t truth) {
-        const Mask& mask = values_[truth].truth;
+        const Mask& mask = *values_[truth].truth;
         if (is_f64()) return cc_.bits_of(mask);
-        const Gp bits = cc_.newUInt32();
+        const Gp bits = cc_.new_pointer().r32();
         cc_.is_avx512() ? cc_.kmovw(bits, mask.bits) : cc_.vmovmskps(bits, mask.words);
         return bits;
     }
@@ -392,8 +415,8 @@ private:
     Gp args_, element_, end_, scalars_, first_id_;
     std::vector<Gp> columns_;
     std::vector<Value> values_;
-    std::map<uint16_t, ColumnRandom::PoissonMean> fixed_means_;  // by the value that is the mean
-    std::vector<std::optional<size_t>> waiting_;                 // per column: the load that no step has needed yet
+    std::map<uint16_t, Mem> fixed_means_;         // by the value that is the mean
+    std::vector<std::optional<size_t>> waiting_;  // per column: the load that no step has needed yet
 };
 
 }  // namespace

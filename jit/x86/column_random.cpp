@@ -54,10 +54,7 @@ Mem ColumnRandom::slot(int index) const {
     return cc_.is_avx512() ? start._1to8() : start;
 }
 
-void ColumnRandom::begin_elements(const Gp& first_id) {
-    first_id_ = first_id;
-    words_.clear();
-}
+void ColumnRandom::begin_elements(const Gp& first_id) { first_id_ = first_id; }
 
 // out0 = high(M1 c2) ^ c1 ^ k0, out1 = low(M1 c2), out2 = high(M0 c0) ^ c3 ^ k1, out3 = low(M0 c0).
 void ColumnRandom::run_rounds(Words& words) {
@@ -79,10 +76,8 @@ Vec ColumnRandom::exclusive_or(const Vec& first, const ColumnCompiler::Source& s
     return first;
 }
 
-const ColumnRandom::Words& ColumnRandom::words(uint32_t draw, int part) {
-    const auto [known, is_new] = words_.try_emplace({draw, part});
-    if (!is_new) return known->second;
-    Words& words = known->second;
+ColumnRandom::Words ColumnRandom::words(uint32_t draw, int part) {
+    Words words;
     std::array<uint64_t, 8> iota;
     for (size_t lane = 0; lane < iota.size(); ++lane) iota[lane] = lane + size_t(part * cc_.doubles());
     const Mem lanes = cc_.table(iota.data(), size_t(cc_.vector_bytes()));
@@ -107,7 +102,7 @@ Vec ColumnRandom::unit_of(const Vec& low_word, const Vec& high_word) {
 }
 
 Vec ColumnRandom::uniform(uint32_t draw, int part) {
-    const Words& drawn = words(draw, part);
+    const Words drawn = words(draw, part);
     return unit_of(drawn.lanes[0], drawn.lanes[1]);
 }
 
@@ -117,7 +112,7 @@ Vec ColumnRandom::uniform_of_24_bits(uint32_t draw, int part) {
 }
 
 Vec ColumnRandom::normal(uint32_t draw, int part) {
-    const Words& drawn = words(draw, part);
+    const Words drawn = words(draw, part);
     const Vec rest = cc_.subtract(cc_.broadcast_f64(1), unit_of(drawn.lanes[0], drawn.lanes[1]));
     const Vec radius = cc_.square_root(cc_.multiply(emit_log_of_unit(cc_, rest), cc_.splat_f64(-2)));
     return cc_.multiply(radius, emit_cos_of_turn(cc_, unit_of(drawn.lanes[2], drawn.lanes[3])));
@@ -126,6 +121,28 @@ Vec ColumnRandom::normal(uint32_t draw, int part) {
 ColumnRandom::PoissonMean ColumnRandom::poisson_mean(const Vec& mean) {
     const Vec bounded = cc_.minimum(cc_.maximum(mean, cc_.splat_f64(0)), cc_.splat_f64(kMostPoissonMean));
     return {mean, bounded, emit_exp(cc_, cc_.subtract(cc_.broadcast_f64(0), bounded))};
+}
+
+ColumnRandom::Mem ColumnRandom::keep_mean(const PoissonMean& mean) {
+    const Mem start = cc_.newStack(3 * sizeof(double), sizeof(double));
+    int offset = 0;
+    for (const Vec* part : {&mean.mean, &mean.bounded, &mean.probability}) {
+        cc_.vmovsd(start.cloneAdjusted(offset), part->xmm());
+        offset += int(sizeof(double));
+    }
+    return start;
+}
+
+ColumnRandom::PoissonMean ColumnRandom::kept_mean(const Mem& start) {
+    PoissonMean mean{cc_.new_vector(), cc_.new_vector(), cc_.new_vector()};
+    int offset = 0;
+    for (const Vec* part : {&mean.mean, &mean.bounded, &mean.probability}) {
+        Mem number = start.cloneAdjusted(offset);
+        number.setSize(sizeof(double));
+        cc_.vbroadcastsd(*part, number);
+        offset += int(sizeof(double));
+    }
+    return mean;
 }
 
 // All lanes count together; one is done when u < sum, or when it is past its mean and its probability has vanished, and
@@ -141,7 +158,7 @@ Vec ColumnRandom::poisson(uint32_t draw, int part, const PoissonMean& mean) {
     cc_.vmovapd(probability, mean.probability);
     cc_.vmovapd(sum, probability);
     const Vec step = cc_.broadcast_f64(0), count = cc_.broadcast_f64(0), ratio = cc_.new_vector();
-    const Gp inverse = cc_.newUIntPtr();
+    const Gp inverse = cc_.new_pointer();
     cc_.lea(inverse, cc_.table(kInverses.data(), sizeof kInverses));
     const asmjit::Label next = cc_.newLabel(), done = cc_.newLabel();
     cc_.bind(next);

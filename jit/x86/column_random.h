@@ -2,8 +2,6 @@
 #pragma once
 
 #include <array>
-#include <map>
-#include <optional>
 
 #include "jit/philox.h"
 #include "jit/x86/column_compiler.h"
@@ -32,6 +30,9 @@ public:
         Vec mean, bounded, probability;  // as given; within 0 and kMostPoissonMean; of no event
     };
     PoissonMean poisson_mean(const Vec& mean);
+    // On the stack, the same for all lanes: many means have no room in registers.
+    Mem keep_mean(const PoissonMean& mean);
+    PoissonMean kept_mean(const Mem& start);
     Vec poisson(uint32_t draw, int part, const PoissonMean& mean);
 
 private:
@@ -40,7 +41,7 @@ private:
         std::array<Vec, 4> lanes;
     };
 
-    const Words& words(uint32_t draw, int part);
+    Words words(uint32_t draw, int part);
     void run_rounds(Words& words);
     Vec exclusive_or(const Vec& first, const ColumnCompiler::Source& second, const Mem& third);
     Vec unit_of(const Vec& low_word, const Vec& high_word);
@@ -53,7 +54,6 @@ private:
     ColumnCompiler& cc_;
     Mem slots_;
     Gp first_id_;
-    std::map<std::pair<uint32_t, int>, Words> words_;  // of the elements begun last
 };
 
 }  // namespace riftjit::x86
