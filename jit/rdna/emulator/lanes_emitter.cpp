@@ -73,6 +73,7 @@ void LaneEmitter::load_constants() {
 }
 
 void LaneEmitter::prepare_masks() {
+    keep_other_halves();
     xor_(eax, eax);
     if (!is_avx512()) {
         mov(r9, r8);
@@ -128,18 +129,23 @@ void LaneEmitter::load_sources() {
 }
 
 void LaneEmitter::emit_blocks(bool masked) {
+    masked_ = masked;
     if (!is_avx512() && is_deferred()) vpxor(ymm7, ymm7, ymm7);
     for (block_ = 0; block_ < blocks(); ++block_) {
         name_registers();
         block_masks(masked);
         if (is_joined()) {
             emit_joined();
+        } else if (has_half_pairs()) {
+            emit_half_pairs();
         } else {
             load_sources();
+            widen_sources();
             operation_.emit(*this);
         }
         name_registers();  // an operation may have renamed them
         note_declined(masked);
+        if (operation_.halves.is_merged()) place_half();
         if (operation_.result != LaneKernelResult::words) collect_mask();
         if (!is_deferred() && operation_.result != LaneKernelResult::mask)
             store(block_, masked ? std::optional(ymm15) : std::nullopt);
@@ -174,12 +180,13 @@ void LaneEmitter::note_declined(bool masked) {
     };
     switch (operation_.check) {
         case LaneCheck::nan_result:
-            return note(d, d);
+            return has_half_pairs() ? decline_half_nans({d}, HalfPlaces::both) : note(d, d);
         case LaneCheck::nan_source:
             return note(a, b);
         case LaneCheck::lowest_result:
             return note(d, constant[0]);
         case LaneCheck::nan_result_f64:
+        case LaneCheck::by_operation:
         case LaneCheck::none:
             return;
     }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <vector>
@@ -20,6 +21,7 @@ enum class LaneCheck : uint8_t {
     nan_source,     // of a or b
     lowest_result,  // 0x80000000: what the host gives for conversions out of range
     nan_result_f64,
+    by_operation,  // where it calls decline()
 };
 
 // How an operation sees operands of two registers.
@@ -40,7 +42,11 @@ struct LaneOperation {
     LaneWidths widths{};
     PairLayout layout = PairLayout::split;
     LaneCondition condition = LaneCondition::mask_read;
+    LaneHalves halves{};
 };
+
+enum class HalfRounding : uint8_t { nearest_even = 0, toward_zero = 3 };  // as VCVTPS2PH numbers them
+enum class HalfPlaces : uint8_t { low, both };
 
 class LaneEmitter : public Xbyak::CodeGenerator {
 public:
@@ -81,6 +87,17 @@ public:
     void add_with_carry(CarryIn carry_in);
     void subtract_with_borrow(const Xbyak::Xmm& from, const Xbyak::Xmm& what, CarryIn carry_in);
 
+    // f16 in the low or high halves of words to f32, and back with zeros above.
+    void widen(const Xbyak::Xmm& to, const Xbyak::Xmm& from);
+    void widen_high(const Xbyak::Xmm& to, const Xbyak::Xmm& from);
+    void narrow(const Xbyak::Xmm& to, const Xbyak::Xmm& from, HalfRounding rounding);
+
+    // With LaneCheck::by_operation: lanes whose word is all ones, which is changed; with a NaN of f32; with one of f16.
+    // t, u and found_lanes are used.
+    void decline(const Xbyak::Xmm& lanes);
+    void decline_unordered(const Xbyak::Xmm& x, const Xbyak::Xmm& y);
+    void decline_half_nans(std::initializer_list<Xbyak::Xmm> values, HalfPlaces places);
+
 private:
     Xbyak::Xmm vector(int index) const;
     void load_constants();
@@ -97,10 +114,18 @@ private:
     void collect_mask();
     void store(unsigned block, std::optional<Xbyak::Ymm> exec);
     void store_all(bool masked);
+    Xbyak::Xmm half_width(const Xbyak::Xmm& whole) const;
+    void keep_other_halves();
+    void widen_sources();
+    void place_half();
+    void emit_half_pairs();
+    void note_lanes();
     void emit_pool();
     Xbyak::Address pooled(std::vector<uint32_t> words);
     void carry_lanes(const Xbyak::Xmm& smaller, const Xbyak::Xmm& larger);
     void expand_lanes(const Xbyak::Xmm& to, const Xbyak::Reg32& bits, unsigned block);
+    bool has_half_pairs() const { return operation_.halves.result == HalfResult::f16_pairs; }
+    bool writes_high_half() const { return operation_.halves.is_merged() && (variant_ & kHighHalfVariant) != 0; }
     bool is_joined() const { return operation_.layout == PairLayout::joined; }
     // Stored only once every block is known not to decline.
     bool is_deferred() const { return operation_.check != LaneCheck::none; }
@@ -123,6 +148,7 @@ private:
     const LaneOperation& operation_;
     uint8_t variant_;
     unsigned stride_bytes_, block_ = 0;
+    bool masked_ = false;
     Xbyak::Label bits_, declined_;
     std::map<std::vector<uint32_t>, Xbyak::Label> pool_;
 };

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 
-#include "jit/half.h"
 #include "jit/rdna/emulator/valu_lane.h"
 
 namespace riftjit::rdna::emulator {
@@ -76,17 +75,6 @@ double square_root(double x) { return std::sqrt(x); }
 double power_of_two(double x) { return std::exp2(x); }
 double logarithm(double x) { return std::log2(x); }
 
-uint64_t widen_half(uint32_t* d, const uint32_t* a, const uint32_t*, const uint32_t*, uint64_t lanes) {
-    Results results;
-    uint32_t odd = 0;
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-        results[lane] = std::bit_cast<uint32_t>(half_to_float(static_cast<uint16_t>(a[lane])));
-        odd |= static_cast<uint32_t>((results[lane] & kMagnitude) > kInfinity) << lane;
-    }
-    write(d, {a}, results, static_cast<uint32_t>(lanes), odd, Opcode::v_cvt_f32_f16);
-    return 0;
-}
-
 int exponent(uint32_t bits) { return static_cast<int>(bits >> 23 & 0xFF); }
 
 // The steps of division as valu_division.cpp has them: only what ordinary operands need, where nothing is scaled.
@@ -139,7 +127,6 @@ constexpr HostLaneFunction kFunctions[] = {
     {Opcode::v_rcp_iflag_f32, in_double<Opcode::v_rcp_iflag_f32, reciprocal>},
     {Opcode::v_rsq_f32, in_double<Opcode::v_rsq_f32, reciprocal_root>},
     {Opcode::v_sqrt_f32, in_double<Opcode::v_sqrt_f32, square_root>},
-    {Opcode::v_cvt_f32_f16, widen_half},
     {Opcode::v_div_scale_f32, scale_for_division, kBoth, 3},
     {Opcode::v_div_fmas_f32, fma_scaled_back, kWords, 3},
     {Opcode::v_div_fixup_f32, fix_quotient, kWords, 3},

@@ -7,7 +7,14 @@
 
 namespace riftjit::rdna::emulator {
 
+using LaneEmit = void (*)(LaneEmitter&);
+constexpr LaneOperation lane_words(Opcode opcode, uint8_t sources, LaneEmit emit,
+                                   std::array<uint32_t, 3> constants = {}) {
+    return {opcode, sources, LaneKernelResult::words, LaneCheck::none, constants, emit};
+}
+
 std::span<const LaneOperation> integer_lane_operations();
 std::span<const LaneOperation> float_lane_operations();
+std::span<const LaneOperation> half_lane_operations();
 
 }  // namespace riftjit::rdna::emulator

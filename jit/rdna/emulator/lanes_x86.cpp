@@ -2,6 +2,7 @@
 
 #include <xbyak/xbyak_util.h>
 
+#include <array>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -20,8 +21,10 @@ struct Shelf {
     std::map<std::tuple<Opcode, uint8_t>, LaneKernelFunction> functions;
 };
 
+auto all_operations() { return std::array{integer_lane_operations(), float_lane_operations(), half_lane_operations()}; }
+
 const LaneOperation* find_operation(Opcode opcode) {
-    for (const auto operations : {integer_lane_operations(), float_lane_operations()})
+    for (const auto operations : all_operations())
         for (const LaneOperation& operation : operations)
             if (operation.opcode == opcode) return &operation;
     return nullptr;
@@ -32,16 +35,27 @@ LaneIsa detect() {
     using Xbyak::util::Cpu;
     const auto has = [&](Cpu::Type type) { return cpu.has(type); };
     if (has(Cpu::tAVX512F) && has(Cpu::tAVX512BW) && has(Cpu::tAVX512DQ) && has(Cpu::tAVX512VL)) return LaneIsa::avx512;
-    return has(Cpu::tAVX2) && has(Cpu::tFMA) ? LaneIsa::avx2 : LaneIsa::none;
+    return has(Cpu::tAVX2) && has(Cpu::tFMA) && has(Cpu::tF16C) ? LaneIsa::avx2 : LaneIsa::none;
 }
 
-constexpr uint8_t kSignVariants = 4;  // of the mixed-sign dot product: which of two sources are signed
-uint8_t variant_count(Opcode opcode) { return opcode == Opcode::v_dot4_i32_iu8 ? kSignVariants : 1; }
+std::vector<uint8_t> variants_of(const LaneOperation& operation) {
+    switch (operation.opcode) {
+        case Opcode::v_dot4_i32_iu8:
+            return {0, 1, 2, 3};
+        case Opcode::v_fma_mix_f32:
+        case Opcode::v_fma_mixlo_f16:
+            return {0, 1, 2, 3, 4, 5, 6, 7};
+        case Opcode::v_fma_mixhi_f16:
+            return {8, 9, 10, 11, 12, 13, 14, 15};
+        default:
+            return operation.halves.is_merged() ? std::vector<uint8_t>{0, kHighHalfVariant} : std::vector<uint8_t>{0};
+    }
+}
 
 void emit_all(LaneIsa isa, unsigned stride_words, Shelf& shelf) {
-    for (const auto operations : {integer_lane_operations(), float_lane_operations()})
+    for (const auto operations : all_operations())
         for (const LaneOperation& operation : operations)
-            for (uint8_t variant = 0; variant < variant_count(operation.opcode); ++variant) {
+            for (const uint8_t variant : variants_of(operation)) {
                 if (operation.least > isa) continue;
                 const LaneEmitter emitter(isa, operation, variant, stride_words);
                 const auto code = shelf.memory.add(std::as_bytes(std::span(emitter.getCode(), emitter.getSize())));
@@ -76,18 +90,24 @@ std::optional<LaneKernel> lane_kernel(LaneIsa isa, Opcode opcode, uint8_t varian
     const Shelf& shelf = shelf_of(isa, stride_words);
     const auto found = shelf.functions.find({opcode, variant});
     if (found == shelf.functions.end()) return std::nullopt;
-    return LaneKernel{found->second, operation->result, operation->sources, operation->widths, operation->condition};
+    return LaneKernel{found->second,     operation->result,    operation->sources,
+                      operation->widths, operation->condition, operation->halves};
 }
 
 std::span<const Opcode> lane_kernel_opcodes() {
     static const std::vector<Opcode> opcodes = [] {
         std::vector<Opcode> all;
-        for (const auto operations : {integer_lane_operations(), float_lane_operations()})
+        for (const auto operations : all_operations())
             for (const LaneOperation& operation : operations) all.push_back(operation.opcode);
         for (const HostLaneFunction& host : host_lane_functions()) all.push_back(host.opcode);
         return all;
     }();
     return opcodes;
+}
+
+std::vector<uint8_t> lane_kernel_variants(Opcode opcode) {
+    const LaneOperation* operation = find_operation(opcode);
+    return operation != nullptr ? variants_of(*operation) : std::vector<uint8_t>{0};
 }
 
 }  // namespace riftjit::rdna::emulator

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "jit/rdna/opcode.h"
 
@@ -39,17 +40,45 @@ enum class LaneCondition : uint8_t {
     upper_lane,  // whether the lane is one of a wave64's upper 32
 };
 
+// What is there of 16 bits. Of a source's words only the low halves then count, whatever lies above.
+enum class HalfSources : uint8_t {
+    none,       // words
+    bits,       // as they are
+    f16,        // widened to f32
+    f16_pairs,  // both halves of words, each widened to f32
+    mixed,      // f16 where the variant has the source's bit, words elsewhere
+};
+enum class HalfResult : uint8_t {
+    none,       // words
+    bits,       // the other half of the destination stays, as of the next
+    f16,        // rounded from f32
+    f16_pairs,  // both halves
+};
+struct LaneHalves {
+    HalfSources sources = HalfSources::none;
+    HalfResult result = HalfResult::none;
+    bool is_merged() const { return result == HalfResult::bits || result == HalfResult::f16; }
+    bool reads_low_half(unsigned source, uint8_t variant) const {
+        return sources == HalfSources::bits || sources == HalfSources::f16 ||
+               (sources == HalfSources::mixed && (variant >> source & 1) != 0);
+    }
+};
+inline constexpr uint8_t kHighHalfVariant = 8;  // the result goes to the upper half of the destination
+
 struct LaneKernel {
     LaneKernelFunction function;
     LaneKernelResult result = LaneKernelResult::words;
     uint8_t sources = 1;
     LaneWidths widths{};
     LaneCondition condition = LaneCondition::mask_read;
+    LaneHalves halves{};
 };
 
-// `variant`: of the mixed-sign dot products, which sources are signed. `stride_words` of 64-bit operands: from a
+// `variant`: of the mixed-sign dot products, which sources are signed; of fma_mix, which are f16; of those that write
+// one half, kHighHalfVariant besides. `stride_words` of 64-bit operands: from a
 // register to the next. Nothing where the opcode has no emitted form.
 std::optional<LaneKernel> lane_kernel(LaneIsa isa, Opcode opcode, uint8_t variant, unsigned stride_words);
 std::span<const Opcode> lane_kernel_opcodes();
+std::vector<uint8_t> lane_kernel_variants(Opcode opcode);
 
 }  // namespace riftjit::rdna::emulator

@@ -24,7 +24,9 @@ Opcode without_exec(Opcode opcode) {
 bool has_float_arithmetic(const LaneOp& op) {
     for (unsigned i = 0; i < op.source_count; ++i) {
         const OperandType type = info(op.semantics->opcode).source_operands()[i].type;
-        if (type == OperandType::f32 || type == OperandType::f64) return true;
+        if (type == OperandType::f32 || type == OperandType::f64 || type == OperandType::f16 ||
+            type == OperandType::f16x2)
+            return true;
     }
     return op.semantics->result != ResultKind::words;
 }
@@ -32,29 +34,65 @@ bool has_float_arithmetic(const LaneOp& op) {
 bool has_plain_sources(const LaneOp& op) {
     for (unsigned i = 0; i < op.source_count; ++i) {
         const ValuSource& source = op.sources[i];
-        if (source.shape == SourceShape::packed || source.sdwa_select != kSdwaDword) return false;
+        if (source.sdwa_select != kSdwaDword) return false;
         if (source.kind == SourceKind::aperture || source.kind == SourceKind::none) return false;
         if (source.kind == SourceKind::scalar && source.index >= Operand::kExec) return false;  // run_rest changes it
     }
     return true;
 }
 
-FastSource fast_source(const ValuSource& source, unsigned registers, unsigned stride) {
+bool is_mixed(Opcode opcode) {
+    return opcode == Opcode::v_fma_mix_f32 || opcode == Opcode::v_fma_mixlo_f16 || opcode == Opcode::v_fma_mixhi_f16;
+}
+
+uint8_t variant_of(const LaneOp& op) {
+    const Opcode opcode = op.semantics->opcode;
+    if (opcode == Opcode::v_dot4_i32_iu8) return op.neg & 3;
+    if (is_mixed(opcode)) return (op.op_sel_hi & 7) | (opcode == Opcode::v_fma_mixhi_f16 ? kHighHalfVariant : 0);
+    const bool writes_half = op.semantics->result == ResultKind::half || op.semantics->result == ResultKind::f16;
+    return writes_half && op.high_half ? kHighHalfVariant : 0;
+}
+
+// fma_mix reads its modifiers in its own way: this is what they come to.
+ValuSource mixed_source(const LaneOp& op, unsigned index) {
+    ValuSource source = op.sources[index];
+    const auto has_bit = [&](uint8_t bits) { return (bits >> index & 1) != 0; };
+    if (has_bit(op.op_sel_hi)) {
+        source.shape = SourceShape::half;
+        source.high = has_bit(op.op_sel);
+    }
+    const uint64_t sign = source.shape == SourceShape::half ? 0x8000 : 0x80000000;
+    if (has_bit(op.abs)) source.keep = ~sign;
+    if (has_bit(op.neg)) source.flip = sign;
+    return source;
+}
+
+FastSource fast_source(const ValuSource& source, unsigned registers, unsigned stride, bool reads_low_half) {
     FastSource fast;
     fast.kind = source.kind;
     fast.index = source.index;
+    if (source.kind == SourceKind::constant) {
+        const uint64_t value = source.shaped(source.constant);
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+            fast.constant[lane] = static_cast<uint32_t>(value);
+            if (registers == 2) fast.constant[stride + lane] = static_cast<uint32_t>(value >> 32);
+        }
+        return fast;
+    }
     const unsigned shift = registers == 2 ? 32 : 0;  // the sign lies in the upper word
     fast.keep = static_cast<uint32_t>(source.keep >> shift);
     fast.flip = static_cast<uint32_t>(source.flip >> shift);
     if (source.shape == SourceShape::half) {  // neg and abs act on its sign
-        fast.keep &= 0xFFFF;
+        fast.keep = reads_low_half ? fast.keep | 0xFFFF0000 : fast.keep & 0xFFFF;
         fast.shift = source.high ? 16 : 0;
+    } else if (source.shape == SourceShape::packed) {
+        fast.is_packed = true;
+        fast.shift = source.high ? 16 : 0;
+        fast.high_shift = source.high_low ? 0 : 16;
     }
-    fast.has_modifier = fast.keep != ~0u || fast.flip != 0;
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-        fast.constant[lane] = static_cast<uint32_t>(source.constant);
-        if (registers == 2) fast.constant[stride + lane] = static_cast<uint32_t>(source.constant >> 32);
-    }
+    const bool reorders = fast.is_packed && (fast.shift != 0 || fast.high_shift != 16);
+    const bool shifts = fast.shift != 0 && source.kind != SourceKind::vgpr;
+    fast.has_modifier = fast.keep != ~0u || fast.flip != 0 || reorders || shifts;
     return fast;
 }
 
@@ -66,7 +104,17 @@ void fill(uint32_t* to, uint32_t value) {
     for (unsigned lane = 0; lane < kLanes; ++lane) to[lane] = value;
 }
 void modify(uint32_t* to, const uint32_t* from, const FastSource& source) {
+    if (source.is_packed) {
+        for (unsigned lane = 0; lane < kLanes; ++lane)
+            to[lane] = ((from[lane] >> source.shift & 0xFFFF) | from[lane] >> source.high_shift << 16) ^ source.flip;
+        return;
+    }
     for (unsigned lane = 0; lane < kLanes; ++lane) to[lane] = (from[lane] >> source.shift & source.keep) ^ source.flip;
+}
+
+// A word's upper half is the lower one of the word that begins there, and what is above it does not matter.
+const uint32_t* from_half(const uint32_t* words, const FastSource& source) {
+    return reinterpret_cast<const uint32_t*>(reinterpret_cast<const std::byte*>(words) + source.shift / 8);
 }
 
 // The 32 words of a source; in `scratch` where they are not a register as it stands.
@@ -78,7 +126,7 @@ const uint32_t* words_of(const WaveState& wave, const FastSource& source, unsign
         words = source.constant.data();
     else
         fill(scratch, wave.scalars[source.index]);
-    if (!source.has_modifier) return words;
+    if (!source.has_modifier) return from_half(words, source);
     modify(scratch, words, source);
     return scratch;
 }
@@ -109,7 +157,7 @@ const uint32_t* arguments(const WaveState& wave, const FastOp& fast, unsigned in
 
 const uint32_t* routed_argument(const FastOp& fast, const uint32_t* routed, Scratch& scratch) {
     const FastSource& source = fast.sources[0];
-    if (!source.has_modifier) return routed;
+    if (!source.has_modifier && source.shift == 0) return routed;
     modify(scratch.words[0], routed, source);
     return scratch.words[0];
 }
@@ -132,7 +180,7 @@ bool is_plain(const FastOp& fast) {
 }
 
 inline const uint32_t* plain_words(const WaveState& wave, const FastSource& source, uint32_t* scratch) {
-    if (source.kind == SourceKind::vgpr) return wave.vgprs + source.index * kLanes;
+    if (source.kind == SourceKind::vgpr) return from_half(wave.vgprs + source.index * kLanes, source);
     if (source.kind != SourceKind::scalar) return source.constant.data();
     fill(scratch, wave.scalars[source.index]);
     return scratch;
@@ -148,16 +196,19 @@ std::optional<FastOp> prepare_fast(const LaneOp& op, ValuFunction slow) {
     if (op.sdwa || op.omod != 0 || op.clamp || !has_plain_sources(op)) return std::nullopt;
     const Opcode opcode = without_exec(op.semantics->opcode);
     const unsigned stride = lanes(op.wave_size);
-    const auto kernel = lane_kernel(host_lane_isa(), opcode, opcode == Opcode::v_dot4_i32_iu8 ? op.neg & 3 : 0, stride);
+    const uint8_t variant = variant_of(op);
+    const auto kernel = lane_kernel(host_lane_isa(), opcode, variant, stride);
     if (!kernel) return std::nullopt;
     FastOp fast;
     fast.kernel = *kernel;
     fast.is_float = has_float_arithmetic(op);
     for (unsigned i = 0; i < kernel->sources && i < op.source_count; ++i)
-        fast.sources[i] = fast_source(op.sources[i], kernel->widths.sources[i], stride);
+        fast.sources[i] = fast_source(is_mixed(opcode) ? mixed_source(op, i) : op.sources[i], kernel->widths.sources[i],
+                                      stride, kernel->halves.reads_low_half(i, variant));
     if (op.source_count < kernel->sources) {  // fmac: the destination
         fast.sources[2].kind = SourceKind::vgpr;
         fast.sources[2].index = op.vgpr;
+        fast.sources[2].shift = variant == kHighHalfVariant ? 16 : 0;
     }
     if (op.routing && (fast.sources[0].kind != SourceKind::vgpr || kernel->widths.has_pairs())) return std::nullopt;
     fast.vgpr = op.vgpr;

@@ -19,7 +19,8 @@ struct FastSource {
     SourceKind kind = SourceKind::none;
     uint16_t index = 0;         // VGPR or scalar code
     bool has_modifier = false;  // half, abs, neg: (word >> shift & keep) ^ flip, of the upper word of 64 bits
-    uint8_t shift = 0;
+    bool is_packed = false;     // of two halves: word >> shift below, word >> high_shift above, ^ flip
+    uint8_t shift = 0, high_shift = 0;
     uint32_t keep = ~0u, flip = 0;
     alignas(64) std::array<uint32_t, kPairWords> constant{};  // 32 lanes; of 64 bits the upper words a register later
 };

@@ -1,0 +1,324 @@
+// Operations on 16 bits: integers and f16, one half of a register or both.
+//
+// f16 is computed in f32 and rounded once more. That second rounding never does harm to sums, products and quotients,
+// since f32's 24 bits are at least 2 * 11 + 2 (Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30(3),
+// 1995); products of two f16 are even exact in f32, of 22 bits and from 2^-48 to 2^32, and so is every sum whose result
+// is a denormal f16, a multiple of 2^-24 below 2^-14. A fused multiply-add is none of these: see round_to_odd().
+#include "jit/rdna/emulator/lanes_operations.h"
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+using E = LaneEmitter;
+using Xbyak::Xmm;
+using Emit = void (*)(LaneEmitter&);
+using Constants = std::array<uint32_t, 3>;
+constexpr LaneKernelResult kWords = LaneKernelResult::words, kMask = LaneKernelResult::mask;
+constexpr uint32_t kOnes = 0xFFFFFFFF, kSign = 0x80000000, kHalf = 0xFFFF, kHighHalf = 0xFFFF0000;
+constexpr uint32_t kShiftMask = 15, kPackedShiftMask = 0x000F000F;
+
+constexpr LaneOperation operation(Opcode opcode, uint8_t sources, LaneKernelResult result, LaneCheck check,
+                                  Constants constants, Emit emit, LaneHalves halves) {
+    LaneOperation made{opcode, sources, result, check, constants, emit};
+    made.halves = halves;
+    return made;
+}
+// 16-bit integers, one half; both halves of whole words.
+constexpr LaneOperation half(Opcode opcode, uint8_t sources, Emit emit, Constants constants = {}) {
+    return operation(opcode, sources, kWords, LaneCheck::none, constants, emit, {HalfSources::bits, HalfResult::bits});
+}
+constexpr LaneOperation packed(Opcode opcode, uint8_t sources, Emit emit, Constants constants = {}) {
+    return operation(opcode, sources, kWords, LaneCheck::none, constants, emit, {});
+}
+// f16 by way of f32, one half; both.
+constexpr LaneOperation f16(Opcode opcode, uint8_t sources, LaneCheck check, Emit emit) {
+    return operation(opcode, sources, kWords, check, {}, emit, {HalfSources::f16, HalfResult::f16});
+}
+constexpr LaneOperation f16_pair(Opcode opcode, uint8_t sources, LaneCheck check, Emit emit) {
+    return operation(opcode, sources, kWords, check, {}, emit, {HalfSources::f16_pairs, HalfResult::f16_pairs});
+}
+// f16 as ordered integers, one half; both.
+constexpr LaneOperation extreme(Opcode opcode, uint8_t sources, Emit emit) {
+    return operation(opcode, sources, kWords, LaneCheck::by_operation, {}, emit, {HalfSources::bits, HalfResult::bits});
+}
+constexpr LaneOperation packed_extreme(Opcode opcode, Emit emit) {
+    return operation(opcode, 2, kWords, LaneCheck::by_operation, {}, emit, {});
+}
+
+void add(E& e) { e.vpaddw(e.d, e.a, e.b); }
+void subtract(E& e) { e.vpsubw(e.d, e.a, e.b); }
+void multiply(E& e) { e.vpmullw(e.d, e.a, e.b); }
+void multiply_add(E& e) {
+    e.vpmullw(e.d, e.a, e.b);
+    e.vpaddw(e.d, e.d, e.c);
+}
+void min_u16(E& e) { e.vpminuw(e.d, e.a, e.b); }
+void max_u16(E& e) { e.vpmaxuw(e.d, e.a, e.b); }
+void min_i16(E& e) { e.vpminsw(e.d, e.a, e.b); }
+void max_i16(E& e) { e.vpmaxsw(e.d, e.a, e.b); }
+void min3_u16(E& e) {
+    min_u16(e);
+    e.vpminuw(e.d, e.d, e.c);
+}
+void max3_u16(E& e) {
+    max_u16(e);
+    e.vpmaxuw(e.d, e.d, e.c);
+}
+void med3_u16(E& e) {  // max(min(a, b), min(max(a, b), c))
+    min_u16(e);
+    e.vpmaxuw(e.t, e.a, e.b);
+    e.vpminuw(e.t, e.t, e.c);
+    e.vpmaxuw(e.d, e.d, e.t);
+}
+void min3_i16(E& e) {
+    min_i16(e);
+    e.vpminsw(e.d, e.d, e.c);
+}
+void max3_i16(E& e) {
+    max_i16(e);
+    e.vpmaxsw(e.d, e.d, e.c);
+}
+void med3_i16(E& e) {
+    min_i16(e);
+    e.vpmaxsw(e.t, e.a, e.b);
+    e.vpminsw(e.t, e.t, e.c);
+    e.vpmaxsw(e.d, e.d, e.t);
+}
+void minmax_i16(E& e) {
+    min_i16(e);
+    e.vpmaxsw(e.d, e.d, e.c);
+}
+void maxmin_i16(E& e) {
+    max_i16(e);
+    e.vpminsw(e.d, e.d, e.c);
+}
+
+// Shifts of b by a, in words: constants are the mask of the amount and the low half.
+void shift_left(E& e) {
+    e.and_bits(e.t, e.a, e.constant[0]);
+    e.vpsllvd(e.d, e.b, e.t);
+}
+void shift_right(E& e) {
+    e.and_bits(e.t, e.a, e.constant[0]);
+    e.and_bits(e.u, e.b, e.constant[1]);
+    e.vpsrlvd(e.d, e.u, e.t);
+}
+void shift_right_signed(E& e) {
+    e.and_bits(e.t, e.a, e.constant[0]);
+    e.vpslld(e.u, e.b, 16);
+    e.vpsravd(e.u, e.u, e.t);
+    e.vpsrld(e.d, e.u, 16);
+}
+// Of both halves; AVX2 has none by halves. t: the amounts of the low halves, v: of the high ones.
+constexpr Constants kPackedShift{kPackedShiftMask, kHalf, kHighHalf};
+constexpr uint8_t kOddHalves = 0xAA;
+void packed_amounts(E& e) {
+    e.and_bits(e.t, e.a, e.constant[0]);
+    if (e.is_avx512()) return;
+    e.vpsrld(e.v, e.t, 16);
+    e.vpand(e.t, e.t, e.constant[1]);
+}
+void packed_shift_left(E& e) {
+    packed_amounts(e);
+    if (e.is_avx512()) return e.vpsllvw(e.d, e.b, e.t);
+    e.vpsllvd(e.u, e.b, e.t);
+    e.vpand(e.w, e.b, e.constant[2]);
+    e.vpsllvd(e.w, e.w, e.v);
+    e.vpblendw(e.d, e.u, e.w, kOddHalves);
+}
+void packed_shift_right(E& e) {
+    packed_amounts(e);
+    if (e.is_avx512()) return e.vpsrlvw(e.d, e.b, e.t);
+    e.vpand(e.u, e.b, e.constant[1]);
+    e.vpsrlvd(e.u, e.u, e.t);
+    e.vpsrlvd(e.w, e.b, e.v);
+    e.vpblendw(e.d, e.u, e.w, kOddHalves);
+}
+void packed_shift_right_signed(E& e) {
+    packed_amounts(e);
+    if (e.is_avx512()) return e.vpsravw(e.d, e.b, e.t);
+    e.vpslld(e.u, e.b, 16);
+    e.vpsravd(e.u, e.u, e.t);
+    e.vpsrld(e.u, e.u, 16);
+    e.vpsravd(e.w, e.b, e.v);
+    e.vpblendw(e.d, e.u, e.w, kOddHalves);
+}
+
+// f16 bits to integers of the same order, -0 below +0, and back: the magnitude of negative ones inverted.
+void reorder(E& e, const Xmm& value) {
+    e.vpsraw(e.t, value, 15);
+    e.vpsrlw(e.t, e.t, 1);
+    e.xor_bits(value, value, e.t);
+}
+template <Emit Select, unsigned Sources, HalfPlaces Places>
+void among_numbers(E& e) {
+    if constexpr (Sources == 2)
+        e.decline_half_nans({e.a, e.b}, Places);
+    else
+        e.decline_half_nans({e.a, e.b, e.c}, Places);
+    reorder(e, e.a);
+    reorder(e, e.b);
+    if constexpr (Sources == 3) reorder(e, e.c);
+    Select(e);
+    reorder(e, e.d);
+}
+constexpr LaneOperation extreme2(Opcode opcode, Emit emit) { return extreme(opcode, 2, emit); }
+constexpr LaneOperation extreme3(Opcode opcode, Emit emit) { return extreme(opcode, 3, emit); }
+constexpr HalfPlaces kLow = HalfPlaces::low, kBoth = HalfPlaces::both;
+constexpr Emit kMin = among_numbers<min_i16, 2, kLow>, kMax = among_numbers<max_i16, 2, kLow>;
+constexpr Emit kMin3 = among_numbers<min3_i16, 3, kLow>, kMax3 = among_numbers<max3_i16, 3, kLow>;
+constexpr Emit kMinMax = among_numbers<minmax_i16, 3, kLow>, kMaxMin = among_numbers<maxmin_i16, 3, kLow>;
+constexpr Emit kMed3 = among_numbers<med3_i16, 3, kLow>;
+constexpr Emit kPackedMin = among_numbers<min_i16, 2, kBoth>, kPackedMax = among_numbers<max_i16, 2, kBoth>;
+
+// The rules for NaN operands of sums and products agree with the host's: the first one, made quiet; so does the NaN of
+// an invalid operation. A difference is the sum with a negated source, whose NaN changes its sign.
+void negate(E& e, const Xmm& value) {
+    e.load_word(e.t, kSign);
+    e.xor_bits(value, value, e.t);
+}
+void f32_sum(E& e) { e.vaddps(e.d, e.a, e.b); }
+void f32_difference(E& e) {
+    negate(e, e.b);
+    f32_sum(e);
+}
+void f32_difference_reversed(E& e) {
+    negate(e, e.a);
+    f32_sum(e);
+}
+void f32_product(E& e) { e.vmulps(e.d, e.a, e.b); }
+
+// c, a sum of c and a that was rounded to nearest into t, becomes the exact sum's neighbour whose last bit is odd, in
+// d: rounding that once more, to fewer bits by two or more, equals one rounding of the exact sum (Boldo and Melquiond,
+// "Emulation of a FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE Trans. Computers
+// 57(4), 2008). The rounding error is exact by Knuth's TwoSum; where it points towards zero the sum is first cut.
+void round_sum_to_odd(E& e) {
+    e.vaddps(e.t, e.a, e.c);
+    e.vsubps(e.u, e.t, e.a);
+    e.vsubps(e.b, e.t, e.u);
+    e.vsubps(e.a, e.a, e.b);
+    e.vsubps(e.c, e.c, e.u);
+    e.vaddps(e.a, e.a, e.c);           // the error
+    constexpr uint8_t kNotEqual = 12;  // false for the NaN that an infinite sum leaves as its error
+    e.xor_bits(e.u, e.u, e.u);
+    if (e.is_avx512()) {
+        e.vcmpps(e.found, e.a, e.u, kNotEqual);
+        e.vpmovm2d(e.b, e.found);
+    } else {
+        e.vcmpps(e.b, e.a, e.u, kNotEqual);
+    }
+    e.xor_bits(e.c, e.a, e.t);
+    e.vpsrad(e.c, e.c, 31);
+    e.and_bits(e.c, e.c, e.b);
+    e.vpaddd(e.t, e.t, e.c);
+    e.vpsrld(e.b, e.b, 31);
+    e.or_bits(e.d, e.t, e.b);
+}
+// The product of two f16 is exact in f32.
+void f16_fused(E& e) {
+    e.vmulps(e.a, e.a, e.b);
+    round_sum_to_odd(e);
+}
+
+constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;  // as VROUNDPS numbers them, inexact results masked
+template <uint8_t Mode>
+void f32_rounded(E& e) {
+    e.round_f32(e.d, e.a, Mode);
+}
+
+// Cut at the limits first; a NaN, which the host's minimum and maximum let through from their second operand, becomes
+// 0x80000000, of which the low half is 0.
+template <uint32_t Lowest, uint32_t Highest>
+void to_integer(E& e) {
+    e.load_word(e.t, Lowest);
+    e.load_word(e.u, Highest);
+    e.vmaxps(e.a, e.t, e.a);
+    e.vminps(e.a, e.u, e.a);
+    e.vcvttps2dq(e.d, e.a);
+}
+constexpr uint32_t kI16Lowest = 0xC7000000, kI16Highest = 0x46FFFE00, kU16Highest = 0x477FFF00;  // as f32
+constexpr LaneOperation to_half_integer(Opcode opcode, Emit emit) {
+    return operation(opcode, 1, kWords, LaneCheck::none, {}, emit, {HalfSources::f16, HalfResult::bits});
+}
+constexpr LaneOperation from_half_integer(Opcode opcode, Emit emit) {
+    return operation(opcode, 1, kWords, LaneCheck::none, {}, emit, {HalfSources::bits, HalfResult::f16});
+}
+void from_u16(E& e) {
+    e.vpslld(e.a, e.a, 16);
+    e.vpsrld(e.a, e.a, 16);
+    e.vcvtdq2ps(e.d, e.a);
+}
+void from_i16(E& e) {
+    e.vpslld(e.a, e.a, 16);
+    e.vpsrad(e.a, e.a, 16);
+    e.vcvtdq2ps(e.d, e.a);
+}
+
+constexpr LaneOperation kOperations[] = {
+    half(Opcode::v_mov_b16, 1, [](E& e) { e.move(e.d, e.a); }),
+    half(Opcode::v_not_b16, 1, [](E& e) { e.invert(e.d, e.a); }, {kOnes}),
+    half(Opcode::v_and_b16, 2, [](E& e) { e.and_bits(e.d, e.a, e.b); }),
+    half(Opcode::v_or_b16, 2, [](E& e) { e.or_bits(e.d, e.a, e.b); }),
+    half(Opcode::v_xor_b16, 2, [](E& e) { e.xor_bits(e.d, e.a, e.b); }),
+    half(Opcode::v_lshlrev_b16, 2, shift_left, {kShiftMask}),
+    half(Opcode::v_lshrrev_b16, 2, shift_right, {kShiftMask, kHalf}),
+    half(Opcode::v_ashrrev_i16, 2, shift_right_signed, {kShiftMask}),
+    half(Opcode::v_add_nc_u16, 2, add),
+    half(Opcode::v_add_nc_i16, 2, add),
+    half(Opcode::v_sub_nc_u16, 2, subtract),
+    half(Opcode::v_sub_nc_i16, 2, subtract),
+    half(Opcode::v_mul_lo_u16, 2, multiply),
+    half(Opcode::v_mad_u16, 3, multiply_add),
+    half(Opcode::v_mad_i16, 3, multiply_add),
+    half(Opcode::v_min_u16, 2, min_u16),
+    half(Opcode::v_max_u16, 2, max_u16),
+    half(Opcode::v_min_i16, 2, min_i16),
+    half(Opcode::v_max_i16, 2, max_i16),
+    half(Opcode::v_min3_u16, 3, min3_u16),
+    half(Opcode::v_max3_u16, 3, max3_u16),
+    half(Opcode::v_med3_u16, 3, med3_u16),
+    half(Opcode::v_min3_i16, 3, min3_i16),
+    half(Opcode::v_max3_i16, 3, max3_i16),
+    half(Opcode::v_med3_i16, 3, med3_i16),
+
+    f16(Opcode::v_add_f16, 2, LaneCheck::none, f32_sum),
+    f16(Opcode::v_sub_f16, 2, LaneCheck::none, f32_difference),
+    f16(Opcode::v_subrev_f16, 2, LaneCheck::none, f32_difference_reversed),
+    f16(Opcode::v_mul_f16, 2, LaneCheck::none, f32_product),
+    f16(Opcode::v_fma_f16, 3, LaneCheck::nan_result, f16_fused),
+    f16(Opcode::v_fmac_f16, 3, LaneCheck::nan_result, f16_fused),
+    f16(Opcode::v_fmamk_f16, 3, LaneCheck::nan_result, f16_fused),
+    f16(Opcode::v_fmaak_f16, 3, LaneCheck::nan_result, f16_fused),
+    f16(Opcode::v_trunc_f16, 1, LaneCheck::none, f32_rounded<kToZero>),
+    f16(Opcode::v_ceil_f16, 1, LaneCheck::none, f32_rounded<kUp>),
+    f16(Opcode::v_floor_f16, 1, LaneCheck::none, f32_rounded<kDown>),
+    f16(Opcode::v_rndne_f16, 1, LaneCheck::none, f32_rounded<kNearest>),
+    extreme2(Opcode::v_min_num_f16, kMin),
+    extreme2(Opcode::v_max_num_f16, kMax),
+    extreme2(Opcode::v_minimum_f16, kMin),
+    extreme2(Opcode::v_maximum_f16, kMax),
+    extreme3(Opcode::v_min3_num_f16, kMin3),
+    extreme3(Opcode::v_max3_num_f16, kMax3),
+    extreme3(Opcode::v_med3_num_f16, kMed3),
+    extreme3(Opcode::v_minmax_num_f16, kMinMax),
+    extreme3(Opcode::v_maxmin_num_f16, kMaxMin),
+    extreme3(Opcode::v_minimum3_f16, kMin3),
+    extreme3(Opcode::v_maximum3_f16, kMax3),
+    extreme3(Opcode::v_minimummaximum_f16, kMinMax),
+    extreme3(Opcode::v_maximumminimum_f16, kMaxMin),
+
+    operation(Opcode::v_cvt_f16_f32, 1, kWords, LaneCheck::none, {}, [](E& e) { e.move(e.d, e.a); },
+              {HalfSources::none, HalfResult::f16}),
+    operation(Opcode::v_cvt_f32_f16, 1, kWords, LaneCheck::none, {}, [](E& e) { e.move(e.d, e.a); },
+              {HalfSources::f16, HalfResult::none}),
+    from_half_integer(Opcode::v_cvt_f16_u16, from_u16),
+    from_half_integer(Opcode::v_cvt_f16_i16, from_i16),
+    to_half_integer(Opcode::v_cvt_u16_f16, to_integer<0, kU16Highest>),
+    to_half_integer(Opcode::v_cvt_i16_f16, to_integer<kI16Lowest, kI16Highest>),
+};
+
+}  // namespace
+
+std::span<const LaneOperation> half_lane_operations() { return kOperations; }
+
+}  // namespace riftjit::rdna::emulator
