@@ -1,14 +1,15 @@
 // Integer operations over lanes: one line of host code or a few each.
+#include "jit/rdna/emulator/dot.h"
 #include "jit/rdna/emulator/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
 namespace {
 
 using E = LaneEmitter;
-constexpr LaneKernelResult kWords = LaneKernelResult::words, kMask = LaneKernelResult::mask,
-                           kBoth = LaneKernelResult::words_and_mask;
+constexpr LaneKernelResult kWords = LaneKernelResult::words, kBoth = LaneKernelResult::words_and_mask;
 constexpr LaneCheck kNone = LaneCheck::none;
-constexpr uint32_t kOnes = 0xFFFFFFFF, kSign = 0x80000000, kLow24 = 0xFFFFFF, kShiftMask = 31, kBytes = 0x00FF00FF;
+constexpr uint32_t kOnes = 0xFFFFFFFF, kSign = 0x80000000, kLow24 = 0xFFFFFF, kLow16 = 0xFFFF, kShiftMask = 31,
+                   kBytes = 0x00FF00FF;
 
 // The shift amounts are taken modulo 32 first: the host's shifts give 0 beyond.
 void shift_amount(E& e, const Xbyak::Xmm& amount) { e.and_bits(e.t, amount, e.constant[0]); }
@@ -24,15 +25,96 @@ void shift_left(E& e, const Xbyak::Xmm& to, const Xbyak::Xmm& value, const Xbyak
 }
 
 // High words of the products of even and of odd lanes, brought together.
+template <Sign S>
 void multiply_high(E& e) {
+    const auto multiply = [&](const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y) {
+        S == Sign::is_signed ? e.vpmuldq(to, x, y) : e.vpmuludq(to, x, y);
+    };
     e.vpsrlq(e.t, e.a, 32);
     e.vpsrlq(e.u, e.b, 32);
-    e.vpmuludq(e.d, e.a, e.b);
-    e.vpmuludq(e.t, e.t, e.u);
+    multiply(e.d, e.a, e.b);
+    multiply(e.t, e.t, e.u);
     e.vpsrlq(e.d, e.d, 32);
     e.vpsrlq(e.t, e.t, 32);
     e.vpsllq(e.t, e.t, 32);
     e.or_bits(e.d, e.d, e.t);
+}
+
+void multiply_high_24_signed(E& e) {
+    sign_extend_24(e, e.a);
+    sign_extend_24(e, e.b);
+    multiply_high<Sign::is_signed>(e);
+}
+void multiply_high_24_unsigned(E& e) {
+    zero_extend_24(e, e.a);
+    zero_extend_24(e, e.b);
+    multiply_high<Sign::is_unsigned>(e);
+}
+
+void multiply_16_unsigned(E& e) {
+    e.and_bits(e.a, e.a, e.constant[0]);
+    e.and_bits(e.b, e.b, e.constant[0]);
+    e.vpmulld(e.d, e.a, e.b);
+    e.vpaddd(e.d, e.d, e.c);
+}
+void multiply_16_signed(E& e) {  // the product of the upper halves is one with zero
+    e.and_bits(e.a, e.a, e.constant[0]);
+    e.vpmaddwd(e.d, e.a, e.b);
+    e.vpaddd(e.d, e.d, e.c);
+}
+
+struct Order {  // of one signedness
+    void (*min)(E& e, const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y);
+    void (*max)(E& e, const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y);
+};
+using X = Xbyak::Xmm;
+constexpr Order kSigned{[](E& e, const X& to, const X& x, const X& y) { e.vpminsd(to, x, y); },
+                        [](E& e, const X& to, const X& x, const X& y) { e.vpmaxsd(to, x, y); }};
+constexpr Order kUnsigned{[](E& e, const X& to, const X& x, const X& y) { e.vpminud(to, x, y); },
+                          [](E& e, const X& to, const X& x, const X& y) { e.vpmaxud(to, x, y); }};
+template <const Order& O>
+void least_of_3(E& e) {
+    O.min(e, e.d, e.a, e.b);
+    O.min(e, e.d, e.d, e.c);
+}
+template <const Order& O>
+void greatest_of_3(E& e) {
+    O.max(e, e.d, e.a, e.b);
+    O.max(e, e.d, e.d, e.c);
+}
+template <const Order& O>
+void median(E& e) {
+    O.max(e, e.t, e.a, e.b);
+    O.min(e, e.t, e.t, e.c);
+    O.min(e, e.d, e.a, e.b);
+    O.max(e, e.d, e.d, e.t);
+}
+template <const Order& O>
+void at_least(E& e) {
+    O.min(e, e.d, e.a, e.b);
+    O.max(e, e.d, e.d, e.c);
+}
+template <const Order& O>
+void at_most(E& e) {
+    O.max(e, e.d, e.a, e.b);
+    O.min(e, e.d, e.d, e.c);
+}
+
+// Two saturated words to the halves of one. Constants: the low half; the bounds of signed halves.
+void pack_unsigned(E& e) {
+    e.vpminud(e.a, e.a, e.constant[0]);
+    e.vpminud(e.b, e.b, e.constant[0]);
+    e.vpslld(e.b, e.b, 16);
+    e.or_bits(e.d, e.a, e.b);
+}
+void pack_signed(E& e) {
+    for (const X& x : {e.a, e.b}) {
+        e.vpminsd(x, x, e.constant[1]);
+        e.vpmaxsd(x, x, e.constant[2]);
+    }
+    e.and_bits(e.a, e.a, e.constant[0]);
+    e.vpslld(e.b, e.b, 16);
+    e.or_bits(e.d, e.a, e.b);
 }
 
 // b = 1 << width, minus 1, as a mask over a >> offset.
@@ -129,7 +211,7 @@ constexpr LaneOperation kOperations[] = {
     {Opcode::v_sub_nc_i32, 2, kWords, kNone, {}, [](E& e) { e.vpsubd(e.d, e.a, e.b); }},
     {Opcode::v_subrev_nc_u32, 2, kWords, kNone, {}, [](E& e) { e.vpsubd(e.d, e.b, e.a); }},
     {Opcode::v_mul_lo_u32, 2, kWords, kNone, {}, [](E& e) { e.vpmulld(e.d, e.a, e.b); }},
-    {Opcode::v_mul_hi_u32, 2, kWords, kNone, {}, multiply_high},
+    {Opcode::v_mul_hi_u32, 2, kWords, kNone, {}, multiply_high<Sign::is_unsigned>},
     {Opcode::v_mul_u32_u24,
      2,
      kWords,
@@ -306,18 +388,23 @@ constexpr LaneOperation kOperations[] = {
          e.load_condition();
          e.subtract_with_borrow(e.b, e.a, E::CarryIn::condition);
      }},
-    {Opcode::v_cmp_lt_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 1); }},
-    {Opcode::v_cmp_eq_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 0); }},
-    {Opcode::v_cmp_le_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 2); }},
-    {Opcode::v_cmp_gt_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 6); }},
-    {Opcode::v_cmp_ne_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 4); }},
-    {Opcode::v_cmp_ge_i32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(true, 5); }},
-    {Opcode::v_cmp_lt_u32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(false, 1); }},
-    {Opcode::v_cmp_eq_u32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(false, 0); }},
-    {Opcode::v_cmp_le_u32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(false, 2); }},
-    {Opcode::v_cmp_gt_u32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(false, 6); }},
-    {Opcode::v_cmp_ne_u32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(false, 4); }},
-    {Opcode::v_cmp_ge_u32, 2, kMask, kNone, {kSign, kOnes}, [](E& e) { e.compare_i32(false, 5); }},
+    lane_words(Opcode::v_mul_hi_i32, 2, multiply_high<Sign::is_signed>),
+    lane_words(Opcode::v_mul_hi_i32_i24, 2, multiply_high_24_signed),
+    lane_words(Opcode::v_mul_hi_u32_u24, 2, multiply_high_24_unsigned, {kLow24}),
+    lane_words(Opcode::v_mad_u32_u16, 3, multiply_16_unsigned, {kLow16}),
+    lane_words(Opcode::v_mad_i32_i16, 3, multiply_16_signed, {kLow16}),
+    lane_words(Opcode::v_min3_i32, 3, least_of_3<kSigned>),
+    lane_words(Opcode::v_min3_u32, 3, least_of_3<kUnsigned>),
+    lane_words(Opcode::v_max3_i32, 3, greatest_of_3<kSigned>),
+    lane_words(Opcode::v_max3_u32, 3, greatest_of_3<kUnsigned>),
+    lane_words(Opcode::v_med3_i32, 3, median<kSigned>),
+    lane_words(Opcode::v_med3_u32, 3, median<kUnsigned>),
+    lane_words(Opcode::v_minmax_i32, 3, at_least<kSigned>),
+    lane_words(Opcode::v_minmax_u32, 3, at_least<kUnsigned>),
+    lane_words(Opcode::v_maxmin_i32, 3, at_most<kSigned>),
+    lane_words(Opcode::v_maxmin_u32, 3, at_most<kUnsigned>),
+    lane_words(Opcode::v_cvt_pk_u16_u32, 2, pack_unsigned, {kLow16}),
+    lane_words(Opcode::v_cvt_pk_i16_i32, 2, pack_signed, {kLow16, 0x7FFF, 0xFFFF8000}),
 };
 
 }  // namespace
