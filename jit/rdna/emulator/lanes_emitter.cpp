@@ -330,28 +330,6 @@ void LaneEmitter::compare_f32(uint8_t predicate) {
     is_avx512() ? vcmpps(found, a, b, predicate) : vcmpps(found_lanes, a, b, predicate);
 }
 
-// AVX2 has only equal and signed greater: unsigned operands have their sign flipped (constant 0), the rest is inverted
-// (constant 1).
-void LaneEmitter::compare_i32(bool is_signed, uint8_t predicate) {
-    if (is_avx512()) {
-        is_signed ? vpcmpd(found, a, b, predicate) : vpcmpud(found, a, b, predicate);
-        return;
-    }
-    if (!is_signed) {
-        vpxor(a, a, constant[0]);
-        vpxor(b, b, constant[0]);
-    }
-    const uint8_t positive = predicate & 3;  // 4, 5, 6 invert 0, 1, 2
-    if (positive == 0)
-        vpcmpeqd(found_lanes, a, b);
-    else if (positive == 1)
-        vpcmpgtd(found_lanes, b, a);
-    else
-        vpcmpgtd(found_lanes, a, b);  // of which less-or-equal is the inverse
-    const bool inverted = (predicate >= 4) != (positive == 2);
-    if (inverted) vpxor(found_lanes, found_lanes, constant[1]);
-}
-
 void LaneEmitter::select() {
     load_condition();
     if (is_avx512())

@@ -79,9 +79,8 @@ public:
     void xor_bits(const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y);
     void invert(const Xbyak::Xmm& to, const Xbyak::Xmm& x);
     void round_f32(const Xbyak::Xmm& to, const Xbyak::Xmm& x, uint8_t mode);
-    void compare_f32(uint8_t predicate);                  // a, b -> found
-    void compare_i32(bool is_signed, uint8_t predicate);  // as VPCMPD numbers them: 0 eq 1 lt 2 le 4 ne 5 ge 6 gt
-    void select();                                        // d = condition ? b : a
+    void compare_f32(uint8_t predicate);  // a, b -> found
+    void select();                        // d = condition ? b : a
     // d = a + b (or a - b) with the condition as carry in where asked; found = carry out
     enum class CarryIn : uint8_t { none, condition };
     void add_with_carry(CarryIn carry_in);

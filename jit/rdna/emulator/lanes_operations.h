@@ -14,6 +14,8 @@ constexpr LaneOperation lane_words(Opcode opcode, uint8_t sources, LaneEmit emit
 }
 
 std::span<const LaneOperation> integer_lane_operations();
+std::span<const LaneOperation> bit_lane_operations();
+std::span<const LaneOperation> compare_lane_operations();
 std::span<const LaneOperation> float_lane_operations();
 std::span<const LaneOperation> half_lane_operations();
 

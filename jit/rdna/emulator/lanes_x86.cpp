@@ -21,7 +21,10 @@ struct Shelf {
     std::map<std::tuple<Opcode, uint8_t>, LaneKernelFunction> functions;
 };
 
-auto all_operations() { return std::array{integer_lane_operations(), float_lane_operations(), half_lane_operations()}; }
+auto all_operations() {
+    return std::array{integer_lane_operations(), bit_lane_operations(), compare_lane_operations(),
+                      float_lane_operations(), half_lane_operations()};
+}
 
 const LaneOperation* find_operation(Opcode opcode) {
     for (const auto operations : all_operations())
