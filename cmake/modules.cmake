@@ -32,7 +32,7 @@ endfunction()
 
 riftjit_module(hdf5 FOLDER sim/files/hdf5
                SOURCES jit/result.cpp sim/available_memory.cpp sim/files/append_file.cpp sim/files/metadata.cpp
-                       sim/files/recording_times.cpp
+                       sim/files/recording_times.cpp sim/files/unfinished_file.cpp
                LINK PkgConfig::HDF5 nlohmann_json::nlohmann_json)
 riftjit_module(plots FOLDER sim/plots/cairo SOURCES jit/result.cpp LINK PkgConfig::CAIRO)
 

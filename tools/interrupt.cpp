@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "sim/files/unfinished_file.h"
 #include "tools/reporter.h"
 
 namespace riftjit::tools {
@@ -13,11 +14,31 @@ namespace {
 volatile std::sig_atomic_t pending = 0;
 
 void on_signal(int signal) {
-    if (pending != 0) _exit(128 + signal);
+    if (pending != 0) {
+        sim::remove_unfinished_file();
+        _exit(128 + signal);
+    }
     pending = signal == SIGTERM ? 2 : 1;
 }
 
+// SA_RESETHAND: the signal that it raises finds the default action.
+void on_last_signal(int signal) {
+    sim::remove_unfinished_file();
+    raise(signal);
+}
+
 }  // namespace
+
+void end_on_interrupts() {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction action = {};
+        sigaction(signal, nullptr, &action);
+        if (action.sa_handler != SIG_DFL) continue;  // nohup and background jobs ignore theirs
+        action.sa_handler = on_last_signal;
+        action.sa_flags = SA_RESETHAND;
+        sigaction(signal, &action, nullptr);
+    }
+}
 
 void watch_interrupts() {
     struct sigaction action = {};

@@ -1,11 +1,12 @@
 // Ctrl-C and SIGTERM: the first Ctrl-C asks the work in progress to stop, the second ends the
-// process.
+// process. Neither leaves files behind that were not finished.
 #pragma once
 
 namespace riftjit::tools {
 
 enum class Interrupt { none, stop, quit };  // quit: SIGTERM, leave after the timings
 
+void end_on_interrupts();  // until watch_interrupts() the first ends the process too
 void watch_interrupts();
 Interrupt pending_interrupt();
 int exit_code_of_interrupt();  // 0: there was none; 130 after Ctrl-C, 143 after SIGTERM

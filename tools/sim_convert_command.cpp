@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/files/recording_source.h"
+#include "tools/interrupt.h"
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/reporter.h"
@@ -64,6 +65,7 @@ Result<int> convert(const ConvertOptions& options) {
     std::error_code error;
     if (std::filesystem::equivalent(options.input, output, error))
         return fail(ErrorKind::Usage, "{}: is the input; name another file with -o", output);
+    end_on_interrupts();
     RIFTJIT_TRY(recording, sim::open_recording(options.input, {options.step_ms, options.compat}));
     Reporter reporter;
     say_what_is_lost(options, *recording, format, reporter);

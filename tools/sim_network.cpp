@@ -112,6 +112,16 @@ uint32_t terminal_columns() {
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : 80;
 }
 
+// The file that a name stands for, whether it exists or not: "a.h5" and "./a.h5" are one.
+std::filesystem::path file_of(const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path, ignored), ignored);
+}
+
+bool saves_where_it_resumes(const NetworkRunOptions& options) {
+    return !options.save.empty() && !options.resume.empty() && file_of(options.save) == file_of(options.resume);
+}
+
 Result<void> check_output(const std::string& flag, const std::string& path, const NetworkRunOptions& options) {
     std::error_code ignored;
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -119,21 +129,31 @@ Result<void> check_output(const std::string& flag, const std::string& path, cons
         return fail(ErrorKind::Io, "{}: there is no folder {}", flag, folder.string());
     if (!std::filesystem::exists(path, ignored)) return {};
     if (std::filesystem::is_directory(path, ignored)) return fail(ErrorKind::Io, "{}: {} is a folder", flag, path);
-    // A saved state may take the place of an older one.
-    if (options.force || (flag == "--save" && sim::is_saved_state(path))) return {};
+    if (options.force || (flag == "--save" && saves_where_it_resumes(options))) return {};
     return fail(ErrorKind::Usage, "{}: {} exists; --force overwrites it", flag, path);
 }
 
-Result<void> check_files(const std::vector<std::pair<std::string, std::string>>& files,
-                         const NetworkRunOptions& options) {
-    std::map<std::filesystem::path, std::string> users;
-    for (const auto& [flag, path] : files) {
-        std::error_code ignored;
-        const std::filesystem::path whole = std::filesystem::absolute(path, ignored);  // "a.h5" and "./a.h5" are one
-        const auto [other, is_new] = users.emplace(std::filesystem::weakly_canonical(whole, ignored), flag);
-        if (!is_new) return fail(ErrorKind::Usage, "{}: {} is the file of {} too", flag, path, other->second);
-        const bool is_input = flag == "--resume" || flag == "the network";
-        if (!is_input) RIFTJIT_TRY_VOID(check_output(flag, path, options));
+struct NamedFile {
+    std::string flag, path;
+    bool is_input = false;
+    std::vector<std::string> endings = {};  // of files beside it in which it is written until it is whole
+};
+
+Result<void> check_files(const std::vector<NamedFile>& files, const NetworkRunOptions& options) {
+    std::map<std::filesystem::path, const NamedFile*> users;
+    for (const NamedFile& file : files) {
+        const auto [other, is_new] = users.emplace(file_of(file.path), &file);
+        if (!is_new)
+            return fail(ErrorKind::Usage, "{}: {} is the file of {} too", file.flag, file.path, other->second->flag);
+        if (!file.is_input) RIFTJIT_TRY_VOID(check_output(file.flag, file.path, options));
+    }
+    for (const NamedFile& file : files) {
+        for (const std::string& ending : file.endings) {
+            const auto other = users.find(file_of(file.path + ending));
+            if (other == users.end()) continue;
+            return fail(ErrorKind::Usage, "{}: {} is where {} {} is written until it is whole", other->second->flag,
+                        other->second->path, file.flag, file.path);
+        }
     }
     return {};
 }
@@ -144,17 +164,20 @@ Result<void> check_options(const NetworkRunOptions& options) {
     if (!options.record_format.empty() && options.record.empty())
         return fail(ErrorKind::Usage, "--record-format: --record names no file to write");
     if (options.steps && options.duration) return fail(ErrorKind::Usage, "--steps: --duration says how long already");
-    std::vector<std::pair<std::string, std::string>> files;
-    if (!is_builtin(options.network)) files.emplace_back("the network", options.network);
-    if (!options.resume.empty() && options.resume != options.save) files.emplace_back("--resume", options.resume);
+    std::vector<NamedFile> files;
+    if (!is_builtin(options.network)) files.push_back({"the network", options.network, true});
+    if (!options.resume.empty() && !saves_where_it_resumes(options))
+        files.push_back({"--resume", options.resume, true});
     if (!options.record.empty()) {
-        RIFTJIT_TRY_VOID(record_format(options));
-        files.emplace_back("--record", options.record);
+        RIFTJIT_TRY(format, record_format(options));
+        const bool grows = format != sim::RecordingFormat::npz && format != sim::RecordingFormat::nwb;
+        files.push_back({"--record", options.record, false,
+                         grows ? std::vector<std::string>() : std::vector<std::string>{".part", ".new"}});
     }
     if (!options.record_network.empty()) {
         if (std::filesystem::path(options.record_network).extension() != ".h5")
             return fail(ErrorKind::Usage, "--record-network: {} does not end in .h5", options.record_network);
-        files.emplace_back("--record-network", options.record_network);
+        files.push_back({"--record-network", options.record_network, false, {".new"}});
     }
     for (const std::string& plot : options.plots) {
         if (plot == "-" && options.prints == SimPrints::json)
@@ -163,13 +186,13 @@ Result<void> check_options(const NetworkRunOptions& options) {
             return fail(ErrorKind::Usage, "--plot -: --hash has the standard output");
         if (plot == "-") continue;
         RIFTJIT_TRY_VOID(sim::image_format_of_path(plot));
-        files.emplace_back("--plot", plot);
+        files.push_back({"--plot", plot, false, {".new"}});
     }
     if (options.save_interval && options.save.empty())
         return fail(ErrorKind::Usage, "--save-interval: --save names no file to write");
     if (!options.plot_kind.empty() && options.plots.empty())
         return fail(ErrorKind::Usage, "--plot-kind: --plot names no file to draw");
-    if (!options.save.empty()) files.emplace_back("--save", options.save);
+    if (!options.save.empty()) files.push_back({"--save", options.save, false, {".part"}});
     return check_files(files, options);
 }
 
@@ -344,6 +367,7 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
 Result<int> run_network(const NetworkRunOptions& options, Reporter& reporter) {
     if (options.print_network) return print_network(options);
     RIFTJIT_TRY_VOID(check_options(options));
+    end_on_interrupts();
     RIFTJIT_TRY(network, load_network(options));
     return simulate(options, std::move(network), reporter);
 }

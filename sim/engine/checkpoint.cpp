@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <vector>
 
+#include "sim/files/unfinished_file.h"
+
 namespace riftjit::sim {
 
 namespace {
@@ -70,15 +72,9 @@ bool read_all(int fd, std::byte* data, uint64_t size) {
 
 }  // namespace
 
-bool is_saved_state(const std::string& path) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    uint64_t magic = 0;
-    return file.get() >= 0 && read_all(file.get(), reinterpret_cast<std::byte*>(&magic), sizeof magic) &&
-           magic == kMagic;
-}
-
 struct CheckpointWriter::Impl {
     std::string path, part;
+    UnfinishedFile unfinished{part};
     Descriptor file;
     XXH3_state_t* hash = XXH3_createState();
     std::vector<std::byte> buffer;

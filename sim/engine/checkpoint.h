@@ -15,8 +15,6 @@
 namespace riftjit::sim {
 
 // What must agree before a saved state means anything here.
-bool is_saved_state(const std::string& path);  // by how it begins
-
 struct CheckpointIdentity {
     uint64_t network_hash, seed;
     uint32_t precision, step;  // step: not compared

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "sim/available_memory.h"
+#include "sim/files/unfinished_file.h"
 
 namespace riftjit::sim {
 
@@ -107,6 +108,7 @@ Result<void> write_whole_file(const std::string& path, Existing existing,
     if (error) return fail(ErrorKind::Io, "{}: {}", path, error.message());
     const std::string temporary = target.string() + ".new";
     std::filesystem::remove(temporary, error);
+    const UnfinishedFile unfinished(temporary);
     auto written = Result<void>(fail(ErrorKind::OutOfMemory, "{}: writing it does not fit into memory", path));
     try {
         written = write(temporary);

@@ -170,8 +170,38 @@ TEST_F(SimNetwork, GoesOnFromASavedStateAsIfItHadNeverStopped) {
     EXPECT_EQ(rest["first_step"], 777);
     for (const char* key : {"steps", "spikes", "spikes_hash", "counts_hash", "graph_hash", "synaptic_events"})
         EXPECT_EQ(rest[key], whole[key]) << key;
-    json({"--resume", state, "--steps", "200", "--save", state});
-    EXPECT_EQ(json({"--resume", state})["first_step"], 977) << "a saved state takes the place of an older one";
+    json({"--resume", state, "--steps", "200", "--save", path("./state")});
+    EXPECT_EQ(json({"--resume", state})["first_step"], 977) << "a state takes the place of the one it goes on from";
+}
+
+TEST_F(SimNetwork, ReplacesASavedStateOnlyWhenForcedButItsOwnAtEachInterval) {
+    const std::string state = path("state");
+    json({"--steps", "100", "--save", state, "--save-interval", "1 ms"});
+    const std::string first = read_whole(state);
+    const Outcome refused = run({"--steps", "200", "--save", state});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_EQ(refused.err, "error: --save: " + state + " exists; --force overwrites it\n");
+    EXPECT_EQ(read_whole(state), first);
+    json({"--steps", "200", "--save", state, "--force"});
+    EXPECT_EQ(json({"--resume", state, "--steps", "1"})["first_step"], 200);
+}
+
+TEST_F(SimNetwork, LeavesNoUnfinishedNetworkBehindWhenInterrupted) {
+    const std::vector<std::string> many = {
+        "sim",     network_, "--set",           "population.E.size=50000", "--set", "projection.0.indegree=100",
+        "--steps", "1",      "--record-network"};
+    for (const auto& [signal, exit_code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
+        std::vector<std::string> arguments = many;
+        arguments.push_back(path("net.h5"));
+        program_.start(arguments);
+        for (int wait = 0; wait < 1000 && !std::filesystem::exists(path("net.h5.new")); ++wait)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        ASSERT_TRUE(std::filesystem::exists(path("net.h5.new")));
+        program_.send(signal);
+        EXPECT_EQ(program_.wait_for_end().exit_code, exit_code);
+        EXPECT_FALSE(std::filesystem::exists(path("net.h5.new")));
+        EXPECT_FALSE(std::filesystem::exists(path("net.h5")));
+    }
 }
 
 TEST_F(SimNetwork, RecordsTheRestOfAResumedRunInEveryFormat) {
@@ -353,6 +383,10 @@ TEST_F(SimNetwork, RefusesInOneLine) {
         {{"--record", path("a.h5"), "--save", path("a.h5")}, "is the file of --record too"},
         {{"--record", "unwritten.h5", "--save", "./unwritten.h5"}, "./unwritten.h5 is the file of --record too"},
         {{"--plot", path("a.png"), "--plot", path("a.png")}, "is the file of --plot too"},
+        {{"--record", path("r.npz"), "--save", path("r.npz.part")}, "r.npz.part is where --record "},
+        {{"--record", path("r.nwb"), "--save", path("r.nwb.new")}, "r.nwb.new is where --record "},
+        {{"--save", path("s"), "--record", path("s.part"), "--record-format", "h5"}, "s.part is where --save "},
+        {{"--record-network", path("n.h5"), "--save", path("n.h5.new")}, "n.h5.new is where --record-network "},
         {{"--plot", path("none/a.png")}, "there is no folder"},
         {{"--save", path("")}, "is a folder"},
         {{"--plot-kind", "isi"}, "--plot names no file"},
