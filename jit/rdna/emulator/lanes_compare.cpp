@@ -1,5 +1,4 @@
 // Compares of integers over lanes, and those whose outcome is known.
-#include "jit/rdna/emulator/dot.h"
 #include "jit/rdna/emulator/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
@@ -96,6 +95,19 @@ template <Sign S, Compare C>
 constexpr LaneOperation words(Opcode opcode) {
     return mask(opcode, 2, compare_words<S, C>);
 }
+// In the upper half of a word they are ordered as words are, above zeros.
+template <Sign S, Compare C>
+void compare_halves(E& e) {
+    e.vpslld(e.a, e.a, 16);
+    e.vpslld(e.b, e.b, 16);
+    compare_words<S, C>(e);
+}
+template <Sign S, Compare C>
+constexpr LaneOperation halves(Opcode opcode) {
+    LaneOperation operation = mask(opcode, 2, compare_halves<S, C>);
+    operation.halves.sources = HalfSources::bits;
+    return operation;
+}
 template <Sign S, Compare C>
 constexpr LaneOperation pairs(Opcode opcode) {
     LaneOperation operation = mask(opcode, 2, compare_pairs<S, C>);
@@ -116,6 +128,18 @@ constexpr LaneOperation kOperations[] = {
     words<kUnsigned, Compare::greater>(Opcode::v_cmp_gt_u32),
     words<kUnsigned, Compare::not_equal>(Opcode::v_cmp_ne_u32),
     words<kUnsigned, Compare::greater_equal>(Opcode::v_cmp_ge_u32),
+    halves<kSigned, Compare::less>(Opcode::v_cmp_lt_i16),
+    halves<kSigned, Compare::equal>(Opcode::v_cmp_eq_i16),
+    halves<kSigned, Compare::less_equal>(Opcode::v_cmp_le_i16),
+    halves<kSigned, Compare::greater>(Opcode::v_cmp_gt_i16),
+    halves<kSigned, Compare::not_equal>(Opcode::v_cmp_ne_i16),
+    halves<kSigned, Compare::greater_equal>(Opcode::v_cmp_ge_i16),
+    halves<kUnsigned, Compare::less>(Opcode::v_cmp_lt_u16),
+    halves<kUnsigned, Compare::equal>(Opcode::v_cmp_eq_u16),
+    halves<kUnsigned, Compare::less_equal>(Opcode::v_cmp_le_u16),
+    halves<kUnsigned, Compare::greater>(Opcode::v_cmp_gt_u16),
+    halves<kUnsigned, Compare::not_equal>(Opcode::v_cmp_ne_u16),
+    halves<kUnsigned, Compare::greater_equal>(Opcode::v_cmp_ge_u16),
     pairs<kSigned, Compare::less>(Opcode::v_cmp_lt_i64),
     pairs<kSigned, Compare::equal>(Opcode::v_cmp_eq_i64),
     pairs<kSigned, Compare::less_equal>(Opcode::v_cmp_le_i64),

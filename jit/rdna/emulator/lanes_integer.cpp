@@ -1,5 +1,4 @@
 // Integer operations over lanes: one line of host code or a few each.
-#include "jit/rdna/emulator/dot.h"
 #include "jit/rdna/emulator/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
@@ -24,31 +23,15 @@ void shift_left(E& e, const Xbyak::Xmm& to, const Xbyak::Xmm& value, const Xbyak
     e.vpsllvd(to, value, e.t);
 }
 
-// High words of the products of even and of odd lanes, brought together.
-template <Sign S>
-void multiply_high(E& e) {
-    const auto multiply = [&](const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y) {
-        S == Sign::is_signed ? e.vpmuldq(to, x, y) : e.vpmuludq(to, x, y);
-    };
-    e.vpsrlq(e.t, e.a, 32);
-    e.vpsrlq(e.u, e.b, 32);
-    multiply(e.d, e.a, e.b);
-    multiply(e.t, e.t, e.u);
-    e.vpsrlq(e.d, e.d, 32);
-    e.vpsrlq(e.t, e.t, 32);
-    e.vpsllq(e.t, e.t, 32);
-    e.or_bits(e.d, e.d, e.t);
-}
-
 void multiply_high_24_signed(E& e) {
     sign_extend_24(e, e.a);
     sign_extend_24(e, e.b);
-    multiply_high<Sign::is_signed>(e);
+    multiply_high(e, Sign::is_signed);
 }
 void multiply_high_24_unsigned(E& e) {
     zero_extend_24(e, e.a);
     zero_extend_24(e, e.b);
-    multiply_high<Sign::is_unsigned>(e);
+    multiply_high(e, Sign::is_unsigned);
 }
 
 void multiply_16_unsigned(E& e) {
@@ -150,27 +133,6 @@ void bit_mask(E& e) {
     shift_left(e, e.d, e.d, e.b);
 }
 
-// Bytes widen to 16 bits, even and odd ones apart; pairs of products add up to 32 bits exactly.
-void widen_even(E& e, const Xbyak::Xmm& to, const Xbyak::Xmm& from, bool is_signed) {
-    if (!is_signed) return e.and_bits(to, from, e.constant[0]);
-    e.vpsllw(to, from, 8);
-    e.vpsraw(to, to, 8);
-}
-void widen_odd(E& e, const Xbyak::Xmm& to, const Xbyak::Xmm& from, bool is_signed) {
-    is_signed ? e.vpsraw(to, from, 8) : e.vpsrlw(to, from, 8);
-}
-void dot4(E& e, uint8_t signs) {
-    const bool a_signed = (signs & 1) != 0, b_signed = (signs & 2) != 0;
-    widen_even(e, e.t, e.a, a_signed);
-    widen_even(e, e.u, e.b, b_signed);
-    e.vpmaddwd(e.d, e.t, e.u);
-    widen_odd(e, e.a, e.a, a_signed);
-    widen_odd(e, e.b, e.b, b_signed);
-    e.vpmaddwd(e.a, e.a, e.b);
-    e.vpaddd(e.d, e.d, e.a);
-    e.vpaddd(e.d, e.d, e.c);
-}
-
 constexpr LaneOperation kOperations[] = {
     {Opcode::v_mov_b32, 1, kWords, kNone, {}, [](E& e) { e.and_bits(e.d, e.a, e.a); }},
     {Opcode::v_not_b32, 1, kWords, kNone, {kOnes}, [](E& e) { e.invert(e.d, e.a); }},
@@ -211,7 +173,7 @@ constexpr LaneOperation kOperations[] = {
     {Opcode::v_sub_nc_i32, 2, kWords, kNone, {}, [](E& e) { e.vpsubd(e.d, e.a, e.b); }},
     {Opcode::v_subrev_nc_u32, 2, kWords, kNone, {}, [](E& e) { e.vpsubd(e.d, e.b, e.a); }},
     {Opcode::v_mul_lo_u32, 2, kWords, kNone, {}, [](E& e) { e.vpmulld(e.d, e.a, e.b); }},
-    {Opcode::v_mul_hi_u32, 2, kWords, kNone, {}, multiply_high<Sign::is_unsigned>},
+    {Opcode::v_mul_hi_u32, 2, kWords, kNone, {}, [](E& e) { multiply_high(e, Sign::is_unsigned); }},
     {Opcode::v_mul_u32_u24,
      2,
      kWords,
@@ -345,9 +307,6 @@ constexpr LaneOperation kOperations[] = {
     {Opcode::v_bfe_i32, 3, kWords, kNone, {kShiftMask, 32}, extract_signed},
     {Opcode::v_alignbit_b32, 3, kWords, kNone, {kShiftMask, 32}, align_bits},
     {Opcode::v_cndmask_b32, 2, kWords, kNone, {}, [](E& e) { e.select(); }},
-    {Opcode::v_dot4_i32_iu8, 3, kWords, kNone, {kBytes}, [](E& e) { dot4(e, e.variant()); }},
-    {Opcode::v_dot4_i32_i8, 3, kWords, kNone, {kBytes}, [](E& e) { dot4(e, 3); }},
-    {Opcode::v_dot4_u32_u8, 3, kWords, kNone, {kBytes}, [](E& e) { dot4(e, 0); }},
     {Opcode::v_add_co_u32, 2, kBoth, kNone, {kSign, kOnes}, [](E& e) { e.add_with_carry(E::CarryIn::none); }},
     {Opcode::v_add_co_ci_u32,
      2,
@@ -388,7 +347,7 @@ constexpr LaneOperation kOperations[] = {
          e.load_condition();
          e.subtract_with_borrow(e.b, e.a, E::CarryIn::condition);
      }},
-    lane_words(Opcode::v_mul_hi_i32, 2, multiply_high<Sign::is_signed>),
+    lane_words(Opcode::v_mul_hi_i32, 2, [](E& e) { multiply_high(e, Sign::is_signed); }),
     lane_words(Opcode::v_mul_hi_i32_i24, 2, multiply_high_24_signed),
     lane_words(Opcode::v_mul_hi_u32_u24, 2, multiply_high_24_unsigned, {kLow24}),
     lane_words(Opcode::v_mad_u32_u16, 3, multiply_16_unsigned, {kLow16}),
@@ -408,6 +367,21 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+
+// High words of the products of even and of odd lanes, brought together.
+void multiply_high(LaneEmitter& e, Sign sign) {
+    const auto multiply = [&](const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y) {
+        sign == Sign::is_signed ? e.vpmuldq(to, x, y) : e.vpmuludq(to, x, y);
+    };
+    e.vpsrlq(e.t, e.a, 32);
+    e.vpsrlq(e.u, e.b, 32);
+    multiply(e.d, e.a, e.b);
+    multiply(e.t, e.t, e.u);
+    e.vpsrlq(e.d, e.d, 32);
+    e.vpsrlq(e.t, e.t, 32);
+    e.vpsllq(e.t, e.t, 32);
+    e.or_bits(e.d, e.d, e.t);
+}
 
 std::span<const LaneOperation> integer_lane_operations() { return kOperations; }
 

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "jit/rdna/emulator/dot.h"
 #include "jit/rdna/emulator/lanes_emitter.h"
 
 namespace riftjit::rdna::emulator {
@@ -13,7 +14,12 @@ constexpr LaneOperation lane_words(Opcode opcode, uint8_t sources, LaneEmit emit
     return {opcode, sources, LaneKernelResult::words, LaneCheck::none, constants, emit};
 }
 
+// d: the high words of a * b; clobbers t and u.
+void multiply_high(LaneEmitter& e, Sign sign);
+
 std::span<const LaneOperation> integer_lane_operations();
+std::span<const LaneOperation> pair_lane_operations();
+std::span<const LaneOperation> dot_lane_operations();
 std::span<const LaneOperation> bit_lane_operations();
 std::span<const LaneOperation> compare_lane_operations();
 std::span<const LaneOperation> float_lane_operations();

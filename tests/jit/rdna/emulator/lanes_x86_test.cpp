@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <random>
+#include <vector>
 
 #include "jit/rdna/emulator/valu_lane.h"
 
@@ -34,10 +36,11 @@ constexpr uint32_t kSpecialHalves[] = {
 class Inputs {
 public:
     uint32_t word() {
-        const uint32_t kind = random_() % 12;
+        const uint32_t kind = random_() % 13;
         if (kind < 3) return kSpecial[random_() % std::size(kSpecial)];
         if (kind < 5) return float_near_one();
         if (kind < 9) return half() | half() << 16;
+        if (kind < 10) return random_() & 0x0F0F0F0F;  // selectors of bytes
         return random_();
     }
     uint32_t mask() {
@@ -60,6 +63,38 @@ private:
     std::mt19937 random_{20241128};
 };
 
+// No NaN, and nothing that makes one, as f64 and f32 or as f16: exponents stay in the middle.
+void make_ordinary(Words (&sources)[3], unsigned round) {
+    for (Words& source : sources)
+        for (uint32_t& word : source) {
+            if ((word >> 20 & 0x7FF) > 0x480) word = (word & 0x800FFFFF) | 0x40000000;
+            if (round % 4 != 0) continue;
+            if ((word & 0x7C00) == 0x7C00) word ^= 0x4000;
+            if ((word >> 16 & 0x7C00) == 0x7C00) word ^= 0x40000000;
+        }
+}
+
+struct Round {
+    Words sources[3], d;
+    uint64_t lanes;
+};
+const std::vector<Round>& rounds() {
+    static const std::vector<Round> all = [] {
+        std::vector<Round> made(kRounds);
+        Inputs inputs;
+        for (unsigned round = 0; round < kRounds; ++round) {
+            for (Words& source : made[round].sources) inputs.fill(source);
+            inputs.fill(made[round].d);
+            if (round % 2 == 0) make_ordinary(made[round].sources, round);
+            for (size_t i = round % 3; i < made[round].d.size(); i += 3)  // equal numbers
+                made[round].sources[1][i] = made[round].sources[0][i];
+            made[round].lanes = inputs.mask() | uint64_t{inputs.mask()} << 32;
+        }
+        return made;
+    }();
+    return all;
+}
+
 struct Expected {
     Words words;
     uint32_t mask = 0;
@@ -81,8 +116,10 @@ Expected by_lane_functions(const LaneKernel& kernel, Opcode opcode, uint8_t vari
     Expected expected{d};
     const LaneSemantics* semantics = lane_semantics(opcode);
     LaneContext context;
-    if (opcode == Opcode::v_dot4_i32_iu8) context.neg = variant;
-    context.op_sel_hi = variant & 7;  // read by fma_mix alone
+    if (kernel.halves.sources == HalfSources::mixed)
+        context.op_sel_hi = variant & 7;
+    else
+        context.neg = variant & 3;  // read by the dot products of either sign alone
     const bool accumulates = info(opcode).sources < kernel.sources;
     for (unsigned lane = 0; lane < kLanes; ++lane) {
         if ((lanes >> lane & 1) == 0) continue;
@@ -113,16 +150,11 @@ protected:
     unsigned compare(Opcode opcode, uint8_t variant, unsigned stride) {
         const auto kernel = lane_kernel(GetParam(), opcode, variant, stride);
         if (!kernel) return kRounds;  // this level has no form of it
-        Inputs inputs;
         unsigned computed = 0;
-        for (unsigned round = 0; round < kRounds; ++round) {
-            Words sources[3], d;
-            for (Words& source : sources) inputs.fill(source);
-            inputs.fill(d);
-            if (round % 2 == 0) make_ordinary(sources, round);
-            const uint64_t lanes = inputs.mask() | uint64_t{inputs.mask()} << 32;
-            const Expected expected = by_lane_functions(*kernel, opcode, variant, d, sources, lanes, stride);
-            const Words before = d;
+        for (const Round& round : rounds()) {
+            const auto& [sources, before, lanes] = round;
+            const Expected expected = by_lane_functions(*kernel, opcode, variant, before, sources, lanes, stride);
+            Words d = before;
             const uint64_t result =
                 kernel->function(d.data(), sources[0].data(), sources[1].data(), sources[2].data(), lanes);
             if (result == kLaneKernelDeclined && kernel->result == LaneKernelResult::words) {
@@ -130,7 +162,8 @@ protected:
                 continue;
             }
             ++computed;
-            EXPECT_EQ(d, expected.words) << info(opcode).name << " variant " << int{variant} << " round " << round;
+            EXPECT_EQ(d, expected.words) << info(opcode).name << " variant " << int{variant} << " round "
+                                         << &round - rounds().data();
             if (kernel->result != LaneKernelResult::words) {
                 EXPECT_EQ(static_cast<uint32_t>(result), expected.mask) << info(opcode).name;
             }
@@ -139,16 +172,24 @@ protected:
         return computed;
     }
 
-private:
-    // No NaN, and nothing that makes one, as f64 and f32 or as f16: exponents stay in the middle.
-    static void make_ordinary(Words (&sources)[3], unsigned round) {
-        for (Words& source : sources)
-            for (uint32_t& word : source) {
-                if ((word >> 20 & 0x7FF) > 0x480) word = (word & 0x800FFFFF) | 0x40000000;
-                if (round % 4 != 0) continue;
-                if ((word & 0x7C00) == 0x7C00) word ^= 0x4000;
-                if ((word >> 16 & 0x7C00) == 0x7C00) word ^= 0x40000000;
-            }
+    // With the destination's registers those of a source, or one further on, as instructions may have them.
+    void compare_in_place(Opcode opcode, uint8_t variant, unsigned source, unsigned registers_on) {
+        const auto kernel = lane_kernel(GetParam(), opcode, variant, kLanes);
+        if (!kernel) return;
+        for (const Round& round : rounds()) {
+            Words sources[3];
+            std::copy_n(round.sources, 3, sources);
+            Words apart;
+            std::copy(sources[source].begin() + registers_on * kLanes, sources[source].end(), apart.begin());
+            uint32_t* const within = sources[source].data() + registers_on * kLanes;
+            const uint64_t expected = kernel->function(apart.data(), round.sources[0].data(), round.sources[1].data(),
+                                                       round.sources[2].data(), round.lanes);
+            const uint64_t result =
+                kernel->function(within, sources[0].data(), sources[1].data(), sources[2].data(), round.lanes);
+            ASSERT_EQ(result, expected) << info(opcode).name;
+            ASSERT_TRUE(std::equal(apart.begin(), apart.begin() + 2 * kLanes, within))
+                << info(opcode).name << " in place of source " << source << " + " << registers_on;
+        }
     }
 };
 
@@ -161,17 +202,16 @@ TEST_P(LaneKernels, AgreeWithTheLaneFunctions) {
             }
 }
 
-TEST_P(LaneKernels, AgreeForEverySignOfTheMixedDotProduct) {
-    for (uint8_t signs = 0; signs < 4; ++signs) EXPECT_EQ(compare(Opcode::v_dot4_i32_iu8, signs, 32), kRounds);
+TEST_P(LaneKernels, AgreeForEverySignOfTheMixedDotProducts) {
+    for (const Opcode opcode : {Opcode::v_dot4_i32_iu8, Opcode::v_dot8_i32_iu4})
+        for (uint8_t signs = 0; signs < 4; ++signs) EXPECT_EQ(compare(opcode, signs, 32), kRounds);
 }
 
 TEST_P(LaneKernels, ComputeInPlace) {
-    const auto kernel = lane_kernel(GetParam(), Opcode::v_add_nc_u32, 0, 32);
-    ASSERT_TRUE(kernel.has_value());
-    Words d;
-    for (unsigned lane = 0; lane < kLanes; ++lane) d[lane] = lane;
-    kernel->function(d.data(), d.data(), d.data(), nullptr, 0xFFFFFFFF);
-    for (unsigned lane = 0; lane < kLanes; ++lane) EXPECT_EQ(d[lane], 2 * lane);
+    for (const Opcode opcode : lane_kernel_opcodes())
+        for (const uint8_t variant : lane_kernel_variants(opcode))
+            for (const unsigned source : {0u, 1u, 2u})
+                for (const unsigned registers_on : {0u, 1u}) compare_in_place(opcode, variant, source, registers_on);
 }
 
 TEST_P(LaneKernels, DeclineNanResultsOfActiveLanesOnly) {
