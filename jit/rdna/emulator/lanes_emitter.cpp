@@ -326,10 +326,6 @@ void LaneEmitter::round_f32(const Xmm& to, const Xmm& x, uint8_t mode) {
     is_avx512() ? vrndscaleps(to, x, mode) : vroundps(to, x, mode);
 }
 
-void LaneEmitter::compare_f32(uint8_t predicate) {
-    is_avx512() ? vcmpps(found, a, b, predicate) : vcmpps(found_lanes, a, b, predicate);
-}
-
 void LaneEmitter::select() {
     load_condition();
     if (is_avx512())

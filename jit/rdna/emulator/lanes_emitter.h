@@ -79,8 +79,7 @@ public:
     void xor_bits(const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y);
     void invert(const Xbyak::Xmm& to, const Xbyak::Xmm& x);
     void round_f32(const Xbyak::Xmm& to, const Xbyak::Xmm& x, uint8_t mode);
-    void compare_f32(uint8_t predicate);  // a, b -> found
-    void select();                        // d = condition ? b : a
+    void select();  // d = condition ? b : a
     // d = a + b (or a - b) with the condition as carry in where asked; found = carry out
     enum class CarryIn : uint8_t { none, condition };
     void add_with_carry(CarryIn carry_in);
@@ -90,6 +89,11 @@ public:
     void widen(const Xbyak::Xmm& to, const Xbyak::Xmm& from);
     void widen_high(const Xbyak::Xmm& to, const Xbyak::Xmm& from);
     void narrow(const Xbyak::Xmm& to, const Xbyak::Xmm& from, HalfRounding rounding);
+
+    // Half of a register's lanes: 0 the lower ones.
+    Xbyak::Xmm half_width(const Xbyak::Xmm& whole) const;
+    void convert_half_to_f64(const Xbyak::Xmm& to, const Xbyak::Xmm& from, int half);
+    void join_halves(const Xbyak::Xmm& to, const Xbyak::Xmm& lower, const Xbyak::Xmm& upper);
 
     // With LaneCheck::by_operation: lanes whose word is all ones, which is changed; with a NaN of f32; with one of f16.
     // t, u and found_lanes are used.
@@ -113,7 +117,6 @@ private:
     void collect_mask();
     void store(unsigned block, std::optional<Xbyak::Ymm> exec);
     void store_all(bool masked);
-    Xbyak::Xmm half_width(const Xbyak::Xmm& whole) const;
     void keep_other_halves();
     void widen_sources();
     void place_half();

@@ -16,7 +16,6 @@ constexpr int kPairOfSums = 5;     // where the f32 results of pairs are compute
 
 }  // namespace
 
-// The half of a word's halves that the upper half of the block's registers holds.
 Xmm LaneEmitter::half_width(const Xmm& whole) const {
     return is_avx512() ? static_cast<Xmm>(Ymm(whole.getIdx())) : Xmm(whole.getIdx());
 }
@@ -38,6 +37,18 @@ void LaneEmitter::widen(const Xmm& to, const Xmm& from) {
         vpermq(Ymm(to.getIdx()), Ymm(to.getIdx()), kEvenQuarters);
     }
     vcvtph2ps(to, halves);
+}
+
+void LaneEmitter::convert_half_to_f64(const Xmm& to, const Xmm& from, int half) {
+    if (half == 0) return vcvtps2pd(to, half_width(from));
+    is_avx512() ? vextractf64x4(half_width(to), Zmm(from.getIdx()), 1)
+                : vextractf128(half_width(to), Ymm(from.getIdx()), 1);
+    vcvtps2pd(to, half_width(to));
+}
+
+void LaneEmitter::join_halves(const Xmm& to, const Xmm& lower, const Xmm& upper) {
+    is_avx512() ? vinserti64x4(Zmm(to.getIdx()), Zmm(lower.getIdx()), Ymm(upper.getIdx()), 1)
+                : vinserti128(Ymm(to.getIdx()), Ymm(lower.getIdx()), Xmm(upper.getIdx()), 1);
 }
 
 void LaneEmitter::widen_high(const Xmm& to, const Xmm& from) {
@@ -84,10 +95,7 @@ void LaneEmitter::emit_half_pairs() {
         const Xmm narrowed = part == 0 ? half_width(result) : half_width(sums);
         vcvtps2ph(narrowed, sums, static_cast<uint8_t>(HalfRounding::nearest_even));
     }
-    if (is_avx512())
-        vinserti64x4(Zmm(result.getIdx()), Zmm(result.getIdx()), Ymm(sums.getIdx()), 1);
-    else
-        vinserti128(Ymm(result.getIdx()), Ymm(result.getIdx()), Xmm(sums.getIdx()), 1);
+    join_halves(result, result, sums);
     d = result;
 }
 

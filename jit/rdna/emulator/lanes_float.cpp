@@ -5,17 +5,13 @@ namespace riftjit::rdna::emulator {
 namespace {
 
 using E = LaneEmitter;
-constexpr LaneKernelResult kWords = LaneKernelResult::words, kMask = LaneKernelResult::mask;
+constexpr LaneKernelResult kWords = LaneKernelResult::words;
 constexpr LaneCheck kNanResult = LaneCheck::nan_result, kNanSource = LaneCheck::nan_source, kNone = LaneCheck::none,
                     kNanF64 = LaneCheck::nan_result_f64;
 constexpr uint32_t kLowest = 0x80000000, kByte = 0xFF, kHighHalf = 0xFFFF0000;
 
 // VROUNDPS and VRNDSCALEPS, with the exception for inexact results off.
 constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;
-// VCMPPS: 0-7, quiet or signaling alike, since exceptions are masked; U means true for NaN.
-constexpr uint8_t kEq = 0, kLt = 1, kLe = 2, kUnordered = 3, kNeqU = 4, kNltU = 5, kNleU = 6, kOrdered = 7;
-constexpr uint8_t kEqU = 8, kNgeU = 9, kNgtU = 10, kNeq = 12, kGe = 13, kGt = 14;
-
 // a * b + c, left in a.
 void fused(E& e) {
     e.vfmadd213ps(e.a, e.b, e.c);
@@ -83,20 +79,6 @@ constexpr LaneOperation kOperations[] = {
                 e.vfmadd213pd(e.a, e.b, e.c);
                 e.move(e.d, e.a);
             }),
-    {Opcode::v_cmp_lt_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kLt); }},
-    {Opcode::v_cmp_eq_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kEq); }},
-    {Opcode::v_cmp_le_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kLe); }},
-    {Opcode::v_cmp_gt_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kGt); }},
-    {Opcode::v_cmp_lg_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kNeq); }},
-    {Opcode::v_cmp_ge_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kGe); }},
-    {Opcode::v_cmp_o_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kOrdered); }},
-    {Opcode::v_cmp_u_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kUnordered); }},
-    {Opcode::v_cmp_nge_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kNgeU); }},
-    {Opcode::v_cmp_nlg_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kEqU); }},
-    {Opcode::v_cmp_ngt_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kNgtU); }},
-    {Opcode::v_cmp_nle_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kNleU); }},
-    {Opcode::v_cmp_neq_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kNeqU); }},
-    {Opcode::v_cmp_nlt_f32, 2, kMask, kNone, {}, [](E& e) { e.compare_f32(kNltU); }},
 };
 
 }  // namespace

@@ -220,7 +220,130 @@ void f16_fused(E& e) {
     round_sum_to_odd(e);
 }
 
+// The product of two f32 is exact in f64; there, too, the sum is rounded to odd, then cut to f32's 24 bits, the last
+// one odd where anything is lost. One half of the lanes, whose f32 values are in t, u and found_lanes; the sum to
+// found_lanes as f32, in half a register.
+void fused_in_f64(E& e) {
+    const Xmm &product = e.t, &addend = e.found_lanes, &sum = e.condition_lanes, &part = e.constant[0],
+              &rest = e.constant[1];
+    e.vmulpd(product, product, e.u);
+    e.vaddpd(sum, product, addend);
+    e.vsubpd(part, sum, product);
+    e.vsubpd(rest, sum, part);
+    e.vsubpd(product, product, rest);
+    e.vsubpd(addend, addend, part);
+    e.vaddpd(product, product, addend);  // the error
+    e.xor_bits(part, part, part);
+    constexpr uint8_t kNotEqual = 12, kHighWords = 0xF5;
+    if (e.is_avx512()) {
+        e.vcmppd(e.found, product, part, kNotEqual);
+        e.vpmovm2q(part, e.found);
+    } else {
+        e.vcmppd(part, product, part, kNotEqual);
+    }
+    e.xor_bits(rest, product, sum);
+    e.vpsrad(rest, rest, 31);
+    e.vpshufd(rest, rest, kHighWords);
+    e.and_bits(rest, rest, part);
+    e.vpaddq(sum, sum, rest);
+    e.vpsrlq(part, part, 63);
+    e.or_bits(sum, sum, part);
+    constexpr int kLostBits = 53 - 24;
+    e.load_word(rest, kOnes);
+    e.vpsrlq(rest, rest, 64 - kLostBits);
+    e.and_bits(part, sum, rest);
+    e.vpaddq(part, part, rest);  // sets the last bit that stays where any other is set
+    e.or_bits(sum, sum, part);
+    e.and_not_bits(sum, rest, sum);
+    e.vcvtpd2ps(e.half_width(addend), sum);
+}
+void fused(E& e) {
+    e.vfmadd213ps(e.a, e.b, e.c);
+    e.move(e.d, e.a);
+}
+void mixed_to_f16(E& e) {
+    if ((e.variant() & 3) == 3) return f16_fused(e);
+    for (int half = 0; half < 2; ++half) {
+        e.convert_half_to_f64(e.t, e.a, half);
+        e.convert_half_to_f64(e.u, e.b, half);
+        e.convert_half_to_f64(e.found_lanes, e.c, half);
+        fused_in_f64(e);
+        if (half == 0) e.move(e.d, e.found_lanes);
+    }
+    e.join_halves(e.d, e.d, e.found_lanes);
+}
+constexpr LaneOperation mixed(Opcode opcode, Emit emit, HalfResult result) {
+    return operation(opcode, 3, kWords, LaneCheck::nan_result, {}, emit, {HalfSources::mixed, result});
+}
+
+// Low products first, rounded to f32 twice.
+void dot2_f16(E& e) {
+    e.widen(e.t, e.a);
+    e.widen(e.u, e.b);
+    e.vfmadd231ps(e.c, e.t, e.u);
+    e.widen_high(e.t, e.a);
+    e.widen_high(e.u, e.b);
+    e.vfmadd231ps(e.c, e.t, e.u);
+    e.move(e.d, e.c);
+}
+void dot2_of_f16(E& e) {
+    e.widen(e.c, e.c);
+    dot2_f16(e);
+}
+void dot2_bf16(E& e) {
+    e.vpslld(e.t, e.a, 16);
+    e.vpslld(e.u, e.b, 16);
+    e.vfmadd231ps(e.c, e.t, e.u);
+    e.and_bits(e.t, e.a, e.constant[0]);
+    e.and_bits(e.u, e.b, e.constant[0]);
+    e.vfmadd231ps(e.c, e.t, e.u);
+    e.move(e.d, e.c);
+}
+
+// The low halves of x and y side by side.
+void pack_low_halves(E& e, const Xmm& x, const Xmm& y) {
+    e.vpslld(e.d, y, 16);
+    e.load_word(e.t, kHalf);
+    e.and_bits(e.t, x, e.t);
+    e.or_bits(e.d, e.d, e.t);
+}
+void pack_f16(E& e) {
+    pack_low_halves(e, e.a, e.b);
+    e.decline_half_nans({e.d}, HalfPlaces::both);
+}
+void pack_toward_zero(E& e) {
+    e.narrow(e.t, e.a, HalfRounding::toward_zero);
+    e.narrow(e.u, e.b, HalfRounding::toward_zero);
+    e.vpslld(e.u, e.u, 16);
+    e.or_bits(e.d, e.t, e.u);
+}
+
 constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;  // as VROUNDPS numbers them, inexact results masked
+// Below 1 however it rounds; an infinity gives a NaN.
+void fraction(E& e) {
+    constexpr uint32_t kBelowOne = 0x3F7FE000;  // 0x3BFF as f32
+    e.round_f32(e.t, e.a, kDown);
+    e.vsubps(e.t, e.a, e.t);
+    e.load_word(e.u, kBelowOne);
+    e.vminps(e.d, e.u, e.t);
+}
+// Times 2^b, built from its exponent. Beyond 2^60 every number overflows or vanishes; below that the product is exact
+// in f32.
+void scale_by_power(E& e) {
+    constexpr uint32_t kFurthest = 60, kBias = 127;
+    e.widen(e.a, e.a);
+    e.vpslld(e.b, e.b, 16);
+    e.vpsrad(e.b, e.b, 16);
+    e.load_word(e.t, kFurthest);
+    e.vpminsd(e.b, e.b, e.t);
+    e.load_word(e.t, -kFurthest);
+    e.vpmaxsd(e.b, e.b, e.t);
+    e.load_word(e.t, kBias);
+    e.vpaddd(e.b, e.b, e.t);
+    e.vpslld(e.b, e.b, 23);
+    e.vmulps(e.d, e.a, e.b);
+}
+
 template <uint8_t Mode>
 void f32_rounded(E& e) {
     e.round_f32(e.d, e.a, Mode);
@@ -315,6 +438,46 @@ constexpr LaneOperation kOperations[] = {
     from_half_integer(Opcode::v_cvt_f16_i16, from_i16),
     to_half_integer(Opcode::v_cvt_u16_f16, to_integer<0, kU16Highest>),
     to_half_integer(Opcode::v_cvt_i16_f16, to_integer<kI16Lowest, kI16Highest>),
+    f16(Opcode::v_fract_f16, 1, LaneCheck::nan_result, fraction),
+    operation(Opcode::v_ldexp_f16, 2, kWords, LaneCheck::none, {}, scale_by_power,
+              {HalfSources::bits, HalfResult::f16}),
+
+    half(Opcode::v_cndmask_b16, 2, [](E& e) { e.select(); }),
+    operation(Opcode::v_pack_b32_f16, 2, kWords, LaneCheck::by_operation, {}, pack_f16,
+              {HalfSources::bits, HalfResult::none}),
+    packed(Opcode::v_cvt_pk_rtz_f16_f32, 2, pack_toward_zero),
+
+    packed(Opcode::v_pk_add_u16, 2, add),
+    packed(Opcode::v_pk_add_i16, 2, add),
+    packed(Opcode::v_pk_sub_u16, 2, subtract),
+    packed(Opcode::v_pk_sub_i16, 2, subtract),
+    packed(Opcode::v_pk_mul_lo_u16, 2, multiply),
+    packed(Opcode::v_pk_mad_u16, 3, multiply_add),
+    packed(Opcode::v_pk_mad_i16, 3, multiply_add),
+    packed(Opcode::v_pk_min_u16, 2, min_u16),
+    packed(Opcode::v_pk_max_u16, 2, max_u16),
+    packed(Opcode::v_pk_min_i16, 2, min_i16),
+    packed(Opcode::v_pk_max_i16, 2, max_i16),
+    packed(Opcode::v_pk_lshlrev_b16, 2, packed_shift_left, kPackedShift),
+    packed(Opcode::v_pk_lshrrev_b16, 2, packed_shift_right, kPackedShift),
+    packed(Opcode::v_pk_ashrrev_i16, 2, packed_shift_right_signed, kPackedShift),
+    f16_pair(Opcode::v_pk_add_f16, 2, LaneCheck::none, f32_sum),
+    f16_pair(Opcode::v_pk_mul_f16, 2, LaneCheck::none, f32_product),
+    f16_pair(Opcode::v_pk_fma_f16, 3, LaneCheck::nan_result, f16_fused),
+    f16_pair(Opcode::v_pk_fmac_f16, 3, LaneCheck::nan_result, f16_fused),
+    packed_extreme(Opcode::v_pk_min_num_f16, kPackedMin),
+    packed_extreme(Opcode::v_pk_max_num_f16, kPackedMax),
+    packed_extreme(Opcode::v_pk_minimum_f16, kPackedMin),
+    packed_extreme(Opcode::v_pk_maximum_f16, kPackedMax),
+
+    mixed(Opcode::v_fma_mix_f32, fused, HalfResult::none),
+    mixed(Opcode::v_fma_mixlo_f16, mixed_to_f16, HalfResult::f16),
+    mixed(Opcode::v_fma_mixhi_f16, mixed_to_f16, HalfResult::f16),
+    operation(Opcode::v_dot2_f32_f16, 3, kWords, LaneCheck::nan_result, {}, dot2_f16, {}),
+    operation(Opcode::v_dot2acc_f32_f16, 3, kWords, LaneCheck::nan_result, {}, dot2_f16, {}),
+    operation(Opcode::v_dot2_f32_bf16, 3, kWords, LaneCheck::nan_result, {kHighHalf}, dot2_bf16, {}),
+    operation(Opcode::v_dot2_f16_f16, 3, kWords, LaneCheck::nan_result, {}, dot2_of_f16,
+              {HalfSources::none, HalfResult::f16}),
 };
 
 }  // namespace
