@@ -8,6 +8,7 @@
 #include "jit/rdna/encoding.h"
 #include "jit/rdna/formats.h"
 #include "tests/jit/rdna/llvm_oracle.h"
+#include "tests/jit/rdna/long_checks.h"
 
 namespace riftjit::rdna {
 namespace {
@@ -17,11 +18,8 @@ using test::LlvmOracle;
 
 constexpr Target kChips[] = {Target::gfx1030, Target::gfx1100, Target::gfx1150, Target::gfx1201};
 
-// How many random words a chip and wave size get; RIFTJIT_RDNA_WORDS asks for more.
-size_t word_count() {
-    const char* asked = std::getenv("RIFTJIT_RDNA_WORDS");
-    return asked == nullptr ? 10000 : std::strtoul(asked, nullptr, 10);
-}
+// How many random words a chip and wave size get.
+size_t word_count() { return test::asked_count("RIFTJIT_RDNA_WORDS", 10000); }
 
 // Half of them start as some format does and some name a DPP or SDWA word, or most would be no instruction.
 InstructionWords any_words(std::mt19937_64& random) {
@@ -119,7 +117,7 @@ protected:
 
     // Sorts `count` random words by who accepts them.
     void draw(size_t count) {
-        std::mt19937_64 random(static_cast<uint64_t>(target()) * 2 + (wave() == WaveSize::wave64));
+        std::mt19937_64 random(test::asked_seed(static_cast<uint32_t>(target()) * 2 + (wave() == WaveSize::wave64)));
         std::vector<InstructionWords> samples(count);
         for (InstructionWords& sample : samples) sample = any_words(random);
         const auto readings = LlvmOracle(target(), wave()).read(samples);

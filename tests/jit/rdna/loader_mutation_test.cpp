@@ -85,7 +85,7 @@ struct Refusals {
 Refusals refuse_damaged(Target target, size_t count) {
     const std::vector<std::byte> whole = written(target);
     const std::vector<Stretch> where = stretches(whole);
-    std::mt19937 random(static_cast<uint32_t>(target));
+    std::mt19937 random(test::asked_seed(static_cast<uint32_t>(target)));
     Refusals refusals;
     for (size_t i = 0; i < count; ++i) {
         std::vector<std::byte> file = whole;

@@ -1,17 +1,15 @@
-// What tests of damaged input share. RIFTJIT_RDNA_MUTATIONS=10000 runs the long check, best under sanitizers.
+// What tests of damaged input share.
 #pragma once
 
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <string_view>
 
+#include "tests/jit/rdna/long_checks.h"
+
 namespace riftjit::rdna::test {
 
-inline size_t mutation_count(size_t otherwise) {
-    const char* asked = std::getenv("RIFTJIT_RDNA_MUTATIONS");
-    return asked == nullptr ? otherwise : std::strtoul(asked, nullptr, 10);
-}
+inline size_t mutation_count(size_t otherwise) { return asked_count("RIFTJIT_RDNA_MUTATIONS", otherwise); }
 
 inline size_t below(std::mt19937& random, size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); }
 

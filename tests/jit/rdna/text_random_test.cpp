@@ -2,7 +2,6 @@
 // bytes.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "jit/rdna/encoding.h"
 #include "jit/rdna/text.h"
 #include "tests/jit/rdna/llvm_oracle.h"
+#include "tests/jit/rdna/long_checks.h"
 #include "tests/jit/rdna/random_instruction.h"
 
 namespace riftjit::rdna {
@@ -18,11 +18,7 @@ namespace {
 using test::InstructionWords;
 using test::LlvmOracle;
 
-// RIFTJIT_RANDOM_ENCODINGS=200000 runs the long check.
-size_t random_count(size_t otherwise) {
-    const char* text = std::getenv("RIFTJIT_RANDOM_ENCODINGS");
-    return text == nullptr ? otherwise : std::strtoul(text, nullptr, 10);
-}
+size_t random_count() { return test::asked_count("RIFTJIT_RANDOM_ENCODINGS", 20000); }
 
 InstructionWords words_of(const EncodedInstruction& encoded) {
     return {encoded.words.begin(), encoded.words.begin() + encoded.count};
@@ -169,9 +165,11 @@ protected:
     }
 };
 
-TEST_P(RandomText, EqualsThatOfLlvmInWave32) { check_random(GetParam(), WaveSize::wave32, random_count(20000), 7); }
+TEST_P(RandomText, EqualsThatOfLlvmInWave32) {
+    check_random(GetParam(), WaveSize::wave32, random_count(), test::asked_seed(7));
+}
 TEST_P(RandomText, EqualsThatOfLlvmInWave64) {
-    check_random(GetParam(), WaveSize::wave64, random_count(20000) / 4, 11);
+    check_random(GetParam(), WaveSize::wave64, random_count() / 4, test::asked_seed(11));
 }
 
 INSTANTIATE_TEST_SUITE_P(Generations, RandomText,
