@@ -18,6 +18,8 @@ constexpr LaneOperation lane_words(Opcode opcode, uint8_t sources, LaneEmit emit
 void multiply_high(LaneEmitter& e, Sign sign);
 
 std::span<const LaneOperation> integer_lane_operations();
+std::span<const LaneOperation> pair_lane_operations();
+std::span<const LaneOperation> dot_lane_operations();
 std::span<const LaneOperation> bit_lane_operations();
 std::span<const LaneOperation> compare_lane_operations();
 std::span<const LaneOperation> float_lane_operations();

@@ -22,8 +22,9 @@ struct Shelf {
 };
 
 auto all_operations() {
-    return std::array{integer_lane_operations(), bit_lane_operations(),           compare_lane_operations(),
-                      float_lane_operations(),   float_compare_lane_operations(), half_lane_operations()};
+    return std::array{integer_lane_operations(),       pair_lane_operations(),    dot_lane_operations(),
+                      bit_lane_operations(),           compare_lane_operations(), float_lane_operations(),
+                      float_compare_lane_operations(), half_lane_operations()};
 }
 
 const LaneOperation* find_operation(Opcode opcode) {
@@ -44,6 +45,7 @@ LaneIsa detect() {
 std::vector<uint8_t> variants_of(const LaneOperation& operation) {
     switch (operation.opcode) {
         case Opcode::v_dot4_i32_iu8:
+        case Opcode::v_dot8_i32_iu4:
             return {0, 1, 2, 3};
         case Opcode::v_fma_mix_f32:
         case Opcode::v_fma_mixlo_f16:
