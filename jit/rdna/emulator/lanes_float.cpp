@@ -28,6 +28,34 @@ void maximum(E& e) {
     e.vmaxps(e.t, e.b, e.a);
     e.and_bits(e.d, e.d, e.t);
 }
+// AVX2 converts signed integers only. Halves convert exactly, and their sum is rounded once.
+constexpr uint32_t kLowHalf = 0xFFFF, kHighWeight = 0x47800000;
+void from_unsigned(E& e) {
+    if (e.is_avx512()) return e.vcvtudq2ps(e.d, e.a);
+    e.vpsrld(e.t, e.a, 16);
+    e.vcvtdq2ps(e.t, e.t);
+    e.vmulps(e.t, e.t, e.constant[1]);
+    e.vpand(e.a, e.a, e.constant[0]);
+    e.vcvtdq2ps(e.a, e.a);
+    e.vaddps(e.d, e.t, e.a);
+}
+// NaN and negative numbers become 0 first. AVX-512 saturates above. AVX2 gives 0x80000000 from 2^31 on, to which what
+// goes beyond is added.
+constexpr uint32_t kTwoTo31 = 0x4F000000, kTwoTo32 = 0x4F800000;
+constexpr uint8_t kGreaterEqual = 13;  // of VCMPPS
+void to_unsigned(E& e) {
+    e.xor_bits(e.t, e.t, e.t);
+    e.vmaxps(e.a, e.a, e.t);
+    if (e.is_avx512()) return e.vcvttps2udq(e.d, e.a);
+    e.vsubps(e.t, e.a, e.constant[0]);
+    e.vcvttps2dq(e.t, e.t);
+    e.vcvttps2dq(e.d, e.a);
+    e.vpsrad(e.u, e.d, 31);
+    e.vpand(e.t, e.t, e.u);
+    e.vpor(e.d, e.d, e.t);
+    e.vcmpps(e.t, e.a, e.constant[1], kGreaterEqual);
+    e.vpor(e.d, e.d, e.t);
+}
 template <int Byte>
 void from_byte(E& e) {
     if (Byte != 0) e.vpsrld(e.a, e.a, 8 * Byte);
@@ -55,19 +83,9 @@ constexpr LaneOperation kOperations[] = {
     {Opcode::v_floor_f32, 1, kWords, kNanResult, {}, [](E& e) { e.round_f32(e.d, e.a, kDown); }},
     {Opcode::v_rndne_f32, 1, kWords, kNanResult, {}, [](E& e) { e.round_f32(e.d, e.a, kNearest); }},
     {Opcode::v_cvt_f32_i32, 1, kWords, kNone, {}, [](E& e) { e.vcvtdq2ps(e.d, e.a); }},
-    {Opcode::v_cvt_f32_u32, 1, kWords, kNone, {}, [](E& e) { e.vcvtudq2ps(e.d, e.a); }, LaneIsa::avx512},
+    lane_words(Opcode::v_cvt_f32_u32, 1, from_unsigned, {kLowHalf, kHighWeight}),
     {Opcode::v_cvt_i32_f32, 1, kWords, LaneCheck::lowest_result, {kLowest}, [](E& e) { e.vcvttps2dq(e.d, e.a); }},
-    {Opcode::v_cvt_u32_f32,
-     1,
-     kWords,
-     kNone,
-     {},
-     [](E& e) {  // NaN and negative numbers become 0 first; the host saturates above
-         e.xor_bits(e.t, e.t, e.t);
-         e.vmaxps(e.a, e.a, e.t);
-         e.vcvttps2udq(e.d, e.a);
-     },
-     LaneIsa::avx512},
+    lane_words(Opcode::v_cvt_u32_f32, 1, to_unsigned, {kTwoTo31, kTwoTo32}),
     {Opcode::v_cvt_f32_ubyte0, 1, kWords, kNone, {kByte}, from_byte<0>},
     {Opcode::v_cvt_f32_ubyte1, 1, kWords, kNone, {kByte}, from_byte<1>},
     {Opcode::v_cvt_f32_ubyte2, 1, kWords, kNone, {kByte}, from_byte<2>},
