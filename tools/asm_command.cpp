@@ -39,14 +39,16 @@ Result<std::string> hex_of_line(const AsmOptions& options, std::string_view line
 
 Result<std::string> output_name(const AsmOptions& options) {
     if (!options.output.empty()) return options.output;
-    if (options.source == "-") return fail(ErrorKind::Usage, "-o is needed when the source is standard input");
+    if (options.source == "-")
+        return fail(ErrorKind::Usage, "-o is needed when the source is standard input; -o - writes standard output");
     return std::filesystem::path(options.source).replace_extension(".co").string();
 }
 
 Result<int> assemble_file(const AsmOptions& options) {
     RIFTJIT_TRY(output, output_name(options));
-    if (output == options.source)
+    if (output == options.source && output != "-")
         return fail(ErrorKind::Usage, "{}: the output would replace the source; give -o", options.source);
+    RIFTJIT_TRY_VOID(check_output(output));
     RIFTJIT_TRY(bytes, read_bytes(options.source));
     std::string source(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     // At the end, where it moves no line of the source: it holds for the whole file wherever it stands.
@@ -68,7 +70,9 @@ Result<int> run(const AsmOptions& options) {
         if (options.source.empty()) return fail(ErrorKind::Usage, "expected a FILE, or --hex");
         return assemble_file(options);
     }
-    if (!options.source.empty() || !options.output.empty() || options.version)
+    const bool names_files =
+        !(options.source.empty() || options.source == "-") || !(options.output.empty() || options.output == "-");
+    if (names_files || options.version)
         return fail(ErrorKind::Usage, "--hex reads standard input and writes standard output: no FILE, -o or version");
     if (!options.chip.target) return fail(ErrorKind::Usage, "--hex needs --target, one of {}", rdna::target_names());
     return translate_lines([&options](std::string_view line) { return hex_of_line(options, line); });
@@ -78,6 +82,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  riftjit asm k.s --target gfx1201 -o k.co     a file of clang -S, or labels and instructions\n"
     "  riftjit asm k.s                              the target is in the file; writes k.co\n"
+    "  clang-19 ... -S k.cl -o - | riftjit asm - -o - | riftjit disasm -\n"
     "  echo 'v_add_f32 v0, v1, v2' | riftjit asm --target gfx1100 --hex\n"
     "In a file without .amdhsa_kernel every .globl label is a kernel, which finds its arguments' address in s[0:1] "
     "and\n"
@@ -93,7 +98,9 @@ void add_asm_command(CLI::App& app, int& exit_code) {
     command->footer(kExamples);
     const auto options = std::make_shared<AsmOptions>();
     command->add_option("FILE", options->source, "assembly source; -: standard input")->check(file_name());
-    command->add_option("-o,--output", options->output, "the code object (default: FILE with the ending .co)")
+    command
+        ->add_option("-o,--output", options->output,
+                     "the code object (default: FILE with the ending .co); -: standard output")
         ->type_name("FILE")
         ->check(file_name());
     add_rdna_choice(*command, options->chip, "the chip, if the file does not name it (riftjit targets lists them)",

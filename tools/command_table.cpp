@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "jit/rdna/target.h"
 #include "tools/arguments.h"
+#include "tools/emulate_command.h"
 
 namespace riftjit::tools {
 
@@ -18,6 +20,13 @@ std::vector<std::string> split(const std::string& text, char separator) {
     return parts;
 }
 
+// Values that are too many to be listed in place of a name in --help.
+std::vector<std::string> named_values(const std::string& value) {
+    if (value == "GFX") return split(rdna::target_names(), ',');
+    if (value == "CHECKS") return split("all,none," + check_names(), ',');
+    return {};
+}
+
 CommandEntry::Flag describe(const CLI::Option& option) {
     CommandEntry::Flag flag;
     for (const std::string& name : option.get_snames()) flag.names.push_back("-" + name);
@@ -30,7 +39,9 @@ CommandEntry::Flag describe(const CLI::Option& option) {
     const bool is_list =
         choices.size() > 1 && std::none_of(choices.begin(), choices.end(),
                                            [](const std::string& choice) { return choice.empty() || choice == "N"; });
-    if (is_list) flag.values = choices;
+    flag.values = is_list ? choices : named_values(flag.value);
+    for (std::string& each : flag.values) each.erase(0, each.find_first_not_of(' '));
+    flag.takes_list = flag.value == "CHECKS";
     flag.help = option.get_description();
     const size_t colon = flag.help.find(": ");
     const bool repeats_name =
@@ -43,10 +54,11 @@ CommandEntry::Flag describe(const CLI::Option& option) {
 }
 
 void add(const CLI::App& app, const std::string& name, std::vector<CommandEntry>& table) {
-    CommandEntry entry{name, app.get_description(), app.get_footer(), {}, {}};
+    CommandEntry entry{.name = name, .help = app.get_description(), .footer = app.get_footer()};
     for (const CLI::Option* option : app.get_options()) {
         if (!option->get_group().empty() && !option->get_lnames().empty()) entry.flags.push_back(describe(*option));
     }
+    entry.takes_kernel = app.get_option_no_throw("KERNEL") != nullptr;
     const auto visible = app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
     for (const CLI::App* command : visible) entry.subcommands.push_back(command->get_name());
     table.push_back(std::move(entry));

@@ -36,13 +36,20 @@ std::string command_cases(std::span<const CommandEntry> table) {
     return text;
 }
 
+// The last of several words with commas between, which a dash may precede: "all,-ra".
+constexpr const char* kListCase =
+    "        {}) word=\"${{current##*,}}\"; word=\"${{word#-}}\"\n"
+    "            COMPREPLY=($(compgen -P \"${{current%\"$word\"}}\" -W \"{}\" -- \"$word\")); return ;;\n";
+
 // What may follow a flag: one of a few words, a file (left to the shell), or nothing that could be guessed.
 std::string value_cases(std::span<const CommandEntry> table) {
     std::string text;
     for (const CommandEntry& command : table) {
         for (const CommandEntry::Flag& flag : command.flags) {
             if (flag.value.empty()) continue;
-            if (!flag.values.empty()) {
+            if (flag.takes_list) {
+                text += fmt::format(kListCase, patterns(command, flag), fmt::join(flag.values, " "));
+            } else if (!flag.values.empty()) {
                 text += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n",
                                     patterns(command, flag), fmt::join(flag.values, " "));
             } else if (flag.takes_file()) {
@@ -64,22 +71,42 @@ std::string word_cases(std::span<const CommandEntry> table) {
     return text;
 }
 
+// The kernels of the first file on the line, until one of them stands there too.
+std::string kernel_cases(std::span<const CommandEntry> table) {
+    std::string commands;
+    for (const CommandEntry& command : table)
+        if (command.takes_kernel) commands += (commands.empty() ? "" : "|") + fmt::format("\"{}\"", command.name);
+    if (commands.empty()) return "";
+    return fmt::format(R"sh(    case "$command" in {})
+        for word in "${{COMP_WORDS[@]:2:COMP_CWORD-2}}"; do
+            [[ -f $word ]] || continue
+            kernels=" $("${{COMP_WORDS[0]}}" disasm --kernels "$word" 2>/dev/null | cut -d" " -f1 | tr "\n" " ")"
+            break
+        done
+        for word in "${{COMP_WORDS[@]:2:COMP_CWORD-2}}"; do [[ $kernels == *" $word "* ]] && kernels=""; done
+        COMPREPLY=($(compgen -W "$kernels" -- "$current"))
+        [[ ${{#COMPREPLY[@]}} -gt 0 ]] && return ;;
+    esac
+)sh",
+                       commands);
+}
+
 std::string function(std::span<const CommandEntry> table) {
     return fmt::format(R"(_riftjit() {{
-    local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="" words="" word
+    local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="" words="" word kernels=""
     for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
         case "$command:$word" in
 {}        esac
     done
     case "$command $previous" in
 {}    esac
-    case "$command" in
+{}    case "$command" in
 {}    esac
     COMPREPLY=($(compgen -W "$words" -- "$current"))
 }}
 complete -o default -F _riftjit riftjit
 )",
-                       command_cases(table), value_cases(table), word_cases(table));
+                       command_cases(table), value_cases(table), kernel_cases(table), word_cases(table));
 }
 
 std::string quoted(const std::string& text) {
@@ -124,14 +151,21 @@ std::string zsh_completion(std::span<const CommandEntry> table) {
 }
 
 std::string fish_completion(std::span<const CommandEntry> table) {
-    std::string text = "# fish completion for riftjit\ncomplete -c riftjit -n __fish_use_subcommand -f\n";
+    std::string text =
+        "# fish completion for riftjit\ncomplete -c riftjit -n __fish_use_subcommand -f\n"
+        "function __riftjit_kernels\n    for word in (commandline -opc)[3..]\n"
+        "        test -f $word; and riftjit disasm --kernels $word 2>/dev/null | string replace -r ' .*' ''; and "
+        "break\n"
+        "    end\nend\n";
     for (const CommandEntry& command : table) {
         if (!command.name.empty()) {
             const size_t space = command.name.rfind(' ');
-            const CommandEntry parent{space == std::string::npos ? "" : command.name.substr(0, space), "", "", {}, {}};
+            const CommandEntry parent{.name = space == std::string::npos ? "" : command.name.substr(0, space)};
             text += fmt::format("complete -c riftjit {} -f -a {} -d {}\n", fish_condition(parent),
                                 command.name.substr(space == std::string::npos ? 0 : space + 1), quoted(command.help));
         }
+        if (command.takes_kernel)
+            text += fmt::format("complete -c riftjit {} -a '(__riftjit_kernels)'\n", fish_condition(command));
         for (const CommandEntry::Flag& flag : command.flags) text += fish_flag(command, flag);
     }
     return text;

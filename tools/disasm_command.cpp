@@ -12,6 +12,7 @@
 #include "jit/rdna/loader.h"
 #include "jit/rdna/object_listing.h"
 #include "jit/rdna/text.h"
+#include "tools/emulate_arguments.h"
 #include "tools/output.h"
 #include "tools/rdna_files.h"
 #include "tools/reporter.h"
@@ -23,7 +24,7 @@ namespace {
 struct DisasmOptions {
     std::string object, kernel;
     RdnaChoice chip;
-    bool hex = false, json = false;
+    bool hex = false, json = false, lists_kernels = false;
 };
 
 nlohmann::ordered_json to_json(const rdna::LoadedObject& object, const rdna::ListedFunction& function) {
@@ -44,14 +45,32 @@ nlohmann::ordered_json to_json(const rdna::LoadedObject& object, const rdna::Lis
             {"instructions", std::move(instructions)}};
 }
 
+// "axpy  wave32, 12 VGPRs, 0 bytes of LDS; x: pointer, n: 4 bytes"
+std::string kernel_lines(const rdna::LoadedObject& object, std::string_view only) {
+    std::string text;
+    for (const rdna::LoadedKernel& kernel : object.kernels) {
+        if (!only.empty() && kernel.name != only) continue;
+        const rdna::KernelDescriptor& needs = kernel.descriptor;
+        text += fmt::format("{}  wave{}, {} VGPRs, {} bytes of LDS; {}\n", kernel.name, rdna::lanes(needs.wave_size),
+                            needs.vgprs(), needs.lds_bytes, argument_list(kernel));
+    }
+    return text;
+}
+
 Result<int> disassemble_file(const DisasmOptions& options) {
     RIFTJIT_TRY(bytes, read_bytes(options.object));
-    RIFTJIT_TRY(object, rdna::load_code_object(bytes, options.chip.target));
+    const auto loaded = rdna::load_code_object(bytes, options.chip.target);
+    if (!loaded) return fail(loaded.error().kind, "{}: {}", options.object, loaded.error().message);
+    const rdna::LoadedObject& object = *loaded;
     if (options.kernel.empty() ? object.kernels.empty() : !object.find(options.kernel)) {
         std::string names;
         for (const rdna::LoadedKernel& kernel : object.kernels) names += (names.empty() ? "" : ", ") + kernel.name;
         return fail(ErrorKind::Usage, "{}: no kernel {}; there are {}", options.object, options.kernel,
                     names.empty() ? "none" : names);
+    }
+    if (options.lists_kernels) {
+        write_output(kernel_lines(object, options.kernel));
+        return kExitDone;
     }
     const std::vector<rdna::ListedFunction> functions = rdna::list_functions(object, options.kernel);
     std::string text;
@@ -96,8 +115,9 @@ Result<int> run(const DisasmOptions& options) {
         if (options.object.empty()) return fail(ErrorKind::Usage, "expected a FILE, or --hex");
         return disassemble_file(options);
     }
-    if (!options.object.empty() || options.json)
-        return fail(ErrorKind::Usage, "--hex reads standard input and writes lines: no FILE and no --json");
+    if (!(options.object.empty() || options.object == "-") || options.json || options.lists_kernels)
+        return fail(ErrorKind::Usage,
+                    "--hex reads standard input and writes lines: no FILE, no --json and no --kernels");
     if (!options.chip.target) return fail(ErrorKind::Usage, "--hex needs --target, one of {}", rdna::target_names());
     return translate_lines([&options](std::string_view line) { return text_of_words(options, line); });
 }
@@ -106,6 +126,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  riftjit disasm k.co > k.s              the whole object, in LLVM's spelling; riftjit asm k.s makes it again\n"
     "  riftjit disasm bundle.co --target gfx1100 saxpy --json\n"
+    "  riftjit disasm k.co --kernels          what riftjit emulate can run, with the arguments in their order\n"
     "  echo '060a0501' | riftjit disasm --target gfx1100 --hex";
 
 }  // namespace
@@ -118,6 +139,7 @@ void add_disasm_command(CLI::App& app, int& exit_code) {
     command->add_option("KERNEL", options->kernel, "only this kernel");
     add_rdna_choice(*command, options->chip, "the chip; picks the entry of a bundle", "with --hex: waves of 64 lanes");
     command->add_flag("--hex", options->hex, "read words, write instructions, a line for each line");
+    command->add_flag("--kernels", options->lists_kernels, "a line for each kernel instead: what it takes and needs");
     command->add_flag("--json", options->json, "print one JSON object");
     command->callback([options, &exit_code] {
         const auto done = run(*options);

@@ -96,20 +96,24 @@ Result<std::vector<std::byte>> scalar_value(std::string_view type, std::string_v
     return bytes_of(half_from_double(number));
 }
 
-std::string kernel_takes(const rdna::LoadedKernel& kernel, std::span<const rdna::KernelArgument> args) {
-    std::string text;
-    for (const rdna::KernelArgument& argument : args)
-        text += fmt::format("{}{}{}({} bytes)", text.empty() ? "" : ", ", rdna::name(argument.value_kind),
-                            argument.name.empty() ? " " : " " + argument.name + " ", argument.size);
-    return fmt::format("kernel {} takes {}", kernel.name, text.empty() ? "no arguments" : text);
-}
-
 std::vector<rdna::KernelArgument> explicit_arguments(const rdna::LoadedKernel& kernel) {
     std::vector<rdna::KernelArgument> args;
     for (const rdna::KernelArgument& argument : kernel.metadata.args)
         if (!rdna::is_hidden(argument.value_kind)) args.push_back(argument);
     std::ranges::sort(args, {}, &rdna::KernelArgument::offset);
     return args;
+}
+
+std::string described(const rdna::KernelArgument& argument) {
+    const std::string name = argument.name.empty() ? "" : " " + argument.name;
+    if (argument.value_kind == rdna::ValueKind::global_buffer) return "--buffer" + name;
+    const bool is_plain = argument.value_kind == rdna::ValueKind::by_value;
+    return fmt::format("--scalar{} ({} byte{}{}{})", name, argument.size, argument.size == 1 ? "" : "s",
+                       is_plain ? "" : ", ", is_plain ? "" : rdna::name(argument.value_kind));
+}
+
+std::string kernel_takes(const rdna::LoadedKernel& kernel) {
+    return fmt::format("kernel {} takes {}", kernel.name, argument_list(kernel));
 }
 
 // Of a kernel whose file says nothing of its arguments but their bytes.
@@ -129,6 +133,15 @@ Result<std::vector<std::byte>> lay_out_in_order(const rdna::LoadedKernel& kernel
 }
 
 }  // namespace
+
+std::string argument_list(const rdna::LoadedKernel& kernel) {
+    if (kernel.metadata.args.empty() && kernel.descriptor.kernarg_bytes > 0)
+        return fmt::format("{} bytes of arguments (.kernarg_size)", kernel.descriptor.kernarg_bytes);
+    std::string text;
+    for (const rdna::KernelArgument& argument : explicit_arguments(kernel))
+        text += (text.empty() ? "" : ", ") + described(argument);
+    return text.empty() ? "no arguments" : text;
+}
 
 Result<BufferArgument> parse_buffer(const std::string& text) {
     BufferArgument buffer;
@@ -175,13 +188,13 @@ Result<std::vector<std::byte>> lay_out_arguments(const rdna::LoadedKernel& kerne
     const std::vector<rdna::KernelArgument> args = explicit_arguments(kernel);
     if (kernel.metadata.args.empty()) return lay_out_in_order(kernel, values);
     if (args.size() != values.size())
-        return fail(ErrorKind::Usage, "{}; {} are given", kernel_takes(kernel, args), values.size());
+        return fail(ErrorKind::Usage, "{}; {} are given", kernel_takes(kernel), values.size());
     std::vector<std::byte> bytes;
     for (size_t i = 0; i < args.size(); ++i) {
         const bool has_its_size = values[i].bytes.size() == args[i].size;
         const bool is_pointer = args[i].value_kind == rdna::ValueKind::global_buffer;
         if (!has_its_size || (is_pointer && !values[i].is_buffer))
-            return fail(ErrorKind::Usage, "{}; argument {} is a {} of {} bytes", kernel_takes(kernel, args), i,
+            return fail(ErrorKind::Usage, "{}; argument {} is a {} of {} bytes", kernel_takes(kernel), i,
                         values[i].is_buffer ? "buffer's address" : "scalar", values[i].bytes.size());
         bytes.resize(std::max<size_t>(bytes.size(), size_t{args[i].offset} + args[i].size));
         std::ranges::copy(values[i].bytes, bytes.begin() + args[i].offset);

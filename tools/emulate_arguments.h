@@ -37,6 +37,9 @@ struct PassedValue {
     bool is_buffer = false;
 };
 
+// What a kernel is to be given, in order: "--buffer x, --scalar n (4 bytes)".
+std::string argument_list(const rdna::LoadedKernel& kernel);
+
 // The kernel's explicit arguments, laid out as its metadata says; without metadata one after the other, each aligned to
 // its size. Refused, with what the kernel takes: too many, too few, a size that differs, a scalar for a pointer to
 // memory.

@@ -1,6 +1,7 @@
 #include "tools/emulate_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -11,6 +12,7 @@
 
 #include "jit/rdna/emulator/machine.h"
 #include "tools/emulate_arguments.h"
+#include "tools/interrupt.h"
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/rdna_files.h"
@@ -50,13 +52,29 @@ struct EmulateOptions {
     RdnaChoice chip;
     int64_t seed = 1, threads = 1, dynamic_lds = 0;
     uint64_t limit = 200'000'000;  // some seconds
-    bool trace = false, json = false;
+    bool trace = false, json = false, chooses_residency = false;
+
+    // A buffer takes standard output for itself.
+    bool reports_on_stderr() const {
+        return std::ranges::any_of(saved, [](const std::string& out) { return out.ends_with(":-"); });
+    }
+    bool traces_on_stderr() const { return json || reports_on_stderr(); }
 };
 
-std::string check_names() {
-    std::string names;
-    for (const CheckName& check : kChecks) names += (names.empty() ? "" : ", ") + std::string(check.name);
-    return names;
+// What a finding of this kind asks its reader to know. Empty for most.
+std::string_view advice(emulator::FindingKind kind) {
+    switch (kind) {
+        case emulator::FindingKind::run_limit:
+            return "a run that is only long ends with a larger --limit";
+        case emulator::FindingKind::sgpr_read:
+            return "compilers before LLVM 20 do not know this rule of gfx12 and break it throughout: their code is "
+                   "checked for all the rest with --check all,-hazard-sgpr-read";
+        case emulator::FindingKind::valu_partial_forwarding:
+            return "compilers know this rule and still miss it in some loops; --check "
+                   "all,-hazard-valu-partial-forwarding leaves it out";
+        default:
+            return "";
+    }
 }
 
 // "all", "none", or a list of names; "-NAME" leaves one out, and at the front out of all. A check of one kind of
@@ -170,24 +188,26 @@ ordered_json to_json(const emulator::Finding& finding) {
     if (finding.lane != emulator::kNoLane) json["lane"] = finding.lane;
     json["detail"] = finding.detail;
     json["times"] = finding.times;
+    if (const std::string_view text = advice(finding.kind); !text.empty()) json["advice"] = text;
     return json;
 }
 
-void print_json(const EmulateOptions& options, std::string_view target, const emulator::RunReport& report) {
+std::string json_report(const EmulateOptions& options, std::string_view target, const emulator::RunReport& report) {
     ordered_json findings = ordered_json::array();
     for (const emulator::Finding& finding : report.findings) findings.push_back(to_json(finding));
-    const ordered_json json = {{"kernel", options.kernel},
-                               {"target", target},
-                               {"grid", options.grid},
-                               {"group", options.group},
-                               {"schedule", options.schedule},
-                               {"seed", report.seed},
-                               {"checks", options.checks},
-                               {"completed", report.completed},
-                               {"findings", findings},
-                               {"instructions", to_json(instruction_counts(report.counts))},
-                               {"memory", to_json(memory_counts(report.counts))}};
-    write_output(json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    ordered_json json = {{"kernel", options.kernel},
+                         {"target", target},
+                         {"grid", options.grid},
+                         {"group", options.group},
+                         {"schedule", options.schedule},
+                         {"seed", report.seed},
+                         {"checks", options.checks},
+                         {"completed", report.completed},
+                         {"findings", findings},
+                         {"instructions", to_json(instruction_counts(report.counts))},
+                         {"memory", to_json(memory_counts(report.counts))}};
+    if (!report.interrupted_at.empty()) json["interrupted_at"] = report.interrupted_at;
+    return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
 // Those that are not 0: "valu 12, lds 3".
@@ -198,7 +218,7 @@ std::string listed(const std::vector<NamedCount>& counts) {
     return text.empty() ? "none" : text;
 }
 
-void print_text(const EmulateOptions& options, std::string_view target, const emulator::RunReport& report) {
+std::string text_report(const EmulateOptions& options, std::string_view target, const emulator::RunReport& report) {
     std::string text = fmt::format("{} on {}: grid {}, group {}, schedule {}, seed {}, checks {}\n", options.kernel,
                                    target, options.grid, options.group, options.schedule, report.seed, options.checks);
     text += fmt::format("instructions  {}: {}\n", report.counts.total_instructions(),
@@ -208,9 +228,14 @@ void print_text(const EmulateOptions& options, std::string_view target, const em
         fmt::format("findings      {}{}\n", report.findings.empty() ? "none" : std::to_string(report.findings.size()),
                     report.completed ? "" : "; not every wave reached its end");
     for (const emulator::Finding& finding : report.findings) text += fmt::format("  {}\n", finding.text());
-    if (std::ranges::count(report.findings, emulator::FindingKind::run_limit, &emulator::Finding::kind) > 0)
-        text += "a run that is only long ends with a larger --limit\n";
-    write_output(text);
+    std::vector<emulator::FindingKind> advised;
+    for (const emulator::Finding& finding : report.findings) {
+        if (advice(finding.kind).empty() || std::ranges::find(advised, finding.kind) != advised.end()) continue;
+        text += fmt::format("{}: {}\n", emulator::name(finding.kind), advice(finding.kind));
+        advised.push_back(finding.kind);
+    }
+    if (!report.interrupted_at.empty()) text += fmt::format("interrupted: {}\n", report.interrupted_at);
+    return text;
 }
 
 Result<emulator::LaunchOptions> launch_options(const EmulateOptions& options, const emulator::Checks& checks) {
@@ -221,19 +246,66 @@ Result<emulator::LaunchOptions> launch_options(const EmulateOptions& options, co
                        : options.resident == "one" ? emulator::Residency::one
                                                    : emulator::Residency::occupancy;
     launch.dynamic_lds_bytes = static_cast<uint32_t>(options.dynamic_lds);
-    if (options.trace) launch.trace = options.json ? &std::cerr : &std::cout;
+    if (options.trace) launch.trace = options.traces_on_stderr() ? &std::cerr : &std::cout;
     if (options.threads > 1) {
         if (checks.any() || options.trace)
             return fail(ErrorKind::Usage, "--threads {}: checks and traces need one thread; --check none lifts that",
                         options.threads);
+        if (options.chooses_residency && options.resident != "one")
+            return fail(ErrorKind::Usage,
+                        "--threads {}: workgroups run apart from each other, --resident {} needs one "
+                        "thread",
+                        options.threads, options.resident);
         launch.residency = emulator::Residency::one;
     }
     return launch;
 }
 
+// Standard input can be read once and standard output hold one buffer.
+Result<void> check_streams(const EmulateOptions& options) {
+    size_t inputs = options.object == "-", outputs = 0;
+    for (size_t i = 0; i < options.values.size(); ++i) inputs += options.are_buffers[i] && options.values[i] == "-";
+    for (const std::string& saved : options.saved) outputs += saved.ends_with(":-");
+    if (inputs > 1)
+        return fail(ErrorKind::Usage, "standard input (-) is asked for {} times, it can be read once", inputs);
+    if (outputs > 1) return fail(ErrorKind::Usage, "--out: {} buffers go to standard output, one can", outputs);
+    return outputs > 0 ? check_output("-") : Result<void>{};
+}
+
+// The bar, on a terminal that the trace does not go to.
+class Watch {
+public:
+    Watch(const EmulateOptions& options, uint64_t workgroups) : progress_(workgroups, "workgroups") {
+        const int trace = options.traces_on_stderr() ? STDERR_FILENO : STDOUT_FILENO;
+        shows_ = !options.trace || isatty(trace) == 0;
+    }
+    void group_ended() {
+        const std::lock_guard lock(mutex_);
+        ++ended_;
+        show();
+    }
+    bool is_interrupted() {
+        const std::lock_guard lock(mutex_);
+        show();
+        return pending_interrupt() != Interrupt::none;
+    }
+    void wipe() { progress_.wipe(); }
+
+private:
+    void show() {
+        if (shows_) progress_.show(ended_);
+    }
+
+    std::mutex mutex_;  // several threads end workgroups
+    StepProgress progress_;
+    uint64_t ended_ = 0;
+    bool shows_ = true;
+};
+
 Result<int> run(const EmulateOptions& options) {
     RIFTJIT_TRY(checks, parse_checks(options.checks));
     RIFTJIT_TRY(how, launch_options(options, checks));
+    RIFTJIT_TRY_VOID(check_streams(options));
     RIFTJIT_TRY(grid, parse_dimensions("--grid", options.grid));
     RIFTJIT_TRY(group, parse_dimensions("--group", options.group));
     const size_t buffers = static_cast<size_t>(std::ranges::count(options.are_buffers, true));
@@ -254,38 +326,50 @@ Result<int> run(const EmulateOptions& options) {
     RIFTJIT_TRY_VOID(machine.load(bytes));
     RIFTJIT_TRY(launch, place_values(options, machine));
     RIFTJIT_TRY(args, lay_out_arguments(*kernel, launch.values));
-    StepProgress progress(std::max<uint64_t>(grid.count(), 1), "workgroups");
-    std::mutex mutex;
-    uint64_t ended = 0;
-    how.group_ended = [&] {
-        const std::lock_guard lock(mutex);
-        progress.show(++ended);
-    };
+    Watch watch(options, std::max<uint64_t>(grid.count(), 1));
+    how.group_ended = [&] { watch.group_ended(); };
+    how.is_interrupted = [&] { return watch.is_interrupted(); };
+    watch_interrupts();
     RIFTJIT_TRY(report, machine.launch(options.kernel, grid, group, args, how));
-    progress.wipe();
+    watch.wipe();
     RIFTJIT_TRY_VOID(save_buffers(options, launch, machine));
-    if (options.json)
-        print_json(options, rdna::name(object->target), report);
+    const std::string text = (options.json ? json_report : text_report)(options, rdna::name(object->target), report);
+    if (options.reports_on_stderr())
+        write_diagnostic(text);
     else
-        print_text(options, rdna::name(object->target), report);
+        write_output(text);
+    if (!report.interrupted_at.empty()) return exit_code_of_interrupt();
     return report.findings.empty() && report.completed ? kExitDone : kExitFindings;
 }
 
 constexpr const char* kExamples =
     "Examples:\n"
+    "  riftjit disasm k.co --kernels                           the kernels of a file and their arguments\n"
     "  riftjit emulate k.co add --grid 64 --group 128 --buffer a.bin --buffer b.bin --buffer zero:32768 --scalar "
     "u32:8192\n"
     "      --out 2:sum.bin                                     three buffers and a count; saves the third buffer\n"
     "  riftjit emulate k.co add --grid 2,2 --group 8,8 --buffer undefined:1024 --schedule random --seed 7 --json\n"
     "  riftjit emulate k.co add --grid 4096 --group 256 --buffer zero:4194304 --check none -t 2\n"
+    "  riftjit emulate k.co add ... --out 1:- | od -f          the report then goes to stderr\n"
     "--buffer and --scalar fill the kernel's arguments in the order given. --grid counts workgroups. Exit code 3: a "
     "check\n"
-    "reported something, or a wave did not reach its end. On a terminal a bar counts the workgroups that have ended.\n"
+    "reported something, or a wave did not reach its end. On a terminal a bar counts the workgroups that have ended; "
+    "Ctrl-C\n"
+    "ends the run, whose report says where its waves stood.\n"
+    "--limit counts the instructions of all waves. With -t or --resident one, where workgroups run apart from each "
+    "other, one\n"
+    "that comes to the limit by itself is stopped and named; the sum is compared in the order of their numbers. So "
+    "result and\n"
+    "findings are the same at any number of threads; a run that stops early counts what its threads had done by then.\n"
+    "Code for gfx12 of compilers before LLVM 20 lacks the waits that hazard-sgpr-read asks for: check it with\n"
+    "--check all,-hazard-sgpr-read.\n"
     "--json: kernel, target, grid, group, schedule, seed, checks as given or chosen; completed: every wave ended; "
     "findings:\n"
-    "kind, kernel, offset (bytes into it), instruction, group, wave, lane (where one is concerned), detail, times; "
-    "instructions\n"
-    "by class; memory: bytes by space and direction, lds_bank_conflicts, cache_lines.";
+    "kind, kernel, offset (bytes into it), instruction, group, wave, lane (where one is concerned), detail, times, "
+    "advice (where\n"
+    "there is some); instructions by class; memory: bytes by space and direction, lds_bank_conflicts, cache_lines; "
+    "interrupted_at\n"
+    "after Ctrl-C.";
 
 void add_values(CLI::App& command, const std::shared_ptr<EmulateOptions>& options) {
     const auto add = [&](const std::string& flag, const std::string& type, const std::string& help) {
@@ -296,9 +380,12 @@ void add_values(CLI::App& command, const std::shared_ptr<EmulateOptions>& option
             ->allow_extra_args(false)
             ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     };
-    add("--buffer", "FILE", "device memory: FILE, zero:BYTES, or undefined:BYTES that nothing may read before writing");
+    add("--buffer", "FILE",
+        "device memory: FILE (-: standard input), zero:BYTES, or undefined:BYTES that nothing may read before writing");
     add("--scalar", "TYPE:VALUE", "u8 to u64, i8 to i64, f16, f32, f64, or hex:BYTES as they lie in memory");
-    command.add_option("--out", options->saved, "N:FILE saves the N-th buffer afterwards, counted from 0")
+    command
+        .add_option("--out", options->saved,
+                    "N:FILE saves the N-th buffer afterwards, counted from 0 without scalars; N:- to standard output")
         ->type_name("N:FILE")
         ->allow_extra_args(false);
 }
@@ -317,11 +404,19 @@ void gather_values(const CLI::App& command, EmulateOptions& options) {
 
 }  // namespace
 
+std::string check_names() {
+    std::string names;
+    for (const CheckName& check : kChecks) names += (names.empty() ? "" : ", ") + std::string(check.name);
+    return names;
+}
+
 void add_emulate_command(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand("emulate", "Run an RDNA kernel in the software machine, checking it");
     command->footer(kExamples);
     const auto options = std::make_shared<EmulateOptions>();
-    command->add_option("FILE", options->object, "code object or offload bundle")->required()->check(file_name());
+    command->add_option("FILE", options->object, "code object or offload bundle; -: standard input")
+        ->required()
+        ->check(file_name());
     command->add_option("KERNEL", options->kernel, "name of the kernel")->required();
     command->add_option("--grid", options->grid, "workgroups")->type_name("X[,Y[,Z]]")->required();
     command->add_option("--group", options->group, "work-items of a workgroup")->type_name("X[,Y[,Z]]")->required();
@@ -333,7 +428,7 @@ void add_emulate_command(CLI::App& app, int& exit_code) {
                "workgroups that take part at once: what one work-group processor holds, all of them (for kernels whose "
                "groups wait on each other; memory grows with the grid), or one after the other");
     command->add_option("--check", options->checks, "all, none, NAME,NAME or all,-NAME; the names are " + check_names())
-        ->type_name("LIST")
+        ->type_name("CHECKS")
         ->capture_default_str();
     add_integer(*command, "--seed", options->seed, 0, INT64_MAX,
                 "of garbage, random schedules and the order of stores");
@@ -341,15 +436,16 @@ void add_emulate_command(CLI::App& app, int& exit_code) {
     command
         ->add_option_function<std::string>(
             "--limit", [options](const std::string& text) { options->limit = parse_count("--limit", text, INT64_MAX); },
-            "instructions after which a run counts as endless")
+            "instructions of the whole launch after which it counts as endless")
         ->type_name("N")
         ->default_str("200M");
     add_integer(*command, "-t,--threads", options->threads, 1, 1024,
-                "host threads, with --check none: workgroups then run apart from each other");
-    command->add_flag("--trace", options->trace, "a line per executed instruction; with --json on stderr");
+                "host threads, with --check none: workgroups then run apart from each other, as with --resident one");
+    command->add_flag("--trace", options->trace, "a line per executed instruction; on stderr with --json or --out N:-");
     command->add_flag("--json", options->json, "print one JSON object");
     command->callback([command, options, &exit_code] {
         gather_values(*command, *options);
+        options->chooses_residency = command->get_option("--resident")->count() > 0;
         const auto done = run(*options);
         exit_code = done ? *done : report(done.error());
     });

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 namespace riftjit::tools {
 
 void add_emulate_command(CLI::App& app, int& exit_code);
+std::string check_names();  // what --check knows: "waits, undefined, ..."
 
 }  // namespace riftjit::tools

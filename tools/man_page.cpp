@@ -60,6 +60,7 @@ Timings are lines that begin with
 The eval line divides by the number of decode steps; the first token belongs to the prompt.
 .SH SIGNALS
 The first Ctrl\-C stops generation and prints the timings; in a conversation it returns to the prompt.
+An emulated kernel ends where it stands, and the report says where that is.
 The second one ends the program with code 130.
 .SH EXIT STATUS
 .TP
@@ -86,6 +87,8 @@ interrupted
 .TP
 .B 143
 .B riftjit sim
+or
+.B emulate
 was ended by SIGTERM, and wrote what it had
 .SH ENVIRONMENT
 .TP

@@ -102,7 +102,19 @@ Result<std::vector<std::byte>> read_bytes(const std::string& path) {
     return bytes;
 }
 
+Result<void> check_output(const std::string& path) {
+    if (path == "-" && isatty(STDOUT_FILENO) != 0)
+        return fail(ErrorKind::Usage,
+                    "standard output is a terminal, and these are bytes: redirect it, or name a file");
+    return {};
+}
+
 Result<void> write_file(const std::string& path, std::span<const std::byte> bytes) {
+    RIFTJIT_TRY_VOID(check_output(path));
+    if (path == "-") {  // a failure is told when the program ends
+        write_output({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+        return {};
+    }
     struct stat status{};
     const bool is_special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);  // /dev/null, a pipe
     const std::string name = is_special ? path : fmt::format("{}.{}.tmp", path, getpid());

@@ -27,7 +27,10 @@ private:
     Clock::time_point start_, drawn_;
 };
 
-// "[#######             ]  35 %, 702 of 2000 steps, 1:23 left"
+// "[#######             ]  35 %, 702 of 2000 steps, 1:23 left"; before the first step no time that would be left.
 std::string progress_line(uint64_t done, uint64_t steps, double seconds_so_far, std::string_view unit = "steps");
+
+// A line that wrapped could not be wiped: what does not fit goes, from a comma on.
+std::string fitted(std::string line, unsigned columns);
 
 }  // namespace riftjit::tools

@@ -111,6 +111,25 @@ TEST(Completion, CompletesCommandsFlagsAndValuesInBash) {
     EXPECT_NE(completed(program, "riftjit run -m /etc/passw").find("/etc/passwd"), std::string::npos);
 }
 
+TEST(Completion, KnowsChipsChecksSchedulesAndTheKernelsOfAFile) {
+    Program program;
+    const std::string source = program.folder() / "k.s", object = program.folder() / "k.co";
+    std::ofstream(source)
+        << ".p2align 8\n.globl scale\nscale:\n  s_endpgm\n.p2align 8\n.globl shift\nshift:\n  s_endpgm\n";
+    ASSERT_EQ(program.run({"asm", source, "--target", "gfx1100", "-o", object}).exit_code, 0);
+    EXPECT_EQ(completed(program, "riftjit asm --target gfx12"), "gfx1200 gfx1201\n");
+    EXPECT_EQ(completed(program, "riftjit disasm --target gfx103"),
+              "gfx1030 gfx1031 gfx1032 gfx1033 gfx1034 gfx1035 gfx1036\n");
+    EXPECT_EQ(completed(program, "riftjit emulate --schedule r"), "random reversed\n");
+    EXPECT_EQ(completed(program, "riftjit emulate --check n"), "none\n");
+    EXPECT_EQ(completed(program, "riftjit emulate --check all,-hazard-s"), "all,-hazard-sgpr-read\n");
+    const std::string command = RIFTJIT_BINARY " emulate " + object;
+    EXPECT_EQ(completed(program, command + " \"\""), "scale shift\n");
+    EXPECT_EQ(completed(program, RIFTJIT_BINARY " disasm " + object + " sh"), "shift\n");
+    EXPECT_EQ(completed(program, command + " shift sc"), "\n") << "one kernel is named already";
+    EXPECT_EQ(completed(program, command + " scale --sch"), "--schedule\n");
+}
+
 TEST(Completion, SpeaksToZshAndFish) {
     Program program;
     EXPECT_TRUE(program.run({"completion", "zsh"}).out.starts_with("#compdef riftjit\n"));
@@ -118,6 +137,8 @@ TEST(Completion, SpeaksToZshAndFish) {
     EXPECT_NE(fish.find("complete -c riftjit -n '__fish_seen_subcommand_from run' -s m -l model -r -F -d "),
               std::string::npos);
     EXPECT_NE(fish.find("-o ctk -l cache-type-k -x -a 'f16 f32 q8_0'"), std::string::npos) << fish.substr(0, 500);
+    EXPECT_NE(fish.find("__fish_seen_subcommand_from emulate' -l target -x -a 'gfx1030 "), std::string::npos);
+    EXPECT_NE(fish.find("__fish_seen_subcommand_from emulate' -a '(__riftjit_kernels)'"), std::string::npos);
 }
 
 TEST(ManPage, NamesEveryCommandAndFlag) {

@@ -101,8 +101,7 @@ TEST(EmulateArguments, LieWhereTheMetadataSays) {
 }
 
 TEST(EmulateArguments, RefuseWhatTheKernelDoesNotTake) {
-    const std::string takes =
-        "kernel add takes global_buffer a (8 bytes), by_value n (1 bytes), by_value m (4 bytes); ";
+    const std::string takes = "kernel add takes --buffer a, --scalar n (1 byte), --scalar m (4 bytes); ";
     const PassedValue too_few[] = {buffer(1)};
     EXPECT_EQ(lay_out_arguments(add_kernel(), too_few).error().message, takes + "1 are given");
     const PassedValue wrong_size[] = {buffer(1), scalar(2, 2), scalar(4, 3)};

@@ -160,6 +160,94 @@ TEST_F(EmulateCommand, SharesWorkgroupsAmongThreadsWithoutChecks) {
     EXPECT_EQ(refused.err, "error: --threads 2: checks and traces need one thread; --check none lifts that\n");
 }
 
+TEST_F(EmulateCommand, WritesABufferToStandardOutputAndReportsOnStderrThen) {
+    assemble(kScale);
+    ASSERT_EQ(scale({}).exit_code, 0);
+    const std::string bytes = read_whole(path("y.bin")), report = scale({}).out;
+    const auto to_stdout = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> arguments = {"--grid",        "2",        "--buffer", path("x.bin"), "--buffer",
+                                              "undefined:256", "--scalar", "f32:0.5",  "--out",       "1:-"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return emulate(arguments);
+    };
+    const Outcome outcome = to_stdout({});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.out, bytes);
+    EXPECT_EQ(outcome.err, report);
+    EXPECT_FALSE(std::filesystem::exists("-"));
+    EXPECT_EQ(to_stdout({"--trace"}).out, bytes);
+    EXPECT_EQ(nlohmann::json::parse(to_stdout({"--json"}).err)["completed"], true);
+    EXPECT_EQ(to_stdout({"--out", "0:-"}).err, "error: --out: 2 buffers go to standard output, one can\n");
+}
+
+TEST_F(EmulateCommand, ReadsStandardInputOnce) {
+    assemble(kScale);
+    ASSERT_EQ(scale({}).exit_code, 0);
+    const std::string expected = read_whole(path("y.bin"));
+    const std::vector<std::string> rest = {"scale",    "--group",  "32",      "--grid",  "2",   "--buffer",
+                                           "zero:256", "--scalar", "f32:0.5", "--check", "none"};
+    std::vector<std::string> arguments = {"emulate", path("k.co"), "--buffer", "-", "--out", "1:-"};
+    arguments.insert(arguments.end(), rest.begin(), rest.end());
+    EXPECT_EQ(program.run(arguments, read_whole(path("x.bin"))).out, expected);
+    arguments[1] = "-";
+    EXPECT_EQ(program.run(arguments, read_whole(path("x.bin"))).err,
+              "error: standard input (-) is asked for 2 times, it can be read once\n");
+}
+
+TEST_F(EmulateCommand, StopsAtTheSameLimitOnAnyNumberOfThreads) {
+    // A wave of 3 + 3 * 100 instructions; the seventh passes 2000.
+    assemble(
+        ".globl scale\nscale:\n    s_nop 0\n    s_mov_b32 s4, 100\nagain:\n    s_sub_u32 s4, s4, 1\n"
+        "    s_cmp_lg_u32 s4, 0\n    s_cbranch_scc1 again\n    s_endpgm\n");
+    for (const std::vector<std::string>& how :
+         {std::vector<std::string>{"--resident", "one"}, {"-t", "2"}, {"-t", "5", "--resident", "one"}}) {
+        std::vector<std::string> arguments = {"--grid", "30", "--limit", "2000", "--check", "none", "--json"};
+        arguments.insert(arguments.end(), how.begin(), how.end());
+        const Outcome outcome = emulate(arguments);
+        EXPECT_EQ(outcome.exit_code, 3);
+        const auto json = nlohmann::json::parse(outcome.out);
+        EXPECT_EQ(json["completed"], false);
+        EXPECT_EQ(json["findings"][0]["detail"], "the limit of 2000 instructions is reached after 7 of 30 workgroups");
+        EXPECT_EQ(json["findings"].size(), 1u);
+    }
+    EXPECT_EQ(emulate({"--grid", "30", "--check", "none", "-t", "2", "--resident", "all"}).err,
+              "error: --threads 2: workgroups run apart from each other, --resident all needs one thread\n");
+}
+
+TEST_F(EmulateCommand, EndsWithAReportOnCtrlC) {
+    assemble(".globl scale\nscale:\nagain:\n    s_branch again\n    s_endpgm\n");
+    for (const auto& [signal, code] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}})
+        for (const std::string threads : {"1", "2"}) {
+            program.start({"emulate", path("k.co"), "scale", "--group", "32", "--grid", "4", "--limit", "100G",
+                           "--check", "none", "-t", threads});
+            usleep(300'000);  // it is past its start by then: the handler stands before the first instruction
+            program.send(signal);
+            const Outcome outcome = program.wait_for_end();
+            EXPECT_EQ(outcome.exit_code, code) << outcome.out << outcome.err;
+            EXPECT_NE(outcome.out.find("findings      none; not every wave reached its end\ninterrupted: group "),
+                      std::string::npos)
+                << outcome.out;
+            EXPECT_NE(outcome.out.find("wave 0 runs at scale+0x0"), std::string::npos) << outcome.out;
+        }
+}
+
+TEST_F(EmulateCommand, SaysWhatCodeOfOlderCompilersIsNotToBeCheckedFor) {
+    std::ofstream(path("k.s")) << ".globl scale\nscale:\n    v_cndmask_b32 v1, v0, v0, vcc_lo\n"
+                                  "    v_cmp_eq_u32 vcc_lo, 0, v0\n    v_cndmask_b32 v1, v0, v0, vcc_lo\n"
+                                  "    s_endpgm\n";
+    ASSERT_EQ(program.run({"asm", path("k.s"), "--target", "gfx1201", "-o", path("k.co")}).exit_code, 0);
+    const Outcome outcome = emulate({"--grid", "1", "--check", "hazard-sgpr-read"});
+    EXPECT_EQ(outcome.exit_code, 3);
+    EXPECT_NE(outcome.out.find("vcc_lo was written by VALU: wait for va_vcc = 0\n"
+                               "hazard-sgpr-read: compilers before LLVM 20 do not know this rule of gfx12"),
+              std::string::npos)
+        << outcome.out;
+    EXPECT_NE(outcome.out.find("--check all,-hazard-sgpr-read"), std::string::npos);
+    const auto json = nlohmann::json::parse(emulate({"--grid", "1", "--check", "hazard-sgpr-read", "--json"}).out);
+    EXPECT_TRUE(json["findings"][0]["advice"].get<std::string>().starts_with("compilers before LLVM 20"));
+    EXPECT_EQ(emulate({"--grid", "1", "--check", "all,-undefined,-hazard-sgpr-read"}).exit_code, 0);
+}
+
 TEST_F(EmulateCommand, RefusesWhatItCannotLaunchInOneLine) {
     assemble(kScale);
     const auto refusal = [&](const std::vector<std::string>& arguments) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/tools/program.h"
+#include "tests/tools/terminal.h"
 
 namespace riftjit::tools {
 namespace {
@@ -91,6 +92,44 @@ TEST(DisasmCommand, PrintsAFileThatAssemblesToTheSameKernels) {
     }
 }
 
+TEST(AsmCommand, TakesADashForStandardInputAndOutput) {
+    Program program;
+    const std::string source = program.folder() / "k.s", object = program.folder() / "k.co";
+    std::ofstream(source) << kFill;
+    ASSERT_EQ(program.run({"asm", source, "--target", "gfx1100", "-o", object}).exit_code, 0);
+    const Outcome outcome = program.run({"asm", "-", "--target", "gfx1100", "-o", "-"}, kFill);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, read_whole(object));
+    EXPECT_FALSE(std::filesystem::exists("-"));
+    EXPECT_EQ(program.run({"disasm", "-"}, outcome.out).out, program.run({"disasm", object}).out);
+    EXPECT_EQ(program.run({"asm", "--hex", "-", "-o", "-", "--target", "gfx1100"}, "s_endpgm\n").out, "bfb00000\n");
+    EXPECT_EQ(program.run({"disasm", "--hex", "-", "--target", "gfx1100"}, "bfb00000\n").out, "s_endpgm\n");
+    EXPECT_EQ(program.run({"asm", "-", "--target", "gfx1100"}, kFill).err,
+              "error: -o is needed when the source is standard input; -o - writes standard output\n");
+    const Outcome full = program.run({"asm", source, "--target", "gfx1100", "-o", "-"}, "", "/dev/full");
+    EXPECT_EQ(full.exit_code, 1);
+    EXPECT_EQ(full.err, "error: standard output: No space left on device\n");
+}
+
+TEST(AsmCommand, SendsNoBytesToATerminal) {
+    Program program;
+    const std::string source = program.folder() / "k.s";
+    std::ofstream(source) << kFill;
+    const TerminalOutcome outcome = run_on_terminal({"asm", source, "--target", "gfx1100", "-o", "-"}, 120);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.shown,
+              "error: standard output is a terminal, and these are bytes: redirect it, or name a file\r\n");
+}
+
+TEST(DisasmCommand, ListsTheKernelsWithWhatTheyTake) {
+    Program program;
+    const std::string source = program.folder() / "k.s", object = program.folder() / "k.co";
+    std::ofstream(source) << kFill << "    .lds_size 64\n";
+    ASSERT_EQ(program.run({"asm", source, "--target", "gfx1100", "-o", object}).exit_code, 0);
+    EXPECT_EQ(program.run({"disasm", object, "--kernels"}).out,
+              "fill  wave32, 8 VGPRs, 64 bytes of LDS; 8 bytes of arguments (.kernarg_size)\n");
+}
+
 // Published spot checks of three generations.
 TEST(AsmCommand, TranslatesLinesToHexAndBack) {
     const std::pair<const char*, const char*> cases[] = {
@@ -143,6 +182,7 @@ TEST(AsmCommand, RefusesWhatItCannotDoInOneLine) {
     EXPECT_NE(outcome.err.find("gfx999"), std::string::npos) << outcome.err;
     outcome = program.run({"disasm", source});
     EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_TRUE(outcome.err.starts_with("error: " + source + ": ")) << outcome.err;
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
 }
 

@@ -218,6 +218,10 @@ Outcome Machine::Impl::run_apart(const LaunchContext& launch, const LaunchOption
             const std::function<bool()> is_interrupted = [&] {
                 return !ledger.is_wanted(*turn) || (launch_options.is_interrupted && launch_options.is_interrupted());
             };
+            if (is_interrupted()) {  // short workgroups do not ask
+                ledger.finish(*turn, Outcome::interrupted, 0);
+                continue;
+            }
             const Outcome outcome = scheduler.run(ledger.group(*turn), 1, 1, is_interrupted);
             ledger.finish(*turn, outcome, scheduler.executed());
         }
@@ -280,7 +284,10 @@ Result<RunReport> Machine::launch(std::string_view kernel, Dimensions grid, Dime
                                 .workgroup_mode = descriptor.workgroup_mode});
     const Outcome outcome = impl_->run(launch, options, resident, report);
     report.completed = outcome == Outcome::completed;
-    if (outcome != Outcome::interrupted) report.interrupted_at.clear();
+    if (outcome != Outcome::interrupted)
+        report.interrupted_at.clear();
+    else if (report.interrupted_at.empty())
+        report.interrupted_at = "between workgroups";
     report.counts += impl_->memory.end_launch();
     impl_->memory.release(launch.kernarg_address);
     impl_->memory.release(launch.dispatch_packet_address);
