@@ -16,14 +16,14 @@ using namespace Xbyak::util;
 
 namespace {
 
-constexpr size_t kMaxCodeBytes = 16384;
 constexpr uint8_t kUnordered = 3;  // predicate of VCMPPS
 constexpr int kConstantAvx512 = 20, kConstantAvx2 = 12;
 
 }  // namespace
 
-LaneEmitter::LaneEmitter(LaneIsa isa, const LaneOperation& operation, uint8_t variant, unsigned stride_words)
-    : CodeGenerator(kMaxCodeBytes, DontSetProtectRWE),
+LaneEmitter::LaneEmitter(std::span<std::byte> buffer, LaneIsa isa, const LaneOperation& operation, uint8_t variant,
+                         unsigned stride_words)
+    : CodeGenerator(buffer.size(), buffer.data()),
       isa_(isa),
       operation_(operation),
       variant_(variant),

@@ -4,10 +4,12 @@
 #include <xbyak/xbyak.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "jit/rdna/emulator/lanes_x86.h"
@@ -50,7 +52,11 @@ enum class HalfPlaces : uint8_t { low, both };
 
 class LaneEmitter : public Xbyak::CodeGenerator {
 public:
-    LaneEmitter(LaneIsa isa, const LaneOperation& operation, uint8_t variant, unsigned stride_words);
+    static constexpr size_t kMaxCodeBytes = 16384;
+    // Code goes to the buffer, for the caller to copy: pages of its own for each function would cost more than
+    // emitting.
+    LaneEmitter(std::span<std::byte> buffer, LaneIsa isa, const LaneOperation& operation, uint8_t variant,
+                unsigned stride_words);
 
     bool is_avx512() const { return isa_ == LaneIsa::avx512; }
     uint8_t variant() const { return variant_; }

@@ -58,11 +58,12 @@ std::vector<uint8_t> variants_of(const LaneOperation& operation) {
 }
 
 void emit_all(LaneIsa isa, unsigned stride_words, Shelf& shelf) {
+    std::vector<std::byte> buffer(LaneEmitter::kMaxCodeBytes);
     for (const auto operations : all_operations())
         for (const LaneOperation& operation : operations)
             for (const uint8_t variant : variants_of(operation)) {
                 if (operation.least > isa) continue;
-                const LaneEmitter emitter(isa, operation, variant, stride_words);
+                const LaneEmitter emitter(buffer, isa, operation, variant, stride_words);
                 const auto code = shelf.memory.add(std::as_bytes(std::span(emitter.getCode(), emitter.getSize())));
                 if (!code) return;  // without memory for code the C++ functions serve
                 shelf.functions[{operation.opcode, variant}] =
