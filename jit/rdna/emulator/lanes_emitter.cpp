@@ -286,6 +286,10 @@ void LaneEmitter::emit_pool() {
 
 void LaneEmitter::load_word(const Xmm& to, uint32_t word) { vpbroadcastd(to, pooled({word})); }
 
+void LaneEmitter::load_quad(const Xmm& to, uint64_t quad) {
+    vpbroadcastq(to, pooled({static_cast<uint32_t>(quad), static_cast<uint32_t>(quad >> 32)}));
+}
+
 void LaneEmitter::load_bytes(const Xmm& to, const std::array<uint8_t, 16>& bytes) {
     std::vector<uint32_t> words(4);
     std::memcpy(words.data(), bytes.data(), bytes.size());

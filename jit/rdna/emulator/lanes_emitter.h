@@ -72,6 +72,7 @@ public:
 
     // Constants beyond the three: each emitted once, after the code.
     void load_word(const Xbyak::Xmm& to, uint32_t word);                           // to every lane
+    void load_quad(const Xbyak::Xmm& to, uint64_t quad);                           // to every 64 bits
     void load_bytes(const Xbyak::Xmm& to, const std::array<uint8_t, 16>& bytes);   // to every 128 bits
     void load_lanes(const Xbyak::Xmm& to, const std::array<uint32_t, 32>& words);  // a word for each lane
     void move(const Xbyak::Xmm& to, const Xbyak::Xmm& from);
@@ -99,6 +100,7 @@ public:
     // Half of a register's lanes: 0 the lower ones.
     Xbyak::Xmm half_width(const Xbyak::Xmm& whole) const;
     void convert_half_to_f64(const Xbyak::Xmm& to, const Xbyak::Xmm& from, int half);
+    void low_words(const Xbyak::Xmm& to, const Xbyak::Xmm& from);  // of 64-bit lanes, to half a register
     void join_halves(const Xbyak::Xmm& to, const Xbyak::Xmm& lower, const Xbyak::Xmm& upper);
 
     // With LaneCheck::by_operation: lanes whose word is all ones, which is changed; with a NaN of f32; with one of f16.

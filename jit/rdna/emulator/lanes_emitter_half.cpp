@@ -51,6 +51,13 @@ void LaneEmitter::join_halves(const Xmm& to, const Xmm& lower, const Xmm& upper)
                 : vinserti128(Ymm(to.getIdx()), Ymm(lower.getIdx()), Xmm(upper.getIdx()), 1);
 }
 
+void LaneEmitter::low_words(const Xmm& to, const Xmm& from) {
+    if (is_avx512()) return vpmovqd(half_width(to), from);
+    constexpr uint8_t kEvenWords = 0x88, kEvenQuarters = 0x08;
+    vshufps(to, from, from, kEvenWords);
+    vpermq(Ymm(to.getIdx()), Ymm(to.getIdx()), kEvenQuarters);
+}
+
 void LaneEmitter::widen_high(const Xmm& to, const Xmm& from) {
     vpsrld(to, from, 16);
     widen(to, to);

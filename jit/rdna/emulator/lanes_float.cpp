@@ -6,8 +6,7 @@ namespace {
 
 using E = LaneEmitter;
 constexpr LaneKernelResult kWords = LaneKernelResult::words;
-constexpr LaneCheck kNanResult = LaneCheck::nan_result, kNanSource = LaneCheck::nan_source, kNone = LaneCheck::none,
-                    kNanF64 = LaneCheck::nan_result_f64;
+constexpr LaneCheck kNanResult = LaneCheck::nan_result, kNone = LaneCheck::none, kNanF64 = LaneCheck::nan_result_f64;
 constexpr uint32_t kLowest = 0x80000000, kByte = 0xFF, kHighHalf = 0xFFFF0000;
 
 // VROUNDPS and VRNDSCALEPS, with the exception for inexact results off.
@@ -16,17 +15,6 @@ constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;
 void fused(E& e) {
     e.vfmadd213ps(e.a, e.b, e.c);
     e.and_bits(e.d, e.a, e.a);
-}
-// Both orders, because the host returns its second operand when two zeros differ in sign.
-void minimum(E& e) {
-    e.vminps(e.d, e.a, e.b);
-    e.vminps(e.t, e.b, e.a);
-    e.or_bits(e.d, e.d, e.t);
-}
-void maximum(E& e) {
-    e.vmaxps(e.d, e.a, e.b);
-    e.vmaxps(e.t, e.b, e.a);
-    e.and_bits(e.d, e.d, e.t);
 }
 // AVX2 converts signed integers only. Halves convert exactly, and their sum is rounded once.
 constexpr uint32_t kLowHalf = 0xFFFF, kHighWeight = 0x47800000;
@@ -76,8 +64,6 @@ constexpr LaneOperation kOperations[] = {
     {Opcode::v_fmac_f32, 3, kWords, kNanResult, {}, fused},
     {Opcode::v_fmamk_f32, 3, kWords, kNanResult, {}, fused},
     {Opcode::v_fmaak_f32, 3, kWords, kNanResult, {}, fused},
-    {Opcode::v_min_num_f32, 2, kWords, kNanSource, {}, minimum},
-    {Opcode::v_max_num_f32, 2, kWords, kNanSource, {}, maximum},
     {Opcode::v_trunc_f32, 1, kWords, kNanResult, {}, [](E& e) { e.round_f32(e.d, e.a, kToZero); }},
     {Opcode::v_ceil_f32, 1, kWords, kNanResult, {}, [](E& e) { e.round_f32(e.d, e.a, kUp); }},
     {Opcode::v_floor_f32, 1, kWords, kNanResult, {}, [](E& e) { e.round_f32(e.d, e.a, kDown); }},

@@ -37,14 +37,6 @@ constexpr LaneOperation f16(Opcode opcode, uint8_t sources, LaneCheck check, Emi
 constexpr LaneOperation f16_pair(Opcode opcode, uint8_t sources, LaneCheck check, Emit emit) {
     return operation(opcode, sources, kWords, check, {}, emit, {HalfSources::f16_pairs, HalfResult::f16_pairs});
 }
-// f16 as ordered integers, one half; both.
-constexpr LaneOperation extreme(Opcode opcode, uint8_t sources, Emit emit) {
-    return operation(opcode, sources, kWords, LaneCheck::by_operation, {}, emit, {HalfSources::bits, HalfResult::bits});
-}
-constexpr LaneOperation packed_extreme(Opcode opcode, Emit emit) {
-    return operation(opcode, 2, kWords, LaneCheck::by_operation, {}, emit, {});
-}
-
 void add(E& e) { e.vpaddw(e.d, e.a, e.b); }
 void subtract(E& e) { e.vpsubw(e.d, e.a, e.b); }
 void multiply(E& e) { e.vpmullw(e.d, e.a, e.b); }
@@ -84,15 +76,6 @@ void med3_i16(E& e) {
     e.vpminsw(e.t, e.t, e.c);
     e.vpmaxsw(e.d, e.d, e.t);
 }
-void minmax_i16(E& e) {
-    min_i16(e);
-    e.vpmaxsw(e.d, e.d, e.c);
-}
-void maxmin_i16(E& e) {
-    max_i16(e);
-    e.vpminsw(e.d, e.d, e.c);
-}
-
 // Shifts of b by a, in words: constants are the mask of the amount and the low half.
 void shift_left(E& e) {
     e.and_bits(e.t, e.a, e.constant[0]);
@@ -143,33 +126,6 @@ void packed_shift_right_signed(E& e) {
     e.vpsravd(e.w, e.b, e.v);
     e.vpblendw(e.d, e.u, e.w, kOddHalves);
 }
-
-// f16 bits to integers of the same order, -0 below +0, and back: the magnitude of negative ones inverted.
-void reorder(E& e, const Xmm& value) {
-    e.vpsraw(e.t, value, 15);
-    e.vpsrlw(e.t, e.t, 1);
-    e.xor_bits(value, value, e.t);
-}
-template <Emit Select, unsigned Sources, HalfPlaces Places>
-void among_numbers(E& e) {
-    if constexpr (Sources == 2)
-        e.decline_half_nans({e.a, e.b}, Places);
-    else
-        e.decline_half_nans({e.a, e.b, e.c}, Places);
-    reorder(e, e.a);
-    reorder(e, e.b);
-    if constexpr (Sources == 3) reorder(e, e.c);
-    Select(e);
-    reorder(e, e.d);
-}
-constexpr LaneOperation extreme2(Opcode opcode, Emit emit) { return extreme(opcode, 2, emit); }
-constexpr LaneOperation extreme3(Opcode opcode, Emit emit) { return extreme(opcode, 3, emit); }
-constexpr HalfPlaces kLow = HalfPlaces::low, kBoth = HalfPlaces::both;
-constexpr Emit kMin = among_numbers<min_i16, 2, kLow>, kMax = among_numbers<max_i16, 2, kLow>;
-constexpr Emit kMin3 = among_numbers<min3_i16, 3, kLow>, kMax3 = among_numbers<max3_i16, 3, kLow>;
-constexpr Emit kMinMax = among_numbers<minmax_i16, 3, kLow>, kMaxMin = among_numbers<maxmin_i16, 3, kLow>;
-constexpr Emit kMed3 = among_numbers<med3_i16, 3, kLow>;
-constexpr Emit kPackedMin = among_numbers<min_i16, 2, kBoth>, kPackedMax = among_numbers<max_i16, 2, kBoth>;
 
 // The rules for NaN operands of sums and products agree with the host's: the first one, made quiet; so does the NaN of
 // an invalid operation. A difference is the sum with a negated source, whose NaN changes its sign.
@@ -416,19 +372,6 @@ constexpr LaneOperation kOperations[] = {
     f16(Opcode::v_ceil_f16, 1, LaneCheck::none, f32_rounded<kUp>),
     f16(Opcode::v_floor_f16, 1, LaneCheck::none, f32_rounded<kDown>),
     f16(Opcode::v_rndne_f16, 1, LaneCheck::none, f32_rounded<kNearest>),
-    extreme2(Opcode::v_min_num_f16, kMin),
-    extreme2(Opcode::v_max_num_f16, kMax),
-    extreme2(Opcode::v_minimum_f16, kMin),
-    extreme2(Opcode::v_maximum_f16, kMax),
-    extreme3(Opcode::v_min3_num_f16, kMin3),
-    extreme3(Opcode::v_max3_num_f16, kMax3),
-    extreme3(Opcode::v_med3_num_f16, kMed3),
-    extreme3(Opcode::v_minmax_num_f16, kMinMax),
-    extreme3(Opcode::v_maxmin_num_f16, kMaxMin),
-    extreme3(Opcode::v_minimum3_f16, kMin3),
-    extreme3(Opcode::v_maximum3_f16, kMax3),
-    extreme3(Opcode::v_minimummaximum_f16, kMinMax),
-    extreme3(Opcode::v_maximumminimum_f16, kMaxMin),
 
     operation(Opcode::v_cvt_f16_f32, 1, kWords, LaneCheck::none, {}, [](E& e) { e.move(e.d, e.a); },
               {HalfSources::none, HalfResult::f16}),
@@ -465,10 +408,6 @@ constexpr LaneOperation kOperations[] = {
     f16_pair(Opcode::v_pk_mul_f16, 2, LaneCheck::none, f32_product),
     f16_pair(Opcode::v_pk_fma_f16, 3, LaneCheck::nan_result, f16_fused),
     f16_pair(Opcode::v_pk_fmac_f16, 3, LaneCheck::nan_result, f16_fused),
-    packed_extreme(Opcode::v_pk_min_num_f16, kPackedMin),
-    packed_extreme(Opcode::v_pk_max_num_f16, kPackedMax),
-    packed_extreme(Opcode::v_pk_minimum_f16, kPackedMin),
-    packed_extreme(Opcode::v_pk_maximum_f16, kPackedMax),
 
     mixed(Opcode::v_fma_mix_f32, fused, HalfResult::none),
     mixed(Opcode::v_fma_mixlo_f16, mixed_to_f16, HalfResult::f16),
