@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "jit/rdna/emulator/executors.h"
+#include "jit/rdna/emulator/lanes_x86.h"
 
 namespace riftjit::rdna::emulator {
 namespace {
@@ -14,11 +15,25 @@ constexpr unsigned kRow = 16;
 uint32_t word(const WaveState& wave, const ValuSource& source, unsigned lane) {
     return static_cast<uint32_t>(source.raw(wave, lane));
 }
-bool is_active(const WaveState& wave, unsigned lane) { return (wave.exec() >> lane & 1) != 0; }
 
-template <class Visit>
-void for_active_lanes(const WaveState& wave, Visit visit) {
-    for (uint64_t rest = wave.exec(); rest != 0; rest &= rest - 1) visit(static_cast<unsigned>(std::countr_zero(rest)));
+using Words = std::array<uint32_t, 64>;
+Words words_of(const WaveState& wave, unsigned reg) {
+    Words words;
+    std::copy_n(wave.vgpr(reg), wave.lanes, words.begin());
+    return words;
+}
+void write_lanes(WaveState& wave, unsigned reg, const uint32_t* words, uint64_t lanes) {
+    constexpr unsigned kAtOnce = 32;
+    static const auto move = lane_kernel(host_lane_isa(), Opcode::v_mov_b32, 0, kAtOnce);
+    if (move) {
+        for (unsigned first = 0; first < wave.lanes; first += kAtOnce)
+            move->function(wave.vgpr(reg) + first, words + first, nullptr, nullptr, lanes >> first & 0xFFFFFFFF);
+        return;
+    }
+    for (; lanes != 0; lanes &= lanes - 1) {
+        const int lane = std::countr_zero(lanes);
+        wave.vgpr(reg)[lane] = words[lane];
+    }
 }
 
 void write_scalar(WaveState& wave, const CrossLaneOp& op, uint32_t value) {
@@ -39,15 +54,15 @@ void write_lane(WaveState& wave, const CrossLaneOp& op) {
 // `source_of` gives the lane that a lane reads. Every lane is read before any is written.
 template <class SourceOf>
 void permute(WaveState& wave, const CrossLaneOp& op, SourceOf source_of) {
-    std::array<uint32_t, 64> before;
-    std::copy_n(wave.vgpr(op.value.index), wave.lanes, before.begin());
-    for_active_lanes(wave, [&](unsigned lane) {
-        const unsigned from = source_of(lane);
-        if (op.fetch_inactive || is_active(wave, from))
-            wave.vgpr(op.vgpr)[lane] = before[from];
-        else if (op.zero_invalid)
-            wave.vgpr(op.vgpr)[lane] = 0;
-    });
+    const uint32_t* const before = wave.vgpr(op.value.index);
+    const uint64_t exec = wave.exec();
+    Words results;
+    uint64_t valid = ~uint64_t{0};
+    for (unsigned lane = 0; lane < wave.lanes; ++lane) results[lane] = before[source_of(lane)];
+    if (!op.fetch_inactive && exec != wave.all_lanes())
+        for (unsigned lane = 0; lane < wave.lanes; ++lane)
+            if ((exec >> source_of(lane) & 1) == 0) results[lane] = 0, valid &= ~(uint64_t{1} << lane);
+    write_lanes(wave, op.vgpr, results.data(), op.zero_invalid ? exec : exec & valid);
 }
 
 // The row of the source: a lane's own, or its neighbour (rows 0 and 1, 2 and 3).
@@ -60,13 +75,13 @@ unsigned in_row(unsigned lane, unsigned select) {
 template <Rows R>
 void permute_row(WaveState& wave, const CrossLaneOp& op) {
     const uint64_t nibbles = word(wave, op.selects[0], 0) | static_cast<uint64_t>(word(wave, op.selects[1], 0)) << 32;
-    permute(wave, op,
-            [&](unsigned lane) { return in_row<R>(lane, static_cast<unsigned>(nibbles >> 4 * (lane % kRow) & 15)); });
+    std::array<unsigned, kRow> selects;
+    for (unsigned i = 0; i < kRow; ++i) selects[i] = static_cast<unsigned>(nibbles >> 4 * i & 15);
+    permute(wave, op, [&](unsigned lane) { return in_row<R>(lane, selects[lane % kRow]); });
 }
 template <Rows R>
 void permute_row_variable(WaveState& wave, const CrossLaneOp& op) {
-    std::array<uint32_t, 64> selects;
-    std::copy_n(wave.vgpr(op.selects[0].index), wave.lanes, selects.begin());
+    const uint32_t* const selects = wave.vgpr(op.selects[0].index);
     permute(wave, op, [&](unsigned lane) { return in_row<R>(lane, selects[lane] & 15); });
 }
 // The halves of a wave64; nothing happens in wave32.
@@ -78,7 +93,9 @@ void permute_64(WaveState& wave, const CrossLaneOp& op) {
 }
 
 void exchange(WaveState& wave, unsigned a, unsigned b) {
-    for_active_lanes(wave, [&](unsigned lane) { std::swap(wave.vgpr(a)[lane], wave.vgpr(b)[lane]); });
+    const Words before = words_of(wave, a);
+    write_lanes(wave, a, wave.vgpr(b), wave.exec());
+    write_lanes(wave, b, before.data(), wave.exec());
 }
 void swap(WaveState& wave, const CrossLaneOp& op) { exchange(wave, op.vgpr, op.second_vgpr); }
 
@@ -97,7 +114,10 @@ uint32_t source_distance(uint32_t m0) { return m0 & 0x3FF; }
 uint32_t destination_distance(uint32_t m0) { return m0 >> 16 & 0x3FF; }
 
 void copy(WaveState& wave, unsigned to, const ValuSource& from) {
-    for_active_lanes(wave, [&](unsigned lane) { wave.vgpr(to)[lane] = word(wave, from, lane); });
+    if (from.kind == SourceKind::vgpr) return write_lanes(wave, to, wave.vgpr(from.index), wave.exec());
+    Words words;
+    words.fill(word(wave, from, 0));
+    write_lanes(wave, to, words.data(), wave.exec());
 }
 template <bool IndexDestination, bool IndexSource, bool Separate>
 void move_relative(WaveState& wave, const CrossLaneOp& op) {
