@@ -126,9 +126,18 @@ void sad_windows_masked(E& e) {
     four_windows(e, e.b_high);
 }
 
-constexpr LaneOperation windows(Opcode opcode, LaneEmit emit) {
+void sad_windows_to_words(E& e) {  // the same, each window with a sum of 32 bits
+    e.vpminub(e.b_high, e.b, e.constant[0]);
+    for (unsigned window = 0; window < 4; ++window) {
+        window_differences(e, static_cast<int>(window), e.b_high);
+        e.load_c(e.d_part(window), window);
+        e.vpaddd(e.d_part(window), e.d_part(window), e.t);
+    }
+}
+
+constexpr LaneOperation windows(Opcode opcode, LaneEmit emit, uint8_t registers = 2) {
     LaneOperation operation = lane_words(opcode, 3, emit, {kByteOnes, kHalfOnes});
-    operation.widths = {{2, 1, 2}, 2};
+    operation.widths = {{2, 1, registers}, registers};
     return operation;
 }
 
@@ -149,6 +158,7 @@ constexpr LaneOperation kOperations[] = {
     lane_words(Opcode::v_msad_u8, 3, sad_bytes_masked, {kByteOnes, kHalfOnes}),
     windows(Opcode::v_qsad_pk_u16_u8, [](E& e) { four_windows(e, e.constant[0]); }),
     windows(Opcode::v_mqsad_pk_u16_u8, sad_windows_masked),
+    windows(Opcode::v_mqsad_u32_u8, sad_windows_to_words, 4),
 };
 
 }  // namespace

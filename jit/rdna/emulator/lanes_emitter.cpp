@@ -119,14 +119,17 @@ void LaneEmitter::name_registers() {
 void LaneEmitter::load_sources() {
     const std::array<Xmm, 3> low{a, b, c}, high{a_high, b_high, c_high};
     const std::array<Reg64, 3> from{rsi, rdx, rcx};
-    const auto load = [&](const Xmm& to, const Address& place) {
-        is_avx512() ? vmovdqu32(to, place) : vmovdqu(to, place);
-    };
     for (size_t i = 0; i < operation_.sources; ++i) {
-        load(low[i], ptr[from[i] + offset()]);
-        if (operation_.widths.sources[i] == 2) load(high[i], ptr[from[i] + offset() + static_cast<int>(stride_bytes_)]);
+        load(low[i], from[i], 0);
+        if (operation_.widths.sources[i] == 2) load(high[i], from[i], 1);
     }
 }
+
+void LaneEmitter::load(const Xmm& to, const Reg64& from, unsigned part) {
+    const auto place = ptr[from + offset() + static_cast<int>(part * stride_bytes_)];
+    is_avx512() ? vmovdqu32(to, place) : vmovdqu(to, place);
+}
+void LaneEmitter::load_c(const Xmm& to, unsigned part) { load(to, rcx, part); }
 
 void LaneEmitter::emit_blocks(bool masked) {
     masked_ = masked;
@@ -220,8 +223,10 @@ void LaneEmitter::store(unsigned block, std::optional<Ymm> exec) {
         vblendvps(ymm3, ymm3, Ymm(index), *exec);
         vmovdqu(place, ymm3);
     };
-    put(0, result_register(block));
-    if (operation_.widths.result == 2) put(static_cast<int>(stride_bytes_), upper_register(block));
+    const std::array<int, 4> registers{result_register(block), upper_register(block), found_lanes.getIdx(),
+                                       condition_lanes.getIdx()};
+    for (unsigned part = 0; part < operation_.widths.result; ++part)
+        put(static_cast<int>(part * stride_bytes_), registers[part]);
 }
 
 void LaneEmitter::store_all(bool masked) {

@@ -78,6 +78,10 @@ public:
     void move(const Xbyak::Xmm& to, const Xbyak::Xmm& from);
     void load_condition();  // before condition_lanes is used; nothing in AVX-512
     void condition_from_found();
+    // Registers of operands of four: the third source's are loaded one at a time, the result's last two take the place
+    // of masks.
+    void load_c(const Xbyak::Xmm& to, unsigned part);
+    Xbyak::Xmm d_part(unsigned part) const { return std::array{d, d_high, found_lanes, condition_lanes}[part]; }
 
     // What the two levels spell differently.
     void and_bits(const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y);
@@ -117,6 +121,7 @@ private:
     void block_masks(bool masked);
     void name_registers();
     void load_sources();
+    void load(const Xbyak::Xmm& to, const Xbyak::Reg64& from, unsigned part);
     void emit_joined();
     void load_joined(const Xbyak::Xmm& to, const Xbyak::Reg64& from, unsigned registers, unsigned half);
     void join_masks(unsigned half);

@@ -14,7 +14,7 @@ namespace riftjit::rdna::emulator {
 namespace {
 
 constexpr unsigned kLanes = 32, kRounds = 200;
-using Words = std::array<uint32_t, 4 * kLanes>;  // up to two registers, the second a stride later
+using Words = std::array<uint32_t, 8 * kLanes>;  // up to four registers, each a stride later
 
 // Bit patterns at which integers and floats change their ways.
 constexpr uint32_t kSpecial[] = {
@@ -100,8 +100,8 @@ struct Expected {
     uint32_t mask = 0;
 };
 
-uint64_t pair(const Words& words, unsigned lane, unsigned stride) {
-    return words[lane] | uint64_t{words[stride + lane]} << 32;
+uint64_t pair(const Words& words, unsigned lane, unsigned stride, unsigned first = 0) {
+    return words[first * stride + lane] | uint64_t{words[(first + 1) * stride + lane]} << 32;
 }
 
 // A result of 16 bits leaves the other half of the destination.
@@ -128,15 +128,18 @@ Expected by_lane_functions(const LaneKernel& kernel, Opcode opcode, uint8_t vari
         data.lane = kernel.condition == LaneCondition::upper_lane && condition ? kLanes + lane : lane;
         data.condition = condition;
         for (unsigned i = 0; i < 3; ++i) {
-            data.source[i] = kernel.widths.sources[i] == 2 ? pair(sources[i], lane, stride) : sources[i][lane];
+            data.source[i] = kernel.widths.sources[i] >= 2 ? pair(sources[i], lane, stride) : sources[i][lane];
             if (kernel.halves.reads_low_half(i, variant)) data.source[i] = low_half(data.source[i]);
         }
+        if (kernel.widths.sources[2] == 4) data.source2_high = pair(sources[2], lane, stride, 2);
         data.previous = accumulates ? data.source[2] : d[lane];
         semantics->function(context, data);
         expected.mask |= static_cast<uint32_t>(data.bit) << lane;
         if (kernel.result == LaneKernelResult::mask) continue;
         expected.words[lane] = merged(*semantics, variant, d[lane], data.result);
-        if (kernel.widths.result == 2) expected.words[stride + lane] = static_cast<uint32_t>(data.result >> 32);
+        const uint64_t upper[] = {data.result >> 32, data.result_high, data.result_high >> 32};
+        for (unsigned part = 1; part < kernel.widths.result; ++part)
+            expected.words[part * stride + lane] = static_cast<uint32_t>(upper[part - 1]);
     }
     return expected;
 }
@@ -187,7 +190,7 @@ protected:
             const uint64_t result =
                 kernel->function(within, sources[0].data(), sources[1].data(), sources[2].data(), round.lanes);
             ASSERT_EQ(result, expected) << info(opcode).name;
-            ASSERT_TRUE(std::equal(apart.begin(), apart.begin() + 2 * kLanes, within))
+            ASSERT_TRUE(std::equal(apart.begin(), apart.begin() + 4 * kLanes, within))
                 << info(opcode).name << " in place of source " << source << " + " << registers_on;
         }
     }
