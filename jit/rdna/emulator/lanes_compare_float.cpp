@@ -46,6 +46,7 @@ struct ClassBits {
     uint32_t magnitude, sign, min_normal, infinity, quiet;
 };
 constexpr ClassBits kSingle{0x7FFFFFFF, 0x80000000, 0x00800000, 0x7F800000, 0x7FC00000};
+constexpr ClassBits kDouble{0x7FFFFFFF, 0x80000000, 0x00100000, 0x7FF00000, 0x7FF80000};  // of the upper word
 constexpr ClassBits kHalf{0x7FFF, 0x8000, 0x0400, 0x7C00, 0x7E00};
 
 // to -= 1 in lanes whose magnitude t is above the limit. Both are below 2^31, so the sign of the difference tells.
@@ -86,10 +87,25 @@ void test_class(E& e) {
     e.vpslld(e.t, e.t, 31);
     e.is_avx512() ? e.vpmovd2m(e.found, e.t) : e.vmovdqa(e.found_lanes, e.t);
 }
+// The upper word tells, with its last bit set where any of the lower word's is.
+void test_class_of_pairs(E& e) {
+    e.xor_bits(e.t, e.t, e.t);
+    e.vpsubd(e.t, e.t, e.a);
+    e.or_bits(e.a, e.a, e.t);
+    e.vpsrld(e.a, e.a, 31);
+    e.or_bits(e.a, e.a, e.a_high);
+    test_class<kDouble>(e);
+}
 constexpr LaneOperation classes(Opcode opcode, LaneEmit emit, HalfSources sources) {
     LaneOperation operation = mask(opcode, emit);
     operation.constants = {0xFFFFFFFF};
     operation.halves.sources = sources;
+    return operation;
+}
+
+constexpr LaneOperation double_classes(Opcode opcode) {
+    LaneOperation operation = classes(opcode, test_class_of_pairs, HalfSources::none);
+    operation.widths.sources = {2, 1, 1};
     return operation;
 }
 
@@ -137,6 +153,7 @@ constexpr LaneOperation kOperations[] = {
     halves<kNeqU>(Opcode::v_cmp_neq_f16),
     halves<kNltU>(Opcode::v_cmp_nlt_f16),
     classes(Opcode::v_cmp_class_f32, test_class<kSingle>, HalfSources::none),
+    double_classes(Opcode::v_cmp_class_f64),
     classes(Opcode::v_cmp_class_f16, test_class<kHalf>, HalfSources::bits),
 };
 

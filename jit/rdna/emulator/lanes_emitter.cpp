@@ -335,6 +335,17 @@ void LaneEmitter::round_f32(const Xmm& to, const Xmm& x, uint8_t mode) {
     is_avx512() ? vrndscaleps(to, x, mode) : vroundps(to, x, mode);
 }
 
+void LaneEmitter::compare_f32(const Xmm& to, const Xmm& x, const Xmm& y, uint8_t predicate) {
+    if (!is_avx512()) return vcmpps(to, x, y, predicate);
+    vcmpps(k4, x, y, predicate);
+    vpmovm2d(to, k4);
+}
+void LaneEmitter::compare_f64(const Xmm& to, const Xmm& x, const Xmm& y, uint8_t predicate) {
+    if (!is_avx512()) return vcmppd(to, x, y, predicate);
+    vcmppd(k4, x, y, predicate);
+    vpmovm2q(to, k4);
+}
+
 void LaneEmitter::select() {
     load_condition();
     if (is_avx512())

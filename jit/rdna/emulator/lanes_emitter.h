@@ -90,6 +90,9 @@ public:
     void xor_bits(const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y);
     void invert(const Xbyak::Xmm& to, const Xbyak::Xmm& x);
     void round_f32(const Xbyak::Xmm& to, const Xbyak::Xmm& x, uint8_t mode);
+    // By a predicate of VCMPPS: all ones in each lane for which it holds.
+    void compare_f32(const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y, uint8_t predicate);
+    void compare_f64(const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y, uint8_t predicate);
     void select();  // d = condition ? b : a
     // d = a + b (or a - b) with the condition as carry in where asked; found = carry out
     enum class CarryIn : uint8_t { none, condition };

@@ -44,6 +44,49 @@ void to_unsigned(E& e) {
     e.vcmpps(e.t, e.a, e.constant[1], kGreaterEqual);
     e.vpor(e.d, e.d, e.t);
 }
+// DX9's rule: zero times anything is +0.
+void product_dx9(E& e) {
+    constexpr uint8_t kEqual = 0;
+    e.vmulps(e.d, e.a, e.b);
+    e.xor_bits(e.t, e.t, e.t);
+    e.compare_f32(e.u, e.a, e.t, kEqual);
+    e.compare_f32(e.t, e.b, e.t, kEqual);
+    e.or_bits(e.t, e.t, e.u);
+    e.and_not_bits(e.d, e.t, e.d);
+}
+// The fused form flushes denormals. Sources first, and both factors where either is zero then; of the result the zeros
+// stay. One that is the smallest normal number may have been rounded up to it, and is declined.
+void flush(E& e, const Xbyak::Xmm& value) {
+    constexpr uint8_t kLess = 1;
+    e.and_bits(e.t, value, e.constant[0]);
+    e.compare_f32(e.t, e.t, e.constant[1], kLess);
+    e.and_not_bits(e.t, e.t, e.constant[0]);
+    e.or_bits(e.t, e.t, e.constant[2]);
+    e.and_bits(value, value, e.t);
+}
+void fused_dx9(E& e) {
+    constexpr uint8_t kEqual = 0;
+    flush(e, e.a);
+    flush(e, e.b);
+    flush(e, e.c);
+    e.xor_bits(e.t, e.t, e.t);
+    e.compare_f32(e.u, e.a, e.t, kEqual);
+    e.compare_f32(e.t, e.b, e.t, kEqual);
+    e.or_bits(e.u, e.u, e.t);
+    e.and_not_bits(e.a, e.u, e.a);
+    e.and_not_bits(e.b, e.u, e.b);
+    e.vfmadd213ps(e.a, e.b, e.c);
+    e.decline_unordered(e.a, e.a);
+    e.and_bits(e.t, e.a, e.constant[0]);
+    e.compare_f32(e.t, e.t, e.constant[1], kEqual);
+    e.decline(e.t);
+    flush(e, e.a);
+    e.move(e.d, e.a);
+}
+constexpr LaneOperation fused_dx9_row(Opcode opcode) {
+    constexpr uint32_t kMagnitude = 0x7FFFFFFF, kMinNormal = 0x00800000, kSign = 0x80000000;
+    return {opcode, 3, kWords, LaneCheck::by_operation, {kMagnitude, kMinNormal, kSign}, fused_dx9};
+}
 template <int Byte>
 void from_byte(E& e) {
     if (Byte != 0) e.vpsrld(e.a, e.a, 8 * Byte);
@@ -64,6 +107,9 @@ constexpr LaneOperation kOperations[] = {
     {Opcode::v_fmac_f32, 3, kWords, kNanResult, {}, fused},
     {Opcode::v_fmamk_f32, 3, kWords, kNanResult, {}, fused},
     {Opcode::v_fmaak_f32, 3, kWords, kNanResult, {}, fused},
+    {Opcode::v_mul_dx9_zero_f32, 2, kWords, kNanResult, {}, product_dx9},
+    fused_dx9_row(Opcode::v_fma_dx9_zero_f32),
+    fused_dx9_row(Opcode::v_fmac_dx9_zero_f32),
     {Opcode::v_trunc_f32, 1, kWords, kNanResult, {}, [](E& e) { e.round_f32(e.d, e.a, kToZero); }},
     {Opcode::v_ceil_f32, 1, kWords, kNanResult, {}, [](E& e) { e.round_f32(e.d, e.a, kUp); }},
     {Opcode::v_floor_f32, 1, kWords, kNanResult, {}, [](E& e) { e.round_f32(e.d, e.a, kDown); }},

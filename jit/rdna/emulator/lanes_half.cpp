@@ -157,12 +157,7 @@ void round_sum_to_odd(E& e) {
     e.vaddps(e.a, e.a, e.c);           // the error
     constexpr uint8_t kNotEqual = 12;  // false for the NaN that an infinite sum leaves as its error
     e.xor_bits(e.u, e.u, e.u);
-    if (e.is_avx512()) {
-        e.vcmpps(e.found, e.a, e.u, kNotEqual);
-        e.vpmovm2d(e.b, e.found);
-    } else {
-        e.vcmpps(e.b, e.a, e.u, kNotEqual);
-    }
+    e.compare_f32(e.b, e.a, e.u, kNotEqual);
     e.xor_bits(e.c, e.a, e.t);
     e.vpsrad(e.c, e.c, 31);
     e.and_bits(e.c, e.c, e.b);
@@ -191,12 +186,7 @@ void fused_in_f64(E& e) {
     e.vaddpd(product, product, addend);  // the error
     e.xor_bits(part, part, part);
     constexpr uint8_t kNotEqual = 12, kHighWords = 0xF5;
-    if (e.is_avx512()) {
-        e.vcmppd(e.found, product, part, kNotEqual);
-        e.vpmovm2q(part, e.found);
-    } else {
-        e.vcmppd(part, product, part, kNotEqual);
-    }
+    e.compare_f64(part, product, part, kNotEqual);
     e.xor_bits(rest, product, sum);
     e.vpsrad(rest, rest, 31);
     e.vpshufd(rest, rest, kHighWords);
@@ -267,70 +257,10 @@ void pack_f16(E& e) {
     pack_low_halves(e, e.a, e.b);
     e.decline_half_nans({e.d}, HalfPlaces::both);
 }
-void pack_toward_zero(E& e) {
-    e.narrow(e.t, e.a, HalfRounding::toward_zero);
-    e.narrow(e.u, e.b, HalfRounding::toward_zero);
-    e.vpslld(e.u, e.u, 16);
-    e.or_bits(e.d, e.t, e.u);
-}
-
 constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;  // as VROUNDPS numbers them, inexact results masked
-// Below 1 however it rounds; an infinity gives a NaN.
-void fraction(E& e) {
-    constexpr uint32_t kBelowOne = 0x3F7FE000;  // 0x3BFF as f32
-    e.round_f32(e.t, e.a, kDown);
-    e.vsubps(e.t, e.a, e.t);
-    e.load_word(e.u, kBelowOne);
-    e.vminps(e.d, e.u, e.t);
-}
-// Times 2^b, built from its exponent. Beyond 2^60 every number overflows or vanishes; below that the product is exact
-// in f32.
-void scale_by_power(E& e) {
-    constexpr uint32_t kFurthest = 60, kBias = 127;
-    e.widen(e.a, e.a);
-    e.vpslld(e.b, e.b, 16);
-    e.vpsrad(e.b, e.b, 16);
-    e.load_word(e.t, kFurthest);
-    e.vpminsd(e.b, e.b, e.t);
-    e.load_word(e.t, -kFurthest);
-    e.vpmaxsd(e.b, e.b, e.t);
-    e.load_word(e.t, kBias);
-    e.vpaddd(e.b, e.b, e.t);
-    e.vpslld(e.b, e.b, 23);
-    e.vmulps(e.d, e.a, e.b);
-}
-
 template <uint8_t Mode>
 void f32_rounded(E& e) {
     e.round_f32(e.d, e.a, Mode);
-}
-
-// Cut at the limits first; a NaN, which the host's minimum and maximum let through from their second operand, becomes
-// 0x80000000, of which the low half is 0.
-template <uint32_t Lowest, uint32_t Highest>
-void to_integer(E& e) {
-    e.load_word(e.t, Lowest);
-    e.load_word(e.u, Highest);
-    e.vmaxps(e.a, e.t, e.a);
-    e.vminps(e.a, e.u, e.a);
-    e.vcvttps2dq(e.d, e.a);
-}
-constexpr uint32_t kI16Lowest = 0xC7000000, kI16Highest = 0x46FFFE00, kU16Highest = 0x477FFF00;  // as f32
-constexpr LaneOperation to_half_integer(Opcode opcode, Emit emit) {
-    return operation(opcode, 1, kWords, LaneCheck::none, {}, emit, {HalfSources::f16, HalfResult::bits});
-}
-constexpr LaneOperation from_half_integer(Opcode opcode, Emit emit) {
-    return operation(opcode, 1, kWords, LaneCheck::none, {}, emit, {HalfSources::bits, HalfResult::f16});
-}
-void from_u16(E& e) {
-    e.vpslld(e.a, e.a, 16);
-    e.vpsrld(e.a, e.a, 16);
-    e.vcvtdq2ps(e.d, e.a);
-}
-void from_i16(E& e) {
-    e.vpslld(e.a, e.a, 16);
-    e.vpsrad(e.a, e.a, 16);
-    e.vcvtdq2ps(e.d, e.a);
 }
 
 constexpr LaneOperation kOperations[] = {
@@ -373,22 +303,9 @@ constexpr LaneOperation kOperations[] = {
     f16(Opcode::v_floor_f16, 1, LaneCheck::none, f32_rounded<kDown>),
     f16(Opcode::v_rndne_f16, 1, LaneCheck::none, f32_rounded<kNearest>),
 
-    operation(Opcode::v_cvt_f16_f32, 1, kWords, LaneCheck::none, {}, [](E& e) { e.move(e.d, e.a); },
-              {HalfSources::none, HalfResult::f16}),
-    operation(Opcode::v_cvt_f32_f16, 1, kWords, LaneCheck::none, {}, [](E& e) { e.move(e.d, e.a); },
-              {HalfSources::f16, HalfResult::none}),
-    from_half_integer(Opcode::v_cvt_f16_u16, from_u16),
-    from_half_integer(Opcode::v_cvt_f16_i16, from_i16),
-    to_half_integer(Opcode::v_cvt_u16_f16, to_integer<0, kU16Highest>),
-    to_half_integer(Opcode::v_cvt_i16_f16, to_integer<kI16Lowest, kI16Highest>),
-    f16(Opcode::v_fract_f16, 1, LaneCheck::nan_result, fraction),
-    operation(Opcode::v_ldexp_f16, 2, kWords, LaneCheck::none, {}, scale_by_power,
-              {HalfSources::bits, HalfResult::f16}),
-
     half(Opcode::v_cndmask_b16, 2, [](E& e) { e.select(); }),
     operation(Opcode::v_pack_b32_f16, 2, kWords, LaneCheck::by_operation, {}, pack_f16,
               {HalfSources::bits, HalfResult::none}),
-    packed(Opcode::v_cvt_pk_rtz_f16_f32, 2, pack_toward_zero),
 
     packed(Opcode::v_pk_add_u16, 2, add),
     packed(Opcode::v_pk_add_i16, 2, add),

@@ -22,10 +22,10 @@ struct Shelf {
 };
 
 auto all_operations() {
-    return std::array{integer_lane_operations(),       pair_lane_operations(),    dot_lane_operations(),
-                      bit_lane_operations(),           compare_lane_operations(), float_lane_operations(),
-                      float_compare_lane_operations(), extreme_lane_operations(), double_lane_operations(),
-                      half_lane_operations()};
+    return std::array{integer_lane_operations(),       pair_lane_operations(),       dot_lane_operations(),
+                      bit_lane_operations(),           compare_lane_operations(),    float_lane_operations(),
+                      float_compare_lane_operations(), extreme_lane_operations(),    double_lane_operations(),
+                      exponent_lane_operations(),      conversion_lane_operations(), half_lane_operations()};
 }
 
 const LaneOperation* find_operation(Opcode opcode) {
