@@ -92,6 +92,7 @@ Result<std::string> text_of_words(const DisasmOptions& options, std::string_view
     std::vector<uint32_t> words;
     for (size_t at = 0; (at = line.find_first_not_of(" \t\r", at)) != std::string_view::npos;) {
         const size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
+        if (line.substr(at, end - at).starts_with("0x")) at += 2;
         uint32_t word = 0;
         const auto [stop, error] = std::from_chars(line.data() + at, line.data() + end, word, 16);
         if (error != std::errc() || stop != line.data() + end || end - at != 8)

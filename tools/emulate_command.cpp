@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstring>
 #include <iostream>
 #include <memory>
@@ -109,7 +110,10 @@ Result<emulator::Dimensions> parse_dimensions(const std::string& flag, const std
     for (size_t at = 0; at <= text.size(); ++count) {
         const size_t end = std::min(text.find(',', at), text.size());
         if (count == std::size(sizes)) return fail(ErrorKind::Usage, "{} {}: more than three sizes", flag, text);
-        sizes[count] = static_cast<uint32_t>(parse_integer(flag, text.substr(at, end - at), 1, UINT32_MAX));
+        const char *first = text.data() + at, *last = text.data() + end;
+        const auto [stop, error] = std::from_chars(first, last, sizes[count]);
+        if (error != std::errc{} || stop != last || sizes[count] == 0)
+            return fail(ErrorKind::Usage, "{} {}: expected X, X,Y or X,Y,Z, each from 1 to {}", flag, text, UINT32_MAX);
         at = end + 1;
     }
     return emulator::Dimensions{sizes[0], sizes[1], sizes[2]};
@@ -192,10 +196,11 @@ ordered_json to_json(const emulator::Finding& finding) {
     return json;
 }
 
-std::string json_report(const EmulateOptions& options, std::string_view target, const emulator::RunReport& report) {
+std::string json_report(const EmulateOptions& options, std::string_view kernel, std::string_view target,
+                        const emulator::RunReport& report) {
     ordered_json findings = ordered_json::array();
     for (const emulator::Finding& finding : report.findings) findings.push_back(to_json(finding));
-    ordered_json json = {{"kernel", options.kernel},
+    ordered_json json = {{"kernel", kernel},
                          {"target", target},
                          {"grid", options.grid},
                          {"group", options.group},
@@ -218,9 +223,10 @@ std::string listed(const std::vector<NamedCount>& counts) {
     return text.empty() ? "none" : text;
 }
 
-std::string text_report(const EmulateOptions& options, std::string_view target, const emulator::RunReport& report) {
-    std::string text = fmt::format("{} on {}: grid {}, group {}, schedule {}, seed {}, checks {}\n", options.kernel,
-                                   target, options.grid, options.group, options.schedule, report.seed, options.checks);
+std::string text_report(const EmulateOptions& options, std::string_view kernel, std::string_view target,
+                        const emulator::RunReport& report) {
+    std::string text = fmt::format("{} on {}: grid {}, group {}, schedule {}, seed {}, checks {}\n", kernel, target,
+                                   options.grid, options.group, options.schedule, report.seed, options.checks);
     text += fmt::format("instructions  {}: {}\n", report.counts.total_instructions(),
                         listed(instruction_counts(report.counts)));
     text += fmt::format("memory        {}\n", listed(memory_counts(report.counts)));
@@ -269,7 +275,7 @@ Result<void> check_streams(const EmulateOptions& options) {
     if (inputs > 1)
         return fail(ErrorKind::Usage, "standard input (-) is asked for {} times, it can be read once", inputs);
     if (outputs > 1) return fail(ErrorKind::Usage, "--out: {} buffers go to standard output, one can", outputs);
-    return outputs > 0 ? check_output("-") : Result<void>{};
+    return {};
 }
 
 // The bar, on a terminal that the trace does not go to.
@@ -302,6 +308,17 @@ private:
     bool shows_ = true;
 };
 
+// By name, or the only one there is.
+Result<const rdna::LoadedKernel*> chosen_kernel(const EmulateOptions& options, const rdna::LoadedObject& object) {
+    if (options.kernel.empty() && object.kernels.size() == 1) return &object.kernels.front();
+    if (const rdna::LoadedKernel* kernel = object.find(options.kernel)) return kernel;
+    std::string names;
+    for (const rdna::LoadedKernel& each : object.kernels) names += (names.empty() ? "" : ", ") + each.name;
+    if (names.empty()) names = "none";
+    if (options.kernel.empty()) return fail(ErrorKind::Usage, "{}: name a KERNEL; there are {}", options.object, names);
+    return fail(ErrorKind::Usage, "{}: no kernel {}; there are {}", options.object, options.kernel, names);
+}
+
 Result<int> run(const EmulateOptions& options) {
     RIFTJIT_TRY(checks, parse_checks(options.checks));
     RIFTJIT_TRY(how, launch_options(options, checks));
@@ -309,17 +326,14 @@ Result<int> run(const EmulateOptions& options) {
     RIFTJIT_TRY(grid, parse_dimensions("--grid", options.grid));
     RIFTJIT_TRY(group, parse_dimensions("--group", options.group));
     const size_t buffers = static_cast<size_t>(std::ranges::count(options.are_buffers, true));
-    for (const std::string& saved : options.saved) RIFTJIT_TRY_VOID(parse_saved_buffer(saved, buffers));
+    for (const std::string& text : options.saved) {
+        RIFTJIT_TRY(saved, parse_saved_buffer(text, buffers));
+        RIFTJIT_TRY_VOID(check_output(saved.path));
+    }
     RIFTJIT_TRY(bytes, read_bytes(options.object));
     const auto object = rdna::load_code_object(bytes, options.chip.target);
     if (!object) return fail(object.error().kind, "{}: {}", options.object, object.error().message);
-    const rdna::LoadedKernel* kernel = object->find(options.kernel);
-    if (!kernel) {
-        std::string names;
-        for (const rdna::LoadedKernel& each : object->kernels) names += (names.empty() ? "" : ", ") + each.name;
-        return fail(ErrorKind::Usage, "{}: no kernel {}; there are {}", options.object, options.kernel,
-                    names.empty() ? "none" : names);
-    }
+    RIFTJIT_TRY(kernel, chosen_kernel(options, *object));
     emulator::Machine machine(object->target, {.checks = checks,
                                                .seed = static_cast<uint64_t>(options.seed),
                                                .host_threads = static_cast<uint32_t>(options.threads)});
@@ -330,14 +344,15 @@ Result<int> run(const EmulateOptions& options) {
     how.group_ended = [&] { watch.group_ended(); };
     how.is_interrupted = [&] { return watch.is_interrupted(); };
     watch_interrupts();
-    RIFTJIT_TRY(report, machine.launch(options.kernel, grid, group, args, how));
+    RIFTJIT_TRY(report, machine.launch(kernel->name, grid, group, args, how));
     watch.wipe();
-    RIFTJIT_TRY_VOID(save_buffers(options, launch, machine));
-    const std::string text = (options.json ? json_report : text_report)(options, rdna::name(object->target), report);
+    const std::string text =
+        (options.json ? json_report : text_report)(options, kernel->name, rdna::name(object->target), report);
     if (options.reports_on_stderr())
         write_diagnostic(text);
     else
         write_output(text);
+    RIFTJIT_TRY_VOID(save_buffers(options, launch, machine));
     if (!report.interrupted_at.empty()) return exit_code_of_interrupt();
     return report.findings.empty() && report.completed ? kExitDone : kExitFindings;
 }
@@ -417,7 +432,7 @@ void add_emulate_command(CLI::App& app, int& exit_code) {
     command->add_option("FILE", options->object, "code object or offload bundle; -: standard input")
         ->required()
         ->check(file_name());
-    command->add_option("KERNEL", options->kernel, "name of the kernel")->required();
+    command->add_option("KERNEL", options->kernel, "its name (default: the only one of the file)");
     command->add_option("--grid", options->grid, "workgroups")->type_name("X[,Y[,Z]]")->required();
     command->add_option("--group", options->group, "work-items of a workgroup")->type_name("X[,Y[,Z]]")->required();
     add_values(*command, options);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 
 #include "tools/output.h"
@@ -106,6 +107,8 @@ Result<void> check_output(const std::string& path) {
     if (path == "-" && isatty(STDOUT_FILENO) != 0)
         return fail(ErrorKind::Usage,
                     "standard output is a terminal, and these are bytes: redirect it, or name a file");
+    const std::string parent = std::filesystem::path(path).parent_path().string();
+    if (path != "-" && access(parent.empty() ? "." : parent.c_str(), F_OK) != 0) return system_error("write", path);
     return {};
 }
 

@@ -20,7 +20,8 @@ Result<std::vector<std::byte>> read_bytes(const std::string& path);  // "-": sta
 // Under a temporary name beside it, then renamed: the file is whole or as it was. "-": standard output, unless it is a
 // terminal, which bytes would garble.
 Result<void> write_file(const std::string& path, std::span<const std::byte> bytes);
-Result<void> check_output(const std::string& path);  // the same refusal, before any work
+// The same refusal before any work, and that of a folder which does not exist.
+Result<void> check_output(const std::string& path);
 
 std::string clipped(std::string_view text);  // to 80 bytes, for messages
 

@@ -51,6 +51,13 @@ public:
         if (process_ == 0) become(arguments);
     }
     void send(int signal) const { kill(process_, signal); }
+    // Whether it has a handler for `signal` by now: before, the signal would just end it.
+    bool catches(int signal) const {
+        std::ifstream status("/proc/" + std::to_string(process_) + "/status");
+        for (std::string word; status >> word;)
+            if (word == "SigCgt:" && status >> word) return std::stoull(word, nullptr, 16) >> (signal - 1) & 1;
+        return false;
+    }
     Outcome wait_for_end() {
         int status = 0;
         rusage usage{};

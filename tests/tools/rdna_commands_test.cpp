@@ -161,6 +161,7 @@ TEST(DisasmCommand, ReadsWordsOfEightDigitsAndClipsWhatItQuotes) {
     const Outcome comments = program.run(command, "bf810000 ; end\nbf810000 // end\n# only that\nbf810000#\n");
     EXPECT_EQ(comments.exit_code, 0) << comments.err;
     EXPECT_EQ(comments.out, "s_endpgm\ns_endpgm\n\ns_endpgm\n");
+    EXPECT_EQ(program.run(command, "0xbf810000\n").out, "s_endpgm\n");
     EXPECT_EQ(program.run(command, "bf81\n").err, "error: line 1: 'bf81' is no word of 8 hex digits\n");
     const Outcome control = program.run(command, "\x1b[2J\n" + std::string(4000, 'x') + "\n");
     EXPECT_EQ(control.err, "error: line 1: '\\x1b[2J' is no word of 8 hex digits\nerror: line 2: '" +
