@@ -3,6 +3,7 @@
 #include "tools/sim_convert_command.h"
 #include "tools/sim_network.h"
 #include "tools/sim_ramp.h"
+#include "tools/sim_text.h"
 
 namespace riftjit::tools {
 
@@ -176,7 +177,7 @@ void add_sim_command(CLI::App& app, int& exit_code) {
         if (!command->get_subcommands().empty()) return;  // sim convert
         Reporter reporter;
         const auto done = run(*command, *options, reporter);
-        exit_code = done ? *done : report(done.error());
+        exit_code = done ? *done : report_shortened(done.error());
     });
 }
 

@@ -8,6 +8,7 @@
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/reporter.h"
+#include "tools/sim_text.h"
 
 namespace riftjit::tools {
 
@@ -106,7 +107,7 @@ void add_sim_convert_command(CLI::App& sim, int& exit_code) {
     command->add_flag("--json", options->json, "print one JSON object");
     command->callback([options, &exit_code] {
         const auto done = convert(*options);
-        exit_code = done ? *done : report(done.error());
+        exit_code = done ? *done : report_shortened(done.error());
     });
 }
 

@@ -226,9 +226,7 @@ Result<int> dump_kernels(const sim::SimulationPlan& plan, Isa isa) {
         const auto user = users.find(program.kernel);
         if (program.kernel.empty() || user == users.end()) continue;
         const std::vector<KernelNote> notes = {
-            {"runs for", user->second},
-            {"method", program.note},
-            {"work", fmt::format("{} bytes moved per element and step", program.bytes_per_run)}};
+            {"runs for", user->second}, {"method", program.note}, {"work", work_text(program) + " moved"}};
         RIFTJIT_TRY_VOID(print_kernel(program.spec, number++, isa, notes));
         users.erase(user);
     }
@@ -290,7 +288,7 @@ Result<void> print_result(SimPrints prints, const sim::Network& network, const s
 Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Reporter& reporter) {
     const auto start = Clock::now();
     if (!options.record.empty() || !options.plots.empty()) record_all_spikes_if_none(network);
-    for (const std::string& note : network.notes) reporter.info("note: " + note);
+    for (const std::string& note : network.notes) reporter.info(shortened("note: " + note));
     NetworkResult result{};
     RIFTJIT_TRY(isa, select_isa(options.machine.max_isa));
     result.isa = isa;
@@ -338,6 +336,8 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
     result.build_seconds = seconds_since(start);
     result.kernels_ms = kernels->statistics().compile_ms + kernels->statistics().load_ms;
     result.first_step = simulation.steps();
+    result.first_spikes = simulation.spikes();
+    result.first_events = simulation.delivered();
     watch_interrupts();
     const auto run_start = Clock::now();
     const Result<void> ran = run_to(simulation, static_cast<uint32_t>(end_step), output);

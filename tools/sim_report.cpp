@@ -25,10 +25,23 @@ Speed speed_of(const sim::Network& network, const sim::Simulation& simulation, c
 
 std::string hex(uint64_t hash) { return fmt::format("{:016x}", hash); }
 
-// In the mean over the run, that before a resumed state too.
-double bytes_per_step(const sim::Network& network, const sim::Simulation& simulation) {
-    const double events = double(simulation.delivered()) / std::max(1.0, double(simulation.steps()));
+// Without what was before a resumed state.
+struct Done {
+    uint64_t steps, spikes, events;
+};
+Done done_in_run(const sim::Simulation& simulation, const NetworkResult& result) {
+    return {simulation.steps() - result.first_step, simulation.spikes() - result.first_spikes,
+            simulation.delivered() - result.first_events};
+}
+
+double bytes_per_step(const sim::Network& network, const sim::Simulation& simulation, const Done& done) {
+    const double events = double(done.events) / std::max(1.0, double(done.steps));
     return simulation.traffic().per_step(network.neurons(), events);
+}
+
+const char* name(sim::SimulationPlan::Program::Runs runs) {
+    constexpr const char* kNames[] = {"step", "event", "once"};
+    return kNames[size_t(runs)];
 }
 
 std::string traffic_text(const sim::Traffic& traffic) {
@@ -53,32 +66,35 @@ std::string number_or_dash(const std::optional<double>& value, int digits) {
 nlohmann::ordered_json network_json(const sim::Network& network, const sim::Simulation& simulation,
                                     const NetworkResult& result) {
     const Speed speed = speed_of(network, simulation, result);
-    nlohmann::ordered_json json = {{"network", network.name},
-                                   {"neurons", network.neurons()},
-                                   {"synapses", simulation.synapses()},
-                                   {"step_ms", network.step_ms},
-                                   {"steps", simulation.steps()},
-                                   {"first_step", result.first_step},
-                                   {"seed", network.seed},
-                                   {"compat", name(network.compat)},
-                                   {"precision", result.precision == Precision::f64 ? "f64" : "f32"},
-                                   {"spikes", simulation.spikes()},
-                                   {"synaptic_events", simulation.delivered()},
-                                   {"spikes_hash", hex(simulation.spikes_hash())},
-                                   {"counts_hash", hex(simulation.counts_hash())},
-                                   {"graph_hash", hex(simulation.graph_hash())},
-                                   {"threads", result.threads},
-                                   {"isa", riftjit::name(result.isa)},
-                                   {"build_seconds", result.build_seconds},
-                                   {"jit_ms", result.kernels_ms},
-                                   {"run_seconds", result.run_seconds},
-                                   {"real_time_factor", speed.real_time_factor},
-                                   {"ns_per_neuron_step", speed.ns_per_neuron_step},
-                                   {"bytes_per_neuron", simulation.traffic().state_bytes_per_neuron},
-                                   {"bytes_per_neuron_step", simulation.traffic().per_neuron_step},
-                                   {"bytes_per_synaptic_event", simulation.traffic().per_event},
-                                   {"peak_rss_bytes", result.peak_rss},
-                                   {"checked", checks_of(result)}};
+    const Done done = done_in_run(simulation, result);
+    nlohmann::ordered_json json = {
+        {"network", network.name},
+        {"neurons", network.neurons()},
+        {"synapses", simulation.synapses()},
+        {"step_ms", network.step_ms},
+        {"steps", simulation.steps()},
+        {"first_step", result.first_step},
+        {"seed", network.seed},
+        {"compat", name(network.compat)},
+        {"precision", result.precision == Precision::f64 ? "f64" : "f32"},
+        {"spikes", simulation.spikes()},
+        {"synaptic_events", simulation.delivered()},
+        {"this_run", {{"steps", done.steps}, {"spikes", done.spikes}, {"synaptic_events", done.events}}},
+        {"spikes_hash", hex(simulation.spikes_hash())},
+        {"counts_hash", hex(simulation.counts_hash())},
+        {"graph_hash", hex(simulation.graph_hash())},
+        {"threads", result.threads},
+        {"isa", riftjit::name(result.isa)},
+        {"build_seconds", result.build_seconds},
+        {"jit_ms", result.kernels_ms},
+        {"run_seconds", result.run_seconds},
+        {"real_time_factor", speed.real_time_factor},
+        {"ns_per_neuron_step", speed.ns_per_neuron_step},
+        {"bytes_per_neuron", simulation.traffic().state_bytes_per_neuron},
+        {"bytes_per_neuron_step", simulation.traffic().per_neuron_step},
+        {"bytes_per_synaptic_event", simulation.traffic().per_event},
+        {"peak_rss_bytes", result.peak_rss},
+        {"checked", checks_of(result)}};
     if (result.read_rate) json["read_gb_per_s"] = *result.read_rate * 1e-9;
     for (const sim::PopulationStatistics& population : result.populations) {
         nlohmann::ordered_json row = {{"name", population.name},
@@ -97,8 +113,12 @@ void print_network_table(const sim::Network& network, const sim::Simulation& sim
     const Speed speed = speed_of(network, simulation, result);
     print_row("network", fmt::format("{}, {} neurons, {} synapses, seed {}", network.name, grouped(network.neurons()),
                                      grouped(simulation.synapses()), network.seed));
-    print_row("steps", fmt::format("{} of {} ms, rules of {}", grouped(simulation.steps() - result.first_step),
-                                   network.step_ms, name(network.compat)));
+    const Done done = done_in_run(simulation, result);
+    print_row(
+        "steps",
+        fmt::format(
+            "{} of {} ms, rules of {}{}", grouped(done.steps), network.step_ms, name(network.compat),
+            result.first_step == 0 ? "" : fmt::format(", after {} of the saved state", grouped(result.first_step))));
     print_row("device", fmt::format("CPU, level {}, {}{}, {}", riftjit::name(result.isa), thread_text(result.threads),
                                     result.threads_note,
                                     result.precision == Precision::f64 ? "f64" : "f32: counts are approximate"));
@@ -109,12 +129,14 @@ void print_network_table(const sim::Network& network, const sim::Simulation& sim
     const sim::Traffic& traffic = simulation.traffic();
     print_row("memory", fmt::format("{:.1f} bytes of state per neuron; peak resident {:.2f} GB",
                                     traffic.state_bytes_per_neuron, double(result.peak_rss) * 1e-9));
-    const double step_bytes = bytes_per_step(network, simulation);
-    const double steps_per_second = (simulation.steps() - result.first_step) / std::max(1e-9, result.run_seconds);
+    const double step_bytes = bytes_per_step(network, simulation, done);
+    const double steps_per_second = double(done.steps) / std::max(1e-9, result.run_seconds);
     print_row("traffic", fmt::format("{}, {} per step: {}", traffic_text(traffic), grouped(uint64_t(step_bytes)),
                                      share_text(step_bytes * steps_per_second, result.read_rate)));
-    print_row("spikes",
-              fmt::format("{}, {} synaptic events", grouped(simulation.spikes()), grouped(simulation.delivered())));
+    print_row("spikes", fmt::format("{}, {} synaptic events", grouped(done.spikes), grouped(done.events)));
+    if (result.first_step != 0)
+        print_row("since step 0", fmt::format("{} spikes, {} synaptic events; the hashes are of all of them",
+                                              grouped(simulation.spikes()), grouped(simulation.delivered())));
     print_row("checks",
               fmt::format("every spike arrived at each of its targets; states and weights are finite{}",
                           result.is_checked ? "; so is what is on its way; the counts of the neurons add up" : ""));
@@ -144,6 +166,7 @@ void add_parts(nlohmann::ordered_json& json, const sim::Network& network, const 
                                     {"kernel", program.kernel},
                                     {"note", program.note},
                                     {"elements", program.elements},
+                                    {"runs", name(program.runs)},
                                     {"bytes_per_run", program.bytes_per_run}});
     for (size_t i = 0; i < plan.projections.size(); ++i)
         json["projections"].push_back({{"name", plan.projections[i].name},
@@ -160,6 +183,13 @@ void add_parts(nlohmann::ordered_json& json, const sim::Network& network, const 
 }
 
 }  // namespace
+
+std::string work_text(const sim::SimulationPlan::Program& program) {
+    using Runs = sim::SimulationPlan::Program::Runs;
+    if (program.runs == Runs::once) return fmt::format("{} bytes per element, once", program.bytes_per_run);
+    return fmt::format("{} bytes per {}", program.bytes_per_run,
+                       program.runs == Runs::each_step ? "element and step" : "synapse and spike");
+}
 
 nlohmann::ordered_json network_plan_json(const sim::Network& network, const sim::SimulationPlan& plan,
                                          const NetworkResult& result) {
@@ -211,7 +241,7 @@ void print_network_plan(const sim::Network& network, const sim::SimulationPlan& 
     fmt::print("\nprograms\n");
     for (const auto& program : plan.programs) {
         fmt::print("  {}: {}{}{}\n", program.name, program.kernel.empty() ? "no kernel" : program.kernel,
-                   program.kernel.empty() ? "" : fmt::format(", {} bytes per element and step", program.bytes_per_run),
+                   program.kernel.empty() ? "" : ", " + work_text(program),
                    program.note.empty() ? "" : "; " + program.note);
     }
     for (const auto& recording : plan.recordings) {

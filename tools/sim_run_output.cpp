@@ -73,11 +73,12 @@ Result<RunOutput> RunOutput::create(const NetworkRunOptions& options, const sim:
 Result<void> RunOutput::read_save_interval(const sim::Network& network, const sim::Simulation& simulation) {
     if (!options_->save_interval) return {};
     RIFTJIT_TRY(interval, time_of("--save-interval", *options_->save_interval));
-    if (interval < network.step_ms) {
-        return fail(ErrorKind::Usage, "--save-interval: {} is below the step of {} ms", *options_->save_interval,
-                    network.step_ms);
+    const double steps = std::round(interval / network.step_ms);
+    if (steps < 1 || std::abs(interval / network.step_ms - steps) > 1e-6) {
+        return fail(ErrorKind::Usage, "--save-interval: {} is not a whole number of steps of {} ms",
+                    *options_->save_interval, network.step_ms);
     }
-    save_steps_ = static_cast<uint32_t>(std::min(std::round(interval / network.step_ms), 4e9));
+    save_steps_ = static_cast<uint32_t>(std::min(steps, 4e9));
     next_save_ = simulation.steps() + save_steps_;
     return {};
 }

@@ -57,9 +57,11 @@ RecordedWeights recorded_weights(const Network& network, const Recorder& recorde
     return result;
 }
 
-SimulationPlan::Program program_plan(std::string name, const LoweredProgram& program, uint64_t elements) {
-    return {std::move(name), kernel_name(program.spec), program.note, program.spec,
-            elements,        column_bytes(program.spec)};
+using Runs = SimulationPlan::Program::Runs;
+
+SimulationPlan::Program program_plan(std::string name, const LoweredProgram& program, uint64_t elements, Runs runs) {
+    return {std::move(name), kernel_name(program.spec),  program.note, program.spec,
+            elements,        column_bytes(program.spec), runs};
 }
 
 std::vector<SimulationPlan::Recording> recordings_of(const Network& network, const Blueprint& blueprint) {
@@ -106,7 +108,10 @@ SimulationPlan plan_of(const Blueprint& blueprint, uint32_t threads) {
     for (const BlueprintPopulation& population : blueprint.populations) {
         const auto* program = std::get_if<ProgramPopulation>(&population.kind);
         if (!program) continue;
-        plan.programs.push_back(program_plan(population.name, program->program, population.size));
+        plan.programs.push_back(program_plan(population.name, program->program, population.size, Runs::each_step));
+        if (program->initial)
+            plan.programs.push_back(program_plan(population.name + ", initial values", program->initial->program,
+                                                 population.size, Runs::once));
     }
     for (const BlueprintProjection& projection : blueprint.projections) {
         plan.expected_synapses += projection.expected_synapses;
@@ -114,10 +119,10 @@ SimulationPlan plan_of(const Blueprint& blueprint, uint32_t threads) {
                                           projection.rule.has_value(), projection.shared_weight.has_value()};
         if (projection.rule) {
             plan.programs.push_back(
-                program_plan(projection.name + ", spike of the source", projection.rule->on_pre, 0));
+                program_plan(projection.name + ", spike of the source", projection.rule->on_pre, 0, Runs::each_event));
             if (projection.rule->has_post_events)
-                plan.programs.push_back(
-                    program_plan(projection.name + ", spike of the target", projection.rule->on_post, 0));
+                plan.programs.push_back(program_plan(projection.name + ", spike of the target",
+                                                     projection.rule->on_post, 0, Runs::each_event));
         }
         plan.projections.push_back(std::move(synapses));
     }

@@ -32,12 +32,14 @@ struct Traffic {                    // bytes that a step must move
 };
 struct SimulationPlan {
     struct Program {
+        enum class Runs : uint8_t { each_step, each_event, once };
         std::string name;    // population, or projection and event: "E", "E to I, before"
         std::string kernel;  // name of the kernel; empty: none
         std::string note;    // method of integration
         ColumnProgramSpec spec;
         uint64_t elements;       // neurons; 0 for synapses
         uint64_t bytes_per_run;  // of columns, per element and run
+        Runs runs;
     };
     struct Synapses {
         std::string name;

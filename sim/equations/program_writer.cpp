@@ -1,6 +1,7 @@
 // Steps of a column program from a value graph.
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include "sim/equations/value_graph.h"
 
@@ -27,10 +28,13 @@ public:
         ++uses_[value];
         if (is_counted_[value]++ != 0) return;
         const Node& node = graph_.nodes_[value];
+        if (const auto mean = graph_.number(node.a); node.op == ColumnOp::poisson && mean)
+            if (!(*mean >= 0 && *mean <= kMostPoissonMean)) undrawable_mean_ = static_cast<double>(*mean);
         is_finite_ &= std::isfinite(node.number) && !(node.op == ColumnOp::divide && graph_.number(node.b) == 0.0L);
         for (size_t i = 0; i < operand_count(node.op); ++i) count(operands(node)[i]);
     }
-    bool is_finite() const { return is_finite_; }  // no constant is infinite or no number
+    bool is_finite() const { return is_finite_; }                               // no constant is infinite or no number
+    std::optional<double> undrawable_mean() const { return undrawable_mean_; }  // of a Poisson number
     uint16_t write(Value value) {
         if (written_[value] != kUnwritten) return written_[value];
         const Node& node = graph_.nodes_[value];
@@ -89,6 +93,7 @@ private:
     std::vector<uint32_t> uses_, is_counted_;
     std::vector<uint16_t> written_;
     bool is_finite_ = true;
+    std::optional<double> undrawable_mean_;
 };
 
 Result<ColumnProgramSpec> ValueGraph::program(Precision precision, const std::vector<ColumnType>& columns,
@@ -101,6 +106,9 @@ Result<ColumnProgramSpec> ValueGraph::program(Precision precision, const std::ve
     for (const ColumnStore& store : stores) writer.count(store.value);
     if (!is_false(fires)) writer.count(fires);
     if (!writer.is_finite()) return fail(ErrorKind::Usage, "{}", kConstantNotFinite);
+    if (const auto mean = writer.undrawable_mean())
+        return fail(ErrorKind::Unsupported, "poisson() of a mean of {:.6g}: 0 to {} can be drawn in a step", *mean,
+                    kMostPoissonMean);
     // Every load comes before the first store.
     std::vector<uint16_t> values;
     for (const ColumnStore& store : stores) values.push_back(writer.write(store.value));

@@ -295,7 +295,8 @@ Result<Metadata> metadata_from_json_text(std::string_view text) {
         RIFTJIT_TRY_VOID(check_header(metadata.header));
         return metadata;
     } catch (const std::exception& error) {
-        return fail(ErrorKind::Format, "its metadata: {}", error.what());
+        const std::string_view what = error.what();  // of JSON: with all that was read, the network's text, in the end
+        return fail(ErrorKind::Format, "its metadata: {}", what.substr(0, what.find("; last read: ")));
     }
 }
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <sstream>
 
-#include "sim/equations/source_text.h"
 #include "sim/files/npy_array.h"
 #include "sim/network/text_file.h"
 
@@ -103,14 +102,16 @@ Result<void> NumberRows::read_npy(const std::string& bytes, const std::vector<ui
     return fail(ErrorKind::Format, "{}: {} is not a finite number", place((bad - values_.begin()) / columns_), *bad);
 }
 
-Result<NumberRows> read_number_rows(const std::string& path, const std::vector<uint32_t>& columns) {
-    RIFTJIT_TRY(bytes, read_regular_file(path));
+Result<NumberRows> read_number_rows(const std::string& path, const std::vector<uint32_t>& columns,
+                                    const SourceText& named_at) {
+    const Result<std::string> bytes = read_regular_file(path);
+    if (!bytes) return fail(bytes.error().kind, "{}: {}", printable(place(named_at)), printable(bytes.error().message));
     NumberRows rows;
     rows.path_ = path;
-    if (bytes.starts_with("\x93NUMPY")) {
-        RIFTJIT_TRY_VOID(rows.read_npy(bytes, columns));
+    if (bytes->starts_with("\x93NUMPY")) {
+        RIFTJIT_TRY_VOID(rows.read_npy(*bytes, columns));
     } else {
-        RIFTJIT_TRY_VOID(rows.read_text(bytes, columns));
+        RIFTJIT_TRY_VOID(rows.read_text(*bytes, columns));
     }
     return rows;
 }

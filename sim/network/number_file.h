@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/result.h"
+#include "sim/equations/source_text.h"
 
 namespace riftjit::sim {
 
@@ -47,7 +47,7 @@ public:
     uint32_t columns() const { return columns_; }
 
 private:
-    friend Result<NumberRows> read_number_rows(const std::string& path, const std::vector<uint32_t>& columns);
+    friend Result<NumberRows> read_number_rows(const std::string&, const std::vector<uint32_t>&, const SourceText&);
     Result<void> read_text(const std::string& text, const std::vector<uint32_t>& columns);
     Result<void> read_npy(const std::string& bytes, const std::vector<uint32_t>& columns);
     std::string place(uint64_t row) const;  // "spikes.txt:12", "spikes.npy, row 11"
@@ -58,7 +58,9 @@ private:
     std::vector<uint32_t> lines_;  // of the rows of a text
 };
 
-// `columns`: how many there may be. Every number is finite.
-Result<NumberRows> read_number_rows(const std::string& path, const std::vector<uint32_t>& columns);
+// `columns`: how many there may be. Every number is finite. A file that cannot be opened is an error `named_at` the
+// place in the network; one within it names its own line.
+Result<NumberRows> read_number_rows(const std::string& path, const std::vector<uint32_t>& columns,
+                                    const SourceText& named_at);
 
 }  // namespace riftjit::sim

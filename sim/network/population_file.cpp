@@ -183,7 +183,7 @@ private:
     }
     Result<void> read_file(const toml::node& file, SpikeTimePopulation& spikes) {
         RIFTJIT_TRY(path, string_of(file, "file"));
-        RIFTJIT_TRY(rows, read_number_rows(owner_.resolved(path), {2}));
+        RIFTJIT_TRY(rows, read_number_rows(owner_.resolved(path), {2}, source_of(file)));
         spikes.times_ms.resize(population_.size);
         for (const NumberRows::Row& row : rows) {
             RIFTJIT_TRY(neuron, row.whole_below(0, population_.size));

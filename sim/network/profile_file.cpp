@@ -11,7 +11,7 @@ namespace {
 
 Result<Profile> profile_of_file(const toml::node& file, const ProfileKind& kind, const std::string& directory) {
     RIFTJIT_TRY(path, string_of(file, "file"));
-    RIFTJIT_TRY(rows, read_number_rows(path.starts_with('/') ? path : directory + path, {2}));
+    RIFTJIT_TRY(rows, read_number_rows(path.starts_with('/') ? path : directory + path, {2}, source_of(file)));
     Profile profile;
     for (const NumberRows::Row& row : rows) {
         profile.times_ms.push_back(row[0]);

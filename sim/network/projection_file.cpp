@@ -246,7 +246,7 @@ private:
     }
     Result<void> read_pair_file(const toml::node& file, PairList& list) {
         RIFTJIT_TRY(path, string_of(file, "file"));
-        RIFTJIT_TRY(rows, read_number_rows(owner_.resolved(path), {2, 4}));
+        RIFTJIT_TRY(rows, read_number_rows(owner_.resolved(path), {2, 4}, source_of(file)));
         Values weights, delays;
         for (const NumberRows::Row& row : rows) {
             RIFTJIT_TRY(source, row.whole_below(0, population(projection_.source).size));

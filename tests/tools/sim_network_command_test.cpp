@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tests/tools/program.h"
+#include "tools/sim_text.h"
 
 namespace riftjit::tools {
 namespace {
@@ -170,8 +171,26 @@ TEST_F(SimNetwork, GoesOnFromASavedStateAsIfItHadNeverStopped) {
     EXPECT_EQ(rest["first_step"], 777);
     for (const char* key : {"steps", "spikes", "spikes_hash", "counts_hash", "graph_hash", "synaptic_events"})
         EXPECT_EQ(rest[key], whole[key]) << key;
+    EXPECT_EQ(rest["this_run"]["steps"], 2000 - 777);
+    for (const char* key : {"spikes", "synaptic_events"}) {
+        EXPECT_EQ(half[key], half["this_run"][key]) << key;
+        EXPECT_EQ(rest["this_run"][key].get<uint64_t>(), whole[key].get<uint64_t>() - half[key].get<uint64_t>()) << key;
+    }
     json({"--resume", state, "--steps", "200", "--save", path("./state")});
     EXPECT_EQ(json({"--resume", state})["first_step"], 977) << "a state takes the place of the one it goes on from";
+}
+
+// Rates and times of a resumed run are of the part that it ran, so its counts are too.
+TEST_F(SimNetwork, TellsApartWhatAResumedRunDidAndWhatWasDoneBefore) {
+    const std::string state = path("state");
+    const auto first = json({"--steps", "1000", "--save", state}), whole = json({});
+    const Outcome outcome = run({"--resume", state});
+    const auto contains = [&](const std::string& row) { return outcome.out.find(row) != std::string::npos; };
+    EXPECT_TRUE(contains("steps        1,000 of 0.1 ms, rules of nest, after 1,000 of the saved state\n"))
+        << outcome.out;
+    const uint64_t spikes = whole["spikes"].get<uint64_t>() - first["spikes"].get<uint64_t>();
+    EXPECT_TRUE(contains("spikes       " + grouped(spikes) + ", ")) << outcome.out;
+    EXPECT_TRUE(contains("since step 0 " + grouped(whole["spikes"].get<uint64_t>()) + " spikes, ")) << outcome.out;
 }
 
 TEST_F(SimNetwork, ReplacesASavedStateOnlyWhenForcedButItsOwnAtEachInterval) {
@@ -346,6 +365,33 @@ TEST_F(SimNetwork, ListsEachKernelOnce) {
     EXPECT_NE(outcome.out.find("zmm"), std::string::npos);
 }
 
+TEST_F(SimNetwork, ShowsTheKernelsOfInitialValues) {
+    const std::vector<std::string> drawn = {"--set", "population.E.initial.V=E_L + 2*mV*randn()"};
+    std::vector<std::string> arguments = drawn;
+    arguments.push_back("--explain");
+    Outcome outcome = run(arguments);
+    EXPECT_NE(outcome.out.find("  E, initial values: rj_columns_"), std::string::npos) << outcome.out << outcome.err;
+    EXPECT_NE(outcome.out.find(" bytes per element, once\n"), std::string::npos) << outcome.out;
+    arguments.push_back("--json");
+    const auto programs = nlohmann::json::parse(run(arguments).out)["programs"];
+    EXPECT_EQ(programs[0]["runs"], "step");
+    EXPECT_EQ(programs[1]["name"], "E, initial values");
+    EXPECT_EQ(programs[1]["runs"], "once");
+    arguments = drawn;
+    arguments.push_back("--dump-isa");
+    outcome = run(arguments);
+    EXPECT_NE(outcome.out.find("E, initial values"), std::string::npos) << outcome.out;
+    EXPECT_EQ(outcome.out.find("runs for"), outcome.out.find("runs for     E\n"));
+}
+
+TEST_F(SimNetwork, CutsLongNamesInItsErrors) {
+    const std::string name(20'000, 'n');
+    const Outcome outcome = run({"--set", "population.E.model=" + name});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.err.find("there is no neuron model 'nnn"), std::string::npos) << outcome.err;
+    EXPECT_LT(outcome.err.size(), 800u);
+}
+
 TEST_F(SimNetwork, PrintsNetworksThatItRuns) {
     for (const std::string name : {"brunel", "cuba", "coba", "pd14"}) {
         const Outcome printed = program_.run({"sim", name, "--print-network"});
@@ -394,6 +440,8 @@ TEST_F(SimNetwork, RefusesInOneLine) {
         {{"--step", ""}, "--step: expected a time with its unit, got \"\""},
         {{"--discard", ""}, "--discard: expected a time with its unit, got \"\""},
         {{"--save", path("s"), "--save-interval", ""}, "--save-interval: expected a time with its unit"},
+        {{"--save", path("s"), "--save-interval", "0.25 ms"}, "0.25 ms is not a whole number of steps of 0.1 ms"},
+        {{"--save", path("s"), "--save-interval", "0.01 ms"}, "0.01 ms is not a whole number of steps of 0.1 ms"},
         {{"--hash", "--json"}, "--json prints the hashes too"},
         {{"--hash", "--explain"}, "--hash: nothing is run"},
         {{"--check", "--dump-isa"}, "--check: nothing is run"},

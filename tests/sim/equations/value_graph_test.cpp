@@ -108,6 +108,15 @@ TEST_F(ValueGraphTest, ConstantsThatAreNoNumbersAreRefusedWhereTheyAreUsed) {
     EXPECT_EQ(program_of(graph, graph.select(graph.truth(true), x, nan)), program_of(graph, x));
 }
 
+TEST_F(ValueGraphTest, MeansThatNoPoissonNumberCanHaveAreRefused) {
+    const auto drawn = [&](double mean) {
+        return program_of(graph, graph.draw(ColumnOp::poisson, 0, graph.multiply(number(mean), number(1))));
+    };
+    EXPECT_EQ(drawn(5000), "poisson() of a mean of 5000: 0 to 256 can be drawn in a step");
+    EXPECT_EQ(drawn(-1), "poisson() of a mean of -1: 0 to 256 can be drawn in a step");
+    EXPECT_EQ(drawn(256).find("poisson() of"), std::string::npos);
+}
+
 TEST_F(ValueGraphTest, ProgramsAboveTheLimitAreRefused) {
     Value sum = x;
     for (int i = 0; i < 5000; ++i) sum = graph.function(ColumnOp::sin, sum);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/available_memory.h"
+#include "sim/files/metadata.h"
 #include "sim/files/module.h"
 #include "tests/sim/files/recordings.h"
 
@@ -356,6 +357,17 @@ TEST_F(Recordings, LeaveOutWeightsWhoseSynapsesAreNotThere) {
         EXPECT_TRUE(read->header.weights.empty());
         std::filesystem::remove(path("spikes"));
     }
+}
+
+TEST_F(Recordings, QuoteNoNetworkWhoseTextDoesNotEnd) {
+    RecordingHeader header = sample_header();
+    header.network_text = std::string(20'000, '#');
+    std::string text = to_json_text({header, {}, true});
+    text.resize(text.size() - 2);  // of the network's text, which comes last
+    const auto parsed = metadata_from_json_text(text);
+    ASSERT_FALSE(parsed);
+    EXPECT_NE(parsed.error().message.find("missing closing quote"), std::string::npos) << parsed.error().message;
+    EXPECT_LT(parsed.error().message.size(), 200u) << parsed.error().message;
 }
 
 TEST_F(Recordings, NameTheModuleThatIsMissing) {

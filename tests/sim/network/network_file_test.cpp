@@ -573,7 +573,7 @@ TEST_F(NumberFiles, GiveSpikeTimes) {
     write("spikes.txt", "");
     EXPECT_EQ(error(spikes_), "") << "no spikes are none";
     std::filesystem::remove(folder_ / "spikes.txt");
-    EXPECT_EQ(error(spikes_), "spikes.txt: No such file or directory");
+    EXPECT_EQ(error(spikes_), "net.toml:6:9: " + (folder_ / "spikes.txt").string() + ": No such file or directory");
 }
 
 TEST_F(NumberFiles, HoldNumbersBetweenBlanksTabsAndCommasOnly) {
