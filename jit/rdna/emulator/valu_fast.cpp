@@ -100,16 +100,11 @@ struct alignas(64) Scratch {
     uint32_t words[3][kPairWords];
 };
 
-void fill(uint32_t* to, uint32_t value) {
-    for (unsigned lane = 0; lane < kLanes; ++lane) to[lane] = value;
-}
-void modify(uint32_t* to, const uint32_t* from, const FastSource& source) {
-    if (source.is_packed) {
-        for (unsigned lane = 0; lane < kLanes; ++lane)
-            to[lane] = ((from[lane] >> source.shift & 0xFFFF) | from[lane] >> source.high_shift << 16) ^ source.flip;
-        return;
-    }
-    for (unsigned lane = 0; lane < kLanes; ++lane) to[lane] = (from[lane] >> source.shift & source.keep) ^ source.flip;
+void modify(const LaneSourceFunctions& functions, uint32_t* to, const uint32_t* from, const FastSource& source) {
+    if (source.is_packed)
+        functions.pack(to, from, source.shift, source.high_shift, source.flip);
+    else
+        functions.modify(to, from, source.shift, source.keep, source.flip);
 }
 
 // A word's upper half is the lower one of the word that begins there, and what is above it does not matter.
@@ -118,32 +113,34 @@ const uint32_t* from_half(const uint32_t* words, const FastSource& source) {
 }
 
 // The 32 words of a source; in `scratch` where they are not a register as it stands.
-const uint32_t* words_of(const WaveState& wave, const FastSource& source, unsigned first_lane, uint32_t* scratch) {
+const uint32_t* words_of(const WaveState& wave, const FastOp& fast, const FastSource& source, unsigned first_lane,
+                         uint32_t* scratch) {
     const uint32_t* words = scratch;
     if (source.kind == SourceKind::vgpr)
         words = wave.vgpr(source.index) + first_lane;
     else if (source.kind == SourceKind::constant)
         words = source.constant.data();
     else
-        fill(scratch, wave.scalars[source.index]);
+        fast.functions->fill(scratch, wave.scalars[source.index]);
     if (!source.has_modifier) return from_half(words, source);
-    modify(scratch, words, source);
+    modify(*fast.functions, scratch, words, source);
     return scratch;
 }
 // The same of 64 bits: the upper words lie wave.lanes further on.
-const uint32_t* pairs_of(const WaveState& wave, const FastSource& source, unsigned first_lane, uint32_t* scratch) {
+const uint32_t* pairs_of(const WaveState& wave, const FastOp& fast, const FastSource& source, unsigned first_lane,
+                         uint32_t* scratch) {
     const uint32_t* words = scratch;
     if (source.kind == SourceKind::vgpr) {
         words = wave.vgpr(source.index) + first_lane;
     } else if (source.kind == SourceKind::constant) {
         words = source.constant.data();
     } else {
-        fill(scratch, wave.scalars[source.index]);
-        fill(scratch + wave.lanes, wave.scalars[source.index + 1]);
+        fast.functions->fill_pair(scratch, scratch + wave.lanes, wave.scalars[source.index],
+                                  wave.scalars[source.index + 1]);
     }
     if (!source.has_modifier) return words;
-    if (words != scratch) std::copy_n(words, kLanes, scratch);
-    modify(scratch + wave.lanes, words + wave.lanes, source);
+    if (words != scratch) fast.functions->modify(scratch, words, 0, ~0u, 0);
+    modify(*fast.functions, scratch + wave.lanes, words + wave.lanes, source);
     return scratch;
 }
 
@@ -151,14 +148,14 @@ const uint32_t* arguments(const WaveState& wave, const FastOp& fast, unsigned in
                           Scratch& scratch) {
     if (index >= fast.kernel.sources) return nullptr;
     const FastSource& source = fast.sources[index];
-    if (fast.kernel.widths.sources[index] == 2) return pairs_of(wave, source, first_lane, scratch.words[index]);
-    return words_of(wave, source, first_lane, scratch.words[index]);
+    if (fast.kernel.widths.sources[index] == 2) return pairs_of(wave, fast, source, first_lane, scratch.words[index]);
+    return words_of(wave, fast, source, first_lane, scratch.words[index]);
 }
 
 const uint32_t* routed_argument(const FastOp& fast, const uint32_t* routed, Scratch& scratch) {
     const FastSource& source = fast.sources[0];
     if (!source.has_modifier && source.shift == 0) return routed;
-    modify(scratch.words[0], routed, source);
+    modify(*fast.functions, scratch.words[0], routed, source);
     return scratch.words[0];
 }
 
@@ -179,10 +176,12 @@ bool is_plain(const FastOp& fast) {
     return fast.kernel.result == LaneKernelResult::words && fast.vgpr != kNoRegister;
 }
 
-inline const uint32_t* plain_words(const WaveState& wave, const FastSource& source, uint32_t* scratch) {
+inline const uint32_t* plain_words(const WaveState& wave, const FastOp& fast, unsigned index, Scratch& all) {
+    const FastSource& source = fast.sources[index];
+    uint32_t* const scratch = all.words[index];
     if (source.kind == SourceKind::vgpr) return from_half(wave.vgprs + source.index * kLanes, source);
     if (source.kind != SourceKind::scalar) return source.constant.data();
-    fill(scratch, wave.scalars[source.index]);
+    fast.functions->fill(scratch, wave.scalars[source.index]);
     return scratch;
 }
 
@@ -201,6 +200,7 @@ std::optional<FastOp> prepare_fast(const LaneOp& op, ValuFunction slow) {
     if (!kernel) return std::nullopt;
     FastOp fast;
     fast.kernel = *kernel;
+    fast.functions = &lane_source_functions(host_lane_isa());
     fast.is_float = has_float_arithmetic(op);
     for (unsigned i = 0; i < kernel->sources && i < op.source_count; ++i)
         fast.sources[i] = fast_source(is_mixed(opcode) ? mixed_source(op, i) : op.sources[i], kernel->widths.sources[i],
@@ -226,9 +226,9 @@ void run_plain(WaveState& wave, const void* data) {
     const auto& fast = *static_cast<const FastOp*>(data);
     if (!modes_fit(wave, fast)) return fast.slow(wave, fast.op);
     Scratch scratch;
-    const uint32_t* const a = plain_words(wave, fast.sources[0], scratch.words[0]);
-    const uint32_t* const b = plain_words(wave, fast.sources[1], scratch.words[1]);
-    const uint32_t* const c = plain_words(wave, fast.sources[2], scratch.words[2]);
+    const uint32_t* const a = plain_words(wave, fast, 0, scratch);
+    const uint32_t* const b = plain_words(wave, fast, 1, scratch);
+    const uint32_t* const c = plain_words(wave, fast, 2, scratch);
     const uint64_t result =
         fast.kernel.function(wave.vgprs + fast.vgpr * kLanes, a, b, c, wave.scalars[Operand::kExec]);
     if (result == kLaneKernelDeclined) fast.slow(wave, fast.op);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "jit/rdna/emulator/lanes_sources.h"
 #include "jit/rdna/emulator/lanes_x86.h"
 #include "jit/rdna/emulator/valu_op.h"
 
@@ -27,6 +28,7 @@ struct FastSource {
 
 struct FastOp {
     LaneKernel kernel{};
+    const LaneSourceFunctions* functions = nullptr;
     bool is_float = false;  // needs the default modes
     // Of one register each, in wave32, with no modifier, DPP or mask: nothing but values is left to look up.
     bool is_plain = false;
