@@ -45,6 +45,7 @@ struct LaneOperation {
     PairLayout layout = PairLayout::split;
     LaneCondition condition = LaneCondition::mask_read;
     LaneHalves halves{};
+    void (*prepare)() = nullptr;  // called before the function is, any number of times
 };
 
 enum class HalfRounding : uint8_t { nearest_even = 0, toward_zero = 3 };  // as VCVTPS2PH numbers them
@@ -76,6 +77,8 @@ public:
     void load_bytes(const Xbyak::Xmm& to, const std::array<uint8_t, 16>& bytes);   // to every 128 bits
     void load_lanes(const Xbyak::Xmm& to, const std::array<uint32_t, 32>& words);  // a word for each lane
     void move(const Xbyak::Xmm& to, const Xbyak::Xmm& from);
+    // The 16 bits at each index, with others above; found_lanes is used.
+    void gather_halves(const Xbyak::Xmm& to, const uint16_t* table, const Xbyak::Xmm& indices);
     void load_condition();  // before condition_lanes is used; nothing in AVX-512
     void condition_from_found();
     // Registers of operands of four: the third source's are loaded one at a time, the result's last two take the place

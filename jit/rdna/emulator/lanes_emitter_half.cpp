@@ -58,6 +58,17 @@ void LaneEmitter::low_words(const Xmm& to, const Xmm& from) {
     vpermq(Ymm(to.getIdx()), Ymm(to.getIdx()), kEvenQuarters);
 }
 
+void LaneEmitter::gather_halves(const Xmm& to, const uint16_t* table, const Xmm& indices) {
+    mov(r9, reinterpret_cast<uintptr_t>(table));
+    if (is_avx512()) {
+        kxnorw(k4, k4, k4);
+        vpgatherdd(to | k4, ptr[r9 + indices * sizeof(uint16_t)]);
+    } else {
+        vpcmpeqd(found_lanes, found_lanes, found_lanes);
+        vpgatherdd(to, ptr[r9 + indices * sizeof(uint16_t)], found_lanes);
+    }
+}
+
 void LaneEmitter::widen_high(const Xmm& to, const Xmm& from) {
     vpsrld(to, from, 16);
     widen(to, to);

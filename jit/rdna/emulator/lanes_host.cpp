@@ -69,9 +69,6 @@ uint64_t in_double(uint32_t* d, const uint32_t* a, const uint32_t*, const uint32
     return 0;
 }
 
-double reciprocal(double x) { return 1.0 / x; }
-double reciprocal_root(double x) { return 1.0 / std::sqrt(x); }
-double square_root(double x) { return std::sqrt(x); }
 double power_of_two(double x) { return std::exp2(x); }
 double logarithm(double x) { return std::log2(x); }
 
@@ -123,10 +120,6 @@ constexpr LaneKernelResult kWords = LaneKernelResult::words, kBoth = LaneKernelR
 constexpr HostLaneFunction kFunctions[] = {
     {Opcode::v_exp_f32, in_double<Opcode::v_exp_f32, power_of_two>},
     {Opcode::v_log_f32, in_double<Opcode::v_log_f32, logarithm>},
-    {Opcode::v_rcp_f32, in_double<Opcode::v_rcp_f32, reciprocal>},
-    {Opcode::v_rcp_iflag_f32, in_double<Opcode::v_rcp_iflag_f32, reciprocal>},
-    {Opcode::v_rsq_f32, in_double<Opcode::v_rsq_f32, reciprocal_root>},
-    {Opcode::v_sqrt_f32, in_double<Opcode::v_sqrt_f32, square_root>},
     {Opcode::v_div_scale_f32, scale_for_division, kBoth, 3},
     {Opcode::v_div_fmas_f32, fma_scaled_back, kWords, 3},
     {Opcode::v_div_fixup_f32, fix_quotient, kWords, 3},

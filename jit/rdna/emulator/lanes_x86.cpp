@@ -25,7 +25,8 @@ auto all_operations() {
     return std::array{integer_lane_operations(),       pair_lane_operations(),       dot_lane_operations(),
                       bit_lane_operations(),           compare_lane_operations(),    float_lane_operations(),
                       float_compare_lane_operations(), extreme_lane_operations(),    double_lane_operations(),
-                      exponent_lane_operations(),      conversion_lane_operations(), half_lane_operations()};
+                      exponent_lane_operations(),      conversion_lane_operations(), transcendental_lane_operations(),
+                      half_lane_operations()};
 }
 
 const LaneOperation* find_operation(Opcode opcode) {
@@ -97,6 +98,7 @@ std::optional<LaneKernel> lane_kernel(LaneIsa isa, Opcode opcode, uint8_t varian
     const Shelf& shelf = shelf_of(isa, stride_words);
     const auto found = shelf.functions.find({opcode, variant});
     if (found == shelf.functions.end()) return std::nullopt;
+    if (operation->prepare != nullptr) operation->prepare();
     return LaneKernel{found->second,     operation->result,    operation->sources,
                       operation->widths, operation->condition, operation->halves};
 }

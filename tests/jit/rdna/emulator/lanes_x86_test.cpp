@@ -205,6 +205,40 @@ TEST_P(LaneKernels, AgreeWithTheLaneFunctions) {
             }
 }
 
+// f16 has 65,536 values: each of them, from one lane to the next so that both halves of a register see it.
+TEST_P(LaneKernels, AgreeForEveryHalf) {
+    for (const Opcode opcode : lane_kernel_opcodes()) {
+        const auto kernel = lane_kernel(GetParam(), opcode, 0, kLanes);
+        if (!kernel || kernel->sources != 1 || kernel->halves.sources == HalfSources::none) continue;
+        for (uint32_t value = 0; value < 0x10000; value += kLanes) {
+            Words sources[3]{}, d{};
+            for (unsigned lane = 0; lane < kLanes; ++lane) sources[0][lane] = value + lane;
+            const Expected expected = by_lane_functions(*kernel, opcode, 0, d, sources, 0xFFFFFFFF, kLanes);
+            const uint64_t result = kernel->function(d.data(), sources[0].data(), nullptr, nullptr, 0xFFFFFFFF);
+            if (result == kLaneKernelDeclined) continue;
+            ASSERT_EQ(d, expected.words) << info(opcode).name << " from " << value;
+        }
+    }
+}
+
+// 683/512 * 3/4 is half-way between 1 and the next f16; what is added is below the last bit of f32.
+TEST_P(LaneKernels, RoundFusedSumsOfHalvesOnce) {
+    constexpr uint32_t kFactor = 0x3D56, kThreeQuarters = 0x3A00, kLeast = 0x0001, kMinusLeast = 0x8001;
+    constexpr uint32_t kOne = 0x3C00, kAboveOne = 0x3C01, kF16Sources = 7;
+    const auto both = [](uint32_t half) { return half | half << 16; };
+    for (const auto& [opcode, variant] : {std::pair{Opcode::v_fma_f16, 0u}, std::pair{Opcode::v_pk_fma_f16, 0u},
+                                         std::pair{Opcode::v_fma_mixlo_f16, kF16Sources}}) {
+        const auto kernel = lane_kernel(GetParam(), opcode, static_cast<uint8_t>(variant), kLanes);
+        ASSERT_TRUE(kernel.has_value());
+        Words a, b, c, d{};
+        a.fill(both(kFactor)), b.fill(both(kThreeQuarters));
+        for (unsigned lane = 0; lane < c.size(); ++lane) c[lane] = both(lane % 2 == 0 ? kLeast : kMinusLeast);
+        EXPECT_EQ(kernel->function(d.data(), a.data(), b.data(), c.data(), 0xFFFFFFFF), 0u);
+        for (unsigned lane = 0; lane < kLanes; ++lane)
+            EXPECT_EQ(low_half(d[lane]), lane % 2 == 0 ? kAboveOne : kOne) << info(opcode).name << " lane " << lane;
+    }
+}
+
 TEST_P(LaneKernels, AgreeForEverySignOfTheMixedDotProducts) {
     for (const Opcode opcode : {Opcode::v_dot4_i32_iu8, Opcode::v_dot8_i32_iu4})
         for (uint8_t signs = 0; signs < 4; ++signs) EXPECT_EQ(compare(opcode, signs, 32), kRounds);
