@@ -170,6 +170,9 @@ private:
     }
 
     Refusal check_scalar_constant(unsigned i, Operand operand, OperandType type) {
+        // The base and limit of an aperture may be jumped to, if only by name: LLVM counts them among the pairs.
+        const bool jumps = row_.opcode == Opcode::s_setpc_b64 || row_.opcode == Opcode::s_rfe_b64;
+        if (jumps && is_aperture(operand.code)) return {};
         if (is_register_type(type)) return refuse_operand(i, "must be an SGPR");
         if (type == OperandType::barrier)
             return operand.is_inline_constant() ? Refusal{} : refuse_operand(i, "must be m0 or an inline constant");
@@ -200,7 +203,9 @@ private:
             values_[slot.field] = operand.code;
             return refusal;
         }
-        if (operand_info.registers == RegisterClass::vgpr) return refuse_operand(i, "must be a VGPR");
+        if (operand_info.registers == RegisterClass::vgpr)
+            return refuse_operand(i,
+                                  is_source_left_out(operand.code) ? "is a source that is left out" : "must be a VGPR");
         values_[slot.field] = operand.code;
         if (is_second_of_dpp(i) && !has(context_.target, Feature::dpp_src1_sgpr))
             return refuse_operand(i, "must be a VGPR beside DPP on this target");
@@ -279,10 +284,13 @@ bool is_scalar_group(Generation generation, unsigned code, unsigned dwords) {
     return dwords == 2 && (code == Operand::kVcc || code == Operand::kExec);
 }
 
+bool is_aperture(unsigned code) {
+    constexpr unsigned kFirst = 235, kLast = 238;
+    return code >= kFirst && code <= kLast;
+}
+
 bool is_special_source(unsigned code) {
-    constexpr unsigned kFirstAperture = 235, kLastAperture = 238;
-    return Operand{static_cast<uint16_t>(code)}.is_inline_constant() ||
-           (code >= kFirstAperture && code <= kLastAperture) || code == Operand::kScc;
+    return Operand{static_cast<uint16_t>(code)}.is_inline_constant() || is_aperture(code) || code == Operand::kScc;
 }
 
 bool is_source_left_out(unsigned code) {

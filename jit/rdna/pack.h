@@ -47,6 +47,7 @@ std::string full_mnemonic(Generation generation, const Instruction& instruction)
 
 // Whether a scalar field may name `dwords` registers from `code` on: alignment and the file's end.
 bool is_scalar_group(Generation generation, unsigned code, unsigned dwords);
+bool is_aperture(unsigned code);  // the base or limit of one
 // What else a source may be: an inline constant, an aperture, scc.
 bool is_special_source(unsigned code);
 // vccz, execz, pops_exiting_wave_id and lds_direct, which some generations read.

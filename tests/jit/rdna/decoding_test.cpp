@@ -9,6 +9,7 @@
 #include "jit/rdna/formats.h"
 #include "tests/jit/rdna/llvm_oracle.h"
 #include "tests/jit/rdna/long_checks.h"
+#include "tests/jit/rdna/random_instruction.h"
 
 namespace riftjit::rdna {
 namespace {
@@ -58,6 +59,14 @@ std::string operand_left_out(const Decoded& refused) {
     if (why.find("left out") != std::string_view::npos) return std::string(why);
     if (refusal.kind == DecodeError::form && refused.instruction.opcode == Opcode::v_pk_fmac_f16)
         return "v_pk_fmac_f16 with a DPP word, which LLVM 19 alone has from gfx11 on";
+    const InstructionInfo& row = info(refused.instruction.opcode);
+    const auto is_odd_mask = [&](unsigned operand) {
+        const Operand given = refused.instruction.operands[operand];
+        return row.operands[operand].type == OperandType::mask &&
+               (!given.is_scalar_register() || given.code >= Operand::kExec);
+    };
+    if (refusal.operand >= 0 && is_odd_mask(static_cast<unsigned>(refusal.operand)))
+        return "a value that is no SGPR, or exec, as a mask of lanes";
     switch (refused.instruction.opcode) {
         // Manuals give the signs of these words to floats; what they do to a pair of halves, or to ldexp's integer,
         // they do not say.
@@ -107,7 +116,7 @@ std::string explanation(const Refused& refused, const std::optional<InstructionW
     return "";
 }
 
-class RandomWords : public testing::TestWithParam<std::tuple<Target, WaveSize>> {
+class JudgedWords : public testing::TestWithParam<std::tuple<Target, WaveSize>> {
 protected:
     void SetUp() override {
         if (!LlvmOracle::is_present()) GTEST_SKIP() << "needs llvm-mc-19 and llvm-objdump-19";
@@ -115,13 +124,37 @@ protected:
     Target target() const { return std::get<0>(GetParam()); }
     WaveSize wave() const { return std::get<1>(GetParam()); }
 
-    // Sorts `count` random words by who accepts them.
-    void draw(size_t count) {
-        std::mt19937_64 random(test::asked_seed(static_cast<uint32_t>(target()) * 2 + (wave() == WaveSize::wave64)));
-        std::vector<InstructionWords> samples(count);
-        for (InstructionWords& sample : samples) sample = any_words(random);
+    uint32_t seed() const {
+        return test::asked_seed(static_cast<uint32_t>(target()) * 2 + (wave() == WaveSize::wave64));
+    }
+
+    // None of the samples may be accepted where LLVM does not, or refused where it does without a reason.
+    void judge(std::vector<InstructionWords> samples) {
+        sort(std::move(samples));
+        std::vector<std::string> texts;
+        for (const Refused& refused : refused_) texts.push_back(refused.theirs);
+        const auto assembled = LlvmOracle(target(), wave()).assemble(texts);
+        std::map<std::string, size_t> reasons;
+        size_t unexplained = 0;
+        for (size_t i = 0; i < refused_.size(); ++i) {
+            const Refused& refused = refused_[i];
+            const std::string why = explanation(refused, assembled[i]);
+            ++reasons[fmt::format("{}: {}", name(refused.ours.refusal.kind), why)];
+            if (why.empty() && unexplained++ < 20)
+                ADD_FAILURE() << hex(refused.words) << "is " << refused.theirs
+                              << "; we refuse it: " << reason(target(), wave(), refused.ours);
+        }
+        EXPECT_EQ(unexplained, 0u);
+        fmt::print("accepted {}, rejected by LLVM too {}\n", accepted_, rejected_by_both_);
+        for (const auto& [reason, count] : reasons) fmt::print("    {:6} {}\n", count, reason);
+    }
+    size_t accepted() const { return accepted_; }
+
+private:
+    // By who accepts them.
+    void sort(std::vector<InstructionWords> samples) {
         const auto readings = LlvmOracle(target(), wave()).read(samples);
-        for (size_t i = 0; i < count; ++i) {
+        for (size_t i = 0; i < samples.size(); ++i) {
             const Decoded ours = decode(target(), wave(), samples[i]);
             const size_t words = readings[i] ? readings[i]->words : 0;
             if (ours.ok) {
@@ -142,34 +175,81 @@ protected:
     std::vector<Refused> refused_;
 };
 
+std::string chip_and_wave(const testing::TestParamInfo<std::tuple<Target, WaveSize>>& info) {
+    return fmt::format("{}_wave{}", name(std::get<0>(info.param)), lanes(std::get<1>(info.param)));
+}
+
+class RandomWords : public JudgedWords {};
+
 TEST_P(RandomWords, AreAcceptedOnlyWhereLlvmDoesAndRefusedWithAReason) {
-    draw(word_count());
-    EXPECT_GT(accepted_, word_count() / 10);
-    std::vector<std::string> texts;
-    for (const Refused& refused : refused_) texts.push_back(refused.theirs);
-    const auto assembled = LlvmOracle(target(), wave()).assemble(texts);
-    std::map<std::string, size_t> reasons;
-    size_t unexplained = 0;
-    for (size_t i = 0; i < refused_.size(); ++i) {
-        const Refused& refused = refused_[i];
-        const std::string why = explanation(refused, assembled[i]);
-        ++reasons[fmt::format("{}: {}", name(refused.ours.refusal.kind), why)];
-        if (why.empty() && unexplained++ < 20)
-            ADD_FAILURE() << hex(refused.words) << "is " << refused.theirs
-                          << "; we refuse it: " << reason(target(), wave(), refused.ours);
-    }
-    EXPECT_EQ(unexplained, 0u);
-    fmt::print("accepted {}, rejected by LLVM too {}\n", accepted_, rejected_by_both_);
-    for (const auto& [reason, count] : reasons) fmt::print("    {:6} {}\n", count, reason);
+    std::mt19937_64 random(seed());
+    std::vector<InstructionWords> samples(word_count());
+    for (InstructionWords& sample : samples) sample = any_words(random);
+    judge(std::move(samples));
+    EXPECT_GT(accepted(), word_count() / 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, RandomWords,
                          testing::Combine(testing::ValuesIn(kChips),
                                           testing::Values(WaveSize::wave32, WaveSize::wave64)),
-                         [](const auto& info) {
-                             return fmt::format("{}_wave{}", name(std::get<0>(info.param)),
-                                                lanes(std::get<1>(info.param)));
-                         });
+                         chip_and_wave);
+
+// Where a format has the codes of sources: word and lowest bit; scalar formats give them eight bits, vector ones nine.
+struct SourceFields {
+    unsigned word, bits;
+    std::vector<unsigned> first_bits;
+};
+SourceFields source_fields(const InstructionInfo& row, Encoding form) {
+    switch (row.format) {
+        case Format::SOP1:
+            return {0, 8, {0}};
+        case Format::SOP2:
+        case Format::SOPC:
+            return {0, 8, {0, 8}};
+        case Format::VOP1:
+        case Format::VOP2:
+        case Format::VOPC:
+            if (form == Encoding::native) return {0, 9, {0}};
+            return {1, 9, {0, 9, 18}};
+        case Format::VOP3:
+        case Format::VOP3P:
+            return {1, 9, {0, 9, 18}};
+        default:
+            return {0, 0, {}};
+    }
+}
+
+class SpecialSources : public JudgedWords {};
+
+TEST_P(SpecialSources, AreAcceptedOnlyWhereLlvmDoesAndRefusedWithAReason) {
+    // null and m0, exec, an aperture, pops_exiting_wave_id, vccz, scc, lds_direct
+    constexpr unsigned kCodes[] = {124, 125, 126, 235, 239, 251, 253, 254};
+    RandomInstructions random(target(), wave(), seed());
+    std::vector<InstructionWords> samples;
+    for (const InstructionInfo* row : random.rows())
+        for (const Encoding form : random.forms(*row)) {
+            if (form != Encoding::native && form != Encoding::e64) continue;
+            const auto made = random.next(*row, form);
+            if (!made) continue;
+            const EncodedInstruction encoded = *encode(target(), wave(), *made);
+            const SourceFields fields = source_fields(*row, form);
+            for (const unsigned bit : fields.first_bits)
+                for (const unsigned code : kCodes) {
+                    InstructionWords words(encoded.words.begin(), encoded.words.end());
+                    const uint32_t mask = ((1u << fields.bits) - 1) << bit;
+                    words[fields.word] = (words[fields.word] & ~mask) | code << bit;
+                    samples.push_back(std::move(words));
+                }
+        }
+    const size_t count = samples.size();
+    judge(std::move(samples));
+    EXPECT_GT(accepted(), count / 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, SpecialSources,
+                         testing::Combine(testing::ValuesIn(kChips),
+                                          testing::Values(WaveSize::wave32, WaveSize::wave64)),
+                         chip_and_wave);
 
 std::string refusal(Target target, const InstructionWords& words) {
     const Decoded decoded = decode(target, WaveSize::wave32, words);
@@ -188,6 +268,9 @@ TEST(Decoding, SaysWhyItRefuses) {
               "operand: v_add_f32_e64: op_sel names a source that does not take it");
     EXPECT_EQ(refusal(Target::gfx1030, {0x7E0002FB}),
               "operand: v_mov_b32_e32: source 0 (src_vccz) is a source that is left out");
+    EXPECT_EQ(refusal(Target::gfx1030, {0x7ECC04FE}),
+              "operand: v_readfirstlane_b32: source 0 (src_lds_direct) is a source that is left out");
+    EXPECT_EQ(refusal(Target::gfx1030, {0xBE8020ED}), "accepted");  // s_setpc_b64 src_private_base
     EXPECT_EQ(refusal(Target::gfx1100, {0xBE810102}),
               "operand: s_mov_b64: destination (s[1:2]) is no aligned group of SGPRs of its size");
     EXPECT_EQ(refusal(Target::gfx1100, {0xC9000000, 0}),
