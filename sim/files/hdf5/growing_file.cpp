@@ -16,9 +16,10 @@ namespace {
 constexpr size_t kMostWaitingBytes = 8 << 20;
 
 // Room for what HDF5 writes beside rows: headers, and the index of chunks, an extensible array. The index of n chunks
-// grows by whole data blocks of at most 16 √n addresses of 8 bytes (HDF5 file format, "Extensible Array": 16 elements
-// at least, doubled with every second super block, which doubles n as well), and by a super block of fewer.
-constexpr size_t kMetadataBytes = 8 << 10, kIndexBytesPerRootOfChunks = 2 * 16 * 8;
+// grows by whole data blocks of at most 16 √n elements (HDF5 file format, "Extensible Array": 16 at least, doubled with
+// every second super block, which doubles n as well), and by a super block of fewer. An element is an address of 8
+// bytes, a size of 4 at most where chunks are below 16 MiB, and a mask of filters of 4.
+constexpr size_t kMetadataBytes = 8 << 10, kIndexBytesPerRootOfChunks = 2 * 16 * 16;
 
 uint64_t index_bytes(uint64_t chunks) {
     return kMetadataBytes / 2 + uint64_t(kIndexBytesPerRootOfChunks * std::sqrt(double(chunks)));
@@ -43,10 +44,10 @@ size_t GrowingFile::waiting_bytes() const {
 int GrowingFile::reserve(unsigned halvings) const {
     uint64_t bytes = kMetadataBytes;
     for (const Column& column : columns_) {
-        const uint64_t rows_in_chunk = rows_per_chunk(column.row_bytes);
-        const auto chunks = [&](uint64_t rows) { return (rows + rows_in_chunk - 1) / rows_in_chunk; };
+        const ChunkShape& chunk = column.chunk;
+        const auto chunks = [&](uint64_t rows) { return (rows + chunk.rows - 1) / chunk.rows * chunk.chunks_per_row; };
         const uint64_t after = chunks(column.written_rows + (column.waiting_rows() >> halvings));
-        bytes += (after - chunks(column.written_rows)) * rows_in_chunk * column.row_bytes + index_bytes(after);
+        bytes += (after - chunks(column.written_rows)) * chunk.bytes + index_bytes(after);
     }
     const FileDescriptor file(open(path_.c_str(), O_RDWR | O_CLOEXEC));
     struct stat status{};

@@ -15,10 +15,12 @@ public:
     // `fill` writes everything that does not grow, and makes the datasets that do, by create_growing().
     GrowingFile(const std::string& path, const std::function<void(hid_t file)>& fill);
 
-    // A growing dataset of rows of `row_elements` of T; returns its number.
+    // A growing dataset of rows of extents `row`, as create_growing() has them; returns its number.
     template <class T>
-    size_t add_column(const std::string& dataset, size_t row_elements = 1) {
-        columns_.push_back({dataset, type_of<T>(), row_elements * sizeof(T), {}, 0});
+    size_t add_column(const std::string& dataset, const std::vector<hsize_t>& row = {}) {
+        size_t row_bytes = sizeof(T);
+        for (const hsize_t extent : row) row_bytes *= extent;
+        columns_.push_back({dataset, type_of<T>(), row_bytes, chunk_shape(row, sizeof(T)), {}, 0});
         return columns_.size() - 1;
     }
     template <class T>
@@ -42,6 +44,7 @@ private:
         std::string dataset;
         hid_t type;
         size_t row_bytes;
+        ChunkShape chunk;
         std::vector<char> rows;  // that wait
         uint64_t written_rows;
 

@@ -11,6 +11,8 @@ namespace riftjit::sim::h5 {
 
 namespace {
 
+constexpr uint64_t kChecksumBytes = 4;  // of Fletcher's sum, behind each chunk
+
 herr_t take_innermost(unsigned depth, const H5E_error2_t* error, void* text) {
     if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
     return 0;
@@ -73,7 +75,7 @@ uint64_t checked_size(hid_t dataset, const std::string& name, size_t element_byt
 }
 
 template <class T>
-std::vector<T> read_numbers(hid_t parent, const std::string& name, H5T_class_t kind) {
+std::vector<T> read_numbers(hid_t parent, const std::string& name, H5T_class_t kind, Checksums checksums) {
     const Handle dataset = open_dataset(parent, name);
     const Handle type(H5Dget_type(dataset), H5Tclose, name);
     if (H5Tget_class(type) != kind) throw Hdf5Error(name + ": its elements are of another type");
@@ -82,8 +84,10 @@ std::vector<T> read_numbers(hid_t parent, const std::string& name, H5T_class_t k
     constexpr uint64_t kCopies = 4;
     if (const auto fits = refuse_beyond_memory(kCopies * count * sizeof(T)); !fits)
         throw Hdf5Error(name + ": " + fits.error().message);
+    const Handle transfer(H5Pcreate(H5P_DATASET_XFER), H5Pclose, name);
+    if (checksums == Checksums::ignored) require(H5Pset_edc_check(transfer, H5Z_DISABLE_EDC), name);
     std::vector<T> values(count);
-    require(H5Dread(dataset, type_of<T>(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()), name);
+    require(H5Dread(dataset, type_of<T>(), H5S_ALL, H5S_ALL, transfer, values.data()), name);
     return values;
 }
 
@@ -163,6 +167,8 @@ Handle open_file(const std::string& path, Access access) {
     // What a file still holds in memory is written when the last of its objects is closed, and only close() tells
     // whether that went well: it refuses to come before others.
     if (access != Access::read) require(H5Pset_fclose_degree(properties, H5F_CLOSE_SEMI), path);
+    // No cache of chunks: what cannot be written is then an error of the write, not one of closing a dataset.
+    if (access != Access::read) require(H5Pset_cache(properties, 0, 0, 0, 0), path);
     if (access == Access::create)
         return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, properties), H5Fclose, "cannot be created"};
     if (access == Access::append)
@@ -264,11 +270,37 @@ std::string read_text_attribute(hid_t object, const std::string& name) {
     return without_padding(std::move(text));
 }
 
+namespace {
+
+Handle checked_chunks(const std::vector<hsize_t>& extents, const std::string& name) {
+    Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, name);
+    require(H5Pset_chunk(properties, int(extents.size()), extents.data()), name);
+    require(H5Pset_fletcher32(properties), name);
+    return properties;
+}
+
+constexpr uint64_t kMostChunkBytes = 1 << 20;
+
+}  // namespace
+
 template <class T>
 Handle create_dataset(hid_t parent, const std::string& name, const std::vector<hsize_t>& extents) {
     const Handle space = simple_space(extents);
-    return {H5Dcreate2(parent, name.c_str(), type_of<T>(), space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose,
-            name};
+    const auto create = [&](hid_t properties) -> Handle {
+        return {H5Dcreate2(parent, name.c_str(), type_of<T>(), space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
+                name};
+    };
+    if (extents.empty() || std::ranges::find(extents, 0u) != extents.end()) return create(H5P_DEFAULT);
+    const std::vector<hsize_t> row(extents.begin() + 1, extents.end());
+    const ChunkShape shape = chunk_shape(row, sizeof(T));
+    std::vector<hsize_t> chunk = extents;
+    if (!row.empty()) chunk[1] = shape.first_extent;
+    // More rows than while a run goes on, where the last chunk is written again and again.
+    const uint64_t row_bytes = (shape.bytes - kChecksumBytes) / shape.rows;
+    const hsize_t most = std::max<hsize_t>(shape.rows, kMostChunkBytes / row_bytes);
+    const hsize_t chunks = (extents[0] + most - 1) / most;
+    chunk[0] = (extents[0] + chunks - 1) / chunks;  // of one size: the file holds the last one whole too
+    return create(checked_chunks(chunk, name));
 }
 
 template <class T>
@@ -335,14 +367,14 @@ std::vector<hsize_t> extents_of(hid_t dataset) {
     return extents;
 }
 
-std::vector<double> read_doubles(hid_t parent, const std::string& name) {
-    return read_numbers<double>(parent, name, H5T_FLOAT);
+std::vector<double> read_doubles(hid_t parent, const std::string& name, Checksums checksums) {
+    return read_numbers<double>(parent, name, H5T_FLOAT, checksums);
 }
 
-std::vector<uint32_t> read_u32(hid_t parent, const std::string& name) {
-    if (fits_u32(parent, name)) return read_numbers<uint32_t>(parent, name, H5T_INTEGER);
+std::vector<uint32_t> read_u32(hid_t parent, const std::string& name, Checksums checksums) {
+    if (fits_u32(parent, name)) return read_numbers<uint32_t>(parent, name, H5T_INTEGER, checksums);
     // HDF5 clips what does not fit; 64 bits show it.
-    const std::vector<int64_t> wide = read_numbers<int64_t>(parent, name, H5T_INTEGER);
+    const std::vector<int64_t> wide = read_numbers<int64_t>(parent, name, H5T_INTEGER, checksums);
     std::vector<uint32_t> values(wide.size());
     for (size_t i = 0; i < wide.size(); ++i) {
         if (wide[i] < 0 || wide[i] > UINT32_MAX)
@@ -352,9 +384,17 @@ std::vector<uint32_t> read_u32(hid_t parent, const std::string& name) {
     return values;
 }
 
-hsize_t rows_per_chunk(size_t row_bytes) {
-    constexpr size_t kChunkBytes = 16 << 10;
-    return std::max<size_t>(1, kChunkBytes / row_bytes);
+ChunkShape chunk_shape(const std::vector<hsize_t>& row, size_t element_bytes) {
+    constexpr uint64_t kChunkBytes = 16 << 10;  // where rows are short
+    uint64_t row_bytes = element_bytes;
+    for (const hsize_t extent : row) row_bytes *= extent;
+    if (row.empty() || row_bytes <= kMostChunkBytes) {
+        const hsize_t rows = std::max<uint64_t>(1, kChunkBytes / row_bytes);
+        return {rows, row.empty() ? 1 : row[0], 1, rows * row_bytes + kChecksumBytes};
+    }
+    const uint64_t element = row_bytes / row[0], most = std::max<uint64_t>(1, kMostChunkBytes / element);
+    const hsize_t parts = (row[0] + most - 1) / most, first = (row[0] + parts - 1) / parts;
+    return {1, first, parts, first * element + kChecksumBytes};
 }
 
 template <class T>
@@ -368,7 +408,7 @@ Handle create_filled(hid_t parent, const std::string& name, hsize_t rows, T valu
 
 template <class T>
 Handle create_growing_filled(hid_t parent, const std::string& name, T value) {
-    const hsize_t none = 0, most = H5S_UNLIMITED, chunk = rows_per_chunk(sizeof(T));
+    const hsize_t none = 0, most = H5S_UNLIMITED, chunk = chunk_shape({}, sizeof(T)).rows;
     const Handle space(H5Screate_simple(1, &none, &most), H5Sclose, name);
     const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, name);
     require(H5Pset_chunk(properties, 1, &chunk), name);
@@ -383,16 +423,13 @@ void set_rows(hid_t parent, const std::string& name, hsize_t rows) {
 
 template <class T>
 Handle create_growing(hid_t parent, const std::string& name, const std::vector<hsize_t>& row) {
-    std::vector<hsize_t> extents{0}, most{H5S_UNLIMITED}, chunk{0};
-    size_t row_bytes = sizeof(T);
-    for (const hsize_t extent : row) {
+    const ChunkShape shape = chunk_shape(row, sizeof(T));
+    std::vector<hsize_t> extents{0}, most{H5S_UNLIMITED}, chunk{shape.rows};
+    for (const hsize_t extent : row)
         for (auto* const list : {&extents, &most, &chunk}) list->push_back(extent);
-        row_bytes *= extent;
-    }
-    chunk[0] = rows_per_chunk(row_bytes);
+    if (!row.empty()) chunk[1] = shape.first_extent;
     const Handle space(H5Screate_simple(int(extents.size()), extents.data(), most.data()), H5Sclose, name);
-    const Handle properties(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, name);
-    require(H5Pset_chunk(properties, int(chunk.size()), chunk.data()), name);
+    const Handle properties = checked_chunks(chunk, name);
     return {H5Dcreate2(parent, name.c_str(), type_of<T>(), space, H5P_DEFAULT, properties, H5P_DEFAULT), H5Dclose,
             name};
 }

@@ -94,12 +94,21 @@ Handle write_texts(hid_t parent, const std::string& name, const std::vector<std:
 Handle write_text(hid_t parent, const std::string& name, const std::string& text);  // a scalar
 std::vector<std::string> read_texts(hid_t parent, const std::string& name);         // of a scalar: one
 std::vector<hsize_t> extents_of(hid_t dataset);
+// A kill in the middle of a write leaves a chunk whose checksum is that of neither what was there nor what was to be.
+enum class Checksums : uint8_t { compared, ignored };
 // Refuses sizes that its storage cannot hold, before memory is taken. Numbers of other widths are converted.
-std::vector<double> read_doubles(hid_t parent, const std::string& name);
-std::vector<uint32_t> read_u32(hid_t parent, const std::string& name);  // refuses what does not fit
+std::vector<double> read_doubles(hid_t parent, const std::string& name, Checksums checksums = Checksums::compared);
+// Refuses what does not fit.
+std::vector<uint32_t> read_u32(hid_t parent, const std::string& name, Checksums checksums = Checksums::compared);
 
-// A dataset that grows along its first axis by rows of extents `row`.
-hsize_t rows_per_chunk(size_t row_bytes);
+// How a dataset that grows along its first axis by rows of extents `row` is stored: in chunks with a checksum each, of
+// several rows, or, of long rows, of a part of one. (HDF5 has no chunks of 4 GiB, and holds each whole in memory.)
+struct ChunkShape {
+    hsize_t rows, first_extent;  // of a chunk: rows, and of their first extent (1: rows are single numbers)
+    hsize_t chunks_per_row;
+    uint64_t bytes;  // of a chunk, with its checksum
+};
+ChunkShape chunk_shape(const std::vector<hsize_t>& row, size_t element_bytes);
 template <class T>
 Handle create_growing(hid_t parent, const std::string& name, const std::vector<hsize_t>& row = {});
 // Columns of one value, which take no space: of `rows` elements; or grown by set_rows().

@@ -100,13 +100,14 @@ std::vector<std::string> recorder_names(hid_t recorders) {
     return names;
 }
 
-WeightSamples read_weights(hid_t file, const RecordedWeights& recorder) {
+WeightSamples read_weights(hid_t file, const RecordedWeights& recorder, Checksums checksums) {
     const std::string group = "weights/" + recorder.name + "/";
-    const auto sources = read_u32(file, group + "source"), targets = read_u32(file, group + "target");
+    const auto sources = read_u32(file, group + "source", checksums),
+               targets = read_u32(file, group + "target", checksums);
     WeightSamples weights;
     for (size_t i = 0; i < std::min(sources.size(), targets.size()); ++i)
         weights.synapses.push_back({sources[i], targets[i]});
-    weights.values = read_doubles(file, group + "values");
+    weights.values = read_doubles(file, group + "values", checksums);
     return weights;
 }
 
@@ -117,13 +118,13 @@ public:
           step_(file_.add_column<uint32_t>("spikes/step")),
           id_(file_.add_column<uint32_t>("spikes/id")) {
         for (const RecordedStates& recorder : header.states)
-            states_.push_back(
-                file_.add_column<double>("states/" + recorder.name + "/values", recorder.sample_values()));
+            states_.push_back(file_.add_column<double>("states/" + recorder.name + "/values",
+                                                       {recorder.neurons.size(), recorder.variables.size()}));
         for (const RecordedWeights& recorder : header.weights) {
             const std::string group = "weights/" + recorder.name + "/";
             weights_.push_back({file_.add_column<uint32_t>(group + "source"),
                                 file_.add_column<uint32_t>(group + "target"),
-                                file_.add_column<double>(group + "values", recorder.synapses)});
+                                file_.add_column<double>(group + "values", {recorder.synapses})});
         }
     }
 
@@ -242,7 +243,8 @@ std::unique_ptr<RecordingWriter> create_riftjit(const std::string& path, const R
 
 Recording read_riftjit(hid_t file) {
     Metadata metadata = read_description(file);
-    auto steps = read_u32(file, "spikes/step"), ids = read_u32(file, "spikes/id");
+    const Checksums checksums = metadata.is_finished ? Checksums::compared : Checksums::ignored;
+    auto steps = read_u32(file, "spikes/step", checksums), ids = read_u32(file, "spikes/id", checksums);
     // A kill between the two columns leaves one longer than the other.
     const size_t count = metadata.is_finished ? std::max(steps.size(), ids.size()) : std::min(steps.size(), ids.size());
     if (count > std::min(steps.size(), ids.size())) throw Hdf5Error("spikes: columns of different lengths");
@@ -254,10 +256,11 @@ Recording read_riftjit(hid_t file) {
         const auto extents = extents_of(open_dataset(file, name));
         if (extents.size() != 3 || extents[1] != recorder.neurons.size() || extents[2] != recorder.variables.size())
             throw Hdf5Error(name + ": not samples × neurons × variables");
-        states.push_back(read_doubles(file, name));
+        states.push_back(read_doubles(file, name, checksums));
     }
     std::vector<WeightSamples> weights;
-    for (const RecordedWeights& recorder : metadata.header.weights) weights.push_back(read_weights(file, recorder));
+    for (const RecordedWeights& recorder : metadata.header.weights)
+        weights.push_back(read_weights(file, recorder, checksums));
     return value_or_throw(assemble(std::move(metadata), std::move(spikes), std::move(states), std::move(weights)));
 }
 

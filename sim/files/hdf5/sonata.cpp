@@ -84,7 +84,8 @@ enum class Whole : uint8_t { no, yes };
 
 PopulationSpikes read_population(hid_t spikes, const std::string& name, Whole whole) {
     const Handle group = open_group(spikes, name);
-    PopulationSpikes read{read_doubles(group, "timestamps"), read_u32(group, "node_ids")};
+    const Checksums checksums = whole == Whole::yes ? Checksums::compared : Checksums::ignored;
+    PopulationSpikes read{read_doubles(group, "timestamps", checksums), read_u32(group, "node_ids", checksums)};
     if (read.times_ms.size() != read.ids.size() && whole == Whole::yes)
         throw Hdf5Error("population " + name + ": columns of different lengths");
     const size_t count = std::min(read.times_ms.size(), read.ids.size());

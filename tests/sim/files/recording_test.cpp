@@ -343,6 +343,69 @@ TEST_F(Recordings, RefuseSynapsesThatCannotBe) {
               "recorder \"membrane\" stands twice");
 }
 
+// One bit of each place where these 16 bytes stand; returns the places.
+template <class T>
+size_t flip_bits_at(std::string& bytes, std::span<const T> values) {
+    const std::string_view pattern(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+    size_t places = 0;
+    for (size_t at = 0; (at = bytes.find(pattern, at)) != std::string::npos; at += pattern.size(), ++places)
+        bytes[at] ^= 1;
+    return places;
+}
+
+// No hash is of them: what notices is the checksum of each chunk of HDF5, or of each array of npz.
+TEST_F(Recordings, NoticeABitOfAStateAWeightOrASynapseThatChanged) {
+    const Recording recording = sample_recording();
+    const std::span states = recording.states[1], weights = recording.weights[0].values;
+    const std::vector<uint32_t> targets = {0, 79, 79, 4};  // of sample_synapses()
+    for (const RecordingFormat format : {RecordingFormat::riftjit_h5, RecordingFormat::nwb, RecordingFormat::npz}) {
+        ASSERT_TRUE(write_recording(path(format), format, recording));
+        const std::string whole = read_bytes(path(format));
+        const auto expect_noticed = [&](const auto& values, const char* what) {
+            std::string bytes = whole;
+            ASSERT_GE(flip_bits_at(bytes, values), 1u) << name(format) << " " << what;
+            write_bytes(path("flipped"), bytes);
+            EXPECT_FALSE(read_recording(path("flipped"))) << name(format) << " " << what;
+        };
+        expect_noticed(states.subspan(8, 2), "states");
+        expect_noticed(weights.subspan(8, 2), "weights");
+        expect_noticed(std::span<const uint32_t>(targets), "synapses");
+    }
+}
+
+// A kill in the middle of a write leaves a chunk whose checksum fits neither what was there nor what was to come.
+TEST_F(Recordings, OfARunThatWasKilledAreReadWithoutTheChecksumsOfChunks) {
+    const Recording recording = sample_recording();
+    const std::span states = recording.states[1];
+    auto writer = start_recording(path("spikes"), RecordingFormat::riftjit_h5, recording.header);
+    ASSERT_TRUE(writer && (*writer)->append_states(1, states) && (*writer)->flush());
+    std::string bytes = read_bytes(path("spikes"));
+    ASSERT_EQ(flip_bits_at(bytes, states.last(2)), 1u);
+    write_bytes(path("torn"), bytes);
+    const auto read = read_recording(path("torn"));
+    ASSERT_TRUE(read) << message(read);
+    EXPECT_TRUE(
+        std::ranges::equal(std::span(read->states[1]).first(states.size() - 2), states.first(states.size() - 2)));
+}
+
+// A row of HDF5 then has several chunks, the last of them in part.
+TEST_F(Recordings, HoldSamplesThatAreLongerThanAChunk) {
+    Recording recording = sample_recording();
+    constexpr uint32_t kSynapses = 300'001, kSamples = 3;
+    recording.header.weights[0].synapses = kSynapses;
+    recording.weights = {{std::vector(kSynapses, SynapseEnds{80, 5}), std::vector<double>(kSynapses * kSamples)}};
+    for (double value = 1; double& weight : recording.weights[0].values) weight = value++;
+    for (const RecordingFormat format : {RecordingFormat::riftjit_h5, RecordingFormat::nwb}) {
+        ASSERT_TRUE(write_recording(path(format), format, recording));
+        const auto read = read_recording(path(format));
+        ASSERT_TRUE(read) << message(read);
+        EXPECT_TRUE(*read == recording) << name(format);
+        // Weights and ends (NWB: with numbers of rows), and little beside them.
+        const uint64_t expected = kSynapses * (8 * kSamples + 8 + (format == RecordingFormat::nwb ? 8 : 0));
+        EXPECT_LT(std::filesystem::file_size(path(format)), expected + 150'000) << name(format);
+    }
+}
+
 // Killed before the synapses were all in the file: no sample can be there.
 TEST_F(Recordings, LeaveOutWeightsWhoseSynapsesAreNotThere) {
     for (const RecordingFormat format : {RecordingFormat::riftjit_h5, RecordingFormat::npz}) {
