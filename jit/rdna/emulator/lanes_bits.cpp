@@ -165,6 +165,20 @@ void mean_of_bytes(E& e) {
     e.vpsubb(e.d, e.d, e.t);
 }
 
+// Signed halves to bytes, side by side in the low half. Constant 0: 255 in each half.
+void saturate_halves(E& e) {
+    e.xor_bits(e.t, e.t, e.t);
+    e.vpminsw(e.a, e.a, e.constant[0]);
+    e.vpmaxsw(e.a, e.a, e.t);
+    e.vpsrld(e.t, e.a, 8);
+    e.or_bits(e.d, e.a, e.t);
+}
+
+constexpr LaneOperation packs_bytes(Opcode opcode, LaneEmit emit) {
+    LaneOperation operation = lane_words(opcode, 1, emit, {0x00FF00FF});
+    operation.halves.result = HalfResult::bits;
+    return operation;
+}
 constexpr LaneOperation counts_lanes(Opcode opcode, LaneEmit emit) {
     LaneOperation operation = lane_words(opcode, 2, emit, {kLowNibbles, kByteOnes, kHalfOnes});
     operation.condition = LaneCondition::upper_lane;
@@ -181,6 +195,7 @@ constexpr LaneOperation kOperations[] = {
     lane_words(Opcode::v_ctz_i32_b32, 1, count_trailing_zeros, {kExponent, kExponentOfOne}),
     lane_words(Opcode::v_perm_b32, 3, permute_bytes, {0x0D0D0D0D}),
     lane_words(Opcode::v_alignbyte_b32, 3, align_bytes, {3, 32}),
+    packs_bytes(Opcode::v_sat_pk_u8_i16, saturate_halves),
     lane_words(Opcode::v_lerp_u8, 3, mean_of_bytes, {kByteOnes}),
 };
 
