@@ -5,20 +5,18 @@ namespace riftjit::rdna::emulator {
 namespace {
 
 using E = LaneEmitter;
-constexpr LaneKernelResult kWords = LaneKernelResult::words, kBoth = LaneKernelResult::words_and_mask;
-constexpr LaneCheck kNone = LaneCheck::none;
-constexpr uint32_t kOnes = 0xFFFFFFFF, kSign = 0x80000000, kLow24 = 0xFFFFFF, kLow16 = 0xFFFF, kShiftMask = 31,
-                   kBytes = 0x00FF00FF;
+using X = Xbyak::Xmm;
+constexpr uint32_t kOnes = 0xFFFFFFFF, kSign = 0x80000000, kLow24 = 0xFFFFFF, kLow16 = 0xFFFF, kShiftMask = 31;
 
 // The shift amounts are taken modulo 32 first: the host's shifts give 0 beyond.
-void shift_amount(E& e, const Xbyak::Xmm& amount) { e.and_bits(e.t, amount, e.constant[0]); }
-void sign_extend_24(E& e, const Xbyak::Xmm& value) {
+void shift_amount(E& e, const X& amount) { e.and_bits(e.t, amount, e.constant[0]); }
+void sign_extend_24(E& e, const X& value) {
     e.vpslld(value, value, 8);
     e.vpsrad(value, value, 8);
 }
-void zero_extend_24(E& e, const Xbyak::Xmm& value) { e.and_bits(value, value, e.constant[0]); }
+void zero_extend_24(E& e, const X& value) { e.and_bits(value, value, e.constant[0]); }
 
-void shift_left(E& e, const Xbyak::Xmm& to, const Xbyak::Xmm& value, const Xbyak::Xmm& amount) {
+void shift_left(E& e, const X& to, const X& value, const X& amount) {
     shift_amount(e, amount);
     e.vpsllvd(to, value, e.t);
 }
@@ -47,10 +45,9 @@ void multiply_16_signed(E& e) {  // the product of the upper halves is one with 
 }
 
 struct Order {  // of one signedness
-    void (*min)(E& e, const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y);
-    void (*max)(E& e, const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y);
+    void (*min)(E& e, const X& to, const X& x, const X& y);
+    void (*max)(E& e, const X& to, const X& x, const X& y);
 };
-using X = Xbyak::Xmm;
 constexpr Order kSigned{[](E& e, const X& to, const X& x, const X& y) { e.vpminsd(to, x, y); },
                         [](E& e, const X& to, const X& x, const X& y) { e.vpmaxsd(to, x, y); }};
 constexpr Order kUnsigned{[](E& e, const X& to, const X& x, const X& y) { e.vpminud(to, x, y); },
@@ -133,220 +130,148 @@ void bit_mask(E& e) {
     shift_left(e, e.d, e.d, e.b);
 }
 
+constexpr LaneOperation carries(Opcode opcode, LaneEmit emit) {
+    LaneOperation operation = lane_words(opcode, 2, emit, {kSign, kOnes});
+    operation.result = LaneKernelResult::words_and_mask;
+    return operation;
+}
+
 constexpr LaneOperation kOperations[] = {
-    {Opcode::v_mov_b32, 1, kWords, kNone, {}, [](E& e) { e.and_bits(e.d, e.a, e.a); }},
-    {Opcode::v_not_b32, 1, kWords, kNone, {kOnes}, [](E& e) { e.invert(e.d, e.a); }},
-    {Opcode::v_and_b32, 2, kWords, kNone, {}, [](E& e) { e.and_bits(e.d, e.a, e.b); }},
-    {Opcode::v_or_b32, 2, kWords, kNone, {}, [](E& e) { e.or_bits(e.d, e.a, e.b); }},
-    {Opcode::v_xor_b32, 2, kWords, kNone, {}, [](E& e) { e.xor_bits(e.d, e.a, e.b); }},
-    {Opcode::v_xnor_b32,
-     2,
-     kWords,
-     kNone,
-     {kOnes},
-     [](E& e) {
-         e.xor_bits(e.d, e.a, e.b);
-         e.invert(e.d, e.d);
-     }},
-    {Opcode::v_lshlrev_b32, 2, kWords, kNone, {kShiftMask}, [](E& e) { shift_left(e, e.d, e.b, e.a); }},
-    {Opcode::v_lshrrev_b32,
-     2,
-     kWords,
-     kNone,
-     {kShiftMask},
-     [](E& e) {
-         shift_amount(e, e.a);
-         e.vpsrlvd(e.d, e.b, e.t);
-     }},
-    {Opcode::v_ashrrev_i32,
-     2,
-     kWords,
-     kNone,
-     {kShiftMask},
-     [](E& e) {
-         shift_amount(e, e.a);
-         e.vpsravd(e.d, e.b, e.t);
-     }},
-    {Opcode::v_add_nc_u32, 2, kWords, kNone, {}, [](E& e) { e.vpaddd(e.d, e.a, e.b); }},
-    {Opcode::v_add_nc_i32, 2, kWords, kNone, {}, [](E& e) { e.vpaddd(e.d, e.a, e.b); }},
-    {Opcode::v_sub_nc_u32, 2, kWords, kNone, {}, [](E& e) { e.vpsubd(e.d, e.a, e.b); }},
-    {Opcode::v_sub_nc_i32, 2, kWords, kNone, {}, [](E& e) { e.vpsubd(e.d, e.a, e.b); }},
-    {Opcode::v_subrev_nc_u32, 2, kWords, kNone, {}, [](E& e) { e.vpsubd(e.d, e.b, e.a); }},
-    {Opcode::v_mul_lo_u32, 2, kWords, kNone, {}, [](E& e) { e.vpmulld(e.d, e.a, e.b); }},
-    {Opcode::v_mul_hi_u32, 2, kWords, kNone, {}, [](E& e) { multiply_high(e, Sign::is_unsigned); }},
-    {Opcode::v_mul_u32_u24,
-     2,
-     kWords,
-     kNone,
-     {kLow24},
-     [](E& e) {
-         zero_extend_24(e, e.a);
-         zero_extend_24(e, e.b);
-         e.vpmulld(e.d, e.a, e.b);
-     }},
-    {Opcode::v_mul_i32_i24,
-     2,
-     kWords,
-     kNone,
-     {},
-     [](E& e) {
-         sign_extend_24(e, e.a);
-         sign_extend_24(e, e.b);
-         e.vpmulld(e.d, e.a, e.b);
-     }},
-    {Opcode::v_mad_u32_u24,
-     3,
-     kWords,
-     kNone,
-     {kLow24},
-     [](E& e) {
-         zero_extend_24(e, e.a);
-         zero_extend_24(e, e.b);
-         e.vpmulld(e.d, e.a, e.b);
-         e.vpaddd(e.d, e.d, e.c);
-     }},
-    {Opcode::v_mad_i32_i24,
-     3,
-     kWords,
-     kNone,
-     {},
-     [](E& e) {
-         sign_extend_24(e, e.a);
-         sign_extend_24(e, e.b);
-         e.vpmulld(e.d, e.a, e.b);
-         e.vpaddd(e.d, e.d, e.c);
-     }},
-    {Opcode::v_min_i32, 2, kWords, kNone, {}, [](E& e) { e.vpminsd(e.d, e.a, e.b); }},
-    {Opcode::v_max_i32, 2, kWords, kNone, {}, [](E& e) { e.vpmaxsd(e.d, e.a, e.b); }},
-    {Opcode::v_min_u32, 2, kWords, kNone, {}, [](E& e) { e.vpminud(e.d, e.a, e.b); }},
-    {Opcode::v_max_u32, 2, kWords, kNone, {}, [](E& e) { e.vpmaxud(e.d, e.a, e.b); }},
-    {Opcode::v_add3_u32,
-     3,
-     kWords,
-     kNone,
-     {},
-     [](E& e) {
-         e.vpaddd(e.d, e.a, e.b);
-         e.vpaddd(e.d, e.d, e.c);
-     }},
-    {Opcode::v_lshl_add_u32,
-     3,
-     kWords,
-     kNone,
-     {kShiftMask},
-     [](E& e) {
-         shift_left(e, e.d, e.a, e.b);
-         e.vpaddd(e.d, e.d, e.c);
-     }},
-    {Opcode::v_add_lshl_u32,
-     3,
-     kWords,
-     kNone,
-     {kShiftMask},
-     [](E& e) {
-         e.vpaddd(e.d, e.a, e.b);
-         shift_left(e, e.d, e.d, e.c);
-     }},
-    {Opcode::v_lshl_or_b32,
-     3,
-     kWords,
-     kNone,
-     {kShiftMask},
-     [](E& e) {
-         shift_left(e, e.d, e.a, e.b);
-         e.or_bits(e.d, e.d, e.c);
-     }},
-    {Opcode::v_and_or_b32,
-     3,
-     kWords,
-     kNone,
-     {},
-     [](E& e) {
-         e.and_bits(e.d, e.a, e.b);
-         e.or_bits(e.d, e.d, e.c);
-     }},
-    {Opcode::v_or3_b32,
-     3,
-     kWords,
-     kNone,
-     {},
-     [](E& e) {
-         e.or_bits(e.d, e.a, e.b);
-         e.or_bits(e.d, e.d, e.c);
-     }},
-    {Opcode::v_xor3_b32,
-     3,
-     kWords,
-     kNone,
-     {},
-     [](E& e) {
-         e.xor_bits(e.d, e.a, e.b);
-         e.xor_bits(e.d, e.d, e.c);
-     }},
-    {Opcode::v_xad_u32,
-     3,
-     kWords,
-     kNone,
-     {},
-     [](E& e) {
-         e.xor_bits(e.d, e.a, e.b);
-         e.vpaddd(e.d, e.d, e.c);
-     }},
-    {Opcode::v_bfi_b32,
-     3,
-     kWords,
-     kNone,
-     {},
-     [](E& e) {
-         e.and_bits(e.d, e.a, e.b);
-         e.and_not_bits(e.t, e.a, e.c);
-         e.or_bits(e.d, e.d, e.t);
-     }},
-    {Opcode::v_bfm_b32, 2, kWords, kNone, {kShiftMask, 1}, bit_mask},
-    {Opcode::v_bfe_u32, 3, kWords, kNone, {kShiftMask, 1}, extract_unsigned},
-    {Opcode::v_bfe_i32, 3, kWords, kNone, {kShiftMask, 32}, extract_signed},
-    {Opcode::v_alignbit_b32, 3, kWords, kNone, {kShiftMask, 32}, align_bits},
-    {Opcode::v_cndmask_b32, 2, kWords, kNone, {}, [](E& e) { e.select(); }},
-    {Opcode::v_add_co_u32, 2, kBoth, kNone, {kSign, kOnes}, [](E& e) { e.add_with_carry(E::CarryIn::none); }},
-    {Opcode::v_add_co_ci_u32,
-     2,
-     kBoth,
-     kNone,
-     {kSign, kOnes},
-     [](E& e) {
-         e.load_condition();
-         e.add_with_carry(E::CarryIn::condition);
-     }},
-    {Opcode::v_sub_co_u32,
-     2,
-     kBoth,
-     kNone,
-     {kSign, kOnes},
-     [](E& e) { e.subtract_with_borrow(e.a, e.b, E::CarryIn::none); }},
-    {Opcode::v_subrev_co_u32,
-     2,
-     kBoth,
-     kNone,
-     {kSign, kOnes},
-     [](E& e) { e.subtract_with_borrow(e.b, e.a, E::CarryIn::none); }},
-    {Opcode::v_sub_co_ci_u32,
-     2,
-     kBoth,
-     kNone,
-     {kSign, kOnes},
-     [](E& e) {
-         e.load_condition();
-         e.subtract_with_borrow(e.a, e.b, E::CarryIn::condition);
-     }},
-    {Opcode::v_subrev_co_ci_u32,
-     2,
-     kBoth,
-     kNone,
-     {kSign, kOnes},
-     [](E& e) {
-         e.load_condition();
-         e.subtract_with_borrow(e.b, e.a, E::CarryIn::condition);
-     }},
+    lane_words(Opcode::v_mov_b32, 1, [](E& e) { e.and_bits(e.d, e.a, e.a); }),
+    lane_words(Opcode::v_not_b32, 1, [](E& e) { e.invert(e.d, e.a); }, {kOnes}),
+    lane_words(Opcode::v_and_b32, 2, [](E& e) { e.and_bits(e.d, e.a, e.b); }),
+    lane_words(Opcode::v_or_b32, 2, [](E& e) { e.or_bits(e.d, e.a, e.b); }),
+    lane_words(Opcode::v_xor_b32, 2, [](E& e) { e.xor_bits(e.d, e.a, e.b); }),
+    lane_words(Opcode::v_xnor_b32, 2,
+               [](E& e) {
+                   e.xor_bits(e.d, e.a, e.b);
+                   e.invert(e.d, e.d);
+               },
+               {kOnes}),
+    lane_words(Opcode::v_lshlrev_b32, 2, [](E& e) { shift_left(e, e.d, e.b, e.a); }, {kShiftMask}),
+    lane_words(Opcode::v_lshrrev_b32, 2,
+               [](E& e) {
+                   shift_amount(e, e.a);
+                   e.vpsrlvd(e.d, e.b, e.t);
+               },
+               {kShiftMask}),
+    lane_words(Opcode::v_ashrrev_i32, 2,
+               [](E& e) {
+                   shift_amount(e, e.a);
+                   e.vpsravd(e.d, e.b, e.t);
+               },
+               {kShiftMask}),
+    lane_words(Opcode::v_add_nc_u32, 2, [](E& e) { e.vpaddd(e.d, e.a, e.b); }),
+    lane_words(Opcode::v_add_nc_i32, 2, [](E& e) { e.vpaddd(e.d, e.a, e.b); }),
+    lane_words(Opcode::v_sub_nc_u32, 2, [](E& e) { e.vpsubd(e.d, e.a, e.b); }),
+    lane_words(Opcode::v_sub_nc_i32, 2, [](E& e) { e.vpsubd(e.d, e.a, e.b); }),
+    lane_words(Opcode::v_subrev_nc_u32, 2, [](E& e) { e.vpsubd(e.d, e.b, e.a); }),
+    lane_words(Opcode::v_mul_lo_u32, 2, [](E& e) { e.vpmulld(e.d, e.a, e.b); }),
+    lane_words(Opcode::v_mul_hi_u32, 2, [](E& e) { multiply_high(e, Sign::is_unsigned); }),
+    lane_words(Opcode::v_mul_u32_u24, 2,
+               [](E& e) {
+                   zero_extend_24(e, e.a);
+                   zero_extend_24(e, e.b);
+                   e.vpmulld(e.d, e.a, e.b);
+               },
+               {kLow24}),
+    lane_words(Opcode::v_mul_i32_i24, 2,
+               [](E& e) {
+                   sign_extend_24(e, e.a);
+                   sign_extend_24(e, e.b);
+                   e.vpmulld(e.d, e.a, e.b);
+               }),
+    lane_words(Opcode::v_mad_u32_u24, 3,
+               [](E& e) {
+                   zero_extend_24(e, e.a);
+                   zero_extend_24(e, e.b);
+                   e.vpmulld(e.d, e.a, e.b);
+                   e.vpaddd(e.d, e.d, e.c);
+               },
+               {kLow24}),
+    lane_words(Opcode::v_mad_i32_i24, 3,
+               [](E& e) {
+                   sign_extend_24(e, e.a);
+                   sign_extend_24(e, e.b);
+                   e.vpmulld(e.d, e.a, e.b);
+                   e.vpaddd(e.d, e.d, e.c);
+               }),
+    lane_words(Opcode::v_min_i32, 2, [](E& e) { e.vpminsd(e.d, e.a, e.b); }),
+    lane_words(Opcode::v_max_i32, 2, [](E& e) { e.vpmaxsd(e.d, e.a, e.b); }),
+    lane_words(Opcode::v_min_u32, 2, [](E& e) { e.vpminud(e.d, e.a, e.b); }),
+    lane_words(Opcode::v_max_u32, 2, [](E& e) { e.vpmaxud(e.d, e.a, e.b); }),
+    lane_words(Opcode::v_add3_u32, 3,
+               [](E& e) {
+                   e.vpaddd(e.d, e.a, e.b);
+                   e.vpaddd(e.d, e.d, e.c);
+               }),
+    lane_words(Opcode::v_lshl_add_u32, 3,
+               [](E& e) {
+                   shift_left(e, e.d, e.a, e.b);
+                   e.vpaddd(e.d, e.d, e.c);
+               },
+               {kShiftMask}),
+    lane_words(Opcode::v_add_lshl_u32, 3,
+               [](E& e) {
+                   e.vpaddd(e.d, e.a, e.b);
+                   shift_left(e, e.d, e.d, e.c);
+               },
+               {kShiftMask}),
+    lane_words(Opcode::v_lshl_or_b32, 3,
+               [](E& e) {
+                   shift_left(e, e.d, e.a, e.b);
+                   e.or_bits(e.d, e.d, e.c);
+               },
+               {kShiftMask}),
+    lane_words(Opcode::v_and_or_b32, 3,
+               [](E& e) {
+                   e.and_bits(e.d, e.a, e.b);
+                   e.or_bits(e.d, e.d, e.c);
+               }),
+    lane_words(Opcode::v_or3_b32, 3,
+               [](E& e) {
+                   e.or_bits(e.d, e.a, e.b);
+                   e.or_bits(e.d, e.d, e.c);
+               }),
+    lane_words(Opcode::v_xor3_b32, 3,
+               [](E& e) {
+                   e.xor_bits(e.d, e.a, e.b);
+                   e.xor_bits(e.d, e.d, e.c);
+               }),
+    lane_words(Opcode::v_xad_u32, 3,
+               [](E& e) {
+                   e.xor_bits(e.d, e.a, e.b);
+                   e.vpaddd(e.d, e.d, e.c);
+               }),
+    lane_words(Opcode::v_bfi_b32, 3,
+               [](E& e) {
+                   e.and_bits(e.d, e.a, e.b);
+                   e.and_not_bits(e.t, e.a, e.c);
+                   e.or_bits(e.d, e.d, e.t);
+               }),
+    lane_words(Opcode::v_bfm_b32, 2, bit_mask, {kShiftMask, 1}),
+    lane_words(Opcode::v_bfe_u32, 3, extract_unsigned, {kShiftMask, 1}),
+    lane_words(Opcode::v_bfe_i32, 3, extract_signed, {kShiftMask, 32}),
+    lane_words(Opcode::v_alignbit_b32, 3, align_bits, {kShiftMask, 32}),
+    lane_words(Opcode::v_cndmask_b32, 2, [](E& e) { e.select(); }),
+    carries(Opcode::v_add_co_u32, [](E& e) { e.add_with_carry(E::CarryIn::none); }),
+    carries(Opcode::v_add_co_ci_u32,
+            [](E& e) {
+                e.load_condition();
+                e.add_with_carry(E::CarryIn::condition);
+            }),
+    carries(Opcode::v_sub_co_u32, [](E& e) { e.subtract_with_borrow(e.a, e.b, E::CarryIn::none); }),
+    carries(Opcode::v_subrev_co_u32, [](E& e) { e.subtract_with_borrow(e.b, e.a, E::CarryIn::none); }),
+    carries(Opcode::v_sub_co_ci_u32,
+            [](E& e) {
+                e.load_condition();
+                e.subtract_with_borrow(e.a, e.b, E::CarryIn::condition);
+            }),
+    carries(Opcode::v_subrev_co_ci_u32,
+            [](E& e) {
+                e.load_condition();
+                e.subtract_with_borrow(e.b, e.a, E::CarryIn::condition);
+            }),
     lane_words(Opcode::v_mul_hi_i32, 2, [](E& e) { multiply_high(e, Sign::is_signed); }),
     lane_words(Opcode::v_mul_hi_i32_i24, 2, multiply_high_24_signed),
     lane_words(Opcode::v_mul_hi_u32_u24, 2, multiply_high_24_unsigned, {kLow24}),
