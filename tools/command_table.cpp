@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "jit/rdna/target.h"
+#include "sim/network/description.h"
 #include "tools/arguments.h"
 #include "tools/emulate_command.h"
 
@@ -59,6 +60,10 @@ void add(const CLI::App& app, const std::string& name, std::vector<CommandEntry>
         if (!option->get_group().empty() && !option->get_lnames().empty()) entry.flags.push_back(describe(*option));
     }
     entry.takes_kernel = app.get_option_no_throw("KERNEL") != nullptr;
+    if (app.get_option_no_throw("network") != nullptr) {
+        entry.operands = sim::builtin_network_names();
+        entry.operand_ending = ".toml";
+    }
     const auto visible = app.get_subcommands([](const CLI::App* command) { return !command->get_group().empty(); });
     for (const CLI::App* command : visible) entry.subcommands.push_back(command->get_name());
     table.push_back(std::move(entry));

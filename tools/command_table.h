@@ -22,6 +22,9 @@ struct CommandEntry {
     std::vector<Flag> flags = {};
     std::vector<std::string> subcommands = {};
     bool takes_kernel = false;  // behind a code object, which knows the names
+    // What may stand without a flag: one of these words, or a file of this ending.
+    std::vector<std::string> operands = {};
+    std::string operand_ending = {};
 };
 
 // The program first, then its commands in order, each before its own.

@@ -17,6 +17,7 @@ std::string patterns(const CommandEntry& command, const CommandEntry::Flag& flag
 
 std::string words(const CommandEntry& command) {
     std::string text = fmt::format("{}", fmt::join(command.subcommands, " "));
+    for (const std::string& operand : command.operands) text += (text.empty() ? "" : " ") + operand;
     for (const CommandEntry::Flag& flag : command.flags) {
         text += (text.empty() ? "" : " ") + fmt::format("{}", fmt::join(flag.names, " "));
     }
@@ -91,6 +92,20 @@ std::string kernel_cases(std::span<const CommandEntry> table) {
                        commands);
 }
 
+// Beside words, files of one ending and folders that may hold some.
+std::string file_cases(std::span<const CommandEntry> table) {
+    std::string text;
+    for (const CommandEntry& command : table) {
+        if (command.operand_ending.empty()) continue;
+        text += fmt::format(
+            "    [[ $command == \"{}\" && $current != -* ]] && compopt -o filenames 2>/dev/null\n"
+            "    [[ $command == \"{}\" && $current != -* ]] &&\n"
+            "        COMPREPLY+=($(compgen -f -X \"!*{}\" -- \"$current\"; compgen -d -- \"$current\"))\n",
+            command.name, command.name, command.operand_ending);
+    }
+    return text;
+}
+
 std::string function(std::span<const CommandEntry> table) {
     return fmt::format(R"(_riftjit() {{
     local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="" words="" word kernels=""
@@ -103,10 +118,12 @@ std::string function(std::span<const CommandEntry> table) {
 {}    case "$command" in
 {}    esac
     COMPREPLY=($(compgen -W "$words" -- "$current"))
+{}    return 0
 }}
 complete -o default -F _riftjit riftjit
 )",
-                       command_cases(table), value_cases(table), kernel_cases(table), word_cases(table));
+                       command_cases(table), value_cases(table), kernel_cases(table), word_cases(table),
+                       file_cases(table));
 }
 
 std::string quoted(const std::string& text) {
@@ -166,6 +183,9 @@ std::string fish_completion(std::span<const CommandEntry> table) {
         }
         if (command.takes_kernel)
             text += fmt::format("complete -c riftjit {} -a '(__riftjit_kernels)'\n", fish_condition(command));
+        if (!command.operands.empty())
+            text += fmt::format("complete -c riftjit {} -k -a '{} (__fish_complete_suffix {})'\n",
+                                fish_condition(command), fmt::join(command.operands, " "), command.operand_ending);
         for (const CommandEntry::Flag& flag : command.flags) text += fish_flag(command, flag);
     }
     return text;

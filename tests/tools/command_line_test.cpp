@@ -111,6 +111,17 @@ TEST(Completion, CompletesCommandsFlagsAndValuesInBash) {
     EXPECT_NE(completed(program, "riftjit run -m /etc/passw").find("/etc/passwd"), std::string::npos);
 }
 
+TEST(Completion, KnowsNetworksThatComeWithTheProgramAndFilesOfNetworks) {
+    Program program;
+    for (const char* name : {"bronze.toml", "bronze.txt"}) std::ofstream(program.folder() / name) << "";
+    std::filesystem::create_directory(program.folder() / "brown");
+    EXPECT_EQ(completed(program, "riftjit sim br"), "brunel\n");
+    EXPECT_EQ(completed(program, "riftjit sim --json cu"), "cuba\n");
+    const std::string start = (program.folder() / "bro").string();
+    EXPECT_EQ(completed(program, "riftjit sim " + start), start + "nze.toml " + start + "wn\n");
+    EXPECT_EQ(completed(program, "riftjit sim --print-n"), "--print-network\n");
+}
+
 TEST(Completion, KnowsChipsChecksSchedulesAndTheKernelsOfAFile) {
     Program program;
     const std::string source = program.folder() / "k.s", object = program.folder() / "k.co";
