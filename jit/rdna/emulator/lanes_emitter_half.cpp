@@ -142,6 +142,16 @@ void LaneEmitter::decline_unordered(const Xmm& x, const Xmm& y) {
     }
 }
 
+void LaneEmitter::decline_equal_quads(const Xmm& x, const Xmm& y) {
+    if (is_avx512()) {
+        vpcmpeqq(k4, x, y);
+        korw(k3, k3, k4);
+    } else {
+        vpcmpeqq(x, x, y);
+        vpor(ymm7, ymm7, x);
+    }
+}
+
 void LaneEmitter::decline_half_nans(std::initializer_list<Xmm> values, HalfPlaces places) {
     const bool both = places == HalfPlaces::both;
     const Xmm mask = vector(kPairOfSums);

@@ -51,27 +51,6 @@ uint32_t gathered(const std::array<uint32_t, kLanes>& bits) {
     return mask;
 }
 
-// In double, rounded once: as valu_transcendental.cpp has it. Denormal arguments are zeros. A result about the smallest
-// normal number is left to the function there, since it is flushed by how it would round without a least exponent; so
-// are NaNs.
-template <Opcode opcode, double (*Function)(double)>
-uint64_t in_double(uint32_t* d, const uint32_t* a, const uint32_t*, const uint32_t*, uint64_t lanes) {
-    Results results;
-    std::array<uint32_t, kLanes> is_odd;
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-        const uint32_t flushed = (a[lane] & kMagnitude) < kMinNormal ? a[lane] & kSign : a[lane];
-        const double value = Function(std::bit_cast<float>(flushed));
-        results[lane] = std::bit_cast<uint32_t>(static_cast<float>(value));
-        const uint32_t magnitude = results[lane] & kMagnitude;
-        is_odd[lane] = magnitude > kInfinity || (magnitude <= kMinNormal && value != 0);
-    }
-    write(d, {a}, results, static_cast<uint32_t>(lanes), gathered(is_odd), opcode);
-    return 0;
-}
-
-double power_of_two(double x) { return std::exp2(x); }
-double logarithm(double x) { return std::log2(x); }
-
 int exponent(uint32_t bits) { return static_cast<int>(bits >> 23 & 0xFF); }
 
 // The steps of division as valu_division.cpp has them: only what ordinary operands need, where nothing is scaled.
@@ -118,8 +97,6 @@ uint64_t fix_quotient(uint32_t* d, const uint32_t* a, const uint32_t* b, const u
 constexpr LaneKernelResult kWords = LaneKernelResult::words, kBoth = LaneKernelResult::words_and_mask;
 
 constexpr HostLaneFunction kFunctions[] = {
-    {Opcode::v_exp_f32, in_double<Opcode::v_exp_f32, power_of_two>},
-    {Opcode::v_log_f32, in_double<Opcode::v_log_f32, logarithm>},
     {Opcode::v_div_scale_f32, scale_for_division, kBoth, 3},
     {Opcode::v_div_fmas_f32, fma_scaled_back, kWords, 3},
     {Opcode::v_div_fixup_f32, fix_quotient, kWords, 3},

@@ -1,0 +1,172 @@
+// v_exp_f32 and v_log_f32 over lanes: polynomials in f64, rounded once to f32.
+//
+// valu_transcendental.cpp takes the C library's exp2 and log2, which err by less than a unit in the last place of f64;
+// the polynomials err by less than 2^-49 of the result, which is 16 units at most. Both round to the same f32 unless a
+// tie lies between: results within 64 units of a tie, one in four million, are declined.
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "jit/rdna/emulator/lanes_operations.h"
+
+namespace riftjit::rdna::emulator {
+namespace {
+
+using E = LaneEmitter;
+using Xbyak::Xmm;
+constexpr uint8_t kNearest = 8;                         // of VROUNDPS
+constexpr uint8_t kEqual = 0, kLess = 1, kNotLess = 5;  // of VCMPPS
+constexpr uint32_t kInfinity = 0x7F800000, kMinNormal = 0x00800000, kRootOfHalf = 0x3F3504F3, kOne = 0x3F800000;
+
+void load_f64(E& e, const Xmm& to, double value) { e.load_quad(to, std::bit_cast<uint64_t>(value)); }
+
+// 29 bits of f64 are lost in f32; a tie has the first of them alone. u and condition_lanes are used.
+void decline_near_ties(E& e, const Xmm& sums) {
+    constexpr uint64_t kTie = 1 << 28, kNear = 64, kLost = (1 << 29) - 1;
+    const Xmm& distance = e.condition_lanes;
+    e.load_quad(e.u, kTie - kNear);
+    e.vpsubq(distance, sums, e.u);
+    e.load_quad(e.u, kLost & ~(2 * kNear - 1));
+    e.and_bits(distance, distance, e.u);
+    e.xor_bits(e.u, e.u, e.u);
+    e.decline_equal_quads(distance, e.u);
+}
+
+// t = the polynomial in x, whose coefficients come highest first. u is used.
+template <size_t Count>
+void evaluate(E& e, const Xmm& x, const std::array<double, Count>& coefficients) {
+    load_f64(e, e.t, coefficients[0]);
+    for (size_t i = 1; i < Count; ++i) {
+        load_f64(e, e.u, coefficients[i]);
+        e.vfmadd213pd(e.t, x, e.u);
+    }
+}
+
+// 2^x = sum of (x ln 2)^k / k!, for |x| <= 1/2; the first term left out is below 2^-52.
+constexpr auto kPowerTerms = [] {
+    constexpr size_t kDegree = 12;
+    std::array<double, kDegree + 1> terms{};
+    double term = 1;
+    for (size_t k = 0; k <= kDegree; ++k) {
+        terms[kDegree - k] = term;
+        term *= std::numbers::ln2 / static_cast<double>(k + 1);
+    }
+    return terms;
+}();
+// log2 of (1 + s) / (1 - s) = 2 / ln 2 * s * sum of s^2k / (2k + 1), for |s| <= 0.1716, in s^2.
+constexpr auto kLogarithmTerms = [] {
+    constexpr size_t kTerms = 11;
+    std::array<double, kTerms> terms{};
+    for (size_t k = 0; k < kTerms; ++k)
+        terms[kTerms - 1 - k] = 2 * std::numbers::log2e / static_cast<double>(2 * k + 1);
+    return terms;
+}();
+
+// b = 2^x for x = a less the nearest integer, c: that integer, times 2^23.
+void power_of_fraction(E& e) {
+    e.load_word(e.t, std::bit_cast<uint32_t>(-200.0F));
+    e.vmaxps(e.b, e.a, e.t);
+    e.load_word(e.t, std::bit_cast<uint32_t>(200.0F));
+    e.vminps(e.b, e.b, e.t);
+    e.round_f32(e.c, e.b, kNearest);
+    e.vsubps(e.b, e.b, e.c);
+    e.vcvtps2dq(e.c, e.c);
+    e.vpslld(e.c, e.c, 23);
+    const Xmm& fraction = e.found_lanes;
+    for (int half = 0; half < 2; ++half) {
+        e.convert_half_to_f64(fraction, e.b, half);
+        evaluate(e, fraction, kPowerTerms);
+        decline_near_ties(e, e.t);
+        e.vcvtpd2ps(half == 0 ? e.half_width(e.d) : e.half_width(e.t), e.t);
+    }
+    e.join_halves(e.b, e.d, e.t);
+}
+// value: the word in the lanes of t, itself elsewhere. u is used.
+void replace(E& e, const Xmm& value, uint32_t word) {
+    e.load_word(e.u, word);
+    e.and_bits(e.u, e.u, e.t);
+    e.and_not_bits(value, e.t, value);
+    e.or_bits(value, value, e.u);
+}
+// Beyond the range of normal numbers infinity and, since tiny results are flushed, zero. A carry into the exponent
+// rounds up to infinity as well.
+void power_of_two(E& e) {
+    e.decline_unordered(e.a, e.a);
+    power_of_fraction(e);
+    e.vpaddd(e.b, e.b, e.c);
+    e.load_word(e.u, std::bit_cast<uint32_t>(128.0F));
+    e.compare_f32(e.t, e.a, e.u, kNotLess);
+    replace(e, e.b, kInfinity);
+    e.load_word(e.u, std::bit_cast<uint32_t>(-126.0F));
+    e.compare_f32(e.t, e.a, e.u, kLess);
+    e.and_not_bits(e.d, e.t, e.b);
+}
+
+// b = a, or 1 for all but positive normal numbers, which are told by the signs of differences.
+void positive_numbers(E& e) {
+    e.load_word(e.t, kMinNormal);
+    e.vpsubd(e.t, e.a, e.t);
+    e.or_bits(e.t, e.t, e.a);
+    e.load_word(e.u, kInfinity - 1);
+    e.vpsubd(e.u, e.u, e.a);
+    e.or_bits(e.t, e.t, e.u);
+    e.vpsrad(e.t, e.t, 31);
+    e.move(e.b, e.a);
+    replace(e, e.b, kOne);
+}
+// b to 2^c * b with b from the root of 1/2 to that of 2.
+void split(E& e) {
+    e.load_word(e.t, kRootOfHalf);
+    e.vpsubd(e.c, e.b, e.t);
+    e.vpsrad(e.c, e.c, 23);
+    e.vpslld(e.t, e.c, 23);
+    e.vpsubd(e.b, e.b, e.t);
+    e.vcvtdq2ps(e.c, e.c);
+}
+// Of infinity, of negative numbers, and of zeros, which denormals are.
+void special_logarithms(E& e) {
+    constexpr uint32_t kMagnitude = 0x7FFFFFFF, kMinusInfinity = 0xFF800000, kInvalid = 0xFFC00000;
+    e.load_word(e.t, kInfinity);
+    e.compare_f32(e.t, e.a, e.t, kEqual);
+    replace(e, e.d, kInfinity);
+    e.xor_bits(e.t, e.t, e.t);
+    e.compare_f32(e.t, e.a, e.t, kLess);
+    replace(e, e.d, kInvalid);
+    e.load_word(e.t, kMagnitude);
+    e.and_bits(e.t, e.a, e.t);
+    e.load_word(e.u, kMinNormal);
+    e.compare_f32(e.t, e.t, e.u, kLess);
+    replace(e, e.d, kMinusInfinity);
+}
+void logarithm(E& e) {
+    e.decline_unordered(e.a, e.a);
+    positive_numbers(e);
+    split(e);
+    const Xmm &ratio = e.found_lanes, &square = e.condition_lanes;
+    for (int half = 0; half < 2; ++half) {
+        e.convert_half_to_f64(e.t, e.b, half);
+        load_f64(e, e.u, 1.0);
+        e.vsubpd(ratio, e.t, e.u);
+        e.vaddpd(square, e.t, e.u);
+        e.vdivpd(ratio, ratio, square);
+        e.vmulpd(square, ratio, ratio);
+        evaluate(e, square, kLogarithmTerms);
+        e.convert_half_to_f64(e.u, e.c, half);
+        e.vfmadd213pd(e.t, ratio, e.u);
+        decline_near_ties(e, e.t);
+        e.vcvtpd2ps(half == 0 ? e.half_width(e.d) : e.half_width(e.t), e.t);
+    }
+    e.join_halves(e.d, e.d, e.t);
+    special_logarithms(e);
+}
+
+constexpr LaneOperation kOperations[] = {
+    {Opcode::v_exp_f32, 1, LaneKernelResult::words, LaneCheck::by_operation, {}, power_of_two},
+    {Opcode::v_log_f32, 1, LaneKernelResult::words, LaneCheck::by_operation, {}, logarithm},
+};
+
+}  // namespace
+
+std::span<const LaneOperation> power_lane_operations() { return kOperations; }
+
+}  // namespace riftjit::rdna::emulator
