@@ -257,18 +257,12 @@ RegisterSet pairable(const RegisterSet& set) {
     return result;
 }
 
-uint64_t pairs_of(const RegisterSet& set) {
-    uint64_t pairs = 0;
-    for (unsigned word = 0; word < 2; ++word)
-        for (uint64_t left = set.scalars[word]; left; left &= left - 1)
-            pairs |= uint64_t{1} << (word * 32 + static_cast<unsigned>(std::countr_zero(left)) / 2);
-    return pairs;
-}
-
-RegisterSet of_pairs(uint64_t pairs, const RegisterSet& within) {
+// With each register the other one of its aligned pair.
+RegisterSet whole_pairs(const RegisterSet& set) {
+    constexpr uint64_t kEven = 0x5555555555555555;
     RegisterSet result;
-    for (unsigned code = 0; code < 128; ++code)
-        if (within.has_scalar(code) && (pairs >> code / 2 & 1)) result.add_scalars(code, 1);
+    for (size_t i = 0; i < 2; ++i)
+        result.scalars[i] = set.scalars[i] | (set.scalars[i] & kEven) << 1 | (set.scalars[i] >> 1 & kEven);
     return result;
 }
 
@@ -300,6 +294,7 @@ void HazardState::step_sgpr_read(WaveState& wave, const Op& op) {
     apply_sgpr_waits(traits.alu_wait);
     if (traits.clears_sgpr) salu_pending_ = valu_pending_ = {};
     const RegisterSet reads = pairable(op.checks->footprint.reads), writes = pairable(op.checks->footprint.writes);
+    if (reads.empty() && writes.empty() && !traits.jumps_away) return;
     const auto report = [&](const RegisterSet& pending, std::string_view by, std::string_view field) {
         wave.findings->report(
             FindingKind::sgpr_read, wave, kNoLane,
@@ -322,8 +317,8 @@ void HazardState::step_sgpr_read(WaveState& wave, const Op& op) {
         else
             valu_pending_ = valu_pending_ & vcc_only();
     }
-    if (traits.valu) tracked_pairs_ |= pairs_of(reads);
-    const RegisterSet written = of_pairs(tracked_pairs_, writes);
+    if (traits.valu) tracked_ = tracked_ | whole_pairs(reads);
+    const RegisterSet written = writes & tracked_;
     if (traits.salu) {
         salu_pending_ = salu_pending_ | written;
         remove(valu_pending_, written);

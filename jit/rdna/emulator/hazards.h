@@ -68,9 +68,8 @@ private:
     // VALUMaskWrite.
     RegisterSet masks_read_, masks_overwritten_;
 
-    // gfx12 SGPR reads: pairs by register number / 2.
-    uint64_t tracked_pairs_ = 0;
-    RegisterSet salu_pending_, valu_pending_;
+    // gfx12 SGPR reads.
+    RegisterSet tracked_, salu_pending_, valu_pending_;
 
     unsigned float_atomic_states_ = 0;  // wait states until s_denorm_mode is safe
 };
