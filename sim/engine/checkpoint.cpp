@@ -178,8 +178,10 @@ Result<CheckpointReader> CheckpointReader::open(const std::string& path, const C
         return fail(ErrorKind::Usage, "{}: saved in {}, this run is in {}", path, header.precision ? "f32" : "f64",
                     expected.precision ? "f32" : "f64");
     if (header.network_hash != expected.network_hash) {
-        return fail(ErrorKind::Usage, "{}: saved from another network (hash {:016x}, this one has {:016x})", path,
-                    header.network_hash, expected.network_hash);
+        return fail(ErrorKind::Usage,
+                    "{}: saved from another network (hash {:016x}, this one has {:016x}): rates, amplitudes and times "
+                    "of inputs may differ, but not what is drawn for each neuron, nor anything else",
+                    path, header.network_hash, expected.network_hash);
     }
     reader.step_ = header.step;
     return reader;

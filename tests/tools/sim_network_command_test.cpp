@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "tests/tools/program.h"
@@ -191,6 +192,40 @@ TEST_F(SimNetwork, TellsApartWhatAResumedRunDidAndWhatWasDoneBefore) {
     const uint64_t spikes = whole["spikes"].get<uint64_t>() - first["spikes"].get<uint64_t>();
     EXPECT_TRUE(contains("spikes       " + grouped(spikes) + ", ")) << outcome.out;
     EXPECT_TRUE(contains("since step 0 " + grouped(whole["spikes"].get<uint64_t>()) + " spikes, ")) << outcome.out;
+}
+
+// A column of values for the neurons is another program than a constant.
+TEST_F(SimNetwork, SaysThatADrawnAmplitudeBelongsToTheNetworkOfASavedState) {
+    std::ofstream(network_, std::ios::app) << R"([[input]]
+kind = "dc"
+to = "E"
+amplitude = { uniform = ["0 pA", "50 pA"] }
+)";
+    const std::string state = path("state");
+    json({"--steps", "10", "--save", state});
+    EXPECT_EQ(json({"--resume", state, "--set", "input.0.rate=9 kHz"})["first_step"], 10);
+    const Outcome refused = run({"--resume", state, "--set", "input.1.amplitude=25 pA"});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_NE(refused.err.find("but not what is drawn for each neuron"), std::string::npos) << refused.err;
+}
+
+// The first TOML text of the manual, and the block of output behind it.
+TEST_F(SimNetwork, GivesTheRowsThatTheManualShows) {
+    const std::string manual = read_whole(std::string(RIFTJIT_SOURCE_DIR) + "/docs/SIMULATOR.md");
+    const auto block_from = [&](size_t& at, const std::string& fence) {
+        const size_t begin = manual.find(fence + "\n", at) + fence.size() + 1;
+        at = manual.find("\n```", begin) + 1;
+        return manual.substr(begin, at - begin);
+    };
+    size_t at = 0;
+    std::ofstream(path("my.toml")) << block_from(at, "```toml");
+    at += 3;
+    std::istringstream rows(block_from(at, "```"));
+    const Outcome outcome = program_.run({"sim", path("my.toml")});
+    size_t count = 0;
+    for (std::string row; std::getline(rows, row); ++count)
+        EXPECT_NE(outcome.out.find(row + "\n"), std::string::npos) << row << "\nin\n" << outcome.out;
+    EXPECT_GE(count, 7u);
 }
 
 TEST_F(SimNetwork, ReplacesASavedStateOnlyWhenForcedButItsOwnAtEachInterval) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "sim/available_memory.h"
 
@@ -18,11 +19,11 @@ herr_t take_innermost(unsigned depth, const H5E_error2_t* error, void* text) {
     return 0;
 }
 
-// Of a system call that failed HDF5 tells the time, in two lines, the buffer, and also why.
-std::string shortened(const std::string& reason) {
+// Of a system call that failed HDF5 tells the time, in two lines, the buffer, and also why, which is of the whole file.
+std::optional<std::string> reason_of_system_call(const std::string& reason) {
     constexpr std::string_view kBefore = "error message = '";
     const size_t start = reason.find(kBefore);
-    if (start == std::string::npos) return reason;
+    if (start == std::string::npos) return std::nullopt;
     const size_t text = start + kBefore.size();
     return reason.substr(text, reason.find('\'', text) - text);
 }
@@ -31,7 +32,7 @@ std::string shortened(const std::string& reason) {
     std::string reason;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, take_innermost, &reason);
     H5Eclear2(H5E_DEFAULT);
-    reason = shortened(reason);
+    if (const auto of_system = reason_of_system_call(reason)) throw Hdf5Error(*of_system);
     throw Hdf5Error(reason.empty() ? what : what.empty() ? reason : what + ": " + reason);
 }
 
