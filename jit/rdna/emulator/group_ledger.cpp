@@ -23,17 +23,15 @@ uint32_t GroupLedger::group(uint64_t turn) const {
     return static_cast<uint32_t>(options_.schedule == Schedule::reversed ? launch_.grid.count() - 1 - turn : turn);
 }
 
-bool GroupLedger::is_wanted(uint64_t turn) const {
-    const std::lock_guard lock(mutex_);
-    return turn <= stop_;
-}
-
 void GroupLedger::finish(uint64_t turn, Outcome outcome, uint64_t executed) {
     {
         const std::lock_guard lock(mutex_);
         if (turn > stop_) return;
         if (outcome != Outcome::completed) stop_at(turn);
-        ended_.emplace(turn, Ended{outcome, executed});
+        if (turn == committed_)
+            commit({outcome, executed});
+        else
+            ended_.emplace(turn, Ended{outcome, executed});
         while (outcome_ == Outcome::completed && !ended_.empty() && ended_.begin()->first == committed_) {
             commit(ended_.begin()->second);
             ended_.erase(ended_.begin());
@@ -60,7 +58,7 @@ void GroupLedger::commit(const Ended& ended) {
     launch_.findings->commit(number);
 }
 
-void GroupLedger::stop_at(uint64_t turn) { stop_ = std::min(stop_, turn); }
+void GroupLedger::stop_at(uint64_t turn) { stop_ = std::min(stop_.load(), turn); }
 
 Outcome GroupLedger::close() {
     const std::lock_guard lock(mutex_);

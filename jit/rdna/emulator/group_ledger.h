@@ -2,6 +2,7 @@
 // and where a launch stops, and what it reports, is the same at any number of threads.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -22,7 +23,7 @@ public:
     std::optional<uint64_t> take();
     uint32_t group(uint64_t turn) const;
     // False once a workgroup with an earlier turn has stopped the launch.
-    bool is_wanted(uint64_t turn) const;
+    bool is_wanted(uint64_t turn) const { return turn <= stop_.load(std::memory_order_relaxed); }
     // `executed` instructions of this workgroup's own.
     void finish(uint64_t turn, Outcome outcome, uint64_t executed);
     // When all threads have come back.
@@ -38,12 +39,12 @@ private:
 
     const LaunchContext& launch_;
     const LaunchOptions& options_;
-    mutable std::mutex mutex_;
+    std::mutex mutex_;
     std::condition_variable changed_;
-    uint64_t next_ = 0, committed_ = 0;     // turns
-    uint64_t stop_ = UINT64_MAX;            // the first turn known to stop the launch
-    std::map<uint64_t, Ended> ended_ = {};  // turns that wait for earlier ones
-    uint64_t executed_ = 0;                 // by what is committed
+    uint64_t next_ = 0, committed_ = 0;        // turns
+    std::atomic<uint64_t> stop_ = UINT64_MAX;  // the first turn known to stop the launch; written under the mutex
+    std::map<uint64_t, Ended> ended_ = {};     // turns that wait for earlier ones
+    uint64_t executed_ = 0;                    // by what is committed
     Outcome outcome_ = Outcome::completed;
 };
 

@@ -18,6 +18,7 @@ namespace {
 constexpr uint64_t kCodeBase = uint64_t{0x7F00} << 32;  // objects are loaded from here on, 16 MiB apart at least
 constexpr uint64_t kCodeSpacing = uint64_t{1} << 24;
 constexpr uint64_t kQueueBytes = 256;
+constexpr uint64_t kAskEvery = 64;             // workgroups of a thread
 constexpr uint32_t kDynamicStackBytes = 1024;  // per lane, that the runtime adds where recursion hides the need
 
 struct ScheduleName {
@@ -214,11 +215,11 @@ Outcome Machine::Impl::run_apart(const LaunchContext& launch, const LaunchOption
     std::mutex report_mutex;
     const auto work = [&] {
         Scheduler scheduler(launch, launch_options, memory, slots);
-        while (const std::optional<uint64_t> turn = ledger.take()) {
+        for (uint64_t taken = 1; const std::optional<uint64_t> turn = ledger.take(); ++taken) {
             const std::function<bool()> is_interrupted = [&] {
                 return !ledger.is_wanted(*turn) || (launch_options.is_interrupted && launch_options.is_interrupted());
             };
-            if (is_interrupted()) {  // short workgroups do not ask
+            if (taken % kAskEvery == 0 && is_interrupted()) {  // short workgroups do not ask
                 ledger.finish(*turn, Outcome::interrupted, 0);
                 continue;
             }

@@ -3,7 +3,7 @@
 // It knows the instruction table, the code-object format and AMD's rules; nothing of the assembler or its passes. How
 // the parts meet is in executors.h: program.* decodes, salu*.* is the scalar unit, valu*.* the vector ALU, memory*.*,
 // lds*.* and atomics*.* memory, checks*.*, undefined*.*, hazards*.* and waits.* what is reported, scheduler.* who runs
-// next.
+// next, group_ledger.* what several host threads add up to.
 #pragma once
 
 #include <array>

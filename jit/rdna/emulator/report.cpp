@@ -81,6 +81,12 @@ void Findings::report(Finding finding) {
     list.add(std::move(finding), kNoKey);
 }
 
+Findings::List& Findings::list_of(uint32_t group) {
+    if (order_ == Order::as_reported) return findings_;
+    any_pending_ = true;
+    return pending_[group];
+}
+
 bool Findings::List::count_again(uint64_t key, uint64_t times) {
     const auto found = known.find(key);
     if (key == kNoKey || found == known.end()) return false;
@@ -100,6 +106,7 @@ void Findings::keep(Order order) {
 }
 
 void Findings::commit(uint32_t group) {
+    if (!any_pending_) return;
     const std::lock_guard lock(mutex_);
     auto committed = pending_.extract(group);
     if (committed.empty()) return;

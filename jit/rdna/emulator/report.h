@@ -77,13 +77,14 @@ private:
         bool count_again(uint64_t key, uint64_t times);
         void add(Finding finding, uint64_t key);
     };
-    List& list_of(uint32_t group) { return order_ == Order::as_reported ? findings_ : pending_[group]; }
+    List& list_of(uint32_t group);
 
     mutable std::mutex mutex_;
     std::atomic<uint64_t> reported_ = 0;
     Order order_ = Order::as_reported;
     List findings_;
     std::unordered_map<uint32_t, List> pending_;  // by workgroup
+    std::atomic<bool> any_pending_ = false;       // ever; most runs have nothing to commit
 };
 
 enum class InstructionClass : uint8_t {

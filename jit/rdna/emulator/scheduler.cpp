@@ -83,7 +83,8 @@ void Scheduler::finish_group(std::unique_ptr<ResidentGroup>& slot) {
 Outcome Scheduler::run(uint64_t first, uint64_t count, uint64_t resident, const std::function<bool()>& is_interrupted) {
     executed_ = asked_at_ = 0;
     asks_ = is_interrupted ? &is_interrupted : nullptr;
-    random_.seed(launch_.seed + first);  // whatever ran before, and on which thread
+    // Whatever ran before, and on which thread.
+    if (options_.schedule == Schedule::random) random_.seed(launch_.seed + first);
     waiting_.resize(count);
     for (uint64_t i = 0; i < count; ++i) waiting_[count - 1 - i] = first + i;
     if (options_.schedule == Schedule::reversed) std::reverse(waiting_.begin(), waiting_.end());
