@@ -66,10 +66,10 @@ TEST_F(Unending, FilesAreRefusedByName) {
         ASSERT_FALSE(network);
         EXPECT_EQ(network.error().message, refused);
         EXPECT_EQ(error_of(kSmall + "[population.S]\nmodel = \"spike_times\"\nsize = 1\nfile = \"" + path + "\"\n"),
-                  refused);
+                  "net.toml:12:9: " + refused);
         EXPECT_EQ(error_of(kSmall + "[[projection]]\nfrom = \"E\"\nto = \"E\"\nrule = \"list\"\nfile = \"" + path +
                            "\"\nweight = \"1 mV\"\ndelay = \"1 ms\"\n"),
-                  refused);
+                  "net.toml:13:9: " + refused);
     }
 }
 
