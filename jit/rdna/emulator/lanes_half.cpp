@@ -165,10 +165,21 @@ void round_sum_to_odd(E& e) {
     e.vpsrld(e.b, e.b, 31);
     e.or_bits(e.d, e.t, e.b);
 }
+// The same where the host rounds as an instruction says: the sum is exact where rounding up and down agree, else its
+// last bit is set after rounding towards zero.
+void round_sum_to_odd_avx512(E& e) {
+    constexpr uint8_t kNotEqual = 12;
+    e.vaddps(e.d | e.T_rz_sae, e.a, e.c);
+    e.vaddps(e.t | e.T_ru_sae, e.a, e.c);
+    e.vaddps(e.u | e.T_rd_sae, e.a, e.c);
+    e.vcmpps(e.found, e.t, e.u, kNotEqual);
+    e.load_word(e.b, 1);
+    e.vpord(e.d | e.found, e.d, e.b);
+}
 // The product of two f16 is exact in f32.
 void f16_fused(E& e) {
     e.vmulps(e.a, e.a, e.b);
-    round_sum_to_odd(e);
+    e.is_avx512() ? round_sum_to_odd_avx512(e) : round_sum_to_odd(e);
 }
 
 // The product of two f32 is exact in f64; there, too, the sum is rounded to odd, then cut to f32's 24 bits, the last

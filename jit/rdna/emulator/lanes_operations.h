@@ -30,6 +30,7 @@ std::span<const LaneOperation> exponent_lane_operations();
 std::span<const LaneOperation> conversion_lane_operations();
 std::span<const LaneOperation> transcendental_lane_operations();
 std::span<const LaneOperation> power_lane_operations();
+std::span<const LaneOperation> circular_lane_operations();
 std::span<const LaneOperation> half_lane_operations();
 
 }  // namespace riftjit::rdna::emulator

@@ -1,13 +1,10 @@
-// v_exp_f32 and v_log_f32 over lanes: polynomials in f64, rounded once to f32.
-//
-// valu_transcendental.cpp takes the C library's exp2 and log2, which err by less than a unit in the last place of f64;
-// the polynomials err by less than 2^-49 of the result, which is 16 units at most. Both round to the same f32 unless a
-// tie lies between: results within 64 units of a tie, one in four million, are declined.
+// v_exp_f32 and v_log_f32 over lanes: polynomials.
 #include <bit>
 #include <cmath>
 #include <numbers>
 
 #include "jit/rdna/emulator/lanes_operations.h"
+#include "jit/rdna/emulator/lanes_polynomial.h"
 
 namespace riftjit::rdna::emulator {
 namespace {
@@ -17,30 +14,6 @@ using Xbyak::Xmm;
 constexpr uint8_t kNearest = 8;                         // of VROUNDPS
 constexpr uint8_t kEqual = 0, kLess = 1, kNotLess = 5;  // of VCMPPS
 constexpr uint32_t kInfinity = 0x7F800000, kMinNormal = 0x00800000, kRootOfHalf = 0x3F3504F3, kOne = 0x3F800000;
-
-void load_f64(E& e, const Xmm& to, double value) { e.load_quad(to, std::bit_cast<uint64_t>(value)); }
-
-// 29 bits of f64 are lost in f32; a tie has the first of them alone. u and condition_lanes are used.
-void decline_near_ties(E& e, const Xmm& sums) {
-    constexpr uint64_t kTie = 1 << 28, kNear = 64, kLost = (1 << 29) - 1;
-    const Xmm& distance = e.condition_lanes;
-    e.load_quad(e.u, kTie - kNear);
-    e.vpsubq(distance, sums, e.u);
-    e.load_quad(e.u, kLost & ~(2 * kNear - 1));
-    e.and_bits(distance, distance, e.u);
-    e.xor_bits(e.u, e.u, e.u);
-    e.decline_equal_quads(distance, e.u);
-}
-
-// t = the polynomial in x, whose coefficients come highest first. u is used.
-template <size_t Count>
-void evaluate(E& e, const Xmm& x, const std::array<double, Count>& coefficients) {
-    load_f64(e, e.t, coefficients[0]);
-    for (size_t i = 1; i < Count; ++i) {
-        load_f64(e, e.u, coefficients[i]);
-        e.vfmadd213pd(e.t, x, e.u);
-    }
-}
 
 // 2^x = sum of (x ln 2)^k / k!, for |x| <= 1/2; the first term left out is below 2^-52.
 constexpr auto kPowerTerms = [] {
