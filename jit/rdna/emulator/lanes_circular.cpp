@@ -74,9 +74,8 @@ void sines(E& e, LaneEmit find_angle) {
 }
 // +0 where b is that many turns exactly.
 void clear_at(E& e, float turns) {
-    e.load_word(e.t, std::bit_cast<uint32_t>(turns));
-    e.compare_f32(e.t, e.b, e.t, kEqual);
-    e.and_not_bits(e.d, e.t, e.d);
+    e.load_word(e.u, std::bit_cast<uint32_t>(turns));
+    replace_where(e, e.d, e.b, e.u, kEqual, 0);
 }
 // Zeros, which denormals are, keep their sign.
 void keep_zeros(E& e) {

@@ -117,7 +117,7 @@ public:
     // t, u and found_lanes are used.
     void decline(const Xbyak::Xmm& lanes);
     void decline_unordered(const Xbyak::Xmm& x, const Xbyak::Xmm& y);
-    void decline_equal_quads(const Xbyak::Xmm& x, const Xbyak::Xmm& y);  // whatever lanes are active; x is changed
+    void decline_clear_quads(const Xbyak::Xmm& x, const Xbyak::Xmm& mask);  // no bit of the mask; x is changed
     void decline_half_nans(std::initializer_list<Xbyak::Xmm> values, HalfPlaces places);
 
 private:

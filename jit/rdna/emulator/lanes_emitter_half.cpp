@@ -142,12 +142,14 @@ void LaneEmitter::decline_unordered(const Xmm& x, const Xmm& y) {
     }
 }
 
-void LaneEmitter::decline_equal_quads(const Xmm& x, const Xmm& y) {
+void LaneEmitter::decline_clear_quads(const Xmm& x, const Xmm& mask) {  // whatever lanes are active
     if (is_avx512()) {
-        vpcmpeqq(k4, x, y);
+        vptestnmq(k4, x, mask);
         korw(k3, k3, k4);
     } else {
-        vpcmpeqq(x, x, y);
+        vpand(x, x, mask);
+        vpxor(mask, mask, mask);
+        vpcmpeqq(x, x, mask);
         vpor(ymm7, ymm7, x);
     }
 }

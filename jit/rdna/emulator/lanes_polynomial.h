@@ -23,19 +23,37 @@ inline void decline_near_ties(LaneEmitter& e, const Xbyak::Xmm& sums) {
     e.load_quad(e.u, kTie - kNear);
     e.vpsubq(distance, sums, e.u);
     e.load_quad(e.u, kLost & ~(2 * kNear - 1));
-    e.and_bits(distance, distance, e.u);
-    e.xor_bits(e.u, e.u, e.u);
-    e.decline_equal_quads(distance, e.u);
+    e.decline_clear_quads(distance, e.u);
 }
 
-// t = the polynomial in x, whose coefficients come highest first. u is used.
+// value: the word in the lanes where x and y compare so, itself elsewhere. t and u are used.
+inline void replace_where(LaneEmitter& e, const Xbyak::Xmm& value, const Xbyak::Xmm& x, const Xbyak::Xmm& y,
+                          uint8_t predicate, uint32_t word) {
+    if (e.is_avx512()) {
+        e.vcmpps(e.k4, x, y, predicate);
+        e.load_word(value | e.k4, word);
+    } else {
+        e.vcmpps(e.t, x, y, predicate);
+        e.load_word(e.u, word);
+        e.vblendvps(value, value, e.u, e.t);
+    }
+}
+
+// t = the polynomial in x, whose coefficients come highest first: that of the even powers and that of the odd ones
+// beside each other, since one multiply-add after the other takes their latency. u and the registers of constants 1 and
+// 2 are used.
 template <size_t Count>
 void evaluate(LaneEmitter& e, const Xbyak::Xmm& x, const std::array<double, Count>& coefficients) {
+    static_assert(Count % 2 == 1);
+    const Xbyak::Xmm &odd = e.constant[1], &square = e.constant[2];
+    e.vmulpd(square, x, x);
     load_f64(e, e.t, coefficients[0]);
-    for (size_t i = 1; i < Count; ++i) {
+    load_f64(e, odd, coefficients[1]);
+    for (size_t i = 2; i < Count; ++i) {
         load_f64(e, e.u, coefficients[i]);
-        e.vfmadd213pd(e.t, x, e.u);
+        e.vfmadd213pd(i % 2 == 0 ? e.t : odd, square, e.u);
     }
+    e.vfmadd231pd(e.t, x, odd);
 }
 
 }  // namespace riftjit::rdna::emulator

@@ -54,13 +54,6 @@ void power_of_fraction(E& e) {
     }
     e.join_halves(e.b, e.d, e.t);
 }
-// value: the word in the lanes of t, itself elsewhere. u is used.
-void replace(E& e, const Xmm& value, uint32_t word) {
-    e.load_word(e.u, word);
-    e.and_bits(e.u, e.u, e.t);
-    e.and_not_bits(value, e.t, value);
-    e.or_bits(value, value, e.u);
-}
 // Beyond the range of normal numbers infinity and, since tiny results are flushed, zero. A carry into the exponent
 // rounds up to infinity as well.
 void power_of_two(E& e) {
@@ -68,24 +61,19 @@ void power_of_two(E& e) {
     power_of_fraction(e);
     e.vpaddd(e.b, e.b, e.c);
     e.load_word(e.u, std::bit_cast<uint32_t>(128.0F));
-    e.compare_f32(e.t, e.a, e.u, kNotLess);
-    replace(e, e.b, kInfinity);
+    replace_where(e, e.b, e.a, e.u, kNotLess, kInfinity);
     e.load_word(e.u, std::bit_cast<uint32_t>(-126.0F));
-    e.compare_f32(e.t, e.a, e.u, kLess);
-    e.and_not_bits(e.d, e.t, e.b);
+    replace_where(e, e.b, e.a, e.u, kLess, 0);
+    e.move(e.d, e.b);
 }
 
-// b = a, or 1 for all but positive normal numbers, which are told by the signs of differences.
+// b = a, or 1 for all but positive normal numbers.
 void positive_numbers(E& e) {
-    e.load_word(e.t, kMinNormal);
-    e.vpsubd(e.t, e.a, e.t);
-    e.or_bits(e.t, e.t, e.a);
-    e.load_word(e.u, kInfinity - 1);
-    e.vpsubd(e.u, e.u, e.a);
-    e.or_bits(e.t, e.t, e.u);
-    e.vpsrad(e.t, e.t, 31);
     e.move(e.b, e.a);
-    replace(e, e.b, kOne);
+    e.load_word(e.u, kMinNormal);
+    replace_where(e, e.b, e.a, e.u, kLess, kOne);
+    e.load_word(e.u, kInfinity);
+    replace_where(e, e.b, e.a, e.u, kEqual, kOne);
 }
 // b to 2^c * b with b from the root of 1/2 to that of 2.
 void split(E& e) {
@@ -99,17 +87,14 @@ void split(E& e) {
 // Of infinity, of negative numbers, and of zeros, which denormals are.
 void special_logarithms(E& e) {
     constexpr uint32_t kMagnitude = 0x7FFFFFFF, kMinusInfinity = 0xFF800000, kInvalid = 0xFFC00000;
-    e.load_word(e.t, kInfinity);
-    e.compare_f32(e.t, e.a, e.t, kEqual);
-    replace(e, e.d, kInfinity);
-    e.xor_bits(e.t, e.t, e.t);
-    e.compare_f32(e.t, e.a, e.t, kLess);
-    replace(e, e.d, kInvalid);
+    e.load_word(e.u, kInfinity);
+    replace_where(e, e.d, e.a, e.u, kEqual, kInfinity);
+    e.xor_bits(e.u, e.u, e.u);
+    replace_where(e, e.d, e.a, e.u, kLess, kInvalid);
     e.load_word(e.t, kMagnitude);
     e.and_bits(e.t, e.a, e.t);
     e.load_word(e.u, kMinNormal);
-    e.compare_f32(e.t, e.t, e.u, kLess);
-    replace(e, e.d, kMinusInfinity);
+    replace_where(e, e.d, e.t, e.u, kLess, kMinusInfinity);
 }
 void logarithm(E& e) {
     e.decline_unordered(e.a, e.a);
