@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <random>
 #include <vector>
 
@@ -227,7 +229,7 @@ TEST_P(LaneKernels, RoundFusedSumsOfHalvesOnce) {
     constexpr uint32_t kOne = 0x3C00, kAboveOne = 0x3C01, kF16Sources = 7;
     const auto both = [](uint32_t half) { return half | half << 16; };
     for (const auto& [opcode, variant] : {std::pair{Opcode::v_fma_f16, 0u}, std::pair{Opcode::v_pk_fma_f16, 0u},
-                                         std::pair{Opcode::v_fma_mixlo_f16, kF16Sources}}) {
+                                          std::pair{Opcode::v_fma_mixlo_f16, kF16Sources}}) {
         const auto kernel = lane_kernel(GetParam(), opcode, static_cast<uint8_t>(variant), kLanes);
         ASSERT_TRUE(kernel.has_value());
         Words a, b, c, d{};
@@ -236,6 +238,31 @@ TEST_P(LaneKernels, RoundFusedSumsOfHalvesOnce) {
         EXPECT_EQ(kernel->function(d.data(), a.data(), b.data(), c.data(), 0xFFFFFFFF), 0u);
         for (unsigned lane = 0; lane < kLanes; ++lane)
             EXPECT_EQ(low_half(d[lane]), lane % 2 == 0 ? kAboveOne : kOne) << info(opcode).name << " lane " << lane;
+    }
+}
+
+// Arguments whose power or logarithm lies within 40 units of f64's last place of half-way between two f32.
+TEST_P(LaneKernels, DeclineResultsNearATie) {
+    struct NearTie {
+        Opcode opcode;
+        uint32_t argument;
+        double (*function)(double);
+    };
+    const auto power = [](double x) { return std::exp2(x); };
+    const auto logarithm = [](double x) { return std::log2(x); };
+    for (const auto& [opcode, argument, function] :
+         {NearTie{Opcode::v_exp_f32, 0x3F800B8B, power}, NearTie{Opcode::v_exp_f32, 0x3FA5A5D7, power},
+          NearTie{Opcode::v_log_f32, 0x40207AB9, logarithm}, NearTie{Opcode::v_log_f32, 0x408D64DE, logarithm}}) {
+        constexpr uint64_t kLostBits = (1 << 29) - 1, kTie = 1 << 28;
+        const uint64_t lost = std::bit_cast<uint64_t>(function(std::bit_cast<float>(argument))) & kLostBits;
+        ASSERT_NEAR(static_cast<double>(lost), static_cast<double>(kTie), 40);
+        const auto kernel = lane_kernel(GetParam(), opcode, 0, kLanes);
+        ASSERT_TRUE(kernel.has_value());
+        Words a, d{};
+        a.fill(0x3F800000);
+        a[9] = argument;
+        EXPECT_EQ(kernel->function(d.data(), a.data(), nullptr, nullptr, 0xFFFFFFFF), kLaneKernelDeclined)
+            << info(opcode).name << " of " << argument;
     }
 }
 
