@@ -31,6 +31,7 @@ std::span<const LaneOperation> conversion_lane_operations();
 std::span<const LaneOperation> transcendental_lane_operations();
 std::span<const LaneOperation> power_lane_operations();
 std::span<const LaneOperation> circular_lane_operations();
+std::span<const LaneOperation> float8_lane_operations();
 std::span<const LaneOperation> half_lane_operations();
 
 }  // namespace riftjit::rdna::emulator

@@ -107,7 +107,8 @@ void modify(const LaneSourceFunctions& functions, uint32_t* to, const uint32_t* 
         functions.modify(to, from, source.shift, source.keep, source.flip);
 }
 
-// A word's upper half is the lower one of the word that begins there, and what is above it does not matter.
+// A word's upper half is the lower one of the word that begins there, and what is above it does not matter. Registers
+// are followed by others, or by spare ones.
 const uint32_t* from_half(const uint32_t* words, const FastSource& source) {
     return reinterpret_cast<const uint32_t*>(reinterpret_cast<const std::byte*>(words) + source.shift / 8);
 }
