@@ -1,5 +1,6 @@
 // Minimum, maximum and median of floats over lanes. NaNs, for which AMD's families of them differ, are declined; for
 // numbers they agree, with -0 below +0.
+#include "jit/rdna/emulator/lanes_extremes_i16.h"
 #include "jit/rdna/emulator/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
@@ -75,16 +76,6 @@ void reorder(E& e, const Xmm& value) {
     e.vpsrlw(e.t, e.t, 1);
     e.xor_bits(value, value, e.t);
 }
-void min_i16(E& e) { e.vpminsw(e.d, e.a, e.b); }
-void max_i16(E& e) { e.vpmaxsw(e.d, e.a, e.b); }
-void min3_i16(E& e) {
-    min_i16(e);
-    e.vpminsw(e.d, e.d, e.c);
-}
-void max3_i16(E& e) {
-    max_i16(e);
-    e.vpmaxsw(e.d, e.d, e.c);
-}
 void min_max_i16(E& e) {
     min_i16(e);
     e.vpmaxsw(e.d, e.d, e.c);
@@ -92,12 +83,6 @@ void min_max_i16(E& e) {
 void max_min_i16(E& e) {
     max_i16(e);
     e.vpminsw(e.d, e.d, e.c);
-}
-void med3_i16(E& e) {
-    min_i16(e);
-    e.vpmaxsw(e.t, e.a, e.b);
-    e.vpminsw(e.t, e.t, e.c);
-    e.vpmaxsw(e.d, e.d, e.t);
 }
 template <LaneEmit Select, unsigned Sources, HalfPlaces Places>
 void among_halves(E& e) {

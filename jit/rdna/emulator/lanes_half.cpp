@@ -4,6 +4,7 @@
 // since f32's 24 bits are at least 2 * 11 + 2 (Figueroa, "When is double rounding innocuous?", SIGNUM Newsletter 30(3),
 // 1995); products of two f16 are even exact in f32, of 22 bits and from 2^-48 to 2^32, and so is every sum whose result
 // is a denormal f16, a multiple of 2^-24 below 2^-14. A fused multiply-add is none of these: see round_to_odd().
+#include "jit/rdna/emulator/lanes_extremes_i16.h"
 #include "jit/rdna/emulator/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
@@ -46,8 +47,6 @@ void multiply_add(E& e) {
 }
 void min_u16(E& e) { e.vpminuw(e.d, e.a, e.b); }
 void max_u16(E& e) { e.vpmaxuw(e.d, e.a, e.b); }
-void min_i16(E& e) { e.vpminsw(e.d, e.a, e.b); }
-void max_i16(E& e) { e.vpmaxsw(e.d, e.a, e.b); }
 void min3_u16(E& e) {
     min_u16(e);
     e.vpminuw(e.d, e.d, e.c);
@@ -61,20 +60,6 @@ void med3_u16(E& e) {  // max(min(a, b), min(max(a, b), c))
     e.vpmaxuw(e.t, e.a, e.b);
     e.vpminuw(e.t, e.t, e.c);
     e.vpmaxuw(e.d, e.d, e.t);
-}
-void min3_i16(E& e) {
-    min_i16(e);
-    e.vpminsw(e.d, e.d, e.c);
-}
-void max3_i16(E& e) {
-    max_i16(e);
-    e.vpmaxsw(e.d, e.d, e.c);
-}
-void med3_i16(E& e) {
-    min_i16(e);
-    e.vpmaxsw(e.t, e.a, e.b);
-    e.vpminsw(e.t, e.t, e.c);
-    e.vpmaxsw(e.d, e.d, e.t);
 }
 // Shifts of b by a, in words: constants are the mask of the amount and the low half.
 void shift_left(E& e) {
