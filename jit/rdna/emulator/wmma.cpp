@@ -78,7 +78,7 @@ using Tile = std::array<std::array<uint32_t, kTile>, kTile>;
 Tile read_accumulator(const WaveState& wave, const MatrixCall& call) {
     Tile tile;
     for (unsigned row = 0; row < kTile; ++row) {
-        const TilePlace place = result_place(call, row, 0);  // the row's other columns lie in the lanes after it
+        const TilePlace place = call.result_rows[row];
         const uint32_t* const words = call.c ? wave.vgpr(*call.c + place.reg) + place.lane : nullptr;
         if (words == nullptr)
             tile[row].fill(call.c_constant);
@@ -92,7 +92,7 @@ void write_result(WaveState& wave, const MatrixCall& call, const Tile& tile) {
     const uint32_t mask = format_of(call.operation.result).width() == 16 ? 0xFFFF : 0xFFFFFFFF;
     const uint64_t exec = wave.exec();
     for (unsigned row = 0; row < kTile; ++row) {
-        const TilePlace place = result_place(call, row, 0);
+        const TilePlace place = call.result_rows[row];
         uint32_t* const words = wave.vgpr(call.d + place.reg) + place.lane;
         if (exec == wave.all_lanes() && mask == ~0u) {
             std::copy_n(tile[row].begin(), kTile, words);
@@ -126,49 +126,59 @@ uint32_t decode_integer(const MatrixCall& call, MatrixElement element, unsigned 
     return is_signed ? static_cast<uint32_t>(sign_extend(bits, element_bits(element))) : bits;
 }
 
-// half_to_float() with NaNs made quiet, without a branch.
-uint32_t widened_half(uint32_t half) {
-    constexpr int32_t kInfinity = 0x0F800000;  // as the magnitude has it, whose exponent is still biased by 15
-    const auto magnitude = static_cast<int32_t>((half & 0x7FFF) << 13);
-    const auto finite = std::bit_cast<int32_t>(std::bit_cast<float>(magnitude) * 0x1p112f);
-    const int32_t special = magnitude | 0x7F800000 | (magnitude > kInfinity ? 0x00400000 : 0);
-    return static_cast<uint32_t>(magnitude >= kInfinity ? special : finite) | (half & 0x8000) << 16;
+// A register's halves as f32 bits.
+struct Halves {
+    std::array<uint32_t, kMaxWaveLanes> low, high;
+};
+
+// `halves` are the low ones of the words.
+void widen(MatrixElement element, const std::array<uint32_t, kMaxWaveLanes>& halves, unsigned lanes,
+           std::array<uint32_t, kMaxWaveLanes>& to) {
+    constexpr unsigned kAtOnce = 32;
+    static const auto widened = lane_kernel(host_lane_isa(), Opcode::v_cvt_f32_f16, 0, kAtOnce);
+    if (element == Element::bf16) {
+        for (unsigned lane = 0; lane < lanes; ++lane) to[lane] = halves[lane] << 16;
+        return;
+    }
+    for (unsigned first = 0; first < lanes; first += kAtOnce) {
+        if (widened && widened->function(&to[first], &halves[first], nullptr, nullptr, ~0u) != kLaneKernelDeclined)
+            continue;
+        for (unsigned lane = first; lane < first + kAtOnce; ++lane)
+            to[lane] = static_cast<uint32_t>(element_as_f32(Element::f16, halves[lane] & 0xFFFF));
+    }
 }
 
-// Two halves of each of a register's 16 lanes from `lane` on, as f32 bits.
-struct Halves {
-    std::array<uint32_t, kTile> low, high;
-};
-Halves widen_halves(const WaveState& wave, const MatrixCall& call, MatrixElement element, unsigned source, unsigned reg,
-                    unsigned lane) {
-    const uint32_t* const words = wave.vgpr(reg) + lane;
-    const uint32_t low_sign = (call.neg_lo >> source & 1u) << 31, high_sign = (call.neg_hi >> source & 1u) << 31;
+Halves widen_halves(const WaveState& wave, const MatrixCall& call, MatrixElement element, unsigned source,
+                    unsigned reg) {
+    const uint32_t* const words = wave.vgpr(reg);
+    std::array<uint32_t, kMaxWaveLanes> low, high;
+    for (unsigned lane = 0; lane < call.lanes; ++lane) low[lane] = words[lane];
+    for (unsigned lane = 0; lane < call.lanes; ++lane) high[lane] = words[lane] >> 16;
     Halves halves;
-    if (element == Element::bf16) {
-        for (unsigned i = 0; i < kTile; ++i) halves.low[i] = words[i] << 16 ^ low_sign;
-        for (unsigned i = 0; i < kTile; ++i) halves.high[i] = (words[i] & 0xFFFF0000) ^ high_sign;
-        return halves;
-    }
-    for (unsigned i = 0; i < kTile; ++i) halves.low[i] = widened_half(words[i] & 0xFFFF) ^ low_sign;
-    for (unsigned i = 0; i < kTile; ++i) halves.high[i] = widened_half(words[i] >> 16) ^ high_sign;
+    widen(element, low, call.lanes, halves.low);
+    widen(element, high, call.lanes, halves.high);
+    const uint32_t low_sign = (call.neg_lo >> source & 1u) << 31, high_sign = (call.neg_hi >> source & 1u) << 31;
+    for (unsigned lane = 0; lane < call.lanes; ++lane) halves.low[lane] ^= low_sign;
+    for (unsigned lane = 0; lane < call.lanes; ++lane) halves.high[lane] ^= high_sign;
     return halves;
 }
 
 // Of dense matrices of 16-bit floats: what read_factors() does, by registers.
 void read_half_factors(const WaveState& wave, const MatrixCall& call, Factors& factors) {
-    const unsigned held = positions(call);
-    for (unsigned group = 0; group < lane_groups(call); ++group)
-        for (unsigned i = 0; i < call.a_registers; ++i) {
-            const unsigned at = group * held + 2 * i;
-            const Halves a = widen_halves(wave, call, call.operation.a, 0, call.a + i, group * kTile);
+    const unsigned held = positions(call), groups = lane_groups(call);
+    for (unsigned i = 0; i < call.a_registers; ++i) {
+        const Halves a = widen_halves(wave, call, call.operation.a, 0, call.a + i);
+        const Halves b = widen_halves(wave, call, call.operation.b, 1, call.b + i);
+        for (unsigned group = 0; group < groups; ++group) {
+            const unsigned at = group * held + 2 * i, first = group * kTile;
             for (unsigned line = 0; line < kTile; ++line) {
-                factors.a[line][at] = a.low[line];
-                factors.a[line][at + 1] = a.high[line];
+                factors.a[line][at] = a.low[first + line];
+                factors.a[line][at + 1] = a.high[first + line];
             }
-            const Halves b = widen_halves(wave, call, call.operation.b, 1, call.b + i, group * kTile);
-            factors.b[at] = b.low;
-            factors.b[at + 1] = b.high;
+            std::copy_n(&b.low[first], kTile, factors.b[at].begin());
+            std::copy_n(&b.high[first], kTile, factors.b[at + 1].begin());
         }
+    }
     for (auto& met : factors.met)
         for (unsigned i = 0; i < factors.count; ++i) met[i] = static_cast<uint8_t>(i);
 }
@@ -368,6 +378,7 @@ Result<MatrixCall> prepare_matrix(const Instruction& instruction, Generation gen
     call.op_sel = instruction.op_sel;
     call.clamp = instruction.clamp;
     RIFTJIT_TRY_VOID(prepare_accumulator(instruction, instruction.source(2), call));
+    for (unsigned line = 0; line < kTile; ++line) call.result_rows[line] = result_place(call, line);
     if (operation->sparsity == Sparsity::sparse) call.index = instruction.source(3).vgpr();
     return call;
 }

@@ -10,6 +10,7 @@
 // on gfx1201).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -31,6 +32,12 @@ struct MatrixOperation {
 };
 std::optional<MatrixOperation> matrix_operation(Opcode opcode);
 
+inline constexpr unsigned kTile = 16;
+
+struct TilePlace {
+    unsigned reg, lane, shift;  // the element starts at bit `shift` of register `reg`
+};
+
 struct MatrixCall {
     MatrixOperation operation;
     Generation generation;
@@ -41,6 +48,7 @@ struct MatrixCall {
     unsigned a_registers, b_registers;
     uint8_t neg_lo = 0, neg_hi = 0, op_sel = 0;
     bool clamp = false;
+    std::array<TilePlace, kTile> result_rows{};  // of C and D
 };
 // Unsupported: layouts that no public document or measurement gives.
 Result<MatrixCall> prepare_matrix(const Instruction& instruction, Generation generation, WaveSize wave_size);

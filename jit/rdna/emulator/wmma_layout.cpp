@@ -32,15 +32,15 @@ bool is_integer(MatrixElement element) { return element == MatrixElement::i8 || 
 
 // gfx11: consecutive rows go to consecutive groups of lanes. gfx12: a lane holds consecutive rows; in wave64 row bit 3
 // is lane bit 4, row bit 2 lane bit 5.
-TilePlace result_place(const MatrixCall& call, unsigned row, unsigned column) {
+TilePlace result_place(const MatrixCall& call, unsigned row) {
     const unsigned groups = call.lanes / kTile;
     if (call.generation == Generation::gfx11) {
         const unsigned shift = is_narrow(call.operation.result) && (call.op_sel & 4) != 0 ? 16 : 0;
-        return {row / groups, column + kTile * (row % groups), shift};
+        return {row / groups, kTile * (row % groups), shift};
     }
     const unsigned per_lane = kTile / groups, within = row % per_lane;
     const unsigned group = groups == 2 ? row / 8 : (row >> 3 & 1) | (row >> 2 & 1) << 1;
-    const unsigned lane = column + kTile * group;
+    const unsigned lane = kTile * group;
     return is_narrow(call.operation.result) ? TilePlace{within / 2, lane, 16 * (within % 2)}
                                             : TilePlace{within, lane, 0};
 }

@@ -5,16 +5,11 @@
 
 namespace riftjit::rdna::emulator {
 
-inline constexpr unsigned kTile = 16;
-
 unsigned element_bits(MatrixElement element);
 bool is_integer(MatrixElement element);
 
-struct TilePlace {
-    unsigned reg, lane, shift;  // the element starts at bit `shift` of register `reg`
-};
-// Of C and D.
-TilePlace result_place(const MatrixCall& call, unsigned row, unsigned column);
+// Where a row of C and D begins; its other columns lie in the lanes after it.
+TilePlace result_place(const MatrixCall& call, unsigned row);
 
 // How many groups of 16 lanes share K among them, and the positions each lane holds of A.
 unsigned lane_groups(const MatrixCall& call);
