@@ -10,6 +10,7 @@
 #include "jit/rdna/assembly_object.h"
 #include "jit/rdna/encoding.h"
 #include "jit/rdna/text.h"
+#include "tools/interrupt.h"
 #include "tools/options.h"
 #include "tools/rdna_files.h"
 #include "tools/reporter.h"
@@ -38,7 +39,7 @@ Result<std::string> hex_of_line(const AsmOptions& options, std::string_view line
 }
 
 Result<std::string> output_name(const AsmOptions& options) {
-    if (!options.output.empty()) return options.output;
+    if (!options.output.empty()) return dash_for_standard_output(options.output);
     if (options.source == "-")
         return fail(ErrorKind::Usage, "-o is needed when the source is standard input; -o - writes standard output");
     return std::filesystem::path(options.source).replace_extension(".co").string();
@@ -46,9 +47,11 @@ Result<std::string> output_name(const AsmOptions& options) {
 
 Result<int> assemble_file(const AsmOptions& options) {
     RIFTJIT_TRY(output, output_name(options));
-    if (output == options.source && output != "-")
-        return fail(ErrorKind::Usage, "{}: the output would replace the source; give -o", options.source);
+    if (output != "-" && options.source != "-" && is_same_file(output, options.source))
+        return fail(ErrorKind::Usage, "{}: the output would replace the source; name another file with -o",
+                    options.source);
     RIFTJIT_TRY_VOID(check_output(output));
+    end_on_interrupts();
     RIFTJIT_TRY(bytes, read_bytes(options.source));
     std::string source(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     // At the end, where it moves no line of the source: it holds for the whole file wherever it stands.

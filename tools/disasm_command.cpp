@@ -13,6 +13,7 @@
 #include "jit/rdna/object_listing.h"
 #include "jit/rdna/text.h"
 #include "tools/emulate_arguments.h"
+#include "tools/options.h"
 #include "tools/output.h"
 #include "tools/rdna_files.h"
 #include "tools/reporter.h"
@@ -136,7 +137,8 @@ void add_disasm_command(CLI::App& app, int& exit_code) {
     CLI::App* command = app.add_subcommand("disasm", "Show the RDNA instructions of a code object");
     command->footer(kExamples);
     const auto options = std::make_shared<DisasmOptions>();
-    command->add_option("FILE", options->object, "code object or offload bundle; -: standard input");
+    command->add_option("FILE", options->object, "code object or offload bundle; -: standard input")
+        ->check(file_name());
     command->add_option("KERNEL", options->kernel, "only this kernel");
     add_rdna_choice(*command, options->chip, "the chip; picks the entry of a bundle", "with --hex: waves of 64 lanes");
     command->add_flag("--hex", options->hex, "read words, write instructions, a line for each line");

@@ -148,7 +148,9 @@ Result<BufferArgument> parse_buffer(const std::string& text) {
     const size_t colon = text.find(':');
     const std::string kind = text.substr(0, colon);
     if (colon == std::string::npos || (kind != "zero" && kind != "undefined")) {
-        RIFTJIT_TRY(bytes, read_bytes(text));
+        if (text.empty())
+            return fail(ErrorKind::Usage, "--buffer: expected FILE, zero:BYTES or undefined:BYTES, got \"\"");
+        RIFTJIT_TRY(bytes, read_bytes(text, kMaxBufferBytes));
         buffer.size = bytes.size();
         buffer.bytes = std::move(bytes);
         return buffer;

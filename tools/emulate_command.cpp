@@ -162,6 +162,29 @@ Result<emulator::LaunchOptions> launch_options(const EmulateOptions& options, co
     return launch;
 }
 
+// "1:/dev/stdout" as "1:-".
+std::string with_dash(const std::string& out) {
+    const size_t colon = std::min(out.find(':'), out.size());
+    return out.substr(0, colon) + (colon < out.size() ? ":" + dash_for_standard_output(out.substr(colon + 1)) : "");
+}
+
+// A file holds one buffer, and not in place of the code object.
+Result<void> check_saved(const EmulateOptions& options) {
+    const size_t buffers = static_cast<size_t>(std::ranges::count(options.are_buffers, true));
+    std::vector<std::string> paths;
+    for (const std::string& text : options.saved) {
+        RIFTJIT_TRY(saved, parse_saved_buffer(text, buffers));
+        RIFTJIT_TRY_VOID(check_output(saved.path));
+        if (saved.path != "-" && options.object != "-" && is_same_file(saved.path, options.object))
+            return fail(ErrorKind::Usage, "--out {}: the buffer would replace the code object", text);
+        for (const std::string& other : paths)
+            if (is_same_file(saved.path, other))
+                return fail(ErrorKind::Usage, "--out {}: another buffer goes to this file", text);
+        paths.push_back(saved.path);
+    }
+    return {};
+}
+
 // Standard input can be read once and standard output hold one buffer.
 Result<void> check_streams(const EmulateOptions& options) {
     size_t inputs = options.object == "-", outputs = 0;
@@ -220,11 +243,7 @@ Result<int> run(const EmulateOptions& options) {
     RIFTJIT_TRY_VOID(check_streams(options));
     RIFTJIT_TRY(grid, parse_dimensions("--grid", options.grid));
     RIFTJIT_TRY(group, parse_dimensions("--group", options.group));
-    const size_t buffers = static_cast<size_t>(std::ranges::count(options.are_buffers, true));
-    for (const std::string& text : options.saved) {
-        RIFTJIT_TRY(saved, parse_saved_buffer(text, buffers));
-        RIFTJIT_TRY_VOID(check_output(saved.path));
-    }
+    RIFTJIT_TRY_VOID(check_saved(options));
     RIFTJIT_TRY(bytes, read_bytes(options.object));
     const auto object = rdna::load_code_object(bytes, options.chip.target);
     if (!object) return fail(object.error().kind, "{}: {}", options.object, object.error().message);
@@ -238,6 +257,7 @@ Result<int> run(const EmulateOptions& options) {
     Watch watch(options, std::max<uint64_t>(grid.count(), 1));
     how.group_ended = [&] { watch.group_ended(); };
     how.is_interrupted = [&] { return watch.is_interrupted(); };
+    end_on_interrupts();
     watch_interrupts();
     RIFTJIT_TRY(report, machine.launch(kernel->name, grid, group, args, how));
     watch.wipe();
@@ -358,6 +378,7 @@ void add_emulate_command(CLI::App& app, int& exit_code) {
     command->add_flag("--json", options->json, "print one JSON object");
     command->callback([command, options, &exit_code] {
         gather_values(*command, *options);
+        std::ranges::transform(options->saved, options->saved.begin(), with_dash);
         options->chooses_residency = command->get_option("--resident")->count() > 0;
         const auto done = run(*options);
         exit_code = done ? *done : report(done.error());

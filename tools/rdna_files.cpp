@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "sim/files/unfinished_file.h"
 #include "tools/output.h"
 #include "tools/reporter.h"
 
@@ -24,10 +25,15 @@ std::unexpected<Error> system_error(std::string_view what, const std::string& pa
     return fail(ErrorKind::Io, "cannot {} {}: {}", what, path, std::strerror(errno));
 }
 
-Result<std::vector<std::byte>> read_all(int file, const std::string& path) {
+// Of at most `most` bytes: a pipe may have no end, and a file with holes be larger than memory.
+Result<std::vector<std::byte>> read_all(int file, const std::string& path, size_t most) {
     constexpr size_t kStep = 1 << 16;
-    constexpr size_t kMostOfInput = 1 << 30;  // a pipe or device may have no end
+    struct stat status{};
+    const bool has_size = fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+    const size_t size = has_size ? static_cast<size_t>(status.st_size) : 0;
+    if (size > most) return fail(ErrorKind::Io, "{} is longer than {} bytes", path, most);
     std::vector<std::byte> bytes;
+    bytes.reserve(size + kStep);
     for (size_t filled = 0;;) {
         bytes.resize(filled + kStep);
         const ssize_t count = read(file, bytes.data() + filled, kStep);
@@ -36,8 +42,7 @@ Result<std::vector<std::byte>> read_all(int file, const std::string& path) {
         filled += static_cast<size_t>(count);
         bytes.resize(filled);
         if (count == 0) return bytes;
-        if (file == STDIN_FILENO && filled > kMostOfInput)
-            return fail(ErrorKind::Io, "{} is longer than {} bytes", path, kMostOfInput);
+        if (filled > most) return fail(ErrorKind::Io, "{} is longer than {} bytes", path, most);
     }
 }
 
@@ -49,6 +54,30 @@ Result<void> write_all(int file, const std::string& path, std::span<const std::b
         bytes = bytes.subspan(static_cast<size_t>(count));
     }
     return {};
+}
+
+// A device or a pipe: written to as it is.
+bool is_special(const std::string& path, struct stat& status) {
+    return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+// The file that a symbolic link leads to, which is the one to replace, even where it does not exist yet; `path` itself
+// if it is none.
+std::filesystem::path link_target(std::filesystem::path path) {
+    constexpr int kMostLinks = 40;  // as the kernel follows
+    std::error_code error;
+    for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, error); ++i)
+        path = path.parent_path() / std::filesystem::read_symlink(path, error);
+    return path;
+}
+
+// `shown`: its name in messages.
+Result<void> write_to(const std::string& path, int flags, const std::string& shown, std::span<const std::byte> bytes) {
+    const int file = open(path.c_str(), flags | O_CLOEXEC, kNewFileMode);
+    if (file < 0) return system_error("write", shown);
+    Result<void> written = write_all(file, shown, bytes);
+    if (close(file) != 0 && written) written = system_error("write", shown);
+    return written;
 }
 
 constexpr size_t kMaxLineBytes = 4096;
@@ -91,24 +120,43 @@ std::string clipped(std::string_view text) {
     return text.size() > kMost ? std::string(text.substr(0, kMost)) + "..." : std::string(text);
 }
 
-Result<std::vector<std::byte>> read_bytes(const std::string& path) {
-    if (path == "-") return read_all(STDIN_FILENO, "standard input");
+Result<std::vector<std::byte>> read_bytes(const std::string& path, size_t most) {
+    if (path == "-") return read_all(STDIN_FILENO, "standard input", std::min(most, kMostOfFile));
     struct stat status{};
     if (stat(path.c_str(), &status) == 0 && (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode)))
         return fail(ErrorKind::Io, "{} is a device, not a file: it may have no end", path);
     const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) return system_error("open", path);
-    auto bytes = read_all(file, path);
+    auto bytes = read_all(file, path, most);
     close(file);
     return bytes;
+}
+
+bool is_same_file(const std::string& a, const std::string& b) {
+    std::error_code error;
+    if (std::filesystem::exists(a, error) && std::filesystem::exists(b, error))
+        return std::filesystem::is_regular_file(a, error) && std::filesystem::equivalent(a, b, error);
+    const std::filesystem::path whole = std::filesystem::weakly_canonical(link_target(a), error);
+    return !error && whole == std::filesystem::weakly_canonical(link_target(b), error);
+}
+
+std::string dash_for_standard_output(const std::string& path) {
+    struct stat named{}, output{};
+    const bool is_it = stat(path.c_str(), &named) == 0 && fstat(STDOUT_FILENO, &output) == 0 &&
+                       named.st_dev == output.st_dev && named.st_ino == output.st_ino;
+    return is_it && !S_ISCHR(named.st_mode) ? "-" : path;  // what goes to a device goes there by any way
 }
 
 Result<void> check_output(const std::string& path) {
     if (path == "-" && isatty(STDOUT_FILENO) != 0)
         return fail(ErrorKind::Usage,
                     "standard output is a terminal, and these are bytes: redirect it, or name a file");
-    const std::string parent = std::filesystem::path(path).parent_path().string();
-    if (path != "-" && access(parent.empty() ? "." : parent.c_str(), F_OK) != 0) return system_error("write", path);
+    struct stat status{};
+    if (path == "-" || is_special(path, status)) return {};
+    const std::string parent = link_target(path).parent_path().string();
+    const bool is_writable = access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) == 0;
+    if (S_ISDIR(status.st_mode)) errno = EISDIR;
+    if (!is_writable || S_ISDIR(status.st_mode)) return system_error("write", path);
     return {};
 }
 
@@ -119,16 +167,12 @@ Result<void> write_file(const std::string& path, std::span<const std::byte> byte
         return {};
     }
     struct stat status{};
-    const bool is_special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);  // /dev/null, a pipe
-    const std::string name = is_special ? path : fmt::format("{}.{}.tmp", path, getpid());
-    const int flags = is_special ? O_WRONLY | O_CLOEXEC : O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
-    const int file = open(name.c_str(), flags, kNewFileMode);
-    if (file < 0) return system_error("write", path);
-    Result<void> written = write_all(file, path, bytes);
-    if (close(file) != 0 && written) written = system_error("write", path);
-    if (is_special) return written;
-    if (written && rename(name.c_str(), path.c_str()) != 0) written = system_error("write", path);
-    if (!written) unlink(name.c_str());
+    if (is_special(path, status)) return write_to(path, O_WRONLY, path, bytes);
+    const std::string target = link_target(path).string(), temporary = fmt::format("{}.{}.tmp", target, getpid());
+    const sim::UnfinishedFile unfinished(temporary);
+    Result<void> written = write_to(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, path, bytes);
+    if (written && rename(temporary.c_str(), target.c_str()) != 0) written = system_error("write", path);
+    if (!written) unlink(temporary.c_str());
     return written;
 }
 
@@ -167,7 +211,8 @@ int translate_lines(const std::function<Result<std::string>(std::string_view)>& 
         }
         if (!write_output(translated.value_or("") + "\n")) return exit_code;
     }
-    return exit_code;
+    if (std::ferror(stdin) == 0) return exit_code;
+    return report(system_error("read", "standard input").error());
 }
 
 }  // namespace riftjit::tools

@@ -190,6 +190,35 @@ TEST_F(EmulateCommand, WritesABufferToStandardOutputAndReportsOnStderrThen) {
     EXPECT_EQ(to_stdout({"--out", "0:-"}).err, "error: --out: 2 buffers go to standard output, one can\n");
 }
 
+TEST_F(EmulateCommand, KnowsStandardOutputByItsOtherName) {
+    assemble(kScale);
+    ASSERT_EQ(scale({}).exit_code, 0);
+    const std::string bytes = read_whole(path("y.bin")), report = scale({}).out;
+    std::filesystem::create_symlink("/proc/self/fd/1", path("stdout"));  // as /dev/stdout is
+    const Outcome outcome = scale({"--out", "1:" + path("stdout")});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.out, bytes);
+    EXPECT_EQ(outcome.err, report);
+    EXPECT_TRUE(std::filesystem::is_symlink(path("stdout")));
+}
+
+TEST_F(EmulateCommand, RefusesAFileForTwoBuffersOrInPlaceOfTheCode) {
+    assemble(kScale);
+    const std::string object = read_whole(path("k.co"));
+    const std::string same = path(".") + "/y.bin";  // which does not exist yet
+    Outcome outcome = scale({"--out", "0:" + same});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.err, "error: --out 0:" + same + ": another buffer goes to this file\n");
+    EXPECT_FALSE(std::filesystem::exists(path("y.bin")));
+    outcome = scale({"--out", "0:" + path("k.co")});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_EQ(outcome.err, "error: --out 0:" + path("k.co") + ": the buffer would replace the code object\n");
+    EXPECT_EQ(read_whole(path("k.co")), object);
+    EXPECT_EQ(scale({"--out", "0:/dev/null", "--out", "1:/dev/null"}).exit_code, 0);
+    // A buffer may go back to where it came from.
+    EXPECT_EQ(scale({"--out", "0:" + path("x.bin")}).exit_code, 0);
+}
+
 TEST_F(EmulateCommand, ReadsStandardInputOnce) {
     assemble(kScale);
     ASSERT_EQ(scale({}).exit_code, 0);
@@ -281,6 +310,10 @@ TEST_F(EmulateCommand, RefusesWhatItCannotLaunchInOneLine) {
                   "error: --grid " + grid + ": expected X, X,Y or X,Y,Z, each from 1 to 4294967295\n");
     EXPECT_EQ(refusal({"--grid", "1", "--buffer", "zero:4", "--out", "0:" + path("no/y.bin")}),
               "error: cannot write " + path("no/y.bin") + ": No such file or directory\n");
+    EXPECT_EQ(refusal({"--grid", "1", "--buffer", "zero:4", "--out", "0:" + path(".")}),
+              "error: cannot write " + path(".") + ": Is a directory\n");
+    EXPECT_EQ(refusal({"--grid", "1", "--buffer", ""}),
+              "error: --buffer: expected FILE, zero:BYTES or undefined:BYTES, got \"\"\n");
     const Outcome unknown = program.run({"emulate", path("k.co"), "scales", "--grid", "1", "--group", "1"});
     EXPECT_EQ(unknown.exit_code, 1);
     EXPECT_EQ(unknown.err, "error: " + path("k.co") + ": no kernel scales; there are scale\n");

@@ -44,8 +44,13 @@ public:
 
     // Starts it; the kernels' cache lies in folder().
     void start(const std::vector<std::string>& arguments, const std::string& input = "", const std::string& out = "") {
-        out_ = out.empty() ? folder_ / "out" : std::filesystem::path(out);
         std::ofstream(folder_ / "in", std::ios::binary) << input;
+        start_from(folder_ / "in", arguments, out);
+    }
+    void start_from(const std::filesystem::path& in, const std::vector<std::string>& arguments,
+                    const std::string& out = "") {
+        in_ = in;
+        out_ = out.empty() ? folder_ / "out" : std::filesystem::path(out);
         std::filesystem::remove(folder_ / "out");
         process_ = fork();
         if (process_ == 0) become(arguments);
@@ -74,13 +79,17 @@ public:
         start(arguments, input, out);
         return wait_for_end();
     }
+    Outcome run_from(const std::filesystem::path& in, const std::vector<std::string>& arguments) {
+        start_from(in, arguments);
+        return wait_for_end();
+    }
 
 private:
     [[noreturn]] void become(const std::vector<std::string>& arguments) {
         const auto redirect = [](const std::filesystem::path& path, int flags, int descriptor) {
             dup2(open(path.c_str(), flags, 0600), descriptor);
         };
-        redirect(folder_ / "in", O_RDONLY, STDIN_FILENO);
+        redirect(in_, O_RDONLY, STDIN_FILENO);
         redirect(out_, O_WRONLY | O_CREAT | O_TRUNC, STDOUT_FILENO);
         redirect(folder_ / "err", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
         setenv("RIFTJIT_CACHE_DIR", (folder_ / "cache").c_str(), 1);
@@ -92,7 +101,7 @@ private:
         _exit(127);
     }
 
-    std::filesystem::path folder_, out_;
+    std::filesystem::path folder_, in_, out_;
     pid_t process_ = -1;
 };
 

@@ -111,6 +111,55 @@ TEST(AsmCommand, TakesADashForStandardInputAndOutput) {
     EXPECT_EQ(full.err, "error: standard output: No space left on device\n");
 }
 
+TEST(AsmCommand, NeverReplacesItsSourceByWhateverName) {
+    Program program;
+    const std::string source = program.folder() / "k.s", link = program.folder() / "link.s";
+    std::ofstream(source) << kFill;
+    std::filesystem::create_symlink("k.s", link);
+    for (const auto& [from, to] : {std::pair{source, link}, {link, source}}) {
+        const Outcome outcome = program.run({"asm", from, "--target", "gfx1100", "-o", to});
+        EXPECT_EQ(outcome.exit_code, 1);
+        EXPECT_EQ(outcome.err, "error: " + from + ": the output would replace the source; name another file with -o\n");
+    }
+    EXPECT_EQ(read_whole(source), kFill);
+}
+
+TEST(AsmCommand, WritesWhatALinkLeadsToAndKeepsTheLink) {
+    Program program;
+    const std::string source = program.folder() / "k.s", object = program.folder() / "k.co",
+                      link = program.folder() / "link.co";
+    std::ofstream(source) << kFill;
+    const Outcome piped = program.run({"asm", source, "--target", "gfx1100", "-o", "-"});
+    std::filesystem::create_symlink("k.co", link);
+    for (int i = 0; i < 2; ++i) {  // the first makes the file
+        ASSERT_EQ(program.run({"asm", source, "--target", "gfx1100", "-o", link}).exit_code, 0);
+        EXPECT_TRUE(std::filesystem::is_symlink(link));
+        EXPECT_EQ(read_whole(object), piped.out);
+    }
+    // As /dev/stdout does.
+    const std::string stdout_link = program.folder() / "stdout";
+    std::filesystem::create_symlink("/proc/self/fd/1", stdout_link);
+    EXPECT_EQ(program.run({"asm", source, "--target", "gfx1100", "-o", stdout_link}).out, piped.out);
+    EXPECT_TRUE(std::filesystem::is_symlink(stdout_link));
+}
+
+TEST(AsmCommand, SaysThatInputCannotBeRead) {
+    Program program;
+    for (const std::string command : {"asm", "disasm"}) {
+        const Outcome outcome =
+            program.run_from(program.folder(), {command, "--hex", "--target", "gfx1100"});  // a folder has no bytes
+        EXPECT_EQ(outcome.exit_code, 1);
+        EXPECT_EQ(outcome.err, "error: cannot read standard input: Is a directory\n");
+    }
+    const std::string holes = program.folder() / "holes";
+    std::ofstream(holes).close();
+    std::filesystem::resize_file(holes, uint64_t{1} << 40);
+    EXPECT_EQ(program.run({"disasm", holes}).err, "error: " + holes + " is longer than 1073741824 bytes\n");
+    EXPECT_EQ(program.run({"disasm", ""}).err, "error: FILE: expected a name, got \"\"\n");
+    EXPECT_EQ(program.run({"asm", holes, "--target", "gfx1100", "-o", program.folder()}).err,
+              "error: cannot write " + program.folder().string() + ": Is a directory\n");
+}
+
 TEST(AsmCommand, SendsNoBytesToATerminal) {
     Program program;
     const std::string source = program.folder() / "k.s";

@@ -84,6 +84,7 @@ struct Machine::Impl {
     }
 
     Result<void> map_segments(const LoadedObject& object);
+    Result<void> validate_axes(const LoadedKernel& kernel, Dimensions grid, Dimensions group) const;
     Result<void> validate(const LoadedKernel& kernel, Dimensions grid, Dimensions group, uint64_t lds_bytes) const;
     Result<uint64_t> resident_groups(const LaunchContext& launch, const LaunchOptions& launch_options) const;
     Outcome run(const LaunchContext& launch, const LaunchOptions& launch_options, uint64_t resident, RunReport& report);
@@ -159,6 +160,25 @@ Result<std::vector<std::byte>> Machine::read(uint64_t address, uint64_t size) co
 }
 void Machine::release(uint64_t address) { impl_->memory.release(address); }
 
+// A dispatch packet counts work-items along an axis in 32 bits; gfx12 numbers workgroups along y and z in 16 of TTMP7.
+Result<void> Machine::Impl::validate_axes(const LoadedKernel& kernel, Dimensions grid, Dimensions group) const {
+    constexpr uint32_t kMostInTtmp7 = 1 << 16;
+    const struct {
+        char name;
+        uint32_t groups, items;
+    } axes[] = {{'x', grid.x, group.x}, {'y', grid.y, group.y}, {'z', grid.z, group.z}};
+    for (const auto& axis : axes) {
+        if (uint64_t{axis.groups} * axis.items > UINT32_MAX)
+            return fail(ErrorKind::Usage,
+                        "kernel {}: {} workgroups of {} work-items along {}, {} work-items are possible", kernel.name,
+                        axis.groups, axis.items, axis.name, UINT32_MAX);
+        if (generation(target) == Generation::gfx12 && axis.name != 'x' && axis.groups > kMostInTtmp7)
+            return fail(ErrorKind::Usage, "kernel {}: {} workgroups along {}, {} are possible on {}", kernel.name,
+                        axis.groups, axis.name, kMostInTtmp7, rdna::name(target));
+    }
+    return {};
+}
+
 Result<void> Machine::Impl::validate(const LoadedKernel& kernel, Dimensions grid, Dimensions group,
                                      uint64_t lds_bytes) const {
     const uint64_t items = group.count();
@@ -168,6 +188,7 @@ Result<void> Machine::Impl::validate(const LoadedKernel& kernel, Dimensions grid
     if (items > kMaxThreadsPerGroup)
         return fail(ErrorKind::Usage, "kernel {}: a workgroup of {} work-items, {} are possible", kernel.name, items,
                     kMaxThreadsPerGroup);
+    RIFTJIT_TRY_VOID(validate_axes(kernel, grid, group));
     const uint32_t most = kernel.metadata.max_flat_workgroup_size;
     if (most > 0 && items > most)
         return fail(ErrorKind::Usage, "kernel {}: a workgroup of {} work-items, the kernel allows {}", kernel.name,

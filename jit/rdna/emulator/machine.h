@@ -64,7 +64,10 @@ struct LaunchOptions {
 
 struct Dimensions {
     uint32_t x = 1, y = 1, z = 1;
-    uint64_t count() const { return uint64_t{x} * y * z; }
+    uint64_t count() const {  // UINT64_MAX where there are more
+        uint64_t product = 0;
+        return __builtin_mul_overflow(uint64_t{x} * y, uint64_t{z}, &product) ? UINT64_MAX : product;
+    }
 };
 
 struct RunReport {

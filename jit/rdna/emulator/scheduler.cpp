@@ -53,8 +53,9 @@ void Scheduler::start_group(std::unique_ptr<ResidentGroup>& slot) {
     slot = pool_.take(launch_);
     Group& group = slot->group;
     group = {};
-    group.number = static_cast<uint32_t>(waiting_.back());
-    waiting_.pop_back();
+    group.number = static_cast<uint32_t>(next_);
+    next_ += options_.schedule == Schedule::reversed ? -1 : 1;
+    --waiting_;
     group.id = launch_.group_id(group.number);
     const uint32_t wave_count = launch_.waves_per_group();
     while (slot->waves.size() < wave_count) slot->waves.push_back(std::make_unique<Wave>());
@@ -85,9 +86,8 @@ Outcome Scheduler::run(uint64_t first, uint64_t count, uint64_t resident, const 
     asks_ = is_interrupted ? &is_interrupted : nullptr;
     // Whatever ran before, and on which thread.
     if (options_.schedule == Schedule::random) random_.seed(launch_.seed + first);
-    waiting_.resize(count);
-    for (uint64_t i = 0; i < count; ++i) waiting_[count - 1 - i] = first + i;
-    if (options_.schedule == Schedule::reversed) std::reverse(waiting_.begin(), waiting_.end());
+    next_ = options_.schedule == Schedule::reversed ? first + count - 1 : first;
+    waiting_ = count;
     slots_.resize(std::max<size_t>(slots_.size(), std::min(resident, count)));
     const Outcome outcome = options_.schedule == Schedule::random ? run_randomly() : run_in_turn();
     if (outcome != Outcome::completed) abandon();
@@ -123,7 +123,7 @@ Outcome Scheduler::run_in_turn() {
     for (bool any_left = true; any_left;) {
         progressed_ = any_left = false;
         for (std::unique_ptr<ResidentGroup>& slot : slots_) {
-            if (!slot && !waiting_.empty()) start_group(slot);
+            if (!slot && waiting_ > 0) start_group(slot);
             if (!slot) continue;
             any_left = true;
             const size_t wave_count = slot->group.waves.size();
@@ -149,7 +149,7 @@ Outcome Scheduler::run_randomly() {
         bool any_left = false;
         ready.clear();
         for (std::unique_ptr<ResidentGroup>& slot : slots_) {
-            if (!slot && !waiting_.empty()) start_group(slot);
+            if (!slot && waiting_ > 0) start_group(slot);
             if (!slot) continue;
             any_left = true;
             for (size_t w = 0; w < slot->group.waves.size(); ++w)

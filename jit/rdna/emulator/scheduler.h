@@ -78,7 +78,7 @@ private:
     Tracer tracer_;
     std::mt19937_64 random_;
     std::vector<std::unique_ptr<ResidentGroup>> slots_;  // as many as can be resident; null: free
-    std::vector<uint64_t> waiting_;                      // numbers of the groups still to start, next one last
+    uint64_t next_ = 0, waiting_ = 0;                    // group to start next, how many are still to start
     uint64_t executed_ = 0, asked_at_ = 0;
     const std::function<bool()>* asks_ = nullptr;
     std::string interrupted_;

@@ -1,7 +1,7 @@
 // One line per executed instruction: where, what, and which registers changed.
 #pragma once
 
-#include <iosfwd>
+#include <ostream>
 
 #include "jit/rdna/emulator/interpreter.h"
 
@@ -10,7 +10,8 @@ namespace riftjit::rdna::emulator {
 class Tracer {
 public:
     explicit Tracer(std::ostream* out) : out_(out) {}
-    bool enabled() const { return out_ != nullptr; }
+    // Not once writing has failed: a reader that left costs the rest of the run nothing.
+    bool enabled() const { return out_ != nullptr && out_->good(); }
     // As Interpreter::run, instruction by instruction.
     Stop run(Interpreter& interpreter, Wave& wave, uint64_t budget, uint64_t& executed);
 

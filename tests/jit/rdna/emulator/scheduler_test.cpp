@@ -2,6 +2,7 @@
 #include <atomic>
 #include <sstream>
 
+#include "jit/rdna/emulator/trace.h"
 #include "tests/jit/rdna/emulator/machine_fixture.h"
 
 namespace riftjit::rdna::emulator {
@@ -419,6 +420,15 @@ TEST(Counts, AreByClass) {
     EXPECT_EQ(counts.total_instructions(), 6u);
 }
 
+TEST(Trace, EndsWhenNobodyReadsIt) {
+    std::ostringstream text;
+    const Tracer tracer(&text);
+    EXPECT_TRUE(tracer.enabled());
+    text.setstate(std::ios::badbit);
+    EXPECT_FALSE(tracer.enabled());
+    EXPECT_FALSE(Tracer(nullptr).enabled());
+}
+
 TEST(Trace, NamesPlaceInstructionAndChange) {
     std::ostringstream out;
     ProgramSetup setup;
@@ -448,6 +458,12 @@ TEST(Launch, RefusesWhatCannotRun) {
         return report ? std::string("ran") : report.error().message;
     };
     EXPECT_EQ(message({0, 1, 1}, {1, 1, 1}, 0), "kernel program: grid and group must not be empty");
+    // 2^64 workgroups, and 2^64 + 2^32 work-items.
+    EXPECT_EQ(message({1u << 31, 1u << 31, 4}, {1, 1, 1}, 0), "kernel program: 18446744073709551615 workgroups");
+    EXPECT_EQ(message({}, {4294967295, 4294967295, 4294967295}, 0),
+              "kernel program: a workgroup of 18446744073709551615 work-items, 1024 are possible");
+    EXPECT_EQ(message({1 << 30, 1, 1}, {4, 1, 1}, 0),
+              "kernel program: 1073741824 workgroups of 4 work-items along x, 4294967295 work-items are possible");
     EXPECT_EQ(message({}, {1024, 2, 1}, 0), "kernel program: a workgroup of 2048 work-items, 1024 are possible");
     EXPECT_EQ(message({}, {512, 1, 1}, 0), "kernel program: a workgroup of 512 work-items, the kernel allows 256");
     EXPECT_EQ(message({}, {32, 1, 1}, 9), "kernel program: 9 bytes of arguments are given, it takes 8");
@@ -455,6 +471,39 @@ TEST(Launch, RefusesWhatCannotRun) {
     EXPECT_EQ(message({}, {32, 1, 1}, 8), "ran");
     Machine other(Target::gfx1201, {});
     EXPECT_FALSE(other.load(*object));
+}
+
+// The number of a workgroup along y and z has 16 bits of TTMP7 there.
+TEST(Launches, OfMoreWorkgroupsAlongYAndZThanGfx12NumbersAreRefused) {
+    const KernelCode kernel = kernel_of("program", WaveSize::wave32, 8, "s_endpgm");
+    const auto object = write_code_object(Target::gfx1201, CodeObjectVersion::v5, {&kernel, 1});
+    ASSERT_TRUE(object) << object.error().message;
+    Machine machine(Target::gfx1201, {.checks = Checks::none()});
+    ASSERT_TRUE(machine.load(*object));
+    EXPECT_TRUE(machine.launch("program", {1, 65536, 1}, {1, 1, 1}, {}));
+    EXPECT_EQ(machine.launch("program", {1, 65537, 1}, {1, 1, 1}, {}).error().message,
+              "kernel program: 65537 workgroups along y, 65536 are possible on gfx1201");
+    EXPECT_EQ(machine.launch("program", {1, 1, 65537}, {1, 1, 1}, {}).error().message,
+              "kernel program: 65537 workgroups along z, 65536 are possible on gfx1201");
+    EXPECT_TRUE(machine.launch("program", {65537, 1, 1}, {1, 1, 1}, {}));
+}
+
+// Memory for the groups that take part, not for those that wait.
+TEST(Launches, OfBillionsOfWorkgroupsBeginAtOnce) {
+    const KernelCode kernel = kernel_of("program", WaveSize::wave32, 8, "s_endpgm");
+    const auto object = write_code_object(Target::gfx1100, CodeObjectVersion::v5, {&kernel, 1});
+    ASSERT_TRUE(object) << object.error().message;
+    Machine machine(Target::gfx1100, {.checks = Checks::none()});
+    ASSERT_TRUE(machine.load(*object));
+    for (const Schedule schedule : {Schedule::long_quanta, Schedule::reversed, Schedule::random}) {
+        const auto report =
+            machine.launch("program", {UINT32_MAX, 1, 1}, {1, 1, 1}, {},
+                           {.schedule = schedule, .residency = Residency::occupancy, .instruction_limit = 1000});
+        ASSERT_TRUE(report);
+        ASSERT_EQ(report->findings.size(), 1u);
+        EXPECT_EQ(report->findings[0].kind, FindingKind::run_limit);
+        EXPECT_EQ(report->counts.total_instructions(), 1000u);
+    }
 }
 
 // With checks off nothing stops a kernel that uses more registers than it declares.
