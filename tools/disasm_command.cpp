@@ -115,6 +115,7 @@ Result<std::string> text_of_words(const DisasmOptions& options, std::string_view
 Result<int> run(const DisasmOptions& options) {
     if (!options.hex) {
         if (options.object.empty()) return fail(ErrorKind::Usage, "expected a FILE, or --hex");
+        if (options.lists_kernels && options.json) return fail(ErrorKind::Usage, "--kernels writes lines: no --json");
         return disassemble_file(options);
     }
     if (!(options.object.empty() || options.object == "-") || options.json || options.lists_kernels)

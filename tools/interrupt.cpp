@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 
 #include "sim/files/unfinished_file.h"
@@ -11,7 +12,8 @@ namespace riftjit::tools {
 
 namespace {
 
-volatile std::sig_atomic_t pending = 0;
+std::atomic<int> pending = 0;  // several threads ask
+static_assert(std::atomic<int>::is_always_lock_free);
 
 void on_signal(int signal) {
     if (pending != 0) {

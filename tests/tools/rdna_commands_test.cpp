@@ -177,6 +177,7 @@ TEST(DisasmCommand, ListsTheKernelsWithWhatTheyTake) {
     ASSERT_EQ(program.run({"asm", source, "--target", "gfx1100", "-o", object}).exit_code, 0);
     EXPECT_EQ(program.run({"disasm", object, "--kernels"}).out,
               "fill  wave32, 8 VGPRs, 64 bytes of LDS; 8 bytes of arguments (.kernarg_size)\n");
+    EXPECT_EQ(program.run({"disasm", object, "--kernels", "--json"}).err, "error: --kernels writes lines: no --json\n");
 }
 
 // Published spot checks of three generations.
