@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "sim/engine/checkpoint.h"
 #include "sim/engine/network_edges.h"
 #include "tools/output.h"
 #include "tools/sim_text.h"
@@ -66,6 +67,10 @@ Result<RunOutput> RunOutput::create(const NetworkRunOptions& options, const sim:
             reporter.warn(fmt::format("recorder {}: its projection has no synapses: left out", recorder.name));
     }
     RIFTJIT_TRY_VOID(output.read_save_interval(network, simulation));
+    // Whether a state can be saved there shows now, not when the run is over; the file goes at once.
+    if (!options.save.empty())
+        if (const auto saves = sim::CheckpointWriter::create(options.save, {}); !saves)
+            return std::unexpected(saves.error());
     if (!options.record.empty()) RIFTJIT_TRY_VOID(output.open_recording(simulation, reporter));
     return output;
 }

@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <vector>
 
 #include "sim/files/unfinished_file.h"
@@ -104,7 +105,10 @@ CheckpointWriter::CheckpointWriter(std::unique_ptr<Impl> impl) : impl_(std::move
 CheckpointWriter::CheckpointWriter(CheckpointWriter&&) noexcept = default;
 CheckpointWriter::~CheckpointWriter() = default;
 
-Result<CheckpointWriter> CheckpointWriter::create(const std::string& path, const CheckpointIdentity& identity) {
+Result<CheckpointWriter> CheckpointWriter::create(const std::string& name, const CheckpointIdentity& identity) {
+    std::error_code ignored;  // a link stays, what it names is replaced
+    const bool is_link = std::filesystem::is_symlink(name, ignored);
+    const std::string path = is_link ? std::filesystem::weakly_canonical(name, ignored).string() : name;
     const std::string part = path + ".part";
     const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) return io_error(part, "cannot be created");

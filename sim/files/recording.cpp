@@ -12,6 +12,7 @@
 #include "sim/files/nest_dat.h"
 #include "sim/files/npz.h"
 #include "sim/files/spool_source.h"
+#include "sim/files/unfinished_file.h"
 
 namespace riftjit::sim {
 
@@ -87,6 +88,8 @@ Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::stri
     if (format == RecordingFormat::npz) return create_spooled(path, format, header, existing);
     RIFTJIT_TRY(module, load_hdf5_module());  // also for nwb: not only when the run is over
     if (format == RecordingFormat::nwb) return create_spooled(path, format, header, existing);
+    RIFTJIT_TRY_VOID(refuse_existing(path, existing));  // what is somebody else's stays
+    const UnfinishedFile unfinished(path);              // nobody can open it before its header is whole
     return module->create(path, format, header, existing);
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <climits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
@@ -238,6 +239,14 @@ TEST_F(SimNetwork, ReplacesASavedStateOnlyWhenForcedButItsOwnAtEachInterval) {
     EXPECT_EQ(read_whole(state), first);
     json({"--steps", "200", "--save", state, "--force"});
     EXPECT_EQ(json({"--resume", state, "--steps", "1"})["first_step"], 200);
+}
+
+TEST_F(SimNetwork, RefusesAStateThatCannotBeSavedBeforeTheRun) {
+    const std::string record = path("spikes.h5"), state = path(std::string(NAME_MAX, 's'));  // ".part" is too much
+    const Outcome refused = run({"--record", record, "--save", state});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_NE(refused.err.find(".part: cannot be created: File name too long"), std::string::npos) << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(record));
 }
 
 TEST_F(SimNetwork, LeavesNoUnfinishedNetworkBehindWhenInterrupted) {

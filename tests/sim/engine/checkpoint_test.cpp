@@ -251,5 +251,20 @@ TEST(Saving, SaysWhyItCannot) {
               "/no/such/folder/state.part: cannot be created: No such file or directory");
 }
 
+TEST(Saving, KeepsALinkAndReplacesWhatItNames) {
+    runtime::ThreadPool pool = pool_of(1);
+    const auto engine = engine_of(full_network(), pool);
+    const TemporaryFile state;
+    const std::string link = state.path() + "-link";
+    ASSERT_TRUE(engine->save(state.path()));
+    const std::vector<char> first = state.read();
+    std::filesystem::create_symlink(state.path(), link);
+    ASSERT_TRUE(engine->run(5, {}));
+    EXPECT_TRUE(engine->save(link));
+    EXPECT_TRUE(std::filesystem::is_symlink(link));
+    EXPECT_NE(state.read(), first);
+    std::filesystem::remove(link);
+}
+
 }  // namespace
 }  // namespace riftjit::sim

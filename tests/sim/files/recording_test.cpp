@@ -3,10 +3,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "sim/available_memory.h"
 #include "sim/files/metadata.h"
 #include "sim/files/module.h"
+#include "sim/files/unfinished_file.h"
 #include "tests/sim/files/recordings.h"
 
 namespace riftjit::sim {
@@ -150,6 +152,27 @@ INSTANTIATE_TEST_SUITE_P(All, Formats, testing::ValuesIn(kAllFormats),
                          [](const auto& info) { return std::string(name(info.param)); });
 
 using Recordings = RecordingFiles;
+
+// A handler that runs again and again beside the writing of headers meets one before it is whole sooner or later.
+TEST_F(Recordings, InHdf5AreRemovedByASignalUntilTheirHeaderIsWhole) {
+    std::atomic<bool> is_over = false;
+    std::thread handler([&] {
+        while (!is_over) remove_unfinished_file();
+    });
+    bool was_removed = false;
+    for (int attempt = 0; attempt < 1000 && !was_removed; ++attempt) {
+        const auto writer = RecordingWriter::create(path("spikes"), RecordingFormat::riftjit_h5, sample_header());
+        was_removed = !std::filesystem::exists(path("spikes"));
+        std::filesystem::remove(path("spikes"));
+    }
+    is_over = true;
+    handler.join();
+    EXPECT_TRUE(was_removed);
+    const auto writer = RecordingWriter::create(path("spikes"), RecordingFormat::riftjit_h5, sample_header());
+    ASSERT_TRUE(writer) << message(writer);
+    remove_unfinished_file();
+    EXPECT_TRUE(std::filesystem::exists(path("spikes")));
+}
 
 TEST_F(Recordings, TakeTheirFormatFromTheEndingOfTheName) {
     EXPECT_EQ(format_of_path("a/spikes.h5"), RecordingFormat::riftjit_h5);
