@@ -364,9 +364,9 @@ TEST_F(SimNetwork, ExplainsInJson) {
 
 TEST_F(SimNetwork, MissesAStandardOutputThatCannotBeWritten) {
     for (const std::string how : {"> /dev/full", ">&-"}) {
-        for (const std::string what : {network_ + " --json", network_, network_ + " --explain", network_ + " --hash",
-                                       std::string("--neurons 100 --json"), std::string("cuba --print-network"),
-                                       std::string("--neurons 100 --dump-isa")}) {
+        for (const std::string& what : {network_ + " --json", network_, network_ + " --explain", network_ + " --hash",
+                                        std::string("--neurons 100 --json"), std::string("cuba --print-network"),
+                                        std::string("--neurons 100 --dump-isa")}) {
             std::ofstream(path("script.sh"))
                 << RIFTJIT_BINARY << " sim " << what << " " << how << " 2> " << path("errors") << "\n";
             const int status =

@@ -92,7 +92,9 @@ TEST(PoissonSources, FollowASineCutAtZero) {
                 << quarter;
         }
         // Over a whole period a sine above 0 adds nothing: the closed form.
-        if (amplitude < 50) EXPECT_NEAR(sine_events(0, 50, 50, amplitude, 20), 2.5, 1e-9);
+        if (amplitude < 50) {
+            EXPECT_NEAR(sine_events(0, 50, 50, amplitude, 20), 2.5, 1e-9);
+        }
     }
 }
 
@@ -272,12 +274,16 @@ TEST(Noise, IsHeldOverItsInterval) {
     for (size_t n = 0; n < 500; ++n) {
         const double current = (v[n] - a * before) / (1 - a) / kResistance;
         before = v[n];
-        if (n < 25) EXPECT_EQ(v[n], 0);
+        if (n < 25) {
+            EXPECT_EQ(v[n], 0);
+        }
         if (n >= 25 && (n - 25) % 10 == 0) {
             changes += std::abs(current - held) > 1e-6;
             held = current;
         }
-        if (n >= 25) EXPECT_NEAR(current, held, 1e-8) << n;
+        if (n >= 25) {
+            EXPECT_NEAR(current, held, 1e-8) << n;
+        }
     }
     EXPECT_EQ(changes, 48);
 }
