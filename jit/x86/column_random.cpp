@@ -134,7 +134,7 @@ ColumnRandom::Mem ColumnRandom::keep_mean(const PoissonMean& mean) {
 }
 
 ColumnRandom::PoissonMean ColumnRandom::kept_mean(const Mem& start) {
-    PoissonMean mean{cc_.new_vector(), cc_.new_vector(), cc_.new_vector()};
+    PoissonMean mean{cc_.new_lasting_vector(), cc_.new_lasting_vector(), cc_.new_lasting_vector()};
     int offset = 0;
     for (const Vec* part : {&mean.mean, &mean.bounded, &mean.probability}) {
         Mem number = start.cloneAdjusted(offset);
@@ -154,11 +154,13 @@ Vec ColumnRandom::poisson(uint32_t draw, int part, const PoissonMean& mean) {
         for (size_t k = 1; k < inverses.size(); ++k) inverses[k] = 1.0 / double(k);
         return inverses;
     }();
-    const Vec u = uniform(draw, part), probability = cc_.new_vector(), sum = cc_.new_vector();
+    const Vec u = uniform(draw, part), probability = cc_.new_lasting_vector(), sum = cc_.new_lasting_vector();
     cc_.vmovapd(probability, mean.probability);
     cc_.vmovapd(sum, probability);
-    const Vec step = cc_.broadcast_f64(0), count = cc_.broadcast_f64(0), ratio = cc_.new_vector();
-    const Gp inverse = cc_.new_pointer();
+    const Vec step = cc_.new_lasting_vector(), count = cc_.new_lasting_vector(), ratio = cc_.new_lasting_vector();
+    cc_.vxorps(step, step, step);
+    cc_.vxorps(count, count, count);
+    const Gp inverse = cc_.new_lasting_pointer();
     cc_.lea(inverse, cc_.table(kInverses.data(), sizeof kInverses));
     const asmjit::Label next = cc_.newLabel(), done = cc_.newLabel();
     cc_.bind(next);
