@@ -113,12 +113,12 @@ std::vector<RowRates> measure_rows(Target target, const std::vector<std::string_
         if (!wanted.empty() && std::ranges::find(wanted, row.name) == wanted.end()) continue;
         const auto instruction = encoded(target, row);
         if (!instruction) {
-            fmt::print("{}: not measured, no operands of this program fit it\n", row.name);
+            fmt::print(stderr, "{}: not measured, no operands of this program fit it\n", row.name);
             continue;
         }
         const auto assembly = assemble(source_of(row, *instruction), "row", target);
         if (!assembly) {
-            fmt::print("{}: not measured: {}\n", row.name, assembly.error().message);
+            fmt::print(stderr, "{}: not measured: {}\n", row.name, assembly.error().message);
             continue;
         }
         const auto object = write_code_object(*assembly);
@@ -127,7 +127,7 @@ std::vector<RowRates> measure_rows(Target target, const std::vector<std::string_
         if (plain && checked)
             rates.push_back({row.name, plain->rate, checked->rate, checked->finding});
         else
-            fmt::print("{}: not measured: {}\n", row.name, (plain ? checked : plain).error().message);
+            fmt::print(stderr, "{}: not measured: {}\n", row.name, (plain ? checked : plain).error().message);
     }
     return rates;
 }
