@@ -1,11 +1,14 @@
 #include "tools/sim_network.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -133,6 +136,18 @@ Result<void> check_output(const std::string& flag, const std::string& path, cons
     return fail(ErrorKind::Usage, "{}: {} exists; --force overwrites it", flag, path);
 }
 
+// What is written when the run is over must not fail then: whether the file beside `path` can be created shows now.
+Result<void> try_to_create(const std::string& flag, const std::string& path) {
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0 && errno != EEXIST)
+        return fail(ErrorKind::Io, "{}: {}: cannot be created: {}", flag, path, std::strerror(errno));
+    if (file >= 0) {
+        close(file);
+        unlink(path.c_str());
+    }
+    return {};
+}
+
 struct NamedFile {
     std::string flag, path;
     bool is_input = false;
@@ -155,6 +170,8 @@ Result<void> check_files(const std::vector<NamedFile>& files, const NetworkRunOp
                         other->second->path, file.flag, file.path);
         }
     }
+    for (const NamedFile& file : files)
+        for (const std::string& ending : file.endings) RIFTJIT_TRY_VOID(try_to_create(file.flag, file.path + ending));
     return {};
 }
 

@@ -249,6 +249,17 @@ TEST_F(SimNetwork, RefusesAStateThatCannotBeSavedBeforeTheRun) {
     EXPECT_FALSE(std::filesystem::exists(record));
 }
 
+TEST_F(SimNetwork, RefusesAPlotThatCannotBeWrittenBeforeTheRun) {
+    const std::string record = path("spikes.h5"),
+                      plot = path(std::string(NAME_MAX - 4, 'p') + ".png");  // ".new" is too much
+    const Outcome refused = run({"--record", record, "--plot", plot});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_NE(refused.err.find(".png.new: cannot be created: File name too long"), std::string::npos) << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(record));
+    EXPECT_EQ(run({"--plot", path("raster.png")}).exit_code, 0);
+    EXPECT_FALSE(std::filesystem::exists(path("raster.png.new")));
+}
+
 TEST_F(SimNetwork, LeavesNoUnfinishedNetworkBehindWhenInterrupted) {
     const std::vector<std::string> many = {
         "sim",     network_, "--set",           "population.E.size=50000", "--set", "projection.0.indegree=100",
