@@ -43,10 +43,14 @@ void end_on_interrupts() {
 }
 
 void watch_interrupts() {
-    struct sigaction action = {};
-    action.sa_handler = on_signal;  // without SA_RESTART: a blocked read returns
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
+    for (const int signal : {SIGINT, SIGTERM}) {
+        struct sigaction action = {};
+        sigaction(signal, nullptr, &action);
+        if (action.sa_handler == SIG_IGN) continue;  // background jobs of a script ignore SIGINT
+        action = {};
+        action.sa_handler = on_signal;  // without SA_RESTART: a blocked read returns
+        sigaction(signal, &action, nullptr);
+    }
 }
 
 Interrupt pending_interrupt() {

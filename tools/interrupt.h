@@ -7,7 +7,7 @@ namespace riftjit::tools {
 enum class Interrupt { none, stop, quit };  // quit: SIGTERM, leave after the timings
 
 void end_on_interrupts();  // until watch_interrupts() the first ends the process too
-void watch_interrupts();
+void watch_interrupts();   // but for those that the process was started to ignore
 Interrupt pending_interrupt();
 int exit_code_of_interrupt();  // 0: there was none; 130 after Ctrl-C, 143 after SIGTERM
 void clear_interrupt();        // back at a prompt: the next Ctrl-C is a first one again

@@ -101,7 +101,8 @@ Result<ColumnProgramSpec> ValueGraph::program(Precision precision, const std::ve
                                               Value fires) const {
     ColumnProgramSpec spec{.precision = precision, .scalars = scalars, .columns = columns};
     if (nodes_.size() >= kUnwritten || columns.size() > kMaxColumns)
-        return fail(ErrorKind::Unsupported, "too long: {} values over {} columns", nodes_.size(), columns.size());
+        return fail(ErrorKind::Unsupported, "too long: {} values over {} columns, of at most {} and {}", nodes_.size(),
+                    columns.size(), kUnwritten - 1, kMaxColumns);
     ProgramWriter writer(*this, spec);
     for (const ColumnStore& store : stores) writer.count(store.value);
     if (!is_false(fires)) writer.count(fires);
