@@ -2,6 +2,7 @@
 #include <random>
 
 #include "tests/jit/rdna/emulator/machine_fixture.h"
+#include "tests/jit/rdna/mutation.h"
 
 namespace riftjit::rdna::emulator {
 namespace {
@@ -44,9 +45,9 @@ std::vector<uint32_t> decodable_words(Target target, WaveSize wave_size, std::mt
 }  // namespace
 
 TEST(MalformedCode, OfRandomWordsIsReported) {
-    std::mt19937 random(11);
+    std::mt19937 random(test::asked_seed(11));
     for (const Target target : kTargets)
-        for (unsigned round = 0; round < 50; ++round) {
+        for (size_t round = 0; round < test::mutation_count(50); ++round) {
             std::vector<uint32_t> words(64);
             for (uint32_t& word : words) word = random();
             run_words(target, round % 2 ? WaveSize::wave64 : WaveSize::wave32, words,
@@ -55,9 +56,9 @@ TEST(MalformedCode, OfRandomWordsIsReported) {
 }
 
 TEST(MalformedCode, OfRandomInstructionsIsReported) {
-    std::mt19937 random(12);
+    std::mt19937 random(test::asked_seed(12));
     for (const Target target : kTargets)
-        for (unsigned round = 0; round < 400; ++round) {
+        for (size_t round = 0; round < test::mutation_count(400); ++round) {
             // Most programs stop at their first memory access or jump, so that short ones reach more.
             const WaveSize wave_size = round % 2 ? WaveSize::wave64 : WaveSize::wave32;
             const Checks checks = round % 4 < 2 ? Checks{} : Checks::none();
