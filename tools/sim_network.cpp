@@ -171,7 +171,8 @@ Result<void> check_files(const std::vector<NamedFile>& files, const NetworkRunOp
         }
     }
     for (const NamedFile& file : files)
-        for (const std::string& ending : file.endings) RIFTJIT_TRY_VOID(try_to_create(file.flag, file.path + ending));
+        for (const std::string& ending : file.endings)  // those that end in .part are begun before the run
+            if (ending == ".new") RIFTJIT_TRY_VOID(try_to_create(file.flag, file.path + ending));
     return {};
 }
 
