@@ -147,15 +147,6 @@ void permute_bytes(E& e) {
     }
 }
 
-void align_bytes(E& e) {
-    e.and_bits(e.t, e.c, e.constant[0]);
-    e.vpslld(e.t, e.t, 3);
-    e.vpsrlvd(e.d, e.b, e.t);
-    e.vpsubd(e.u, e.constant[1], e.t);
-    e.vpsllvd(e.u, e.a, e.u);
-    e.or_bits(e.d, e.d, e.u);
-}
-
 // The host's mean rounds odd sums up: one less where c does not ask for it. Constant 0: kByteOnes.
 void mean_of_bytes(E& e) {
     e.vpavgb(e.d, e.a, e.b);
@@ -194,7 +185,6 @@ constexpr LaneOperation kOperations[] = {
     lane_words(Opcode::v_cls_i32, 1, count_leading_signs, {kExponentOfTop}),
     lane_words(Opcode::v_ctz_i32_b32, 1, count_trailing_zeros, {kExponent, kExponentOfOne}),
     lane_words(Opcode::v_perm_b32, 3, permute_bytes, {0x0D0D0D0D}),
-    lane_words(Opcode::v_alignbyte_b32, 3, align_bytes, {3, 32}),
     packs_bytes(Opcode::v_sat_pk_u8_i16, saturate_halves),
     lane_words(Opcode::v_lerp_u8, 3, mean_of_bytes, {kByteOnes}),
 };

@@ -7,8 +7,6 @@ namespace {
 
 using E = LaneEmitter;
 using Xbyak::Xmm;
-constexpr uint8_t kNearest = 8;                          // of VROUNDPS
-constexpr uint8_t kEqual = 0, kLess = 1, kGreater = 14;  // of VCMPPS
 constexpr uint32_t kMagnitude = 0x7FFFFFFF, kSign = 0x80000000, kMinNormal = 0x00800000;
 constexpr double kPi = 0x1.921fb54442d18p+1, kPiRest = 0x1.1a62633145c07p-53;  // their sum is pi to 107 bits
 
@@ -45,7 +43,7 @@ void subtract_from_pi(E& e, const Xmm& to, const Xmm& angle, double parts) {
 void sine_angle(E& e) {
     const Xmm &angle = e.found_lanes, &folded = e.condition_lanes, &is_beyond = e.constant[0];
     load_f64(e, e.u, 0.25);
-    e.compare_f64(is_beyond, e.t, e.u, kGreater);
+    e.compare_f64(is_beyond, e.t, e.u, kGt);
     load_f64(e, e.u, 2 * kPi);
     e.vmulpd(angle, e.t, e.u);
     subtract_from_pi(e, folded, angle, 1);
@@ -75,14 +73,14 @@ void sines(E& e, LaneEmit find_angle) {
 // +0 where b is that many turns exactly.
 void clear_at(E& e, float turns) {
     e.load_word(e.u, std::bit_cast<uint32_t>(turns));
-    replace_where(e, e.d, e.b, e.u, kEqual, 0);
+    replace_where(e, e.d, e.b, e.u, kEq, 0);
 }
 // Zeros, which denormals are, keep their sign.
 void keep_zeros(E& e) {
     e.load_word(e.t, kMagnitude);
     e.and_bits(e.t, e.a, e.t);
     e.load_word(e.u, kMinNormal);
-    e.compare_f32(e.t, e.t, e.u, kLess);
+    e.compare_f32(e.t, e.t, e.u, kLt);
     e.and_not_bits(e.d, e.t, e.d);
     e.load_word(e.u, kSign);
     e.and_bits(e.u, e.u, e.a);

@@ -7,10 +7,6 @@ namespace {
 using E = LaneEmitter;
 using Xbyak::Xmm;
 
-// Predicates of VCMPPS and VCMPPD, quiet or signaling alike, since exceptions are masked; U means true for NaN.
-constexpr uint8_t kEq = 0, kLt = 1, kLe = 2, kUnordered = 3, kNeqU = 4, kNltU = 5, kNleU = 6, kOrdered = 7;
-constexpr uint8_t kEqU = 8, kNgeU = 9, kNgtU = 10, kNeq = 12, kGe = 13, kGt = 14;
-
 template <uint8_t Predicate>
 void compare_f32(E& e) {
     e.is_avx512() ? e.vcmpps(e.found, e.a, e.b, Predicate) : e.vcmpps(e.found_lanes, e.a, e.b, Predicate);

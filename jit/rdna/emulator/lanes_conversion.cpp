@@ -9,7 +9,6 @@ namespace {
 using E = LaneEmitter;
 using Xbyak::Xmm;
 constexpr LaneKernelResult kWords = LaneKernelResult::words;
-constexpr uint8_t kDown = 9;  // of VROUNDPS
 constexpr uint32_t kHalf = 0xFFFF, kLowest = 0x80000000;
 
 constexpr uint32_t f32(float value) { return std::bit_cast<uint32_t>(value); }

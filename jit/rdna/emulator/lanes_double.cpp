@@ -10,8 +10,6 @@ using E = LaneEmitter;
 using Xbyak::Xmm;
 constexpr LaneKernelResult kWords = LaneKernelResult::words;
 
-constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;  // as VROUNDPD numbers them, inexact results masked
-
 void load_f64(E& e, const Xmm& to, double value) { e.load_quad(to, std::bit_cast<uint64_t>(value)); }
 void round_f64(E& e, const Xmm& to, const Xmm& from, uint8_t mode) {
     e.is_avx512() ? e.vrndscalepd(to, from, mode) : e.vroundpd(to, from, mode);

@@ -16,7 +16,6 @@ using namespace Xbyak::util;
 
 namespace {
 
-constexpr uint8_t kUnordered = 3;  // predicate of VCMPPS
 constexpr int kConstantAvx512 = 20, kConstantAvx2 = 12;
 
 }  // namespace

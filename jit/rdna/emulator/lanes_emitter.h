@@ -32,6 +32,12 @@ enum class PairLayout : uint8_t {
     joined,  // as 64-bit numbers, half of the block's lanes at a time; sources of one register are zero-extended
 };
 
+// Rounding of VROUNDPS, VROUNDPD and their successors, with the exception for inexact results off.
+inline constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;
+// Predicates of VCMPPS and VCMPPD, quiet or signaling alike, since exceptions are masked; U means true for NaN.
+inline constexpr uint8_t kEq = 0, kLt = 1, kLe = 2, kUnordered = 3, kNeqU = 4, kNltU = 5, kNleU = 6, kOrdered = 7;
+inline constexpr uint8_t kEqU = 8, kNgeU = 9, kNgtU = 10, kNeq = 12, kGe = 13, kGt = 14;
+
 class LaneEmitter;
 struct LaneOperation {
     Opcode opcode;

@@ -11,8 +11,7 @@ namespace {
 
 constexpr uint32_t kLowHalves = 0x55555555, kHighHalves = 0xAAAAAAAA;  // of words, as masks over halves
 constexpr uint32_t kHalfMagnitude = 0x7FFF, kHalfInfinity = 0x7C00;
-constexpr uint8_t kUnordered = 3;  // predicate of VCMPPS
-constexpr int kPairOfSums = 5;     // where the f32 results of pairs are computed
+constexpr int kPairOfSums = 5;  // where the f32 results of pairs are computed
 
 }  // namespace
 

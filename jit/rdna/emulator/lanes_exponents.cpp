@@ -9,8 +9,6 @@ namespace {
 using E = LaneEmitter;
 using Xbyak::Xmm;
 constexpr LaneKernelResult kWords = LaneKernelResult::words;
-constexpr uint8_t kDown = 9;                       // of VROUNDPS
-constexpr uint8_t kEq = 0, kLt = 1, kNotLess = 5;  // of VCMPPS; the last is true for NaN
 constexpr uint32_t kOnes = 0xFFFFFFFF;
 
 // What the two formats spell differently.
@@ -52,7 +50,7 @@ void normalize(E& e) {
     F::load(e, e.t, F::kMagnitude);
     e.and_bits(e.t, e.a, e.t);
     F::load(e, e.u, F::kInfinity);
-    F::compare(e, special, e.t, e.u, kNotLess);
+    F::compare(e, special, e.t, e.u, kNltU);
     F::load(e, e.u, F::kMinNormal);
     F::compare(e, denormal, e.t, e.u, kLt);
     e.xor_bits(e.u, e.u, e.u);

@@ -9,8 +9,6 @@ constexpr LaneKernelResult kWords = LaneKernelResult::words;
 constexpr LaneCheck kNanResult = LaneCheck::nan_result, kNone = LaneCheck::none, kNanF64 = LaneCheck::nan_result_f64;
 constexpr uint32_t kLowest = 0x80000000, kByte = 0xFF, kHighHalf = 0xFFFF0000;
 
-// VROUNDPS and VRNDSCALEPS, with the exception for inexact results off.
-constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;
 // a * b + c, left in a.
 void fused(E& e) {
     e.vfmadd213ps(e.a, e.b, e.c);
@@ -30,7 +28,6 @@ void from_unsigned(E& e) {
 // NaN and negative numbers become 0 first. AVX-512 saturates above. AVX2 gives 0x80000000 from 2^31 on, to which what
 // goes beyond is added.
 constexpr uint32_t kTwoTo31 = 0x4F000000, kTwoTo32 = 0x4F800000;
-constexpr uint8_t kGreaterEqual = 13;  // of VCMPPS
 void to_unsigned(E& e) {
     e.xor_bits(e.t, e.t, e.t);
     e.vmaxps(e.a, e.a, e.t);
@@ -41,44 +38,41 @@ void to_unsigned(E& e) {
     e.vpsrad(e.u, e.d, 31);
     e.vpand(e.t, e.t, e.u);
     e.vpor(e.d, e.d, e.t);
-    e.vcmpps(e.t, e.a, e.constant[1], kGreaterEqual);
+    e.vcmpps(e.t, e.a, e.constant[1], kGe);
     e.vpor(e.d, e.d, e.t);
 }
 // DX9's rule: zero times anything is +0.
 void product_dx9(E& e) {
-    constexpr uint8_t kEqual = 0;
     e.vmulps(e.d, e.a, e.b);
     e.xor_bits(e.t, e.t, e.t);
-    e.compare_f32(e.u, e.a, e.t, kEqual);
-    e.compare_f32(e.t, e.b, e.t, kEqual);
+    e.compare_f32(e.u, e.a, e.t, kEq);
+    e.compare_f32(e.t, e.b, e.t, kEq);
     e.or_bits(e.t, e.t, e.u);
     e.and_not_bits(e.d, e.t, e.d);
 }
 // The fused form flushes denormals. Sources first, and both factors where either is zero then; of the result the zeros
 // stay. One that is the smallest normal number may have been rounded up to it, and is declined.
 void flush(E& e, const Xbyak::Xmm& value) {
-    constexpr uint8_t kLess = 1;
     e.and_bits(e.t, value, e.constant[0]);
-    e.compare_f32(e.t, e.t, e.constant[1], kLess);
+    e.compare_f32(e.t, e.t, e.constant[1], kLt);
     e.and_not_bits(e.t, e.t, e.constant[0]);
     e.or_bits(e.t, e.t, e.constant[2]);
     e.and_bits(value, value, e.t);
 }
 void fused_dx9(E& e) {
-    constexpr uint8_t kEqual = 0;
     flush(e, e.a);
     flush(e, e.b);
     flush(e, e.c);
     e.xor_bits(e.t, e.t, e.t);
-    e.compare_f32(e.u, e.a, e.t, kEqual);
-    e.compare_f32(e.t, e.b, e.t, kEqual);
+    e.compare_f32(e.u, e.a, e.t, kEq);
+    e.compare_f32(e.t, e.b, e.t, kEq);
     e.or_bits(e.u, e.u, e.t);
     e.and_not_bits(e.a, e.u, e.a);
     e.and_not_bits(e.b, e.u, e.b);
     e.vfmadd213ps(e.a, e.b, e.c);
     e.decline_unordered(e.a, e.a);
     e.and_bits(e.t, e.a, e.constant[0]);
-    e.compare_f32(e.t, e.t, e.constant[1], kEqual);
+    e.compare_f32(e.t, e.t, e.constant[1], kEq);
     e.decline(e.t);
     flush(e, e.a);
     e.move(e.d, e.a);

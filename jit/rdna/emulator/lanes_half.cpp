@@ -253,7 +253,6 @@ void pack_f16(E& e) {
     pack_low_halves(e, e.a, e.b);
     e.decline_half_nans({e.d}, HalfPlaces::both);
 }
-constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;  // as VROUNDPS numbers them, inexact results masked
 template <uint8_t Mode>
 void f32_rounded(E& e) {
     e.round_f32(e.d, e.a, Mode);

@@ -116,12 +116,21 @@ void extract_signed(E& e) {
     e.vpsllvd(e.d, e.d, e.u);
     e.vpsravd(e.d, e.d, e.u);
 }
-void align_bits(E& e) {
-    shift_amount(e, e.c);
+// The words a and b moved down by t bits, the low one of them.
+void align(E& e) {
     e.vpsrlvd(e.d, e.b, e.t);
     e.vpsubd(e.u, e.constant[1], e.t);
     e.vpsllvd(e.u, e.a, e.u);
     e.or_bits(e.d, e.d, e.u);
+}
+void align_bits(E& e) {
+    shift_amount(e, e.c);
+    align(e);
+}
+void align_bytes(E& e) {
+    shift_amount(e, e.c);
+    e.vpslld(e.t, e.t, 3);
+    align(e);
 }
 void bit_mask(E& e) {
     shift_amount(e, e.a);
@@ -253,6 +262,7 @@ constexpr LaneOperation kOperations[] = {
     lane_words(Opcode::v_bfe_u32, 3, extract_unsigned, {kShiftMask, 1}),
     lane_words(Opcode::v_bfe_i32, 3, extract_signed, {kShiftMask, 32}),
     lane_words(Opcode::v_alignbit_b32, 3, align_bits, {kShiftMask, 32}),
+    lane_words(Opcode::v_alignbyte_b32, 3, align_bytes, {3, 32}),
     lane_words(Opcode::v_cndmask_b32, 2, [](E& e) { e.select(); }),
     carries(Opcode::v_add_co_u32, [](E& e) { e.add_with_carry(E::CarryIn::none); }),
     carries(Opcode::v_add_co_ci_u32,

@@ -11,8 +11,6 @@ namespace {
 
 using E = LaneEmitter;
 using Xbyak::Xmm;
-constexpr uint8_t kNearest = 8;                         // of VROUNDPS
-constexpr uint8_t kEqual = 0, kLess = 1, kNotLess = 5;  // of VCMPPS
 constexpr uint32_t kInfinity = 0x7F800000, kMinNormal = 0x00800000, kRootOfHalf = 0x3F3504F3, kOne = 0x3F800000;
 
 // 2^x = sum of (x ln 2)^k / k!, for |x| <= 1/2; the first term left out is below 2^-52.
@@ -61,9 +59,9 @@ void power_of_two(E& e) {
     power_of_fraction(e);
     e.vpaddd(e.b, e.b, e.c);
     e.load_word(e.u, std::bit_cast<uint32_t>(128.0F));
-    replace_where(e, e.b, e.a, e.u, kNotLess, kInfinity);
+    replace_where(e, e.b, e.a, e.u, kNltU, kInfinity);
     e.load_word(e.u, std::bit_cast<uint32_t>(-126.0F));
-    replace_where(e, e.b, e.a, e.u, kLess, 0);
+    replace_where(e, e.b, e.a, e.u, kLt, 0);
     e.move(e.d, e.b);
 }
 
@@ -71,9 +69,9 @@ void power_of_two(E& e) {
 void positive_numbers(E& e) {
     e.move(e.b, e.a);
     e.load_word(e.u, kMinNormal);
-    replace_where(e, e.b, e.a, e.u, kLess, kOne);
+    replace_where(e, e.b, e.a, e.u, kLt, kOne);
     e.load_word(e.u, kInfinity);
-    replace_where(e, e.b, e.a, e.u, kEqual, kOne);
+    replace_where(e, e.b, e.a, e.u, kEq, kOne);
 }
 // b to 2^c * b with b from the root of 1/2 to that of 2.
 void split(E& e) {
@@ -88,13 +86,13 @@ void split(E& e) {
 void special_logarithms(E& e) {
     constexpr uint32_t kMagnitude = 0x7FFFFFFF, kMinusInfinity = 0xFF800000, kInvalid = 0xFFC00000;
     e.load_word(e.u, kInfinity);
-    replace_where(e, e.d, e.a, e.u, kEqual, kInfinity);
+    replace_where(e, e.d, e.a, e.u, kEq, kInfinity);
     e.xor_bits(e.u, e.u, e.u);
-    replace_where(e, e.d, e.a, e.u, kLess, kInvalid);
+    replace_where(e, e.d, e.a, e.u, kLt, kInvalid);
     e.load_word(e.t, kMagnitude);
     e.and_bits(e.t, e.a, e.t);
     e.load_word(e.u, kMinNormal);
-    replace_where(e, e.d, e.t, e.u, kLess, kMinusInfinity);
+    replace_where(e, e.d, e.t, e.u, kLt, kMinusInfinity);
 }
 void logarithm(E& e) {
     e.decline_unordered(e.a, e.a);

@@ -16,14 +16,13 @@ using Xbyak::Xmm;
 constexpr LaneKernelResult kWords = LaneKernelResult::words;
 constexpr uint32_t kMagnitude = 0x7FFFFFFF, kMinNormal = 0x00800000, kSign = 0x80000000, kOne = 0x3F800000;
 constexpr uint64_t kOneF64 = 0x3FF0000000000000;
-constexpr uint8_t kLess = 1;  // of VCMPPS
 
 // Denormal arguments of f32 are zeros, with their sign.
 void flush_argument(E& e) {
     e.load_word(e.t, kMagnitude);
     e.and_bits(e.t, e.a, e.t);
     e.load_word(e.u, kMinNormal);
-    e.compare_f32(e.t, e.t, e.u, kLess);
+    e.compare_f32(e.t, e.t, e.u, kLt);
     e.load_word(e.u, kSign);
     e.and_not_bits(e.u, e.u, e.t);  // all but the sign of those
     e.and_not_bits(e.a, e.u, e.a);

@@ -21,10 +21,6 @@ struct FloatMode {
     bool saturate_f16 = false;                         // FP16_OVFL, gfx11 and gfx12
 
     bool operator==(const FloatMode&) const = default;
-    bool is_default() const {  // what the emitted lane functions assume: IEEE arithmetic as the host does it
-        return round_f32 == Rounding::nearest_even && round_f16_f64 == Rounding::nearest_even && denormals_f32 == 3 &&
-               denormals_f16_f64 == 3 && !saturate_f16;
-    }
 };
 FloatMode float_mode(uint32_t mode_register, Generation generation);
 
