@@ -27,7 +27,8 @@ uint64_t index_bytes(uint64_t chunks) {
 
 }  // namespace
 
-GrowingFile::GrowingFile(const std::string& path, const std::function<void(hid_t file)>& fill) : path_(path) {
+GrowingFile::GrowingFile(const std::string& path, const std::function<void(hid_t file)>& fill, RowGroups* groups)
+    : path_(path), groups_(groups) {
     Handle file = open_file(path, Access::create);
     fill(file);
     file.close();
@@ -39,35 +40,48 @@ size_t GrowingFile::waiting_bytes() const {
     return bytes;
 }
 
+std::vector<size_t> GrowingFile::share(unsigned halvings) const {
+    if (groups_ != nullptr) return groups_->waiting_rows(halvings);
+    std::vector<size_t> rows;
+    for (const Column& column : columns_) rows.push_back(column.waiting_rows() >> halvings);
+    return rows;
+}
+
 // HDF5 goes on writing metadata after a write of rows failed, and leaves a file that nobody can open. So the disk is
 // asked first, for more than will be needed; closing the file gives the rest back. Returns errno's number.
-int GrowingFile::reserve(unsigned halvings) const {
+int GrowingFile::reserve(std::span<const size_t> rows) const {
     uint64_t bytes = kMetadataBytes;
-    for (const Column& column : columns_) {
+    for (size_t i = 0; i < columns_.size(); ++i) {
+        const Column& column = columns_[i];
         const ChunkShape& chunk = column.chunk;
-        const auto chunks = [&](uint64_t rows) { return (rows + chunk.rows - 1) / chunk.rows * chunk.chunks_per_row; };
-        const uint64_t after = chunks(column.written_rows + (column.waiting_rows() >> halvings));
+        const auto chunks = [&](uint64_t count) {
+            return (count + chunk.rows - 1) / chunk.rows * chunk.chunks_per_row;
+        };
+        const uint64_t after = chunks(column.written_rows + rows[i]);
         bytes += (after - chunks(column.written_rows)) * chunk.bytes + index_bytes(after);
     }
     const FileDescriptor file(open(path_.c_str(), O_RDWR | O_CLOEXEC));
-    struct stat status{};
+    struct stat status {};
     if (!file || fstat(file.get(), &status) != 0) return errno;
     const int error = posix_fallocate(file.get(), status.st_size, off_t(bytes));
     if (error != 0 && ftruncate(file.get(), status.st_size) != 0) return errno;
     return error;
 }
 
-// The first 2^−halvings of the rows of every column: columns of one length stay so.
 void GrowingFile::append_share(unsigned halvings) {
+    const std::vector<size_t> rows = share(halvings);
     Handle file = open_file(path_, Access::append);
-    for (const Column& column : columns_)
-        if (const size_t rows = column.waiting_rows() >> halvings; rows != 0)
-            append_rows(file, column.dataset, column.type, column.rows.data(), rows);
+    for (size_t i = 0; i < columns_.size(); ++i)
+        if (rows[i] != 0) append_rows(file, columns_[i].dataset, columns_[i].type, columns_[i].rows.data(), rows[i]);
+    if (groups_ != nullptr) {
+        flush_to_disk(file);  // so that a kill never leaves the note without the rows
+        groups_->appended(file, halvings);
+    }
     file.close();
-    for (Column& column : columns_) {
-        const size_t rows = column.waiting_rows() >> halvings;
-        column.rows.erase(column.rows.begin(), column.rows.begin() + ptrdiff_t(rows * column.row_bytes));
-        column.written_rows += rows;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+        Column& column = columns_[i];
+        column.rows.erase(column.rows.begin(), column.rows.begin() + ptrdiff_t(rows[i] * column.row_bytes));
+        column.written_rows += rows[i];
     }
 }
 
@@ -77,7 +91,7 @@ void GrowingFile::append_waiting() {
         size_t most_rows = 0;
         for (const Column& column : columns_) most_rows = std::max(most_rows, column.waiting_rows());
         unsigned halvings = 0;
-        while (const int error = reserve(halvings))
+        while (const int error = reserve(share(halvings)))
             if (most_rows >> ++halvings == 0) throw Hdf5Error(std::strerror(error));
         append_share(halvings);
     }

@@ -10,10 +10,22 @@
 
 namespace riftjit::sim::h5 {
 
+// How rows of several columns belong together. Where a disk has no room for all rows that wait, the first 2^−halvings
+// of them are appended, and a kill may leave some columns longer than others.
+class RowGroups {
+public:
+    virtual ~RowGroups() = default;
+    // Per column: of its rows that wait, how many belong to the first 2^−halvings of the groups.
+    virtual std::vector<size_t> waiting_rows(unsigned halvings) const = 0;
+    // Their rows are in the file: notes there how far it is whole. May neither add nor remove anything.
+    virtual void appended(hid_t file, unsigned halvings) = 0;
+};
+
 class GrowingFile {
 public:
-    // `fill` writes everything that does not grow, and makes the datasets that do, by create_growing().
-    GrowingFile(const std::string& path, const std::function<void(hid_t file)>& fill);
+    // `fill` writes everything that does not grow, and makes the datasets that do, by create_growing(). Without groups
+    // every column is halved for itself; columns of one length stay so.
+    GrowingFile(const std::string& path, const std::function<void(hid_t file)>& fill, RowGroups* groups = nullptr);
 
     // A growing dataset of rows of extents `row`, as create_growing() has them; returns its number.
     template <class T>
@@ -51,11 +63,13 @@ private:
         size_t waiting_rows() const { return rows.size() / row_bytes; }
     };
     size_t waiting_bytes() const;
-    int reserve(unsigned halvings) const;
+    std::vector<size_t> share(unsigned halvings) const;  // rows per column
+    int reserve(std::span<const size_t> rows) const;
     void append_share(unsigned halvings);
     void append_waiting();
 
     std::string path_;
+    RowGroups* groups_;
     std::vector<Column> columns_;
 };
 

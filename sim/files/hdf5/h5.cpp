@@ -182,6 +182,8 @@ Handle open_file(const std::string& path, Access access) {
     return {H5Fopen(path.c_str(), H5F_ACC_RDONLY | H5F_ACC_SWMR_READ, properties), H5Fclose, "cannot be opened"};
 }
 
+void flush_to_disk(hid_t file) { require(H5Fflush(file, H5F_SCOPE_LOCAL), "cannot be flushed"); }
+
 Handle create_group(hid_t parent, const std::string& name) {
     return {H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose, name};
 }

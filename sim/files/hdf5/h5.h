@@ -61,6 +61,7 @@ hid_t type_of();  // native: uint8_t, uint32_t, uint64_t, int64_t, float, double
 
 enum class Access : uint8_t { create, read, append };  // append: so that readers and a kill always find a sound file
 Handle open_file(const std::string& path, Access access);
+void flush_to_disk(hid_t file);  // all that was written so far, before anything that follows
 Handle create_group(hid_t parent, const std::string& name);
 Handle open_group(hid_t parent, const std::string& name);
 Handle open_dataset(hid_t parent, const std::string& name);

@@ -11,6 +11,9 @@ namespace riftjit::sim::h5 {
 namespace {
 
 constexpr uint32_t kMagic = 0x0A7A;
+// Attribute of /spikes: how many spikes of all populations together, in the order of their times, are there for certain.
+// After a kill the columns of some populations may reach further than those of others.
+constexpr const char* kFlushed = "flushed";
 
 // The enumeration that the format prescribes, with its value for spikes in the order of their times.
 void write_sorting_by_time(hid_t group) {
@@ -26,6 +29,7 @@ void write_sorting_by_time(hid_t group) {
 void fill(hid_t file, const RecordingHeader& header) {
     write_sonata_version(file);
     const Handle spikes = create_group(file, "spikes");
+    write_attribute<uint64_t>(spikes, kFlushed, 0);
     for (const RecordedPopulation& population : header.populations) {
         const Handle group = create_group(spikes, population.name);
         write_sorting_by_time(group);
@@ -38,10 +42,11 @@ void fill(hid_t file, const RecordingHeader& header) {
     write_description(create_group(file, "riftjit"), held);
 }
 
-class SonataWriter final : public RecordingWriter {
+// The groups are the spikes: one row in the two columns of a population each.
+class SonataWriter final : public RecordingWriter, private RowGroups {
 public:
     SonataWriter(const std::string& path, const RecordingHeader& header)
-        : header_(header), file_(path, [&](hid_t file) { fill(file, header); }) {
+        : header_(header), file_(path, [&](hid_t file) { fill(file, header); }, this) {
         for (const RecordedPopulation& population : header.populations) {
             const std::string group = "spikes/" + population.name + "/";
             times_.push_back(file_.add_column<double>(group + "timestamps"));
@@ -57,6 +62,7 @@ public:
             const auto population = size_t(next - populations.begin()) - 1;
             file_.push(times_[population], stamp_ms(header_, spike.step));
             file_.push(ids_[population], uint64_t(spike.id - populations[population].first_id));
+            waiting_.push_back(uint32_t(population));
         }
         return file_.flush_when_large();
     }
@@ -69,9 +75,26 @@ public:
     }
 
 private:
+    std::vector<size_t> waiting_rows(unsigned halvings) const override {
+        std::vector<size_t> rows(2 * header_.populations.size());
+        for (const uint32_t population : std::span(waiting_).first(waiting_.size() >> halvings)) {
+            ++rows[times_[population]];
+            ++rows[ids_[population]];
+        }
+        return rows;
+    }
+    void appended(hid_t file, unsigned halvings) override {
+        const size_t spikes = waiting_.size() >> halvings;
+        set_attribute<uint64_t>(open_group(file, "spikes"), kFlushed, flushed_ + spikes);
+        flushed_ += spikes;
+        waiting_.erase(waiting_.begin(), waiting_.begin() + ptrdiff_t(spikes));
+    }
+
     RecordingHeader header_;
     GrowingFile file_;
-    std::vector<size_t> times_, ids_;
+    std::vector<size_t> times_, ids_;  // columns, per population
+    std::vector<uint32_t> waiting_;    // the populations of the spikes that wait
+    uint64_t flushed_ = 0;
 };
 
 struct PopulationSpikes {
@@ -153,6 +176,10 @@ Recording read_sonata(hid_t file, const ReadOptions& options) {
             const uint32_t step = value_or_throw(step_of_stamp(step_ms, compat, read[i].times_ms[k]));
             spikes.push_back({step, population->first_id + read[i].ids[k]});
         }
+    }
+    if (whole == Whole::no && has_attribute(group, kFlushed)) {
+        std::ranges::sort(spikes);
+        spikes.resize(std::min<uint64_t>(spikes.size(), read_attribute<uint64_t>(group, kFlushed)));
     }
     return value_or_throw(own ? assemble(std::move(*own), std::move(spikes), {}, {})
                               : assemble_foreign(options, std::move(populations), std::move(spikes), Silent::unknown));
