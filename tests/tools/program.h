@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -63,6 +64,14 @@ public:
             if (word == "SigCgt:" && status >> word) return std::stoull(word, nullptr, 16) >> (signal - 1) & 1;
         return false;
     }
+    // Until it has computed that long, however busy the machine is, or ended.
+    void wait_for_cpu_seconds(double seconds) const {
+        clockid_t clock{};
+        timespec used{};
+        while (clock_getcpuclockid(process_, &clock) == 0 && clock_gettime(clock, &used) == 0 &&
+               double(used.tv_sec) + 1e-9 * double(used.tv_nsec) < seconds && !has_ended())
+            usleep(10'000);
+    }
     Outcome wait_for_end() {
         int status = 0;
         rusage usage{};
@@ -85,6 +94,10 @@ public:
     }
 
 private:
+    bool has_ended() const {
+        siginfo_t info{};
+        return waitid(P_PID, id_t(process_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
+    }
     [[noreturn]] void become(const std::vector<std::string>& arguments) {
         const auto redirect = [](const std::filesystem::path& path, int flags, int descriptor) {
             dup2(open(path.c_str(), flags, 0600), descriptor);

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "tests/tools/program.h"
 #include "tools/step_progress.h"
@@ -87,7 +86,7 @@ TEST(SimCommand, NamesTheBytesThatAreMissing) {
 TEST(SimCommand, PrintsWhatWasDoneWhenInterrupted) {
     Program program;
     program.start({"sim", "--neurons", "200k", "--steps", "1000000", "-t", "1", "--json"});
-    std::this_thread::sleep_for(std::chrono::milliseconds(500 * int(kSanitizerSlowdown)));
+    program.wait_for_cpu_seconds(0.5 * kSanitizerSlowdown);
     program.send(SIGINT);
     const Outcome outcome = program.wait_for_end();
     EXPECT_EQ(outcome.exit_code, 130);
@@ -100,7 +99,7 @@ TEST(SimCommand, PrintsWhatWasDoneWhenInterrupted) {
 TEST(SimCommand, EndsWith143WhenTerminated) {
     Program program;
     program.start({"sim", "--neurons", "200k", "--steps", "1000000", "-t", "1", "--json"});
-    std::this_thread::sleep_for(std::chrono::milliseconds(500 * int(kSanitizerSlowdown)));
+    program.wait_for_cpu_seconds(0.5 * kSanitizerSlowdown);
     program.send(SIGTERM);
     const Outcome outcome = program.wait_for_end();
     EXPECT_EQ(outcome.exit_code, 143);

@@ -304,7 +304,7 @@ TEST_F(SimNetwork, CountsRatesOverTheWindowThatIsRecorded) {
 TEST_F(SimNetwork, WritesWhatWasRecordedAndSavesWhenInterrupted) {
     const std::string record = path("spikes.npz"), state = path("state");
     program_.start({"sim", network_, "--duration", "3000 s", "--record", record, "--save", state, "--json"});
-    std::this_thread::sleep_for(std::chrono::milliseconds(700 * int(kSanitizerSlowdown)));
+    program_.wait_for_cpu_seconds(0.7 * kSanitizerSlowdown);
     program_.send(SIGINT);
     const Outcome outcome = program_.wait_for_end();
     EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
@@ -319,7 +319,7 @@ TEST_F(SimNetwork, WritesWhatWasRecordedAndSavesWhenInterrupted) {
 
 TEST_F(SimNetwork, EndsWith143WhenTerminated) {
     program_.start({"sim", network_, "--duration", "3000 s", "--json"});
-    std::this_thread::sleep_for(std::chrono::milliseconds(500 * int(kSanitizerSlowdown)));
+    program_.wait_for_cpu_seconds(0.5 * kSanitizerSlowdown);
     program_.send(SIGTERM);
     const Outcome outcome = program_.wait_for_end();
     EXPECT_EQ(outcome.exit_code, 143) << outcome.err;

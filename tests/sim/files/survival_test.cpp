@@ -195,12 +195,15 @@ TEST_P(Survival, OfWhatWasAppendedASecondAgo) {
     ASSERT_TRUE((*writer)->append_spikes(sample_spikes(0, 100)));
     ASSERT_TRUE((*writer)->flush_when_due());
     std::this_thread::sleep_for(std::chrono::milliseconds(1'050));
+    const auto last_flush = std::chrono::steady_clock::now();
     ASSERT_TRUE((*writer)->flush_when_due());
     EXPECT_EQ(spikes_in_file(), sample_spikes(0, 100).size());
     if (GetParam() != RecordingFormat::riftjit_h5 && GetParam() != RecordingFormat::sonata) return;
     // These hold rows back in between: a call that is not due flushes nothing.
     ASSERT_TRUE((*writer)->append_spikes(sample_spikes(100, 200)));
     ASSERT_TRUE((*writer)->flush_when_due());
+    if (std::chrono::steady_clock::now() - last_flush > std::chrono::milliseconds(900))
+        GTEST_SKIP() << "wants a machine that comes this far within a second";
     EXPECT_EQ(spikes_in_file(), sample_spikes(0, 100).size());
 }
 
