@@ -5,8 +5,6 @@
 // ymm7 too, the block's result, ymm9-11 values.
 #include "jit/rdna/emulator/lanes_emitter.h"
 
-#include <cstring>
-
 #include "jit/result.h"
 
 namespace riftjit::rdna::emulator {
@@ -22,12 +20,10 @@ constexpr int kConstantAvx512 = 20, kConstantAvx2 = 12;
 
 LaneEmitter::LaneEmitter(std::span<std::byte> buffer, LaneIsa isa, const LaneOperation& operation, uint8_t variant,
                          unsigned stride_words)
-    : CodeGenerator(buffer.size(), buffer.data()),
-      isa_(isa),
-      operation_(operation),
-      variant_(variant),
-      stride_bytes_(stride_words * 4) {
+    : VectorEmitter(buffer, isa), operation_(operation), variant_(variant), stride_bytes_(stride_words * 4) {
     check(is_joined() || !operation.widths.has_pairs() || !is_deferred(), "no registers for split pairs and a check");
+    check(!is_joined() || !is_deferred() || operation.result == LaneKernelResult::words,
+          "no registers for the masks of numbers of 64 bits and a check");
     found_lanes = vector(5);
     condition_lanes = vector(6);
     for (int i = 0; i < 3; ++i)
@@ -52,10 +48,6 @@ LaneEmitter::LaneEmitter(std::span<std::byte> buffer, LaneIsa isa, const LaneOpe
     L(bits_);
     for (uint32_t lane = 0; lane < 8; ++lane) dd(1u << lane);
     emit_pool();
-}
-
-Xmm LaneEmitter::vector(int index) const {
-    return is_avx512() ? static_cast<Xmm>(Zmm(index)) : static_cast<Xmm>(Ymm(index));
 }
 
 void LaneEmitter::load_constants() {
@@ -240,6 +232,7 @@ void LaneEmitter::emit_joined() {
     const Xmm first = d, second = d_high;
     constexpr uint8_t kEvenWords = 0x88, kOddWords = 0xDD;
     for (unsigned half = 0; half < 2; ++half) {
+        half_ = half;
         name_registers();
         d = half == 0 ? first : second;
         const std::array<Xmm, 3> sources{a, b, c};
@@ -267,38 +260,15 @@ void LaneEmitter::load_joined(const Xmm& to, const Reg64& from, unsigned registe
     }
 }
 
-// The masks of both halves of a block to one, by way of vectors in the place of results, of which there are none.
+// The masks of both halves of a block to one, by way of vectors.
 void LaneEmitter::join_masks(unsigned half) {
-    check(operation_.result == LaneKernelResult::mask, "numbers of 64 bits give words or a mask");
-    const Xmm lanes = half == 0 ? vector(result_register(block_)) : vector(upper_register(block_));
+    constexpr int kFirst = 11;  // where operations on numbers of 64 bits keep nothing
+    const Xmm lanes = half == 0 ? vector(kFirst) : t;
     is_avx512() ? vpmovm2q(lanes, found) : vmovdqa(lanes, found_lanes);
     if (half == 0) return;
     constexpr uint8_t kEvenWords = 0x88;
-    vshufps(found_lanes, vector(result_register(block_)), lanes, kEvenWords);
+    vshufps(found_lanes, vector(kFirst), lanes, kEvenWords);
     if (is_avx512()) vpmovd2m(found, found_lanes);
-}
-
-Address LaneEmitter::pooled(std::vector<uint32_t> words) { return ptr[rip + pool_[std::move(words)]]; }
-
-void LaneEmitter::emit_pool() {
-    for (auto& [words, label] : pool_) {
-        align(32);
-        L(label);
-        for (const uint32_t word : words) dd(word);
-    }
-}
-
-void LaneEmitter::load_word(const Xmm& to, uint32_t word) { vpbroadcastd(to, pooled({word})); }
-
-void LaneEmitter::load_quad(const Xmm& to, uint64_t quad) {
-    vpbroadcastq(to, pooled({static_cast<uint32_t>(quad), static_cast<uint32_t>(quad >> 32)}));
-}
-
-void LaneEmitter::load_bytes(const Xmm& to, const std::array<uint8_t, 16>& bytes) {
-    std::vector<uint32_t> words(4);
-    std::memcpy(words.data(), bytes.data(), bytes.size());
-    is_avx512() ? vbroadcasti32x4(Zmm(to.getIdx()), pooled(std::move(words)))
-                : vbroadcasti128(Ymm(to.getIdx()), pooled(std::move(words)));
 }
 
 void LaneEmitter::load_lanes(const Xmm& to, const std::array<uint32_t, 32>& words) {
@@ -308,42 +278,29 @@ void LaneEmitter::load_lanes(const Xmm& to, const std::array<uint32_t, 32>& word
     is_avx512() ? vmovdqu32(to, place) : vmovdqu(to, place);
 }
 
-void LaneEmitter::move(const Xmm& to, const Xmm& from) { is_avx512() ? vmovdqa32(to, from) : vmovdqa(to, from); }
-
 void LaneEmitter::load_condition() {
     if (!is_avx512()) expand_lanes(condition_lanes, r9d, block_);
+}
+
+void LaneEmitter::condition_to_lanes(const Xmm& to) {
+    is_avx512() ? vpmovm2d(to, condition) : expand_lanes(to, r9d, block_);
+}
+void LaneEmitter::condition_to_quads(const Xmm& to) {
+    condition_to_lanes(to);
+    half_ == 0 ? vpunpckldq(to, to, to) : vpunpckhdq(to, to, to);
+}
+void LaneEmitter::found_from_lanes() {
+    if (is_avx512()) vpmovd2m(found, found_lanes);
+}
+void LaneEmitter::found_from_quads() {
+    if (is_avx512()) vpmovq2m(found, found_lanes);
 }
 
 void LaneEmitter::condition_from_found() {
     is_avx512() ? kmovw(condition, found) : vmovdqa(condition_lanes, found_lanes);
 }
 
-void LaneEmitter::and_bits(const Xmm& to, const Xmm& x, const Xmm& y) {
-    is_avx512() ? vpandd(to, x, y) : vpand(to, x, y);
-}
-void LaneEmitter::and_not_bits(const Xmm& to, const Xmm& inverted, const Xmm& y) {
-    is_avx512() ? vpandnd(to, inverted, y) : vpandn(to, inverted, y);
-}
-void LaneEmitter::or_bits(const Xmm& to, const Xmm& x, const Xmm& y) { is_avx512() ? vpord(to, x, y) : vpor(to, x, y); }
-void LaneEmitter::xor_bits(const Xmm& to, const Xmm& x, const Xmm& y) {
-    is_avx512() ? vpxord(to, x, y) : vpxor(to, x, y);
-}
 void LaneEmitter::invert(const Xmm& to, const Xmm& x) { xor_bits(to, x, constant[0]); }
-
-void LaneEmitter::round_f32(const Xmm& to, const Xmm& x, uint8_t mode) {
-    is_avx512() ? vrndscaleps(to, x, mode) : vroundps(to, x, mode);
-}
-
-void LaneEmitter::compare_f32(const Xmm& to, const Xmm& x, const Xmm& y, uint8_t predicate) {
-    if (!is_avx512()) return vcmpps(to, x, y, predicate);
-    vcmpps(k4, x, y, predicate);
-    vpmovm2d(to, k4);
-}
-void LaneEmitter::compare_f64(const Xmm& to, const Xmm& x, const Xmm& y, uint8_t predicate) {
-    if (!is_avx512()) return vcmppd(to, x, y, predicate);
-    vcmppd(k4, x, y, predicate);
-    vpmovm2q(to, k4);
-}
 
 void LaneEmitter::select() {
     load_condition();

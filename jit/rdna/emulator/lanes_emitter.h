@@ -1,18 +1,14 @@
 // Emits one function of lanes_x86.h: loads, the operation, the check, masked stores.
 #pragma once
 
-#include <xbyak/xbyak.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <map>
 #include <optional>
 #include <span>
-#include <vector>
 
-#include "jit/rdna/emulator/lanes_x86.h"
+#include "jit/rdna/emulator/vector_emitter.h"
 
 namespace riftjit::rdna::emulator {
 
@@ -32,12 +28,6 @@ enum class PairLayout : uint8_t {
     joined,  // as 64-bit numbers, half of the block's lanes at a time; sources of one register are zero-extended
 };
 
-// Rounding of VROUNDPS, VROUNDPD and their successors, with the exception for inexact results off.
-inline constexpr uint8_t kNearest = 8, kDown = 9, kUp = 10, kToZero = 11;
-// Predicates of VCMPPS and VCMPPD, quiet or signaling alike, since exceptions are masked; U means true for NaN.
-inline constexpr uint8_t kEq = 0, kLt = 1, kLe = 2, kUnordered = 3, kNeqU = 4, kNltU = 5, kNleU = 6, kOrdered = 7;
-inline constexpr uint8_t kEqU = 8, kNgeU = 9, kNgtU = 10, kNeq = 12, kGe = 13, kGt = 14;
-
 class LaneEmitter;
 struct LaneOperation {
     Opcode opcode;
@@ -54,10 +44,9 @@ struct LaneOperation {
     void (*prepare)() = nullptr;  // called before the function is, any number of times
 };
 
-enum class HalfRounding : uint8_t { nearest_even = 0, toward_zero = 3 };  // as VCVTPS2PH numbers them
 enum class HalfPlaces : uint8_t { low, both };
 
-class LaneEmitter : public Xbyak::CodeGenerator {
+class LaneEmitter : public VectorEmitter {
 public:
     static constexpr size_t kMaxCodeBytes = 16384;
     // Code goes to the buffer, for the caller to copy: pages of its own for each function would cost more than
@@ -65,11 +54,10 @@ public:
     LaneEmitter(std::span<std::byte> buffer, LaneIsa isa, const LaneOperation& operation, uint8_t variant,
                 unsigned stride_words);
 
-    bool is_avx512() const { return isa_ == LaneIsa::avx512; }
     uint8_t variant() const { return variant_; }
 
-    // Of the block being emitted: registers of 16 or 8 lanes. t, u: free to use; v, w too where there are neither pairs
-    // nor a check.
+    // Of the block being emitted: registers of 16 or 8 lanes. t, u: free to use; v, w too where there is no check and
+    // no operand of two registers is split.
     Xbyak::Xmm a, b, c, d, t, u, v, w;
     Xbyak::Xmm a_high, b_high, c_high, d_high;
     std::array<Xbyak::Xmm, 3> constant;
@@ -77,57 +65,37 @@ public:
     const Xbyak::Opmask found = Xbyak::Opmask(5), condition = Xbyak::Opmask(6);
     Xbyak::Xmm found_lanes, condition_lanes;
 
-    // Constants beyond the three: each emitted once, after the code.
-    void load_word(const Xbyak::Xmm& to, uint32_t word);                           // to every lane
-    void load_quad(const Xbyak::Xmm& to, uint64_t quad);                           // to every 64 bits
-    void load_bytes(const Xbyak::Xmm& to, const std::array<uint8_t, 16>& bytes);   // to every 128 bits
     void load_lanes(const Xbyak::Xmm& to, const std::array<uint32_t, 32>& words);  // a word for each lane
-    void move(const Xbyak::Xmm& to, const Xbyak::Xmm& from);
     // The 16 bits at each index, with others above; found_lanes is used.
     void gather_halves(const Xbyak::Xmm& to, const uint16_t* table, const Xbyak::Xmm& indices);
     void load_condition();  // before condition_lanes is used; nothing in AVX-512
     void condition_from_found();
+    // The condition as all-ones lanes, for split operands and for joined ones, and the same of what was found there.
+    void condition_to_lanes(const Xbyak::Xmm& to);
+    void condition_to_quads(const Xbyak::Xmm& to);
+    void found_from_lanes();
+    void found_from_quads();
     // Registers of operands of four: the third source's are loaded one at a time, the result's last two take the place
     // of masks.
     void load_c(const Xbyak::Xmm& to, unsigned part);
     Xbyak::Xmm d_part(unsigned part) const { return std::array{d, d_high, found_lanes, condition_lanes}[part]; }
 
-    // What the two levels spell differently.
-    void and_bits(const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y);
-    void and_not_bits(const Xbyak::Xmm& to, const Xbyak::Xmm& inverted, const Xbyak::Xmm& y);
-    void or_bits(const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y);
-    void xor_bits(const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y);
     void invert(const Xbyak::Xmm& to, const Xbyak::Xmm& x);
-    void round_f32(const Xbyak::Xmm& to, const Xbyak::Xmm& x, uint8_t mode);
-    // By a predicate of VCMPPS: all ones in each lane for which it holds.
-    void compare_f32(const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y, uint8_t predicate);
-    void compare_f64(const Xbyak::Xmm& to, const Xbyak::Xmm& x, const Xbyak::Xmm& y, uint8_t predicate);
     void select();  // d = condition ? b : a
     // d = a + b (or a - b) with the condition as carry in where asked; found = carry out
     enum class CarryIn : uint8_t { none, condition };
     void add_with_carry(CarryIn carry_in);
     void subtract_with_borrow(const Xbyak::Xmm& from, const Xbyak::Xmm& what, CarryIn carry_in);
 
-    // f16 in the low or high halves of words to f32, and back with zeros above.
-    void widen(const Xbyak::Xmm& to, const Xbyak::Xmm& from);
-    void widen_high(const Xbyak::Xmm& to, const Xbyak::Xmm& from);
-    void narrow(const Xbyak::Xmm& to, const Xbyak::Xmm& from, HalfRounding rounding);
-
-    // Half of a register's lanes: 0 the lower ones.
-    Xbyak::Xmm half_width(const Xbyak::Xmm& whole) const;
-    void convert_half_to_f64(const Xbyak::Xmm& to, const Xbyak::Xmm& from, int half);
-    void low_words(const Xbyak::Xmm& to, const Xbyak::Xmm& from);  // of 64-bit lanes, to half a register
-    void join_halves(const Xbyak::Xmm& to, const Xbyak::Xmm& lower, const Xbyak::Xmm& upper);
-
     // With LaneCheck::by_operation: lanes whose word is all ones, which is changed; with a NaN of f32; with one of f16.
     // t, u and found_lanes are used.
     void decline(const Xbyak::Xmm& lanes);
     void decline_unordered(const Xbyak::Xmm& x, const Xbyak::Xmm& y);
+    void decline_quads(const Xbyak::Xmm& quads);                            // all ones, whatever lanes are active
     void decline_clear_quads(const Xbyak::Xmm& x, const Xbyak::Xmm& mask);  // no bit of the mask; x is changed
     void decline_half_nans(std::initializer_list<Xbyak::Xmm> values, HalfPlaces places);
 
 private:
-    Xbyak::Xmm vector(int index) const;
     void load_constants();
     void prepare_masks();
     void emit_blocks(bool masked);
@@ -148,8 +116,6 @@ private:
     void place_half();
     void emit_half_pairs();
     void note_lanes();
-    void emit_pool();
-    Xbyak::Address pooled(std::vector<uint32_t> words);
     void carry_lanes(const Xbyak::Xmm& smaller, const Xbyak::Xmm& larger);
     void expand_lanes(const Xbyak::Xmm& to, const Xbyak::Reg32& bits, unsigned block);
     bool has_half_pairs() const { return operation_.halves.result == HalfResult::f16_pairs; }
@@ -172,13 +138,11 @@ private:
         return operation_.widths.result == 2 ? result_register(block) + static_cast<int>(blocks()) : kUnstored;
     }
 
-    LaneIsa isa_;
     const LaneOperation& operation_;
     uint8_t variant_;
-    unsigned stride_bytes_, block_ = 0;
+    unsigned stride_bytes_, block_ = 0, half_ = 0;
     bool masked_ = false;
     Xbyak::Label bits_, declined_;
-    std::map<std::vector<uint32_t>, Xbyak::Label> pool_;
 };
 
 }  // namespace riftjit::rdna::emulator

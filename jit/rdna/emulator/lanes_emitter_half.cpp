@@ -15,46 +15,10 @@ constexpr int kPairOfSums = 5;  // where the f32 results of pairs are computed
 
 }  // namespace
 
-Xmm LaneEmitter::half_width(const Xmm& whole) const {
-    return is_avx512() ? static_cast<Xmm>(Ymm(whole.getIdx())) : Xmm(whole.getIdx());
-}
-
 void LaneEmitter::keep_other_halves() {
     if (!is_avx512() || !operation_.halves.is_merged()) return;
     mov(eax, writes_high_half() ? kLowHalves : kHighHalves);
     kmovd(k7, eax);
-}
-
-void LaneEmitter::widen(const Xmm& to, const Xmm& from) {
-    const Xmm halves = half_width(to);
-    if (is_avx512()) {
-        vpmovdw(halves, from);
-    } else {  // the low halves of each 128 bits to its front, then both fronts together
-        constexpr uint32_t kFirst = 0x05040100, kSecond = 0x0D0C0908;
-        constexpr uint8_t kEvenQuarters = 0x08;
-        vpshufb(to, from, pooled({kFirst, kSecond, kFirst, kSecond, kFirst, kSecond, kFirst, kSecond}));
-        vpermq(Ymm(to.getIdx()), Ymm(to.getIdx()), kEvenQuarters);
-    }
-    vcvtph2ps(to, halves);
-}
-
-void LaneEmitter::convert_half_to_f64(const Xmm& to, const Xmm& from, int half) {
-    if (half == 0) return vcvtps2pd(to, half_width(from));
-    is_avx512() ? vextractf64x4(half_width(to), Zmm(from.getIdx()), 1)
-                : vextractf128(half_width(to), Ymm(from.getIdx()), 1);
-    vcvtps2pd(to, half_width(to));
-}
-
-void LaneEmitter::join_halves(const Xmm& to, const Xmm& lower, const Xmm& upper) {
-    is_avx512() ? vinserti64x4(Zmm(to.getIdx()), Zmm(lower.getIdx()), Ymm(upper.getIdx()), 1)
-                : vinserti128(Ymm(to.getIdx()), Ymm(lower.getIdx()), Xmm(upper.getIdx()), 1);
-}
-
-void LaneEmitter::low_words(const Xmm& to, const Xmm& from) {
-    if (is_avx512()) return vpmovqd(half_width(to), from);
-    constexpr uint8_t kEvenWords = 0x88, kEvenQuarters = 0x08;
-    vshufps(to, from, from, kEvenWords);
-    vpermq(Ymm(to.getIdx()), Ymm(to.getIdx()), kEvenQuarters);
 }
 
 void LaneEmitter::gather_halves(const Xmm& to, const uint16_t* table, const Xmm& indices) {
@@ -66,16 +30,6 @@ void LaneEmitter::gather_halves(const Xmm& to, const uint16_t* table, const Xmm&
         vpcmpeqd(found_lanes, found_lanes, found_lanes);
         vpgatherdd(to, ptr[r9 + indices * sizeof(uint16_t)], found_lanes);
     }
-}
-
-void LaneEmitter::widen_high(const Xmm& to, const Xmm& from) {
-    vpsrld(to, from, 16);
-    widen(to, to);
-}
-
-void LaneEmitter::narrow(const Xmm& to, const Xmm& from, HalfRounding rounding) {
-    vcvtps2ph(half_width(to), from, static_cast<uint8_t>(rounding));
-    vpmovzxwd(to, half_width(to));
 }
 
 void LaneEmitter::widen_sources() {
@@ -138,6 +92,15 @@ void LaneEmitter::decline_unordered(const Xmm& x, const Xmm& y) {
     } else {
         vcmpps(t, x, y, kUnordered);
         decline(t);
+    }
+}
+
+void LaneEmitter::decline_quads(const Xmm& quads) {
+    if (is_avx512()) {
+        vpmovq2m(k4, quads);
+        korw(k3, k3, k4);
+    } else {
+        vpor(ymm7, ymm7, quads);
     }
 }
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "jit/code_memory.h"
-#include "jit/rdna/emulator/lanes_host.h"
 #include "jit/rdna/emulator/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
@@ -27,7 +26,7 @@ auto all_operations() {
                       float_compare_lane_operations(), extreme_lane_operations(),    double_lane_operations(),
                       exponent_lane_operations(),      conversion_lane_operations(), transcendental_lane_operations(),
                       power_lane_operations(),         circular_lane_operations(),   half_lane_operations(),
-                      float8_lane_operations()};
+                      float8_lane_operations(),        division_lane_operations()};
 }
 
 const LaneOperation* find_operation(Opcode opcode) {
@@ -92,8 +91,6 @@ LaneIsa host_lane_isa() {
 }
 
 std::optional<LaneKernel> lane_kernel(LaneIsa isa, Opcode opcode, uint8_t variant, unsigned stride_words) {
-    for (const HostLaneFunction& host : host_lane_functions())
-        if (host.opcode == opcode) return LaneKernel{host.function, host.result, host.sources};
     const LaneOperation* operation = find_operation(opcode);
     if (isa == LaneIsa::none || operation == nullptr || operation->least > isa) return std::nullopt;
     const Shelf& shelf = shelf_of(isa, stride_words);
@@ -109,7 +106,6 @@ std::span<const Opcode> lane_kernel_opcodes() {
         std::vector<Opcode> all;
         for (const auto operations : all_operations())
             for (const LaneOperation& operation : operations) all.push_back(operation.opcode);
-        for (const HostLaneFunction& host : host_lane_functions()) all.push_back(host.opcode);
         return all;
     }();
     return opcodes;
