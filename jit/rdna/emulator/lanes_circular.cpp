@@ -10,9 +10,9 @@ using Xbyak::Xmm;
 constexpr uint32_t kMagnitude = 0x7FFFFFFF, kSign = 0x80000000, kMinNormal = 0x00800000;
 constexpr double kPi = 0x1.921fb54442d18p+1, kPiRest = 0x1.1a62633145c07p-53;  // their sum is pi to 107 bits
 
-// sin z / z in z^2; the first term left out is below 2^-60 for |z| <= pi / 2.
+// sin z / z in z^2; the first term left out is below 2^-51 for |z| <= pi / 2.
 constexpr auto kSineTerms = [] {
-    constexpr size_t kTerms = 11;
+    constexpr size_t kTerms = 10;
     std::array<double, kTerms> terms{};
     double term = 1;
     for (size_t k = 0; k < kTerms; ++k) {
@@ -27,33 +27,26 @@ void reduce(E& e) {
     e.round_f32(e.b, e.a, kNearest);
     e.vsubps(e.b, e.a, e.b);
     e.decline_unordered(e.b, e.b);  // infinities too
-    e.load_word(e.t, kSign);
-    e.and_bits(e.c, e.b, e.t);
-    e.and_not_bits(e.b, e.t, e.b);
+    e.and_word(e.c, e.b, kSign);
+    e.xor_bits(e.b, e.b, e.c);
 }
 // to = whole - angle, where whole is pi times `parts`; exact but for the last bit where it is small.
 void subtract_from_pi(E& e, const Xmm& to, const Xmm& angle, double parts) {
     load_f64(e, e.u, parts * kPi);
     e.vsubpd(to, e.u, angle);
-    load_f64(e, e.u, parts * kPiRest);
-    e.vaddpd(to, to, e.u);
+    e.vaddpd(to, to, every_f64(e, parts * kPiRest));
 }
 // found_lanes: the angle whose sine is wanted, within a quarter turn, of the turns in t. The product by 2 pi is rounded
 // as in C++.
 void sine_angle(E& e) {
     const Xmm &angle = e.found_lanes, &folded = e.condition_lanes, &is_beyond = e.constant[0];
-    load_f64(e, e.u, 0.25);
-    e.compare_f64(is_beyond, e.t, e.u, kGt);
-    load_f64(e, e.u, 2 * kPi);
-    e.vmulpd(angle, e.t, e.u);
+    e.compare_f64(is_beyond, e.t, every_f64(e, 0.25), kGt);
+    e.vmulpd(angle, e.t, every_f64(e, 2 * kPi));
     subtract_from_pi(e, folded, angle, 1);
-    e.and_bits(folded, folded, is_beyond);
-    e.and_not_bits(angle, is_beyond, angle);
-    e.or_bits(angle, angle, folded);
+    e.blend(angle, angle, folded, is_beyond);
 }
 void cosine_angle(E& e) {  // a quarter turn less the angle
-    load_f64(e, e.u, 2 * kPi);
-    e.vmulpd(e.t, e.t, e.u);
+    e.vmulpd(e.t, e.t, every_f64(e, 2 * kPi));
     subtract_from_pi(e, e.found_lanes, e.t, 0.5);
 }
 // d = the sines of the angles that b comes to.
@@ -71,21 +64,13 @@ void sines(E& e, LaneEmit find_angle) {
     e.join_halves(e.d, e.d, e.t);
 }
 // +0 where b is that many turns exactly.
-void clear_at(E& e, float turns) {
-    e.load_word(e.u, std::bit_cast<uint32_t>(turns));
-    replace_where(e, e.d, e.b, e.u, kEq, 0);
-}
+void clear_at(E& e, float turns) { replace_where(e, e.d, e.b, kEq, std::bit_cast<uint32_t>(turns), 0); }
 // Zeros, which denormals are, keep their sign.
 void keep_zeros(E& e) {
-    e.load_word(e.t, kMagnitude);
-    e.and_bits(e.t, e.a, e.t);
-    e.load_word(e.u, kMinNormal);
-    e.compare_f32(e.t, e.t, e.u, kLt);
-    e.and_not_bits(e.d, e.t, e.d);
-    e.load_word(e.u, kSign);
-    e.and_bits(e.u, e.u, e.a);
-    e.and_bits(e.u, e.u, e.t);
-    e.or_bits(e.d, e.d, e.u);
+    e.and_word(e.t, e.a, kMagnitude);
+    e.compare_f32(e.t, e.t, e.every_word(kMinNormal), kLt);
+    e.and_word(e.u, e.a, kSign);
+    e.blend(e.d, e.d, e.u, e.t);
 }
 void sine(E& e) {
     reduce(e);

@@ -91,8 +91,8 @@ public:
     // t, u and found_lanes are used.
     void decline(const Xbyak::Xmm& lanes);
     void decline_unordered(const Xbyak::Xmm& x, const Xbyak::Xmm& y);
-    void decline_quads(const Xbyak::Xmm& quads);                            // all ones, whatever lanes are active
-    void decline_clear_quads(const Xbyak::Xmm& x, const Xbyak::Xmm& mask);  // no bit of the mask; x is changed
+    void decline_quads(const Xbyak::Xmm& quads);                   // all ones, whatever lanes are active
+    void decline_clear_quads(const Xbyak::Xmm& x, uint64_t mask);  // no bit of the mask; x and u are changed
     void decline_half_nans(std::initializer_list<Xbyak::Xmm> values, HalfPlaces places);
 
 private:

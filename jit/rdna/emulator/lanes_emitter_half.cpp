@@ -104,14 +104,14 @@ void LaneEmitter::decline_quads(const Xmm& quads) {
     }
 }
 
-void LaneEmitter::decline_clear_quads(const Xmm& x, const Xmm& mask) {  // whatever lanes are active
+void LaneEmitter::decline_clear_quads(const Xmm& x, uint64_t mask) {  // whatever lanes are active
     if (is_avx512()) {
-        vptestnmq(k4, x, mask);
+        vptestnmq(k4, x, every_quad(mask));
         korw(k3, k3, k4);
     } else {
-        vpand(x, x, mask);
-        vpxor(mask, mask, mask);
-        vpcmpeqq(x, x, mask);
+        vpand(x, x, every_quad(mask));
+        vpxor(u, u, u);
+        vpcmpeqq(x, x, u);
         vpor(ymm7, ymm7, x);
     }
 }

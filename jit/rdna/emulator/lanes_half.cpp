@@ -242,6 +242,44 @@ void dot2_bf16(E& e) {
     e.move(e.d, e.c);
 }
 
+// Each number below 2^-126 to a zero with its sign.
+void flush(E& e, const Xmm& value) {
+    constexpr uint32_t kMagnitude = 0x7FFFFFFF, kMinNormal = 0x00800000;
+    const Xmm& tiny = e.found_lanes;
+    e.and_word(tiny, value, kMagnitude);
+    e.compare_f32(tiny, tiny, e.every_word(kMinNormal), kLt);
+    e.and_word(tiny, tiny, kMagnitude);
+    e.and_not_bits(value, tiny, value);
+}
+// c += t * u, all flushed. A sum that is 2^-126 may have been rounded up to it.
+void add_product_flushed(E& e) {
+    constexpr uint32_t kMagnitude = 0x7FFFFFFF, kMinNormal = 0x00800000;
+    flush(e, e.t);
+    flush(e, e.u);
+    e.vfmadd231ps(e.c, e.t, e.u);
+    e.and_word(e.t, e.c, kMagnitude);
+    e.compare_f32(e.t, e.t, e.every_word(kMinNormal), kEq);
+    e.decline(e.t);
+    flush(e, e.c);
+}
+void dot2_of_bf16(E& e) {
+    e.vpslld(e.c, e.c, 16);
+    flush(e, e.c);
+    e.vpslld(e.t, e.a, 16);
+    e.vpslld(e.u, e.b, 16);
+    add_product_flushed(e);
+    e.and_word(e.t, e.a, kHighHalf);
+    e.and_word(e.u, e.b, kHighHalf);
+    add_product_flushed(e);
+    e.decline_unordered(e.c, e.c);
+    // To the nearest bf16, of two the even one.
+    e.vpsrld(e.t, e.c, 16);
+    e.and_word(e.t, e.t, 1);
+    e.vpaddd(e.c, e.c, e.t);
+    e.vpaddd(e.c, e.c, e.every_word(0x7FFF));
+    e.vpsrld(e.d, e.c, 16);
+}
+
 // The low halves of x and y side by side.
 void pack_low_halves(E& e, const Xmm& x, const Xmm& y) {
     e.vpslld(e.d, y, 16);
@@ -329,6 +367,8 @@ constexpr LaneOperation kOperations[] = {
     operation(Opcode::v_dot2_f32_bf16, 3, kWords, LaneCheck::nan_result, {kHighHalf}, dot2_bf16, {}),
     operation(Opcode::v_dot2_f16_f16, 3, kWords, LaneCheck::nan_result, {}, dot2_of_f16,
               {HalfSources::none, HalfResult::f16}),
+    operation(Opcode::v_dot2_bf16_bf16, 3, kWords, LaneCheck::by_operation, {}, dot2_of_bf16,
+              {HalfSources::none, HalfResult::bits}),
 };
 
 }  // namespace

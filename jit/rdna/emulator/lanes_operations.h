@@ -34,5 +34,6 @@ std::span<const LaneOperation> circular_lane_operations();
 std::span<const LaneOperation> float8_lane_operations();
 std::span<const LaneOperation> half_lane_operations();
 std::span<const LaneOperation> division_lane_operations();
+std::span<const LaneOperation> lighting_lane_operations();
 
 }  // namespace riftjit::rdna::emulator

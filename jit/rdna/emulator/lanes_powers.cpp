@@ -24,21 +24,22 @@ constexpr auto kPowerTerms = [] {
     }
     return terms;
 }();
-// log2 of (1 + s) / (1 - s) = 2 / ln 2 * s * sum of s^2k / (2k + 1), for |s| <= 0.1716, in s^2.
+// log2 of (1 + s) / (1 - s) = 2 / ln 2 * s * sum of s^2k / (2k + 1), for |s| <= 0.1716, in s^2; the first term left out
+// is below 2^-50 of the first.
 constexpr auto kLogarithmTerms = [] {
-    constexpr size_t kTerms = 11;
+    constexpr size_t kTerms = 9;
     std::array<double, kTerms> terms{};
     for (size_t k = 0; k < kTerms; ++k)
         terms[kTerms - 1 - k] = 2 * std::numbers::log2e / static_cast<double>(2 * k + 1);
     return terms;
 }();
 
+Xbyak::Address every_f32(E& e, float value) { return e.every_word(std::bit_cast<uint32_t>(value)); }
+
 // b = 2^x for x = a less the nearest integer, c: that integer, times 2^23.
 void power_of_fraction(E& e) {
-    e.load_word(e.t, std::bit_cast<uint32_t>(-200.0F));
-    e.vmaxps(e.b, e.a, e.t);
-    e.load_word(e.t, std::bit_cast<uint32_t>(200.0F));
-    e.vminps(e.b, e.b, e.t);
+    e.vmaxps(e.b, e.a, every_f32(e, -200.0F));
+    e.vminps(e.b, e.b, every_f32(e, 200.0F));
     e.round_f32(e.c, e.b, kNearest);
     e.vsubps(e.b, e.b, e.c);
     e.vcvtps2dq(e.c, e.c);
@@ -58,25 +59,20 @@ void power_of_two(E& e) {
     e.decline_unordered(e.a, e.a);
     power_of_fraction(e);
     e.vpaddd(e.b, e.b, e.c);
-    e.load_word(e.u, std::bit_cast<uint32_t>(128.0F));
-    replace_where(e, e.b, e.a, e.u, kNltU, kInfinity);
-    e.load_word(e.u, std::bit_cast<uint32_t>(-126.0F));
-    replace_where(e, e.b, e.a, e.u, kLt, 0);
+    replace_where(e, e.b, e.a, kNltU, std::bit_cast<uint32_t>(128.0F), kInfinity);
+    replace_where(e, e.b, e.a, kLt, std::bit_cast<uint32_t>(-126.0F), 0);
     e.move(e.d, e.b);
 }
 
 // b = a, or 1 for all but positive normal numbers.
 void positive_numbers(E& e) {
     e.move(e.b, e.a);
-    e.load_word(e.u, kMinNormal);
-    replace_where(e, e.b, e.a, e.u, kLt, kOne);
-    e.load_word(e.u, kInfinity);
-    replace_where(e, e.b, e.a, e.u, kEq, kOne);
+    replace_where(e, e.b, e.a, kLt, kMinNormal, kOne);
+    replace_where(e, e.b, e.a, kEq, kInfinity, kOne);
 }
 // b to 2^c * b with b from the root of 1/2 to that of 2.
 void split(E& e) {
-    e.load_word(e.t, kRootOfHalf);
-    e.vpsubd(e.c, e.b, e.t);
+    e.vpsubd(e.c, e.b, e.every_word(kRootOfHalf));
     e.vpsrad(e.c, e.c, 23);
     e.vpslld(e.t, e.c, 23);
     e.vpsubd(e.b, e.b, e.t);
@@ -85,14 +81,10 @@ void split(E& e) {
 // Of infinity, of negative numbers, and of zeros, which denormals are.
 void special_logarithms(E& e) {
     constexpr uint32_t kMagnitude = 0x7FFFFFFF, kMinusInfinity = 0xFF800000, kInvalid = 0xFFC00000;
-    e.load_word(e.u, kInfinity);
-    replace_where(e, e.d, e.a, e.u, kEq, kInfinity);
-    e.xor_bits(e.u, e.u, e.u);
-    replace_where(e, e.d, e.a, e.u, kLt, kInvalid);
-    e.load_word(e.t, kMagnitude);
-    e.and_bits(e.t, e.a, e.t);
-    e.load_word(e.u, kMinNormal);
-    replace_where(e, e.d, e.t, e.u, kLt, kMinusInfinity);
+    replace_where(e, e.d, e.a, kEq, kInfinity, kInfinity);
+    replace_where(e, e.d, e.a, kLt, 0, kInvalid);
+    e.and_word(e.t, e.a, kMagnitude);
+    replace_where(e, e.d, e.t, kLt, kMinNormal, kMinusInfinity);
 }
 void logarithm(E& e) {
     e.decline_unordered(e.a, e.a);
@@ -101,9 +93,8 @@ void logarithm(E& e) {
     const Xmm &ratio = e.found_lanes, &square = e.condition_lanes;
     for (int half = 0; half < 2; ++half) {
         e.convert_half_to_f64(e.t, e.b, half);
-        load_f64(e, e.u, 1.0);
-        e.vsubpd(ratio, e.t, e.u);
-        e.vaddpd(square, e.t, e.u);
+        e.vsubpd(ratio, e.t, every_f64(e, 1.0));
+        e.vaddpd(square, e.t, every_f64(e, 1.0));
         e.vdivpd(ratio, ratio, square);
         e.vmulpd(square, ratio, ratio);
         evaluate(e, square, kLogarithmTerms);

@@ -19,13 +19,10 @@ constexpr uint64_t kOneF64 = 0x3FF0000000000000;
 
 // Denormal arguments of f32 are zeros, with their sign.
 void flush_argument(E& e) {
-    e.load_word(e.t, kMagnitude);
-    e.and_bits(e.t, e.a, e.t);
-    e.load_word(e.u, kMinNormal);
-    e.compare_f32(e.t, e.t, e.u, kLt);
-    e.load_word(e.u, kSign);
-    e.and_not_bits(e.u, e.u, e.t);  // all but the sign of those
-    e.and_not_bits(e.a, e.u, e.a);
+    e.and_word(e.t, e.a, kMagnitude);
+    e.compare_f32(e.t, e.t, e.every_word(kMinNormal), kLt);
+    e.and_word(e.t, e.t, kMagnitude);
+    e.and_not_bits(e.a, e.t, e.a);
 }
 
 void reciprocal(E& e) {
@@ -64,6 +61,11 @@ void reciprocal_root(E& e) {
         e.vcvtpd2ps(e.half_width(part), e.t);
     }
     e.join_halves(e.d, low, high);
+}
+// Of f16 no reciprocal root is as close to half-way between two f16 as the roundings to f32 are: each has been tried.
+void reciprocal_root_of_half(E& e) {
+    e.vsqrtps(e.a, e.a);
+    reciprocal(e);
 }
 void reciprocal_root_f32(E& e) {
     flush_argument(e);
@@ -137,7 +139,7 @@ constexpr LaneOperation kOperations[] = {
     doubles(Opcode::v_rsq_f64, reciprocal_root_f64),
     doubles(Opcode::v_sqrt_f64, root_f64),
     half(Opcode::v_rcp_f16, reciprocal),
-    half(Opcode::v_rsq_f16, reciprocal_root),
+    half(Opcode::v_rsq_f16, reciprocal_root_of_half),
     half(Opcode::v_sqrt_f16, root),
     listed<Opcode::v_exp_f16>(),
     listed<Opcode::v_log_f16>(),

@@ -26,7 +26,7 @@ auto all_operations() {
                       float_compare_lane_operations(), extreme_lane_operations(),    double_lane_operations(),
                       exponent_lane_operations(),      conversion_lane_operations(), transcendental_lane_operations(),
                       power_lane_operations(),         circular_lane_operations(),   half_lane_operations(),
-                      float8_lane_operations(),        division_lane_operations()};
+                      float8_lane_operations(),        division_lane_operations(),   lighting_lane_operations()};
 }
 
 const LaneOperation* find_operation(Opcode opcode) {
