@@ -151,7 +151,10 @@ private:
         if (plan_->uses_simm16) instruction_.simm16 = static_cast<uint16_t>(values_[Field::simm16]);
         if (is_vector) unpack_modifiers();
         if (row_->format == Format::SMEM || row_->format >= Format::DS) unpack_address();
-        for (unsigned i = 0; i < plan_->operand_count; ++i) instruction_.operands[i] = unpack_operand(i);
+        for (unsigned i = 0; i < plan_->operand_count; ++i) {
+            instruction_.operands[i] = unpack_operand(i);
+            if (plan_->slots[i].half) unpack_half(i);
+        }
         fill_copies();
         return unpack_literal();
     }
@@ -202,6 +205,14 @@ private:
                                                                : operand(values_[slot.field]);
         }
         return {};
+    }
+
+    void unpack_half(unsigned i) {
+        constexpr uint16_t kHigh = 128;
+        Operand& operand = instruction_.operands[i];
+        if (!operand.is_vgpr() || (operand.vgpr() & kHigh) == 0) return;
+        operand.code -= kHigh;
+        instruction_.op_sel |= static_cast<uint8_t>(1u << half_bit(*row_, i));
     }
 
     bool is_unwritten(unsigned i) const {

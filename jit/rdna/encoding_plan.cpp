@@ -115,25 +115,9 @@ private:
             plan_long(number);
         } else {
             plan_short();
-            if (generation_ != Generation::gfx10) mark_halves();
+            for (unsigned i = 0; i < plan_.operand_count; ++i) plan_.slots[i].half = names_half(generation_, row_, i);
         }
     }
-
-    // The short forms of gfx11 and gfx12 name halves of v0 to v127 in 16-bit operands.
-    void mark_halves() {
-        if (row_.opcode == Opcode::v_mov_b16) return;  // its operands name halves here, too
-        const std::string_view name = row_.name;
-        bool has_half_source = false;
-        for (unsigned i = row_.destinations; i < plan_.operand_count; ++i) {
-            plan_.slots[i].half = is_half(type(i)) || (name.ends_with("mk_f16") && type(i) == OperandType::b32) ||
-                                  (name.ends_with("ak_f16") && type(i) == OperandType::b32);
-            has_half_source |= plan_.slots[i].half;
-        }
-        const bool widens = name == "v_cvt_f32_f16" || name == "v_cvt_i32_i16" || name == "v_cvt_u32_u16";
-        const bool narrows = name.starts_with("v_cvt_f16_") || name == "v_sat_pk_u8_i16";
-        if (row_.destinations != 0 && ((has_half_source && !widens) || narrows)) plan_.slots[0].half = true;
-    }
-    static bool is_half(OperandType type) { return type == OperandType::f16 || type == OperandType::i16; }
 
     Field first_source() const { return plan_.extra == Layout::none ? Field::src0 : Field::word_src0; }
     Place first_place() const {

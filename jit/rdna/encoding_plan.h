@@ -26,7 +26,7 @@ enum class Place : uint8_t {
 struct OperandSlot {
     Place place = Place::none;
     Field field = Field::count;
-    bool half = false;  // 16 bits whose field spends its top bit on naming the half: v0 to v127 only
+    bool half = false;  // a VGPR's field spends its top bit on naming the half: v0 to v127 only
 };
 
 struct EncodingPlan {

@@ -134,6 +134,7 @@ bool apply_modifier(std::string_view word, Modifiers& modifiers) {
 }
 
 bool apply_flag(std::string_view word, InstructionInfo& info) {
+    if (const auto bits = indices(word, "half")) return info.halves = *bits, true;
     if (word == "reads_scc") return info.reads_scc = true;
     if (word == "writes_scc") return info.writes_scc = true;
     if (word == "reads_vcc") return info.reads_vcc = true;
@@ -165,6 +166,22 @@ void parse_attributes(std::string_view text, InstructionInfo& info) {
     }
 }
 
+bool is_16_bits(const OperandInfo& operand) {
+    return operand.type == OperandType::b16 || operand.type == OperandType::i16 || operand.type == OperandType::f16 ||
+           operand.type == OperandType::bf16;
+}
+
+// Operands of that type, and those that the row names beside: half2 of v_alignbit_b32, whose shift is 16 bits wide.
+void find_halves(InstructionInfo& info) {
+    const bool is_vector = info.format == Format::VOP1 || info.format == Format::VOP2 || info.format == Format::VOPC ||
+                           info.format == Format::VOP3;
+    const OperandInfo& first = info.operands[0];
+    if (!is_vector || first.registers == RegisterClass::sgpr) return;  // v_s_exp_f16
+    if (info.destinations != 0 && is_16_bits(first)) info.halves |= 8;
+    for (unsigned i = 0; i < info.sources && i < 3; ++i)
+        if (is_16_bits(info.operands[info.destinations + i])) info.halves |= static_cast<uint8_t>(1u << i);
+}
+
 InstructionInfo parse_row(const Row& row, Opcode opcode) {
     InstructionInfo info{};
     info.opcode = opcode;
@@ -174,6 +191,7 @@ InstructionInfo parse_row(const Row& row, Opcode opcode) {
     info.mnemonic.fill(row.name);
     parse_operands(row.operands, info);
     parse_attributes(row.attributes, info);
+    find_halves(info);
     return info;
 }
 

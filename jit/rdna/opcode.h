@@ -117,6 +117,7 @@ struct InstructionInfo {
     bool transcendental;
     bool no_gds;
     bool half_register;     // d16: the other half of the destination is kept
+    uint8_t halves;         // operands of 16 bits, as op_sel counts them: bit i source i, bit 3 the destination
     bool gfx115x_on_gfx11;  // on gfx11 only the 115x chips have it
     MemoryKind memory;
 

@@ -138,8 +138,13 @@ private:
         if (operand.code > 511 || operand.vgpr() + dwords(i) > 256) return refuse_operand(i, "reaches past v255");
         if (plan_.slots[i].half && operand.vgpr() > 127)
             return refuse_operand(i, "is beyond v127, which a 16-bit operand of this form cannot name");
-        values_[field] = operand.vgpr();
+        values_[field] = operand.vgpr() | half_in_field(i);
         return {};
+    }
+
+    unsigned half_in_field(unsigned i) const {
+        if (!plan_.slots[i].half) return 0;
+        return (instruction_.op_sel >> half_bit(row_, i) & 1u) << 7;
     }
 
     Refusal put_scalar(unsigned i, Operand operand) {
@@ -200,7 +205,7 @@ private:
             if (operand_info.registers == RegisterClass::sgpr || operand_info.type == OperandType::mask)
                 return refuse_operand(i, "must be scalar");
             const Refusal refusal = put_vgpr(i, operand, slot.field);
-            values_[slot.field] = operand.code;
+            values_[slot.field] |= Operand::kFirstVgpr;
             return refusal;
         }
         if (operand_info.registers == RegisterClass::vgpr)

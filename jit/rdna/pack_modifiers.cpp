@@ -77,7 +77,7 @@ private:
     }
 
     Refusal pack_selects() {
-        const unsigned low = is_long() ? allowed_.op_sel : 0;
+        const unsigned low = is_long() ? op_sel_bits(context_.generation, row_) : halves_in_fields();
         if ((instruction_.op_sel & ~low) != 0) return refuse_part("op_sel", "names a source that does not take it");
         values_[Field::op_sel] = instruction_.op_sel;
         if (row_.format != Format::VOP3P)
@@ -90,6 +90,14 @@ private:
         values_[Field::op_sel_hi01] = high & 3;
         values_[Field::op_sel_hi2] = high >> 2;
         return {};
+    }
+
+    // What the fields of VGPRs say.
+    unsigned halves_in_fields() const {
+        unsigned bits = 0;
+        for (unsigned i = 0; i < plan_.operand_count; ++i)
+            if (plan_.slots[i].half && instruction_.operands[i].is_vgpr()) bits |= 1u << half_bit(row_, i);
+        return bits;
     }
 
     Refusal pack_word() {
@@ -194,8 +202,8 @@ Refusal check_constant_bus(const EncodingContext& context, const Instruction& in
             if (seen[i] == value) return;
         seen[count++] = value;
     };
-    // Registers and the literal count once for each size they are read in, but scc, which has one. LLVM takes the mask
-    // that no operand names for a pair, in waves of 32 lanes too.
+    // Registers and the literal count once for each size they are read in, but scc and the apertures, which have one.
+    // LLVM takes the mask that no operand names for a pair, in waves of 32 lanes too.
     constexpr uint32_t kVccPair = Operand::kVcc | 2u << 16;
     if (row.reads_vcc && plan.base != Layout::VOP3 && plan.base != Layout::VOP3_sdst) read(kVccPair);
     if (row.reads_vcc && row.format == Format::VOP3) read(kVccPair);
@@ -206,7 +214,8 @@ Refusal check_constant_bus(const EncodingContext& context, const Instruction& in
         if (!is_read || !operand.exists() || operand.is_vgpr() || operand.is_inline_constant() ||
             operand == null_register(context.generation))
             continue;
-        const bool is_wide = row.operands[i].size(context.wave) == 2 && operand.code != Operand::kScc;
+        const bool has_one_size = operand.code == Operand::kScc || is_aperture(operand.code);
+        const bool is_wide = row.operands[i].size(context.wave) == 2 && !has_one_size;
         const unsigned dwords = is_wide ? 2 : 1;
         read(operand.code | dwords << 16);
         if (count > (is_wide_shift(row.opcode) ? 1u : 2u))

@@ -272,17 +272,22 @@ private:
         if (row_.format == Format::MUBUF && address().tfe) ++dwords;
         if (index < row_.destinations) {
             RIFTJIT_TRY_VOID(take_register(instruction().operands[index], value, dwords));
-            return take_half(instruction().operands[index], value);
+            return take_half(index, value);
         }
         return take_source(index, value, row_.operands[index].type, dwords);
     }
 
-    Result<void> take_half(Operand& operand, const ParsedOperand& value) {
-        if (value.has_half != (row_.opcode == Opcode::v_mov_b16 && value.reg.is_vgpr()))
-            return fail(ErrorKind::Usage, "{}", value.has_half ? "takes no .l or .h" : "lacks .l or .h");
+    // Without .l or .h a 16-bit operand is the low half, or the one that op_sel names.
+    Result<void> take_half(unsigned index, const ParsedOperand& value) {
         if (!value.has_half) return {};
-        if (operand.vgpr() > 127) return fail(ErrorKind::Usage, "is beyond v127");
-        if (value.is_high_half) operand.code = static_cast<uint16_t>(operand.code + 128);
+        if (!names_half(generation_, row_, index) || !value.reg.is_vgpr())
+            return fail(ErrorKind::Usage, "takes no .l or .h");
+        const auto bit = static_cast<uint8_t>(1u << half_bit(row_, index));
+        const bool has_op_sel =
+            std::ranges::find(line_.modifiers, "op_sel", &LineModifier::name) != line_.modifiers.end();
+        if (has_op_sel && ((instruction().op_sel & bit) != 0) != value.is_high_half)
+            return fail(ErrorKind::Usage, "is not the half that op_sel names");
+        if (value.is_high_half) instruction().op_sel |= bit;
         return {};
     }
 
@@ -292,7 +297,7 @@ private:
         Operand& operand = instruction().operands[index];
         if (value.form == ValueForm::register_) {
             RIFTJIT_TRY_VOID(take_register(operand, value, dwords));
-            return take_half(operand, value);
+            return take_half(index, value);
         }
         if (value.form == ValueForm::word) return fail(ErrorKind::Usage, "is no register and no number");
         RIFTJIT_TRY(constant, source_constant(value, type));

@@ -15,7 +15,11 @@ namespace {
 class Printer {
 public:
     Printer(Target target, WaveSize wave, const Instruction& instruction)
-        : generation_(generation(target)), wave_(wave), instruction_(instruction), row_(info(instruction.opcode)) {}
+        : generation_(generation(target)),
+          wave_(wave),
+          instruction_(instruction),
+          row_(info(instruction.opcode)),
+          spells_halves_(spells_halves(generation_, instruction)) {}
 
     std::string line() {
         text_ = mnemonic(row_.opcode, generation_);
@@ -164,20 +168,19 @@ private:
         unsigned dwords = type.size(wave_);
         if (row_.format == Format::MUBUF && instruction_.address.tfe) ++dwords;
         const bool is_constant = operand.is_literal() || operand.is_inline_constant();
-        std::string text = is_constant ? print_constant(type.type, operand, instruction_.literal)
-                           : type.type == OperandType::b16 || is_half_register(index)
-                               ? spell_half(operand)
-                               : print_register(generation_, operand, dwords);
+        std::string text = is_constant          ? print_constant(type.type, operand, instruction_.literal)
+                           : spells_half(index) ? spell_half(index)
+                                                : print_register(generation_, operand, dwords);
         return index < row_.destinations ? text
                                          : with_modifiers(std::move(text), index - row_.destinations, is_constant);
     }
 
-    // True 16-bit instructions name a half; the field's top bit says which.
-    bool is_half_register(unsigned index) const {
-        return row_.opcode == Opcode::v_mov_b16 && instruction_.operands[index].is_vgpr();
+    bool spells_half(unsigned index) const {
+        return spells_halves_ && instruction_.operands[index].is_vgpr() && names_half(generation_, row_, index);
     }
-    std::string spell_half(Operand operand) const {
-        return fmt::format("v{}.{}", operand.vgpr() & 127, operand.vgpr() < 128 ? 'l' : 'h');
+    std::string spell_half(unsigned index) const {
+        const bool is_high = (instruction_.op_sel >> half_bit(row_, index) & 1) != 0;
+        return fmt::format("v{}.{}", instruction_.operands[index].vgpr(), is_high ? 'h' : 'l');
     }
 
     std::string with_modifiers(std::string text, unsigned source, bool is_constant) const {
@@ -218,7 +221,7 @@ private:
         const unsigned all = (1u << sources) - 1;
         if (row_.format == Format::VOP3P) {
             write_packed_modifiers(allowed, sources, all);
-        } else if (allowed.op_sel != 0 && instruction_.op_sel != 0) {
+        } else if (instruction_.op_sel != 0 && row_.opcode != Opcode::v_cndmask_b16) {  // LLVM lists it nowhere
             write_op_sel(op_sel_sources(row_));
         }
         write_output_modifiers();
@@ -245,8 +248,14 @@ private:
             return;
         }
         if (is_permlane16(row_)) return write_list("op_sel", instruction_.op_sel, 2);
-        const unsigned low = instruction_.op_sel & ((1u << sources) - 1);
-        write_list("op_sel", low | (instruction_.op_sel >> 3 & 1u) << sources, sources + 1);
+        // What compares write is no half; LLVM counts it all the same but where a DPP word follows.
+        const bool is_counted = row_.format != Format::VOPC || instruction_.encoding == Encoding::e64;
+        if (!is_counted || row_.destinations == 0 || row_.operands[0].type == OperandType::exec)
+            return write_list("op_sel", instruction_.op_sel, sources);
+        unsigned bits = instruction_.op_sel & ((1u << sources) - 1);
+        const unsigned destination = instruction_.op_sel >> 3 & 1u;
+        if (spells_halves_ && row_.opcode == Opcode::v_fmac_f16) bits |= destination << 2;  // its accumulator
+        write_list("op_sel", bits | destination << sources, sources + 1);
     }
 
     void write_sdwa() {
@@ -292,6 +301,7 @@ private:
     WaveSize wave_;
     const Instruction& instruction_;
     const InstructionInfo& row_;
+    bool spells_halves_;
     std::string text_;
 };
 

@@ -176,6 +176,25 @@ uint8_t op_sel_of_byte(const InstructionInfo& row, unsigned byte) {
     return static_cast<uint8_t>((byte & 1) << 1 | (byte >> 1 & 1));
 }
 
+bool names_half(Generation generation, const InstructionInfo& row, unsigned operand) {
+    return generation != Generation::gfx10 && (row.halves >> half_bit(row, operand) & 1) != 0;
+}
+unsigned half_bit(const InstructionInfo& row, unsigned operand) {
+    return operand < row.destinations ? 3 : operand - row.destinations;
+}
+uint8_t op_sel_bits(Generation generation, const InstructionInfo& row) {
+    const uint8_t bits = row.modifiers[static_cast<size_t>(generation)].op_sel;
+    return generation == Generation::gfx10 ? bits : bits | row.halves;
+}
+bool spells_halves(Generation generation, const Instruction& instruction) {
+    const InstructionInfo& row = info(instruction.opcode);
+    if (generation == Generation::gfx10 || row.halves == 0) return false;
+    if (row.opcode == Opcode::v_mov_b16) return true;  // LLVM 19 knows no other way
+    const bool has_op_sel = is_vop3_word(row, generation, instruction.encoding);
+    const uint8_t known = has_op_sel ? row.modifiers[static_cast<size_t>(generation)].op_sel : uint8_t{0};
+    return (instruction.op_sel & row.halves & ~known) != 0;
+}
+
 unsigned op_sel_sources(const InstructionInfo& row) {
     return row.opcode == Opcode::v_fmac_f16 ? 3 : written_sources(row).count;
 }
@@ -200,8 +219,7 @@ std::string_view suffix(const InstructionInfo& row, Generation generation, Encod
     }
     if (has_dpp_word) return row.format == Format::VOPC ? "" : "_dpp";
     if (encoding == Encoding::sdwa) return "_sdwa";
-    const bool has_long_form =
-        !row.modifiers[static_cast<size_t>(generation)].no_e64 || row.opcode == Opcode::v_mov_b16;
+    const bool has_long_form = !row.modifiers[static_cast<size_t>(generation)].no_e64;
     return has_long_form ? "_e32" : "";
 }
 

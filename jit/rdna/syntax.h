@@ -73,6 +73,17 @@ uint8_t op_sel_of_byte(const InstructionInfo& row, unsigned byte);
 // How many sources op_sel:[...] lists before the destination: those, and v_fmac_f16's accumulator.
 unsigned op_sel_sources(const InstructionInfo& row);
 
+// On gfx11 and later a VGPR operand of 16 bits is one half of a register, v7.l or v7.h. Here the instruction's op_sel
+// says which, in every form; in the words VOP3 has op_sel, and the shorter forms the top bit of the operand's field,
+// which leaves them v0 to v127. ("RDNA3 Instruction Set Architecture", 16-bit operands.)
+bool names_half(Generation generation, const InstructionInfo& row, unsigned operand);
+unsigned half_bit(const InstructionInfo& row, unsigned operand);  // its bit in op_sel
+// All that op_sel may name in VOP3: halves, and what the row has it for on every generation.
+uint8_t op_sel_bits(Generation generation, const InstructionInfo& row);
+// LLVM 19 spells plain register numbers, and op_sel where it knows it. Halves that it cannot spell are in LLVM 22's
+// way, which names one in each operand that has one.
+bool spells_halves(Generation generation, const Instruction& instruction);
+
 bool is_tied(const InstructionInfo& row, unsigned source);
 bool is_vop3_only(const InstructionInfo& row, Generation generation);
 bool is_fma_mix(const InstructionInfo& row);

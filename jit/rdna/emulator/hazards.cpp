@@ -14,6 +14,16 @@
 namespace riftjit::rdna::emulator {
 namespace {
 
+RegisterSet vcc_only() {
+    RegisterSet set;
+    set.add_scalars(Operand::kVcc, 2);
+    return set;
+}
+
+void remove(RegisterSet& set, const RegisterSet& removed) {
+    for (size_t i = 0; i < 2; ++i) set.scalars[i] &= ~removed.scalars[i];
+}
+
 // Fields of s_wait_alu (s_waitcnt_depctr before gfx12): zero waits for all of that class.
 constexpr unsigned va_vdst(uint16_t simm) { return simm >> 12 & 15; }
 constexpr unsigned va_sdst(uint16_t simm) { return simm >> 9 & 7; }
@@ -193,6 +203,17 @@ void HazardState::check_partial_forwarding(WaveState& wave, const Op& op) {
     }
 }
 
+void HazardState::forget_rewritten_masks(uint16_t alu_wait) {
+    RegisterSet ended;
+    if (va_sdst(alu_wait) == 0) {
+        ended = masks_rewritten_;
+        remove(ended, vcc_only());
+    }
+    if (va_vcc(alu_wait) == 0) ended = ended | (masks_rewritten_ & vcc_only());
+    remove(masks_read_, ended);
+    remove(masks_rewritten_, ended);
+}
+
 // Masks that were read before, unless this VALU reads a literal or any scalar beside them (other masks included).
 void HazardState::forget_masks_beside(const WaveState& wave, const Footprint& footprint) {
     RegisterSet read = footprint.reads;
@@ -211,11 +232,13 @@ void HazardState::forget_masks_beside(const WaveState& wave, const Footprint& fo
 }
 
 // A lane mask that a VALU read is overwritten by SALU: sa_sdst = 0 must follow before anything else happens. Any other
-// scalar or literal that a VALU reads in between is a cure too.
+// scalar or literal that a VALU reads in between is a cure too, and so is a VALU that writes the mask anew once its
+// result was waited for (LLVM 22 waits after either write, and for the first of them alone).
 void HazardState::step_mask_write(WaveState& wave, const Op& op) {
     const HazardTraits& traits = op.checks->hazards;
     const Footprint& footprint = op.checks->footprint;
-    if (sa_sdst(traits.alu_wait) == 0) masks_read_ = masks_overwritten_ = {};
+    if (sa_sdst(traits.alu_wait) == 0) masks_read_ = masks_overwritten_ = masks_rewritten_ = {};
+    if (!masks_rewritten_.empty()) forget_rewritten_masks(traits.alu_wait);
     const bool looks_on = traits.salu && !traits.jumps_away && op.kind != OpKind::branch &&
                           op.kind != OpKind::subvector_loop && op.kind != OpKind::end;
     if (!masks_overwritten_.empty() && !looks_on) {
@@ -226,7 +249,9 @@ void HazardState::step_mask_write(WaveState& wave, const Op& op) {
     }
     if (traits.valu) {
         if (!masks_read_.empty()) forget_masks_beside(wave, footprint);
+        masks_rewritten_ = masks_rewritten_ | (masks_read_ & footprint.writes);
         masks_read_ = masks_read_ | footprint.lane_mask;
+        remove(masks_rewritten_, footprint.lane_mask);  // and read again since
     } else if (traits.salu && masks_read_.meets_scalars(footprint.writes)) {
         masks_overwritten_ = masks_overwritten_ | (masks_read_ & footprint.writes);
     }
@@ -264,16 +289,6 @@ RegisterSet whole_pairs(const RegisterSet& set) {
     for (size_t i = 0; i < 2; ++i)
         result.scalars[i] = set.scalars[i] | (set.scalars[i] & kEven) << 1 | (set.scalars[i] >> 1 & kEven);
     return result;
-}
-
-RegisterSet vcc_only() {
-    RegisterSet set;
-    set.add_scalars(Operand::kVcc, 2);
-    return set;
-}
-
-void remove(RegisterSet& set, const RegisterSet& removed) {
-    for (size_t i = 0; i < 2; ++i) set.scalars[i] &= ~removed.scalars[i];
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ private:
     // A 16-bit source is the half that op_sel names.
     Bits half_source(unsigned i, unsigned lane, uint8_t selects) const {
         Bits bits = lane_source(i, lane);
-        if (is_e64() && (selects >> i & 1)) bits.value >>= 16, bits.undefined >>= 16;
+        if (selects >> i & 1) bits.value >>= 16, bits.undefined >>= 16;
         bits.undefined &= 0xFFFF;
         bits.value &= 0xFFFF;
         return bits;
@@ -153,16 +153,19 @@ private:
             sources[i] =
                 halves && is_half_operand(i) ? half_source(i, lane, instruction_.op_sel) : lane_source(i, lane);
         if (traits_.spread == Spread::select) return selected(sources, lane);
-        if (accumulates(instruction_.opcode)) sources[2] = dword(instruction_.destination(), 0, lane);
+        if (accumulates(instruction_.opcode)) sources[2] = accumulator(lane);
         if (same_sources_cancel()) return 0;
         const uint64_t from_sources = spread_bits(traits_.spread, sources, width);
         return condition_undefined(lane) ? ~uint64_t{0} : from_sources;
     }
-    bool is_half_operand(unsigned i) const {
-        const OperandType type = row_.source_operands()[i].type;
-        return type == OperandType::f16 || type == OperandType::i16 || type == OperandType::bf16 ||
-               type == OperandType::b16;
+    // The destination's old value: of a 16-bit one the half that is written.
+    Bits accumulator(unsigned lane) const {
+        Bits bits = dword(instruction_.destination(), 0, lane);
+        if (!traits_.half_result) return bits;
+        const unsigned shift = (instruction_.op_sel >> 3 & 1) * 16;
+        return {bits.value >> shift & 0xFFFF, bits.undefined >> shift & 0xFFFF};
     }
+    bool is_half_operand(unsigned i) const { return (row_.halves >> i & 1) != 0; }
 
     uint64_t packed_result(unsigned lane) const {
         uint64_t result = 0;
@@ -230,7 +233,7 @@ private:
         const unsigned first = instruction_.destination().vgpr();
         uint32_t bits = ~0u;
         if (traits_.half_result && instruction_.encoding != Encoding::sdwa) {
-            const bool high = is_e64() && (instruction_.op_sel >> 3 & 1);
+            const bool high = (instruction_.op_sel >> 3 & 1) != 0;
             bits = high ? 0xFFFF0000u : 0xFFFFu;
             if (high)
                 for (uint32_t& word : results[0]) word <<= 16;

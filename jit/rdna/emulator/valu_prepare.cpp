@@ -1,5 +1,6 @@
 // From a decoded instruction to a LaneOp.
 #include "jit/rdna/emulator/valu_op.h"
+#include "jit/rdna/syntax.h"
 #include "jit/result.h"
 
 namespace riftjit::rdna::emulator {
@@ -137,8 +138,7 @@ private:
             source.sdwa_sign = has_bit(op_.sdwa->sign_extend, i);
         }
         if (packed_format_) return shape_packed(i, described, source);
-        const bool half = is_half_type(described.type) ||
-                          (described.type == OperandType::b32 && op_.semantics->result == ResultKind::f16);
+        const bool half = is_half_type(described.type) || names_half(op_.generation, row_, row_.destinations + i);
         if (half) {
             source.shape = SourceShape::half;
             source.high = has_bit(instruction_.op_sel, i) && source.kind != SourceKind::constant;

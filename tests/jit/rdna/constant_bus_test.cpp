@@ -16,8 +16,9 @@ namespace {
 
 using test::LlvmOracle;
 
-constexpr std::string_view kSingles[] = {"v1", "vcc_lo", "vcc_hi", "s4", "s5", "src_scc", "1", "0x1234"};
-constexpr std::string_view kPairs[] = {"v[2:3]", "vcc", "s[4:5]", "src_scc", "1", "0x1234"};
+constexpr std::string_view kSingles[] = {"v1",      "vcc_lo",          "vcc_hi", "s4",    "s5",
+                                         "src_scc", "src_shared_base", "1",      "0x1234"};
+constexpr std::string_view kPairs[] = {"v[2:3]", "vcc", "s[4:5]", "src_scc", "src_shared_base", "1", "0x1234"};
 constexpr std::string_view kMasks32[] = {"vcc_lo", "vcc_hi", "s4"}, kMasks64[] = {"vcc", "s[4:5]"};
 
 // `pattern` with every pair of sources, and every mask where it has a third place.
@@ -40,6 +41,10 @@ std::vector<std::string> lines_for(Target target, WaveSize wave) {
     add_lines(lines, "v_div_fmas_f64 v[0:1], {}, v[4:5], {}{}", kPairs, none);
     add_lines(lines, "v_fma_f64 v[0:1], {}, {}, vcc{}", kPairs, none);
     add_lines(lines, "v_fma_f32 v0, {}, {}, {}", kSingles, kSingles);
+    for (const std::string_view shift : {"v_lshlrev_b64", "v_lshrrev_b64", "v_ashrrev_i64"})
+        for (const std::string_view single : kSingles)
+            for (const std::string_view pair : kPairs)
+                lines.push_back(fmt::format("{} v[0:1], {}, {}", shift, single, pair));
     // Sources of two sizes, which may share the literal.
     for (const std::string_view pair : kPairs)
         for (const std::string_view single : kSingles) {

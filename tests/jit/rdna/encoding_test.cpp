@@ -1,4 +1,4 @@
-// The encoder and decoder against llvm-mc-19, which names what it accepts.
+// The encoder and decoder against LLVM 19, and LLVM 22 for halves of registers, which name what they accept.
 #include "jit/rdna/encoding.h"
 
 #include <gtest/gtest.h>
@@ -125,7 +125,7 @@ std::string mnemonic_of(std::string_view text) {
 }
 
 TEST(Encoding, HoldsForEveryRowAndFormAsLlvmReadsIt) {
-    if (!test::LlvmOracle::is_present()) GTEST_SKIP() << "needs llvm-mc-19 and llvm-objdump-19";
+    if (!test::LlvmOracles::are_present()) GTEST_SKIP() << "wants LLVM 19 and 22";
     for (const Target target : kChips)
         for (const WaveSize wave : kWaves) {
             std::vector<Instance> all;
@@ -145,7 +145,7 @@ TEST(Encoding, HoldsForEveryRowAndFormAsLlvmReadsIt) {
             }
             std::vector<Words> words;
             for (const Instance& instance : all) words.push_back(instance.words);
-            const auto texts = test::LlvmOracle(target, wave).disassemble(words);
+            const auto texts = test::LlvmOracles(target, wave).disassemble(words);
             size_t wrong = 0;
             for (size_t i = 0; i < all.size(); ++i) {
                 const Instruction& instruction = all[i].instruction;

@@ -1,10 +1,10 @@
-// LLVM 19 as the oracle of RDNA tests, over a batch in both directions: llvm-mc assembles lines, llvm-objdump reads
-// words.
+// LLVM as the oracle of RDNA tests, over a batch in both directions: llvm-mc assembles lines, llvm-objdump reads words.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "jit/rdna/encoding.h"
+#include "jit/rdna/syntax.h"
 #include "jit/rdna/target.h"
 #include "tests/jit/scratch.h"
 
@@ -22,11 +23,17 @@ namespace riftjit::rdna::test {
 
 using InstructionWords = std::vector<uint32_t>;
 
+// 22 spells and reads the halves of registers that 16-bit operands name from gfx11 on, of which 19 knows v_mov_b16's.
+enum class LlvmVersion : uint8_t { v19 = 19, v22 = 22 };
+
 class LlvmOracle {
 public:
-    LlvmOracle(Target target, WaveSize wave) : target_(target), wave_(wave) {}
+    LlvmOracle(Target target, WaveSize wave, LlvmVersion version = LlvmVersion::v19)
+        : target_(target), wave_(wave), version_(version) {}
 
-    static bool is_present() { return has_command("llvm-mc-19") && has_command("llvm-objdump-19"); }
+    static bool is_present(LlvmVersion version = LlvmVersion::v19) {
+        return has_command(program("llvm-mc", version)) && has_command(program("llvm-objdump", version));
+    }
 
     struct Reading {
         std::string text;
@@ -57,8 +64,8 @@ public:
             for (size_t i = 0; i < lines.size(); ++i) input << kLabel << i << ":\n" << lines[i] << '\n';
         }
         // It exits with 1 when it refused a line, which is an answer here.
-        run(fmt::format("llvm-mc-19 {0} -show-encoding {1}/in.s > {1}/out 2>/dev/null", options(),
-                        scratch.directory().string()));
+        run(fmt::format("{0} {1} -show-encoding {2}/in.s > {2}/out 2>/dev/null", program("llvm-mc", version_),
+                        options(), scratch.directory().string()));
         std::vector<std::optional<InstructionWords>> words(lines.size());
         std::ifstream output(scratch.path("out"));
         size_t index = 0, count = 0;
@@ -114,18 +121,25 @@ private:
             std::ofstream(scratch.path("in.s")) << ".incbin \"" << scratch.path("image") << "\"\n";
         }
         const std::string directory = scratch.directory().string();
-        if (!run(fmt::format("llvm-mc-19 {0} -filetype=obj {1}/in.s -o {1}/in.o", options(), directory)) ||
-            !run(fmt::format("llvm-objdump-19 -d -z --mcpu={0} --mattr={1} {2}/in.o > {2}/out 2>/dev/null",
-                             name(target_), wave_size(), directory)))
+        if (!run(fmt::format("{0} {1} -filetype=obj {2}/in.s -o {2}/in.o", program("llvm-mc", version_), options(),
+                             directory)) ||
+            !run(fmt::format("{0} -d -z --mcpu={1} --mattr={2} {3}/in.o > {3}/out 2>/dev/null",
+                             program("llvm-objdump", version_), name(target_), features(), directory)))
             return false;
         std::ifstream output(scratch.path("out"));
         for (std::string line; std::getline(output, line);) take_line(line, readings);
         return true;
     }
 
-    std::string wave_size() const { return fmt::format("+wavefrontsize{}", lanes(wave_)); }
+    static std::string program(std::string_view name, LlvmVersion version) {
+        return fmt::format("{}-{}", name, static_cast<unsigned>(version));
+    }
+    std::string features() const {
+        const bool has_halves = version_ == LlvmVersion::v22 && generation(target_) != Generation::gfx10;
+        return fmt::format("+wavefrontsize{}{}", lanes(wave_), has_halves ? ",+real-true16" : "");
+    }
     std::string options() const {
-        return fmt::format("-triple=amdgcn-amd-amdhsa -mcpu={} -mattr={}", name(target_), wave_size());
+        return fmt::format("-triple=amdgcn-amd-amdhsa -mcpu={} -mattr={}", name(target_), features());
     }
     static bool run(const std::string& command) { return std::system(command.c_str()) == 0; }
 
@@ -159,6 +173,62 @@ private:
 
     Target target_;
     WaveSize wave_;
+    LlvmVersion version_;
+};
+
+// Each instruction before the LLVM whose text ours is: 22 where halves of registers are spelled, 19 elsewhere.
+class LlvmOracles {
+public:
+    LlvmOracles(Target target, WaveSize wave)
+        : target_(target), wave_(wave), v19_(target, wave), v22_(target, wave, LlvmVersion::v22) {}
+
+    static bool are_present() { return LlvmOracle::is_present() && LlvmOracle::is_present(LlvmVersion::v22); }
+
+    std::vector<std::optional<std::string>> disassemble(std::span<const InstructionWords> instructions) const {
+        return ask<std::string>(
+            instructions,
+            [&](const InstructionWords& words) {
+                const Decoded decoded = decode(target_, wave_, words);
+                return decoded.ok && spells_halves(generation(target_), decoded.instruction);
+            },
+            [](const LlvmOracle& oracle, auto part) { return oracle.disassemble(part); });
+    }
+    std::vector<std::optional<InstructionWords>> assemble(std::span<const std::string> lines) const {
+        return ask<InstructionWords>(lines, names_a_half,
+                                     [](const LlvmOracle& oracle, auto part) { return oracle.assemble(part); });
+    }
+
+private:
+    // "v7.l"
+    static bool names_a_half(const std::string& line) {
+        for (size_t at = line.find('.'); at != std::string::npos; at = line.find('.', at + 1))
+            if (at > 0 && std::isdigit(static_cast<unsigned char>(line[at - 1])) != 0 && at + 1 < line.size() &&
+                (line[at + 1] == 'l' || line[at + 1] == 'h'))
+                return true;
+        return false;
+    }
+
+    template <class Answer, class Item>
+    std::vector<std::optional<Answer>> ask(std::span<const Item> items, const auto& is_of_22,
+                                           const auto& question) const {
+        std::vector<Item> parts[2];
+        std::vector<size_t> places[2];
+        for (size_t i = 0; i < items.size(); ++i) {
+            const size_t part = is_of_22(items[i]) ? 1 : 0;
+            parts[part].push_back(items[i]);
+            places[part].push_back(i);
+        }
+        std::vector<std::optional<Answer>> answers(items.size());
+        for (size_t part = 0; part < 2; ++part) {
+            auto some = question(part == 0 ? v19_ : v22_, std::span<const Item>(parts[part]));
+            for (size_t i = 0; i < some.size(); ++i) answers[places[part][i]] = std::move(some[i]);
+        }
+        return answers;
+    }
+
+    Target target_;
+    WaveSize wave_;
+    LlvmOracle v19_, v22_;
 };
 
 }  // namespace riftjit::rdna::test

@@ -143,9 +143,8 @@ private:
         const bool is_long = is_vop3_word(row, generation_, made.encoding);
         const bool has_dpp = is_dpp8(made.encoding) || is_dpp16(made.encoding);
         // The short forms of 16-bit instructions name halves of v0 to v127 from gfx11 on.
-        const bool has_halves =
-            generation_ != Generation::gfx10 && !is_long && row.name.find("16") != std::string_view::npos;
-        vgprs_ = has_halves ? 128 : 256;
+        const bool has_halves = generation_ != Generation::gfx10 && row.halves != 0;
+        vgprs_ = has_halves && !is_long ? 128 : 256;
         for (unsigned i = 0; i < static_cast<unsigned>(row.destinations + row.sources); ++i) {
             const OperandType type = row.operands[i].type;
             if (type == OperandType::simm16 || type == OperandType::hwreg || type == OperandType::label)
@@ -233,6 +232,9 @@ private:
                 made.op_sel_hi =
                     static_cast<uint8_t>((made.op_sel_hi & ~allowed.op_sel_hi) | (bits(8) & allowed.op_sel_hi));
         }
+        for (unsigned i = 0; i < static_cast<unsigned>(row.destinations + row.sources); ++i)
+            if (names_half(generation_, row, i) && made.operands[i].is_vgpr() && chance(4))
+                made.op_sel |= static_cast<uint8_t>(1u << half_bit(row, i));
         if (is_dpp16(made.encoding)) make_dpp16(made.dpp);
         if (is_dpp8(made.encoding)) made.dpp = {.fetch_inactive = chance(2), .selectors = bits(24)};
         if (made.encoding == Encoding::sdwa) make_sdwa(made, row);

@@ -62,7 +62,6 @@ constexpr LeftOut kLeftOut[] = {
     {Generation::gfx12, Layout::MUBUF, 0x80, 0x8f, kLlvm19, kTyped},
     {Generation::gfx11, Layout::SOPP, 0x32, 0x32, kLlvm22, kYounger},                // s_endpgm_ordered_ps_done
     {Generation::gfx11, Layout::VOP1, 0x66, 0x66, kLlvm22, kYounger},                // v_swap_b16
-    {Generation::gfx11, Layout::VOP3, 0x19c, 0x19c, kLlvm22, kYounger, Part::both},  // v_mov_b16
     {Generation::gfx11, Layout::VOP3P, 0x1a, 0x1a, kLlvm22, kYounger, Part::forms},  // v_dot2_f32_bf16
     {Generation::gfx11, Layout::VOPD, 0x0d, 0x0d, kLlvm22, kYounger},                // v_dual_dot2acc_f32_bf16
 };
@@ -125,8 +124,9 @@ std::set<Words> disassembled(const Judge& judge, std::span<const Words> heap) {
     // It exits with 1 when it refused something, which is an answer here.
     [[maybe_unused]] const int status = std::system(
         fmt::format(
-            "{} -triple=amdgcn -mcpu={} -mattr=+wavefrontsize32 -disassemble -show-encoding {} > {} 2> /dev/null",
-            judge.program, name(judge.target), scratch.path("in"), scratch.path("out"))
+            "{} -triple=amdgcn -mcpu={} -mattr=+wavefrontsize32{} -disassemble -show-encoding {} > {} 2> /dev/null",
+            judge.program, name(judge.target), generation(judge.target) == Generation::gfx10 ? "" : ",+real-true16",
+            scratch.path("in"), scratch.path("out"))
             .c_str());
     std::set<Words> found;
     std::ifstream output(scratch.path("out"));

@@ -45,9 +45,10 @@ inline std::vector<std::byte> compile(std::string_view source, const CompilerOpt
     if (options.generator == CodeGenerator::llvm19) {
         command.append("' -o ").append(path);
     } else {
-        command.append("' -c -emit-llvm -o - | llc-22 -filetype=obj -mcpu=")
-            .append(name(options.target));
+        command.append("' -c -emit-llvm -o - | llc-22 -filetype=obj -mcpu=").append(name(options.target));
         command.append(" ").append(options.level);
+        // Halves of registers, which it uses on gfx11 unasked.
+        if (generation(options.target) == Generation::gfx12) command.append(" -mattr=+real-true16");
         command.append(" -o ").append(path).append(" && ld.lld-19 -shared ").append(path).append(" -o ").append(path);
     }
     command = "( " + command + " ) 2>/dev/null";

@@ -192,6 +192,22 @@ TEST(MaskWriteHazard, IsEndedByAnotherScalarOrLiteral) {
         run(Target::gfx1100, "v_cndmask_b32_e64 v1, v2, v3, s8; s_mov_b32 s8, 0; v_mov_b32_e32 v5, v2")));
 }
 
+// As LLVM 22 has it: va_sdst 0, or va_vcc 0 for vcc, behind the VALU that writes the mask.
+TEST(MaskWriteHazard, IsEndedByAVectorWriteThatWasWaitedFor) {
+    const std::string read = "v_cndmask_b32_e64 v1, v2, v3, s[8:9]\n", write = "s_mov_b64 s[8:9], 0\n",
+                      rewrite = "v_cmp_eq_u32_e64 s[8:9], v1, v2\n", wait = "s_waitcnt_depctr 0xf1ff\n";
+    EXPECT_TRUE(reports_nothing(run(Target::gfx1100, read + rewrite + wait + write, WaveSize::wave64)));
+    for (const std::string& code :
+         {read + rewrite + write, read + wait + write, read + rewrite + "s_waitcnt_depctr 0xfffd\n" + write,
+          read + rewrite + read + wait + write})
+        EXPECT_TRUE(reports_only(run(Target::gfx1100, code, WaveSize::wave64), FindingKind::valu_mask_write)) << code;
+    const std::string vcc = "v_cndmask_b32_e32 v1, v2, v3, vcc\nv_cmp_eq_u32_e32 vcc, v1, v2\n";
+    EXPECT_TRUE(
+        reports_nothing(run(Target::gfx1100, vcc + "s_waitcnt_depctr 0xfffd; s_mov_b64 vcc, 0", WaveSize::wave64)));
+    EXPECT_TRUE(reports_only(run(Target::gfx1100, vcc + wait + "s_mov_b64 vcc, 0", WaveSize::wave64),
+                             FindingKind::valu_mask_write));
+}
+
 TEST(DeallocMessage, NeedsANopBeforeIt) {
     for (const Target target : {Target::gfx1100, Target::gfx1200}) {
         EXPECT_TRUE(reports_only(run(target, "s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)"), FindingKind::dealloc_message));
