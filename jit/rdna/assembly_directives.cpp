@@ -251,16 +251,41 @@ Result<void> AssemblyReader::kernel_directive(const LinePiece& word, const LineP
         return {};
     }
     if (!kernel_) return error(place, std::string(word.text) + " outside .amdhsa_kernel");
-    RIFTJIT_TRY(value, number(rest, place));
-    return at(place, kernel_->set(word.text, value));
+    const Result<int64_t> value = number(rest, place);
+    if (value) return at(place, kernel_->set(word.text, *value));
+    if (!waits_for_symbols(rest.text)) return std::unexpected(value.error());
+    kernel_values_.push_back({std::string(word.text), {std::string(rest.text), {place.line, rest.column}}});
+    return {};
+}
+
+Result<void> AssemblyReader::finish_kernel(KernelDirectives& directives, AssembledKernel& kernel, Place end) const {
+    Result<KernelDescriptor> descriptor = directives.finish();
+    if (!descriptor) return error(end, "kernel " + kernel.name + ": " + descriptor.error().message);
+    kernel.descriptor = *descriptor;
+    return {};
 }
 
 Result<void> AssemblyReader::end_kernel(Place place) {
     if (!kernel_) return error(place, ".end_amdhsa_kernel without .amdhsa_kernel");
-    const Result<KernelDescriptor> descriptor = kernel_->finish();
-    if (!descriptor) return error(place, "kernel " + kernel_name_ + ": " + descriptor.error().message);
-    file_.kernels.push_back({.name = kernel_name_, .descriptor = *descriptor});
+    file_.kernels.push_back({.name = kernel_name_, .descriptor = {}});
+    if (kernel_values_.empty()) {
+        RIFTJIT_TRY_VOID(finish_kernel(*kernel_, file_.kernels.back(), place));
+    } else {
+        deferred_kernels_.push_back({file_.kernels.size() - 1, *kernel_, std::move(kernel_values_), place});
+        kernel_values_.clear();
+    }
     kernel_.reset();
+    return {};
+}
+
+Result<void> AssemblyReader::finish_deferred_kernels() {
+    for (DeferredKernel& kernel : deferred_kernels_) {
+        for (const auto& [directive, value] : kernel.values) {
+            RIFTJIT_TRY(given, number({value.expression, value.place.column}, value.place));
+            RIFTJIT_TRY_VOID(at(value.place, kernel.directives.set(directive, given)));
+        }
+        RIFTJIT_TRY_VOID(finish_kernel(kernel.directives, file_.kernels[kernel.index], kernel.end));
+    }
     return {};
 }
 

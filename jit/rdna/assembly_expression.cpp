@@ -1,7 +1,11 @@
 #include "jit/rdna/assembly_expression.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
+#include <functional>
+#include <numeric>
+#include <vector>
 
 #include "jit/rdna/symbolic.h"
 
@@ -20,6 +24,25 @@ struct BinaryOperator {
 };
 constexpr std::array<BinaryOperator, 10> kOperators = {
     {{"<<", 4}, {">>", 4}, {"|", 1}, {"^", 2}, {"&", 3}, {"+", 5}, {"-", 5}, {"*", 6}, {"/", 6}, {"%", 6}}};
+
+using Arguments = std::vector<int64_t>;
+struct Function {
+    std::string_view name;
+    size_t least, most;  // arguments
+    int64_t (*value)(const Arguments& arguments);
+};
+constexpr size_t kAnyNumber = SIZE_MAX;
+constexpr Function kFunctions[] = {
+    {"max", 1, kAnyNumber, [](const Arguments& a) { return *std::ranges::max_element(a); }},
+    {"or", 1, kAnyNumber,
+     [](const Arguments& a) { return std::accumulate(a.begin(), a.end(), int64_t{0}, std::bit_or<>()); }},
+    // A multiple of the second that is not below the first.
+    {"alignto", 2, 2,
+     [](const Arguments& a) { return a[1] <= 0 || a[0] > INT64_MAX - a[1] ? 0 : (a[0] + a[1] - 1) / a[1] * a[1]; }},
+    // Of uses of vcc, of flat scratch and of xnack: RDNA numbers none beyond vcc.
+    {"extrasgprs", 3, 3, [](const Arguments& a) { return a[0] != 0 ? int64_t{2} : 0; }},
+    {"totalnumvgprs", 2, 2, [](const Arguments& a) { return std::max(a[0], a[1]); }},
+};
 
 class Evaluator {
 public:
@@ -77,15 +100,35 @@ private:
             rest_.remove_prefix(1);
             return value;
         }
-        return primary();
+        return primary(depth);
     }
 
-    Result<AssemblyValue> primary() {
+    Result<AssemblyValue> call(const Function& function, int depth) {
+        Arguments arguments;
+        do {
+            rest_.remove_prefix(1);
+            RIFTJIT_TRY(argument, binary(0, depth + 1));
+            if (argument.section) return fail(ErrorKind::Usage, "{} of a label in '{}'", function.name, text_);
+            arguments.push_back(argument.number);
+            skip_blanks();
+        } while (rest_.starts_with(','));
+        if (!rest_.starts_with(')')) return fail(ErrorKind::Usage, "'(' without ')' in '{}'", text_);
+        rest_.remove_prefix(1);
+        if (arguments.size() < function.least || arguments.size() > function.most)
+            return fail(ErrorKind::Usage, "{} takes {} arguments, not {}, in '{}'", function.name, function.least,
+                        arguments.size(), text_);
+        return AssemblyValue{function.value(arguments), {}};
+    }
+
+    Result<AssemblyValue> primary(int depth) {
         size_t length = 0;
         while (length < rest_.size() && is_symbol_character(rest_[length])) ++length;
         const std::string_view word = rest_.substr(0, length);
         if (word.empty()) return fail(ErrorKind::Usage, "'{}' is no number and no symbol", rest_);
         rest_.remove_prefix(length);
+        if (rest_.starts_with('('))
+            for (const Function& function : kFunctions)
+                if (function.name == word) return call(function, depth);
         if (const std::optional<int64_t> number = parse_integer(word)) return AssemblyValue{*number, {}};
         if (const std::optional<AssemblyValue> value = lookup_(word)) return *value;
         return fail(ErrorKind::Usage, "symbol '{}' is not defined", word);
@@ -121,6 +164,15 @@ private:
 
 Result<AssemblyValue> evaluate(std::string_view expression, const SymbolLookup& lookup) {
     return Evaluator(expression, lookup).whole();
+}
+
+bool names_this_place(std::string_view expression) {
+    for (size_t at = expression.find('.'); at != std::string_view::npos; at = expression.find('.', at + 1)) {
+        const bool begins = at == 0 || !is_symbol_character(expression[at - 1]);
+        const bool ends = at + 1 == expression.size() || !is_symbol_character(expression[at + 1]);
+        if (begins && ends) return true;
+    }
+    return false;
 }
 
 }  // namespace riftjit::rdna

@@ -20,7 +20,11 @@ struct AssemblyValue {
 // What a symbol stands for; nothing if it is not defined (yet).
 using SymbolLookup = std::function<std::optional<AssemblyValue>(std::string_view name)>;
 
-// + - * / % << >> & | ^ ~ and parentheses, with C's precedence. `.` is looked up like any symbol.
+// + - * / % << >> & | ^ ~ and parentheses, with C's precedence, and the functions by which LLVM since 20 counts what a
+// kernel and those it calls need: max, or, alignto, extrasgprs, totalnumvgprs (LLVM, AMDGPUUsage, "AMDGPU-specific
+// expressions"). `.` is looked up like any symbol.
 Result<AssemblyValue> evaluate(std::string_view expression, const SymbolLookup& lookup);
+
+bool names_this_place(std::string_view expression);  // by `.`
 
 }  // namespace riftjit::rdna

@@ -2,6 +2,7 @@
 #include "jit/rdna/assembly_reader.h"
 
 #include <cctype>
+#include <set>
 
 #include "jit/rdna/encoding.h"
 #include "jit/rdna/symbolic.h"
@@ -82,6 +83,8 @@ Result<AssembledFile> AssemblyReader::read(std::span<const AssemblyStatement> st
     if (in_metadata_) return error({last_line, 1}, ".amdgpu_metadata without .end_amdgpu_metadata");
     RIFTJIT_TRY(chip, target({last_line, 1}));
     file_.target = chip;
+    RIFTJIT_TRY_VOID(finish_assignments());
+    RIFTJIT_TRY_VOID(finish_deferred_kernels());
     RIFTJIT_TRY_VOID(finish_fixups());
     finish_symbols();
     RIFTJIT_TRY_VOID(finish_kernels());
@@ -158,11 +161,63 @@ Result<int64_t> AssemblyReader::number(const LinePiece& expression, Place place)
     return value->number;
 }
 
+bool AssemblyReader::waits_for_symbols(std::string_view expression) const {
+    bool lacks_one = false;
+    const auto value = evaluate(expression, [&](std::string_view name) {
+        const auto known = look_up(name);
+        lacks_one |= !known.has_value();
+        return known;
+    });
+    // Where `.` is could not be told later.
+    return !value && lacks_one && !names_this_place(expression);
+}
+
 Result<void> AssemblyReader::assign(std::string_view name, const LinePiece& expression, Place place) {
     const Result<AssemblyValue> value =
         evaluate(expression.text, [this](std::string_view symbol) { return look_up(symbol); });
-    if (!value) return error({place.line, expression.column}, value.error().message);
-    return define(name, *value, false, place);
+    if (value) {
+        if (const auto earlier = assignments_.find(name); earlier != assignments_.end()) assignments_.erase(earlier);
+        return define(name, *value, false, place);
+    }
+    if (!waits_for_symbols(expression.text)) return error({place.line, expression.column}, value.error().message);
+    assignments_.insert_or_assign(std::string(name),
+                                  Deferred{std::string(expression.text), {place.line, expression.column}});
+    return {};
+}
+
+// Depth first, on a stack of its own: files may chain as many symbols as they like.
+Result<void> AssemblyReader::resolve(const std::string& name) {
+    std::vector<std::string> stack = {name};
+    std::set<std::string> expanded;
+    while (!stack.empty()) {
+        const std::string top = stack.back();
+        const auto deferred = assignments_.find(top);
+        if (deferred == assignments_.end()) {  // by now
+            stack.pop_back();
+            continue;
+        }
+        const auto& [expression, place] = deferred->second;
+        std::vector<std::string> waiting;
+        const Result<AssemblyValue> value = evaluate(expression, [&](std::string_view symbol) {
+            if (!assignments_.contains(symbol)) return look_up(symbol);
+            waiting.emplace_back(symbol);
+            return std::optional(AssemblyValue{});
+        });
+        if (waiting.empty()) {
+            if (!value) return error(place, value.error().message);
+            RIFTJIT_TRY_VOID(define(top, *value, false, place));
+            assignments_.erase(deferred);
+        } else {
+            if (!expanded.insert(top).second) return error(place, "symbol '" + top + "' depends on itself");
+            stack.insert(stack.end(), waiting.begin(), waiting.end());
+        }
+    }
+    return {};
+}
+
+Result<void> AssemblyReader::finish_assignments() {
+    while (!assignments_.empty()) RIFTJIT_TRY_VOID(resolve(assignments_.begin()->first));
+    return {};
 }
 
 void AssemblyReader::append(uint64_t value, unsigned bytes) {

@@ -50,6 +50,23 @@ private:
         size_t line = 1, column = 1;
     };
 
+    // An expression that names symbols which follow.
+    struct Deferred {
+        std::string expression;
+        Place place;
+    };
+    struct DeferredValue {
+        std::string directive;
+        Deferred value;
+    };
+    // A kernel whose directives wait for symbols.
+    struct DeferredKernel {
+        size_t index;  // in file_.kernels
+        KernelDirectives directives;
+        std::vector<DeferredValue> values;
+        Place end;
+    };
+
     std::unexpected<Error> error(Place place, std::string_view what) const;
     Result<void> at(Place place, Result<void> result) const;
 
@@ -64,6 +81,10 @@ private:
     Result<void> end_kernel(Place place);
     Result<void> define(std::string_view name, AssemblyValue value, bool is_label, Place place);
     Result<void> assign(std::string_view name, const LinePiece& expression, Place place);
+    Result<void> resolve(const std::string& name);
+    Result<void> finish_assignments();
+    Result<void> finish_kernel(KernelDirectives& directives, AssembledKernel& kernel, Place end) const;
+    Result<void> finish_deferred_kernels();
     Result<void> instruction(const LinePiece& text, Place place);
     Result<void> append_words(const Instruction& instruction, Place place);
     Result<void> align(unsigned log2_bytes, std::optional<uint64_t> fill, unsigned fill_bytes, Place place);
@@ -77,6 +98,8 @@ private:
     AssemblySection& section() { return file_.sections[current_]; }
     std::optional<AssemblyValue> look_up(std::string_view name) const;
     Result<int64_t> number(const LinePiece& expression, Place place) const;
+    // Whether it has no value for lack of symbols, which may follow.
+    bool waits_for_symbols(std::string_view expression) const;
     void note_wave_size(std::span<const AssemblyStatement> statements);
 
     void finish_symbols();
@@ -96,10 +119,13 @@ private:
     std::map<std::string, Symbol, std::less<>> symbols_;
     std::vector<std::string> symbol_order_;
     std::vector<Fixup> fixups_;
+    std::map<std::string, Deferred, std::less<>> assignments_;  // by symbol
 
     uint32_t simple_kernarg_bytes_ = 0, simple_lds_bytes_ = 0;
     std::string kernel_name_;
     std::optional<KernelDirectives> kernel_;
+    std::vector<DeferredValue> kernel_values_;
+    std::vector<DeferredKernel> deferred_kernels_;
     bool in_metadata_ = false;
     std::vector<MetadataLine> metadata_lines_;
 };
