@@ -37,6 +37,7 @@ constexpr CheckName kChecks[] = {
     {"overlap", &emulator::Checks::overlap},
     {"hazards", &emulator::Checks::hazards},
     {"hazard-sgpr-read", &emulator::Checks::sgpr_read_hazard},
+    {"hazard-valu-mask-rewrite", &emulator::Checks::mask_rewrite},
     {"hazard-valu-partial-forwarding", &emulator::Checks::partial_forwarding},
     {"wmma", &emulator::Checks::wmma},
     {"races", &emulator::Checks::races},
@@ -295,7 +296,9 @@ constexpr const char* kExamples =
     "counts what\n"
     "its threads had done by then.\n"
     "Code for gfx12 of compilers before LLVM 20 lacks the waits that hazard-sgpr-read asks for: check it with\n"
-    "--check all,-hazard-sgpr-read.\n"
+    "--check all,-hazard-sgpr-read. So does code for gfx11 in waves of 64 lanes, of compilers as old as LLVM 19, those "
+    "of\n"
+    "hazard-valu-mask-rewrite.\n"
     "--json: kernel, target, grid, group, schedule, seed, checks as given or chosen; completed: every wave ended; "
     "findings:\n"
     "kind, kernel, offset (bytes into it), instruction, group, wave, lane (where one is concerned), detail, times, "

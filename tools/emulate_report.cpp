@@ -21,6 +21,9 @@ std::string_view advice(emulator::FindingKind kind) {
         case emulator::FindingKind::sgpr_read:
             return "compilers before LLVM 20 do not know this rule of gfx12 and break it throughout: their code is "
                    "checked for all the rest with --check all,-hazard-sgpr-read";
+        case emulator::FindingKind::valu_mask_rewrite:
+            return "compilers as old as LLVM 19 do not know this rule of gfx11's wave64: their code is checked for all "
+                   "the rest with --check all,-hazard-valu-mask-rewrite";
         case emulator::FindingKind::valu_partial_forwarding:
             return "compilers know this rule and still miss it in some loops; --check "
                    "all,-hazard-valu-partial-forwarding leaves it out";

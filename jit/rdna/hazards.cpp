@@ -84,10 +84,10 @@ private:
         if (info(program_.target).trans_use_hazard && use_of_transcendental(i + inserted))
             insert(wait_alu(kWaitVectorResults));
         if (is_wave64 && partial_forwarding(i + inserted)) insert(wait_alu(kWaitVectorResults));
-        if (is_wave64 && mask_write(i + inserted)) {
-            // After the write: the instruction that follows must not issue before the write is done.
-            insert_before(program_, i + inserted + 1, wait_alu(kWaitScalarResults), Origin::hazards);
-        }
+        // After the write: the instruction that follows must not issue before the write is done.
+        if (is_wave64)
+            if (const std::optional<uint16_t> wait = mask_write(i + inserted))
+                insert_before(program_, i + inserted + 1, wait_alu(*wait), Origin::hazards);
         return inserted;
     }
 
@@ -226,19 +226,32 @@ private:
         return *before - *exec + between_exec_and_after > max_around ? Search::path_is_safe : Search::found;
     }
 
-    // VALUMaskWrite: a lane mask that a VALU reads, overwritten by a scalar instruction.
-    bool mask_write(size_t at) const {
+    // VALUMaskWrite: a lane mask that a VALU reads, overwritten by a scalar instruction or another VALU. What to wait
+    // for.
+    std::optional<uint16_t> mask_write(size_t at) const {
         const Line& writer = program_.lines[at];
-        if (!is_salu(info(writer.instruction.opcode).format)) return false;
-        const Effects written = effects_of(writer);
-        return std::ranges::any_of(written.writes, [&](RegisterRange range) {
-            if (range.first >= Operand::kVcc + 2) return false;
-            return search_back<int>(at, 0, [&](const Line& line, int&) {
-                if (waits_for_alu(line, kWaitScalarResults)) return Search::path_is_safe;
-                if (!is_valu(line)) return Search::go_on;
-                if (reads_mask(line, range)) return Search::found;
-                return reads_other_scalar(line, range) ? Search::path_is_safe : Search::go_on;
-            });
+        const bool is_scalar = is_salu(info(writer.instruction.opcode).format);
+        if (!is_scalar && !is_valu(writer)) return std::nullopt;
+        for (const RegisterRange range : effects_of(writer).writes) {
+            if (range.first >= Operand::kVcc + 2 || !is_mask_before(at, range)) continue;
+            return is_scalar ? kWaitScalarResults : wait_for_vector_write(range);
+        }
+        return std::nullopt;
+    }
+
+    static uint16_t wait_for_vector_write(RegisterRange range) {
+        return range.overlaps({Operand::kVcc, 2}) ? kWaitVectorVcc : kWaitVectorScalars;
+    }
+
+    bool is_mask_before(size_t at, RegisterRange range) const {
+        return search_back<bool>(at, false, [&](const Line& line, bool& was_waited) {
+            if (waits_for_alu(line, kWaitScalarResults)) return Search::path_is_safe;
+            was_waited |= waits_for_alu(line, wait_for_vector_write(range));
+            if (!is_valu(line)) return Search::go_on;
+            if (reads_mask(line, range)) return Search::found;
+            // The hazard had its wait behind this write.
+            if (was_waited && effects_of(line).writes_any(range)) return Search::path_is_safe;
+            return reads_other_scalar(line, range) ? Search::path_is_safe : Search::go_on;
         });
     }
 

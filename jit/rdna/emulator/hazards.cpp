@@ -160,6 +160,8 @@ void HazardState::step_gfx11(WaveState& wave, const Op& op, const Checks& checks
     if (wave.lanes == 64) {
         if (checks.partial_forwarding && traits.valu && op.checks->footprint.vgpr_operands >= 2)
             check_partial_forwarding(wave, op);
+        apply_mask_waits(traits.alu_wait);
+        if (checks.mask_rewrite) step_mask_rewrite(wave, op);
         step_mask_write(wave, op);
     }
     note_writes(wave, op);
@@ -203,7 +205,9 @@ void HazardState::check_partial_forwarding(WaveState& wave, const Op& op) {
     }
 }
 
-void HazardState::forget_rewritten_masks(uint16_t alu_wait) {
+void HazardState::apply_mask_waits(uint16_t alu_wait) {
+    if (sa_sdst(alu_wait) == 0) masks_read_ = masks_overwritten_ = masks_rewritten_ = masks_unwaited_ = {};
+    if (masks_rewritten_.empty() && masks_unwaited_.empty()) return;
     RegisterSet ended;
     if (va_sdst(alu_wait) == 0) {
         ended = masks_rewritten_;
@@ -212,6 +216,8 @@ void HazardState::forget_rewritten_masks(uint16_t alu_wait) {
     if (va_vcc(alu_wait) == 0) ended = ended | (masks_rewritten_ & vcc_only());
     remove(masks_read_, ended);
     remove(masks_rewritten_, ended);
+    if (va_sdst(alu_wait) == 0) masks_unwaited_ = masks_unwaited_ & vcc_only();
+    if (va_vcc(alu_wait) == 0) remove(masks_unwaited_, vcc_only());
 }
 
 // Masks that were read before, unless this VALU reads a literal or any scalar beside them (other masks included).
@@ -233,12 +239,10 @@ void HazardState::forget_masks_beside(const WaveState& wave, const Footprint& fo
 
 // A lane mask that a VALU read is overwritten by SALU: sa_sdst = 0 must follow before anything else happens. Any other
 // scalar or literal that a VALU reads in between is a cure too, and so is a VALU that writes the mask anew once its
-// result was waited for (LLVM 22 waits after either write, and for the first of them alone).
+// result was waited for. (LLVM 22 waits after either write, and for the first of them alone.)
 void HazardState::step_mask_write(WaveState& wave, const Op& op) {
     const HazardTraits& traits = op.checks->hazards;
     const Footprint& footprint = op.checks->footprint;
-    if (sa_sdst(traits.alu_wait) == 0) masks_read_ = masks_overwritten_ = masks_rewritten_ = {};
-    if (!masks_rewritten_.empty()) forget_rewritten_masks(traits.alu_wait);
     const bool looks_on = traits.salu && !traits.jumps_away && op.kind != OpKind::branch &&
                           op.kind != OpKind::subvector_loop && op.kind != OpKind::end;
     if (!masks_overwritten_.empty() && !looks_on) {
@@ -248,13 +252,31 @@ void HazardState::step_mask_write(WaveState& wave, const Op& op) {
         masks_overwritten_ = {};
     }
     if (traits.valu) {
+        const RegisterSet rewritten = masks_read_ & footprint.writes;
         if (!masks_read_.empty()) forget_masks_beside(wave, footprint);
-        masks_rewritten_ = masks_rewritten_ | (masks_read_ & footprint.writes);
+        masks_unwaited_ = masks_unwaited_ | rewritten;
+        masks_rewritten_ = masks_rewritten_ | rewritten;
         masks_read_ = masks_read_ | footprint.lane_mask;
         remove(masks_rewritten_, footprint.lane_mask);  // and read again since
     } else if (traits.salu && masks_read_.meets_scalars(footprint.writes)) {
         masks_overwritten_ = masks_overwritten_ | (masks_read_ & footprint.writes);
+        remove(masks_unwaited_, footprint.writes);
     }
+}
+
+// A lane mask that a VALU read is written anew by another: va_sdst = 0 must follow, va_vcc = 0 for vcc, before anything
+// reads it. LLVM 22 has the rule.
+void HazardState::step_mask_rewrite(WaveState& wave, const Op& op) {
+    const HazardTraits& traits = op.checks->hazards;
+    if (!(traits.valu || traits.salu) || !masks_unwaited_.meets_scalars(op.checks->footprint.reads)) return;
+    const RegisterSet read = masks_unwaited_ & op.checks->footprint.reads;
+    const auto first = static_cast<unsigned>(read.first_scalar());
+    wave.findings->report(
+        FindingKind::valu_mask_rewrite, wave, kNoLane,
+        fmt::format("{}, a VALU's lane mask that another VALU wrote anew, is read without a wait for {} "
+                    "before it",
+                    scalar_name(first), read.meets_scalars(vcc_only()) ? "va_vcc" : "va_sdst"));
+    remove(masks_unwaited_, read);
 }
 
 void HazardState::note_writes(WaveState& wave, const Op& op) {

@@ -41,8 +41,9 @@ private:
     void check_trans_use(WaveState& wave, const Op& op);
     void check_partial_forwarding(WaveState& wave, const Op& op);
     void step_mask_write(WaveState& wave, const Op& op);
+    void step_mask_rewrite(WaveState& wave, const Op& op);
     void step_sgpr_read(WaveState& wave, const Op& op);
-    void forget_rewritten_masks(uint16_t alu_wait);
+    void apply_mask_waits(uint16_t alu_wait);
     void forget_masks_beside(const WaveState& wave, const Footprint& footprint);
     void note_writes(WaveState& wave, const Op& op);
     void apply_sgpr_waits(uint16_t alu_wait);
@@ -67,7 +68,9 @@ private:
     uint64_t exec_write_count_ = 0;
 
     // VALUMaskWrite.
-    RegisterSet masks_read_, masks_overwritten_, masks_rewritten_;  // rewritten: by a VALU
+    RegisterSet masks_read_, masks_overwritten_;
+    // By a VALU: a wait for it ends the hazard, unless the mask was read again; and must come before the next read.
+    RegisterSet masks_rewritten_, masks_unwaited_;
 
     // gfx12 SGPR reads.
     RegisterSet tracked_, salu_pending_, valu_pending_;

@@ -95,11 +95,13 @@ KernelCase make_case(std::string_view name, const auto& a, const auto& b, const 
 inline uint32_t some_number(uint32_t i) { return i * 2654435761u >> 12; }
 inline uint32_t other_number(uint32_t i) { return i * 40503u; }
 
-// What LLVM 19 is known to break: it does not know the rule of gfx12's SGPR reads, which was found after it.
+// What LLVM 19 is known to break: it does not know the rules of gfx12's SGPR reads and of gfx11's masks that a VALU
+// writes anew, which were found after it.
 inline Checks checks_for(const CompilerOptions& options) {
     Checks checks;
     checks.sgpr_read_hazard =
         options.generator != CodeGenerator::llvm19 || generation(options.target) != Generation::gfx12;
+    checks.mask_rewrite = options.generator != CodeGenerator::llvm19;
     return checks;
 }
 

@@ -199,13 +199,40 @@ TEST(MaskWriteHazard, IsEndedByAVectorWriteThatWasWaitedFor) {
     EXPECT_TRUE(reports_nothing(run(Target::gfx1100, read + rewrite + wait + write, WaveSize::wave64)));
     for (const std::string& code :
          {read + rewrite + write, read + wait + write, read + rewrite + "s_waitcnt_depctr 0xfffd\n" + write,
-          read + rewrite + read + wait + write})
+          read + rewrite + wait + read + wait + write})
         EXPECT_TRUE(reports_only(run(Target::gfx1100, code, WaveSize::wave64), FindingKind::valu_mask_write)) << code;
     const std::string vcc = "v_cndmask_b32_e32 v1, v2, v3, vcc\nv_cmp_eq_u32_e32 vcc, v1, v2\n";
     EXPECT_TRUE(
         reports_nothing(run(Target::gfx1100, vcc + "s_waitcnt_depctr 0xfffd; s_mov_b64 vcc, 0", WaveSize::wave64)));
     EXPECT_TRUE(reports_only(run(Target::gfx1100, vcc + wait + "s_mov_b64 vcc, 0", WaveSize::wave64),
                              FindingKind::valu_mask_write));
+}
+
+// The other half of what LLVM 22 waits for: the mask's new value, before anything reads it.
+TEST(MaskRewriteHazard, WantsAWaitBetweenAVectorWriteOfAMaskAndItsUse) {
+    const std::string read = "v_cndmask_b32_e64 v1, v2, v3, s[8:9]\n", rewrite = "v_cmp_eq_u32_e64 s[8:9], v1, v2\n",
+                      wait = "s_waitcnt_depctr 0xf1ff\n";
+    for (const std::string& use :
+         {std::string("s_mov_b64 s[10:11], s[8:9]\n"), std::string("v_mov_b32_e32 v5, s9\n"), read}) {
+        EXPECT_TRUE(
+            reports_only(run(Target::gfx1100, read + rewrite + use, WaveSize::wave64), FindingKind::valu_mask_rewrite))
+            << use;
+        EXPECT_TRUE(reports_nothing(run(Target::gfx1100, read + rewrite + wait + use, WaveSize::wave64))) << use;
+        // Only what was read as a mask, and in wave64 of gfx11.
+        EXPECT_TRUE(reports_nothing(run(Target::gfx1100, rewrite + use, WaveSize::wave64))) << use;
+        EXPECT_TRUE(reports_nothing(run(Target::gfx1030, read + rewrite + use, WaveSize::wave64))) << use;
+    }
+    const std::string carry = "v_add_co_ci_u32_e32 v1, vcc, v2, v3, vcc\n";
+    EXPECT_TRUE(reports_nothing(run(Target::gfx1100, carry + carry, WaveSize::wave64)));
+    EXPECT_TRUE(
+        reports_only(run(Target::gfx1100, carry + carry + carry, WaveSize::wave64), FindingKind::valu_mask_rewrite));
+    EXPECT_TRUE(
+        reports_nothing(run(Target::gfx1100, carry + carry + "s_waitcnt_depctr 0xfffd\n" + carry, WaveSize::wave64)));
+    // Another scalar beside the mask's reader ends it, one that the writer reads does not.
+    EXPECT_TRUE(
+        reports_nothing(run(Target::gfx1100, read + "v_mov_b32_e32 v6, s4\n" + rewrite + read, WaveSize::wave64)));
+    EXPECT_TRUE(reports_only(run(Target::gfx1100, read + "v_cmp_eq_u32_e64 s[8:9], v1, s4\n" + read, WaveSize::wave64),
+                             FindingKind::valu_mask_rewrite));
 }
 
 TEST(DeallocMessage, NeedsANopBeforeIt) {

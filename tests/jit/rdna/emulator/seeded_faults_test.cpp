@@ -346,6 +346,10 @@ Faults hazards() {
          ones + "s_mov_b64 s[10:11], 0; v_cndmask_b32_e64 v1, v2, v3, s[10:11]; s_mov_b64 s[10:11], 0; "
                 "<s_waitcnt_depctr 0xfffe~>; v_mov_b32_e32 v5, v2",
          wide},
+        {"lane mask written anew", gfx1100, Kind::valu_mask_rewrite,
+         ones + "s_mov_b64 s[10:11], 0; v_cndmask_b32_e64 v1, v2, v3, s[10:11]; v_cmp_eq_u32_e64 s[10:11], v1, v1; "
+                "<s_waitcnt_depctr 0xf1ff~>; v_cndmask_b32_e64 v1, v2, v3, s[10:11]",
+         wide},
         {"dealloc message without s_nop", gfx1100, Kind::dealloc_message,
          "<s_nop 0~>; s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)"},
         {"dealloc message without s_nop", gfx1201, Kind::dealloc_message,
