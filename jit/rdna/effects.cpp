@@ -190,9 +190,9 @@ MemoryEvents memory_events(Generation generation, const Instruction& instruction
             return {{generation == Generation::gfx12 ? Counter::km : Counter::ds}, false};
         case Format::DS:
             return {{Counter::ds}, true};
-        case Format::FLAT:
+        case Format::FLAT:  // its loads take their turn in both counters on every chip after gfx9
             return {has_result ? CounterSet{Counter::load, Counter::ds} : CounterSet{Counter::store, Counter::ds},
-                    false};
+                    true};
         case Format::GLOBAL:
         case Format::SCRATCH:
         case Format::MUBUF:

@@ -43,9 +43,6 @@ CounterUse counters_of(const Instruction& instruction, Generation generation) {
             raise(Counter::ds, Arrival::in_order);
             break;
         case Format::FLAT:
-            raise(vector_counter(instruction, generation), Arrival::any_order);
-            raise(Counter::ds, Arrival::any_order);
-            break;
         case Format::GLOBAL:
         case Format::SCRATCH:
         case Format::MUBUF: {
@@ -53,6 +50,7 @@ CounterUse counters_of(const Instruction& instruction, Generation generation) {
             if (is_buffer_invalidate) break;
             const Counter counter = vector_counter(instruction, generation);
             raise(counter, counter == Counter::store ? Arrival::any_order : Arrival::in_order);
+            if (row.format == Format::FLAT) raise(Counter::ds, Arrival::in_order);
             break;
         }
         default:
@@ -140,8 +138,10 @@ void WaitTracker::check_pending(WaveState& wave, const Op& op) {
 }
 
 // Two loads into one register are no fault where the second is sure to come second: both counted in order by the same
-// counter. VMEM of gfx12 does not promise it (SIInsertWaitcnts.cpp, hasVmemWriteVgprInOrder).
+// counter. VMEM of gfx12 does not promise it (SIInsertWaitcnts.cpp, hasVmemWriteVgprInOrder), nor does a second load
+// through FLAT, which may go to LDS though the first went to memory.
 bool WaitTracker::arrives_after(const WaveState& wave, const Op& op, OperandRange range) const {
+    if (info(op.instruction.opcode).format == Format::FLAT) return false;
     for (size_t counter = 0; counter < kCounters; ++counter) {
         const Arrival arrival = op.checks->counters.raises[counter];
         if (arrival == Arrival::none) continue;

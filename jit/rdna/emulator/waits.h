@@ -22,8 +22,8 @@ struct CounterUse {
     std::array<Arrival, kCounters> raises{};
     bool any() const;
 };
-// FLAT raises two counters and, since it does not know whether it will go to LDS, arrives in any order in both. Stores
-// become visible in any order.
+// FLAT raises two counters, and its loads take their turn in both (SIInsertWaitcnts.cpp, hasFlatLgkmVMemCountInOrder:
+// every chip after gfx9). Stores become visible in any order.
 CounterUse counters_of(const Instruction& instruction, Generation generation);
 
 // How many operations may stay outstanding; kNoWait: as many as there are.

@@ -99,8 +99,26 @@ TEST(Waits, CountAReturningAtomicAsALoadAndAnotherAsAStore) {
 
 TEST(Waits, WaitForBothCountersOfAFlatLoad) {
     expect_pass(insert_waits, kGfx11, "flat_load_b32 v2, v[0:1]\n global_load_b32 v3, v0, s[2:3]\n v_mov_b32 v4, v2",
-                "flat_load_b32 v2, v[0:1]\n global_load_b32 v3, v0, s[2:3]\n s_waitcnt vmcnt(0) lgkmcnt(0)\n"
+                "flat_load_b32 v2, v[0:1]\n global_load_b32 v3, v0, s[2:3]\n s_waitcnt vmcnt(1) lgkmcnt(0)\n"
                 "v_mov_b32 v4, v2");
+}
+
+// As LLVM 19 and 22 insert (si-insert-waitcnts).
+TEST(Waits, CountLoadsThroughFlatInBothCounters) {
+    const std::string two = "flat_load_b32 v2, v[0:1]\n flat_load_b32 v3, v[0:1]\n", use = "v_mov_b32 v4, v2";
+    expect_pass(insert_waits, kGfx11, two + use, two + "s_waitcnt vmcnt(1) lgkmcnt(1)\n" + use);
+    expect_pass(insert_waits, kGfx12, two + use, two + "s_wait_loadcnt_dscnt 0x101\n" + use);
+    const std::string lds = "ds_load_b32 v2, v5\n flat_store_b32 v[0:1], v5\n";
+    expect_pass(insert_waits, kGfx11, lds + use, lds + "s_waitcnt lgkmcnt(1)\n" + use);
+    const std::string scalar = "flat_load_b32 v2, v[0:1]\n s_load_b32 s4, s[2:3], 0x0\n";
+    expect_pass(insert_waits, kGfx11, scalar + use, scalar + "s_waitcnt vmcnt(0) lgkmcnt(0)\n" + use);
+}
+
+TEST(Waits, PrecedeALoadThroughFlatIntoAPendingRegister) {
+    const std::string flat = "flat_load_b32 v2, v[0:1]\n", global = "global_load_b32 v2, v0, s[2:3]\n";
+    expect_pass(insert_waits, kGfx11, flat + global, flat + "s_waitcnt lgkmcnt(0)\n" + global);
+    expect_pass(insert_waits, kGfx11, global + flat, global + "s_waitcnt vmcnt(0)\n" + flat);
+    expect_pass(insert_waits, kGfx11, flat + flat, flat + "s_waitcnt vmcnt(0) lgkmcnt(0)\n" + flat);
 }
 
 TEST(Waits, TakeTheStricterOfTwoPaths) {

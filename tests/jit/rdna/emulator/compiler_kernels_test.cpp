@@ -159,6 +159,16 @@ class CompilerKernels : public testing::TestWithParam<Target> {};
 
 TEST_P(CompilerKernels, RunRightUnderEverySchedule) { run_everywhere("basic.cl", GetParam(), all_cases()); }
 
+TEST_P(CompilerKernels, LoadThroughGenericPointers) {
+    const KernelCase cases[] = {
+        make_case<uint32_t>("adds_up", some_number, other_number, [](const auto& a, const auto& b) {
+            std::vector<uint32_t> out;
+            for (uint32_t i = 0; i < kItems; ++i) out.push_back((a[i] * 3 ^ a[i] >> 5) + (b[i] * 3 ^ b[i] >> 5) + b[i]);
+            return out;
+        })};
+    run_everywhere("generic.cl", GetParam(), cases);
+}
+
 // With every check: LLVM 22 knows the rule of gfx12's SGPR reads.
 TEST(CompilerKernelsByLlvm22, KeepEveryRuleOfGfx12) {
     run_everywhere("basic.cl", Target::gfx1201, all_cases(), CodeGenerator::llvm22);

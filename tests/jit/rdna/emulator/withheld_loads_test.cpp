@@ -157,6 +157,38 @@ TEST(WithheldLoads, ThroughFlatNeedBothCounters) {
     }
 }
 
+TEST(WithheldLoads, ThroughFlatTakeTheirTurnInBothCounters) {
+    for (const Target target : kTargets) {
+        const Words w = words(target);
+        const std::string flat = generation(target) == Generation::gfx10 ? "flat_load_dword" : "flat_load_b32";
+        const std::string address = "v_mov_b32_e32 v4, s2; v_mov_b32_e32 v5, s3\n", younger = flat + " v2, v[4:5]\n";
+        const std::string text = address + flat + " v1, v[4:5]\n" + younger;
+        const std::string first = "v_add_nc_u32_e32 v3, 1, v1\n", second = "v_add_nc_u32_e32 v3, 1, v2\n";
+        EXPECT_TRUE(reports_nothing(run(target, text + w.wait_load(1) + w.wait_lds(1) + first)));
+        EXPECT_TRUE(
+            reports_only(run(target, text + w.wait_load(1) + w.wait_lds(1) + second), FindingKind::use_before_wait));
+        EXPECT_TRUE(reports_nothing(run(target, text + load(w, 6) + w.wait_load(2) + w.wait_lds(1) + first)));
+        const std::string lds = address + fmt::format("{} v0, v0\n{} v1, v0\n", w.store_lds, w.load_lds) + younger;
+        EXPECT_TRUE(reports_nothing(run(target, lds + w.wait_lds(1) + first)));
+        EXPECT_TRUE(reports_only(run(target, lds + w.wait_lds(2) + first), FindingKind::use_before_wait));
+    }
+}
+
+TEST(WithheldLoads, ThroughFlatMayGoWhereTheOlderLoadDidNot) {
+    for (const Target target : kTargets) {
+        const Words w = words(target);
+        const std::string word = generation(target) == Generation::gfx10 ? "flat_load_dword" : "flat_load_b32";
+        const std::string address = "v_mov_b32_e32 v4, s2; v_mov_b32_e32 v5, s3\n", flat = word + " v1, v[4:5]\n";
+        for (const std::string& older : {flat, load(w, 1)}) {
+            EXPECT_TRUE(reports_only(run(target, address + older + flat), FindingKind::overwrite_before_wait));
+            EXPECT_TRUE(reports_nothing(run(target, address + older + w.wait_load(0) + w.wait_lds(0) + flat)));
+        }
+        EXPECT_TRUE(reports_only(run(target, address + flat + load(w, 1)), FindingKind::overwrite_before_wait));
+        if (generation(target) != Generation::gfx12)
+            EXPECT_TRUE(reports_nothing(run(target, address + flat + w.wait_lds(0) + load(w, 1))));
+    }
+}
+
 TEST(WithheldLoads, OfAtomicsThatReturnCountAsLoads) {
     const std::string text = "v_mov_b32_e32 v1, 1; global_atomic_add_u32 v2, v0, v1, s[2:3] glc\n";
     EXPECT_TRUE(reports_only(run(Target::gfx1100, text + "s_waitcnt_vscnt null, 0x0; v_mov_b32_e32 v3, v2\n"),
