@@ -205,7 +205,8 @@ void initialise_vgprs(WaveState& state, const LaunchContext& launch) {
          z = static_cast<uint32_t>(first / size.x / size.y);
     for (unsigned lane = 0; lane < state.lanes && first + lane < items; ++lane) {
         exec |= uint64_t{1} << lane;
-        state.vgpr(0)[lane] = packed ? x | y << 10 | z << 20 : x;
+        // Packed or not, an id that the descriptor does not ask for is not given: compilers mask nothing off then.
+        state.vgpr(0)[lane] = packed ? x | (ids > 1 ? y << 10 : 0) | (ids > 2 ? z << 20 : 0) : x;
         if (!packed && ids > 1) state.vgpr(1)[lane] = y;
         if (!packed && ids > 2) state.vgpr(2)[lane] = z;
         if (++x < size.x) continue;

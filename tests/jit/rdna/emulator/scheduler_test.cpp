@@ -396,6 +396,26 @@ TEST(Groups, OfSeveralDimensionsPackTheirWorkItemsPerGeneration) {
     }
 }
 
+// clang masks nothing off where a kernel asks for the lower dimensions only.
+TEST(Groups, PackOnlyTheIdsThatTheDescriptorAsksFor) {
+    for (const Target target : {Target::gfx1100, Target::gfx1201})
+        for (const WorkItemIds ids : {WorkItemIds::x, WorkItemIds::xy, WorkItemIds::xyz}) {
+            ProgramSetup setup{.target = target};
+            setup.group = {4, 4, 2};
+            setup.work_item_ids = ids;
+            const ProgramResult result =
+                run_program(setup, load_out_pointer(target) +
+                                       "v_mbcnt_lo_u32_b32 v2, -1, 0; v_lshlrev_b32_e32 v2, 2, v2\n"
+                                       "global_store_b32 v2, v0, s[2:3]; s_endpgm");
+            EXPECT_TRUE(reports_nothing(result)) << name(target);
+            for (unsigned lane = 0; lane < 32; ++lane) {
+                const unsigned x = lane % 4, y = ids >= WorkItemIds::xy ? lane / 4 % 4 : 0,
+                               z = ids == WorkItemIds::xyz ? lane / 16 : 0;
+                EXPECT_EQ(result.out[lane], x | y << 10 | z << 20) << name(target) << " lane " << lane;
+            }
+        }
+}
+
 TEST(Groups, RunOnHostThreadsWithChecksOff) {
     const std::string text = group_id(Target::gfx1100) + load_out_pointer(Target::gfx1100) +
                              "s_lshl_b32 s9, s8, 5; v_add_nc_u32_e32 v2, s9, v0; v_lshlrev_b32_e32 v3, 2, v2\n"
