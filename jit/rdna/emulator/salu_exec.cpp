@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "jit/rdna/emulator/relative.h"
 #include "jit/rdna/emulator/salu.h"
 
 namespace riftjit::rdna::emulator {
@@ -64,7 +65,8 @@ unsigned named_register(const Operand& operand) { return operand.is_scalar_regis
 
 template <class T>
 void move_from_relative(WaveState& wave, const Op& op) {
-    const auto code = relative_register(wave, named_register(op.instruction.source(0)), wave.m0(), sizeof(T) / 4);
+    const Distances by = distances(op.instruction.opcode, wave.m0());
+    const auto code = relative_register(wave, named_register(op.instruction.source(0)), by.read, sizeof(T) / 4);
     if (!code) return;
     if constexpr (sizeof(T) == 8)
         write64(wave, op, wave.scalars[*code] | uint64_t{wave.scalars[*code + 1]} << 32);
@@ -73,16 +75,17 @@ void move_from_relative(WaveState& wave, const Op& op) {
 }
 template <class T>
 void move_to_relative(WaveState& wave, const Op& op) {
-    const auto code = relative_register(wave, named_register(op.instruction.operands[0]), wave.m0(), sizeof(T) / 4);
+    const Distances by = distances(op.instruction.opcode, wave.m0());
+    const auto code = relative_register(wave, named_register(op.instruction.operands[0]), by.written, sizeof(T) / 4);
     if (!code) return;
     const T value = source<T>(wave, op, 1);
     wave.scalars[*code] = static_cast<uint32_t>(value);
     if constexpr (sizeof(T) == 8) wave.scalars[*code + 1] = static_cast<uint32_t>(value >> 32);
 }
-// m0[9:0] moves the source, m0[25:16] the destination.
 void move_both_relative(WaveState& wave, const Op& op) {
-    const auto from = relative_register(wave, named_register(op.instruction.source(0)), wave.m0() & 0x3FF, 1);
-    const auto to = relative_register(wave, named_register(op.instruction.destination()), wave.m0() >> 16 & 0x3FF, 1);
+    const Distances by = distances(op.instruction.opcode, wave.m0());
+    const auto from = relative_register(wave, named_register(op.instruction.source(0)), by.read, 1);
+    const auto to = relative_register(wave, named_register(op.instruction.destination()), by.written, 1);
     if (from && to) wave.scalars[*to] = wave.scalars[*from];
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "jit/rdna/emulator/wave.h"
 #include "jit/rdna/instruction.h"
@@ -90,6 +91,8 @@ void mark_defined(WaveState& wave, unsigned vgpr, uint64_t lanes, uint32_t bits 
 void mark_lanes(WaveState& wave, unsigned vgpr, uint64_t lanes, uint32_t bits, const uint32_t* undefined);
 void mark_scalar(WaveState& wave, unsigned code, uint32_t undefined);
 
+inline constexpr std::string_view kUndefinedIndex = "m0, which picks the register, is undefined";
+
 // Before a VALU instruction executes: what its results will be, and what it does that undefined bits must not decide.
 // Fast unless some undefined register is involved.
 void spread_valu(WaveState& wave, const Op& op);
@@ -98,7 +101,8 @@ void spread_valu(WaveState& wave, const Op& op);
 struct ScalarSpread {
     uint64_t result = 0;
     bool any = false;
-    uint64_t old_exec_undefined = 0;
+    int destination = -1;  // code of the first register that is written; -1: none
+    unsigned dwords = 0;
 };
 ScalarSpread spread_scalar_before(const WaveState& wave, const Op& op);
 void spread_scalar_after(WaveState& wave, const Op& op, const ScalarSpread& spread);

@@ -5,6 +5,7 @@
 
 #include "jit/rdna/emulator/checks.h"
 #include "jit/rdna/emulator/program.h"
+#include "jit/rdna/emulator/relative.h"
 #include "jit/rdna/emulator/undefined.h"
 
 namespace riftjit::rdna::emulator {
@@ -80,6 +81,23 @@ uint64_t saveexec_undefined(const WaveState& wave, const Op& op) {
     return source.undefined;
 }
 
+// Where the result goes and comes from is m0's choice, as long as the instruction has not executed.
+ScalarSpread spread_relative(const WaveState& wave, const Op& op) {
+    if (wave.scalar_undefined[m0_register(wave.generation).code])
+        wave.findings->report(FindingKind::undefined_lane_select, wave, kNoLane, std::string(kUndefinedIndex));
+    const RelativeRanges chosen = relative_ranges(wave, op.instruction);
+    const bool is_64 = info(op.instruction.opcode).operands[0].dwords == 2;
+    const ScalarSource named = op.sources[info(op.instruction.opcode).sources - 1u];
+    const ScalarSource source =
+        chosen.read.count > 0 ? ScalarSource{.code = static_cast<int16_t>(chosen.read.first)} : named;
+    ScalarSpread spread;
+    spread.any = true;
+    spread.result = scalar_bits(wave, source, is_64 ? 2 : 1).undefined;
+    spread.destination = chosen.written.count > 0 ? chosen.written.first : -1;
+    spread.dwords = chosen.written.count;
+    return spread;
+}
+
 bool sources_undefined(const WaveState& wave, const Op& op) {
     const Footprint& footprint = op.checks->footprint;
     return wave.tracking->undefined.meets_scalars(footprint.reads) || (footprint.reads_scc && wave.scc_undefined);
@@ -104,7 +122,8 @@ uint32_t scc_undefined_after(const WaveState& wave, const Op& op, uint64_t undef
 }  // namespace
 
 ScalarSpread spread_scalar_before(const WaveState& wave, const Op& op) {
-    ScalarSpread spread;
+    if (is_relative(op.instruction.opcode)) return spread_relative(wave, op);
+    ScalarSpread spread{.destination = op.destination, .dwords = op.destination_dwords};
     if (!sources_undefined(wave, op)) return spread;
     spread.any = true;
     if (is_saveexec(info(op.instruction.opcode)))
@@ -124,13 +143,13 @@ void spread_scalar_after(WaveState& wave, const Op& op, const ScalarSpread& spre
         return;
     }
     if (row.writes_scc) wave.scc_undefined = spread.any ? scc_undefined_after(wave, op, spread.result) : 0;
-    if (op.destination < 0) return;
-    const auto destination = static_cast<unsigned>(op.destination);
+    if (spread.destination < 0) return;
+    const auto destination = static_cast<unsigned>(spread.destination);
     if (destination == Operand::kExec || destination == Operand::kExec + 1u) {
         if (spread.result) report_exec(wave, spread.result);
         return;
     }
-    for (unsigned i = 0; i < op.destination_dwords; ++i)
+    for (unsigned i = 0; i < spread.dwords; ++i)
         if (wave.tracking->undefined.has_scalar(destination + i) || spread.any)
             mark_scalar(wave, destination + i, static_cast<uint32_t>(spread.result >> 32 * i));
 }

@@ -6,6 +6,7 @@
 #include "jit/rdna/emulator/checks.h"
 #include "jit/rdna/emulator/lane_maps.h"
 #include "jit/rdna/emulator/program.h"
+#include "jit/rdna/emulator/relative.h"
 #include "jit/rdna/emulator/undefined.h"
 
 namespace riftjit::rdna::emulator {
@@ -328,9 +329,10 @@ private:
     }
 
     void swap() {
-        const unsigned a = instruction_.operands[0].vgpr();
         const Operand second = instruction_.operands[1].exists() ? instruction_.operands[1] : instruction_.operands[2];
-        const unsigned b = second.vgpr();
+        exchange(instruction_.operands[0].vgpr(), second.vgpr());
+    }
+    void exchange(unsigned a, unsigned b) {
         uint32_t old_a[kMostLanes], old_b[kMostLanes];
         for (unsigned lane = 0; lane < wave_.lanes; ++lane)
             old_a[lane] = wave_.undefined(a)[lane], old_b[lane] = wave_.undefined(b)[lane];
@@ -338,11 +340,23 @@ private:
         mark_lanes(wave_, b, exec_, ~0u, old_a);
     }
 
-    // Register-relative moves: only the index is checked; what lands in the register named by m0 counts as defined.
+    // The registers are those that m0 chooses, whether or not m0 is defined.
     void relative() {
-        const unsigned m0 = m0_register(wave_.generation).code;
-        if (wave_.scalar_undefined[m0]) report_select("m0, which picks the register, is undefined");
-        if (instruction_.operands[0].is_vgpr()) mark_defined(wave_, instruction_.operands[0].vgpr(), exec_);
+        if (exec_ == 0) return;
+        if (wave_.scalar_undefined[m0_register(wave_.generation).code]) report_select(std::string(kUndefinedIndex));
+        const RelativeRanges chosen = relative_ranges(wave_, instruction_);
+        if (chosen.written.count == 0) return;
+        if (chosen.swaps) {
+            if (chosen.read.count > 0) exchange(chosen.written.first, chosen.read.first);
+            return;
+        }
+        Operand source = instruction_.operands[1];
+        if (source.is_vgpr() && chosen.read.count == 0) return;
+        if (source.is_vgpr()) source = vgpr(chosen.read.first);
+        uint32_t words[kMostLanes];
+        for (unsigned lane = 0; lane < wave_.lanes; ++lane)
+            words[lane] = static_cast<uint32_t>(dword(source, 0, lane).undefined);
+        mark_lanes(wave_, chosen.written.first, exec_, ~0u, words);
     }
 
     // Every element of the result depends on a whole row and column.
@@ -420,6 +434,7 @@ void define_results(WaveState& wave, const Op& op) {
 
 void spread_valu(WaveState& wave, const Op& op) {
     const OpChecks& checks = *op.checks;
+    if (checks.undefined.spread == Spread::relative) return ValuSpread(wave, op).run();
     const RegisterSet& undefined = wave.tracking->undefined;
     const bool reads_undefined =
         undefined.meets(checks.footprint.reads) || (checks.footprint.reads_scc && wave.scc_undefined);

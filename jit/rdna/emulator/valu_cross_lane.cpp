@@ -6,6 +6,7 @@
 
 #include "jit/rdna/emulator/executors.h"
 #include "jit/rdna/emulator/lanes_x86.h"
+#include "jit/rdna/emulator/relative.h"
 
 namespace riftjit::rdna::emulator {
 namespace {
@@ -110,8 +111,6 @@ unsigned indexed(WaveState& wave, unsigned first, uint32_t distance) {
         fmt::format("v{} + {} of m0 lies beyond the {} registers of the wave", first, distance, limit));
     return kOutside;
 }
-uint32_t source_distance(uint32_t m0) { return m0 & 0x3FF; }
-uint32_t destination_distance(uint32_t m0) { return m0 >> 16 & 0x3FF; }
 
 void copy(WaveState& wave, unsigned to, const ValuSource& from) {
     if (from.kind == SourceKind::vgpr) return write_lanes(wave, to, wave.vgpr(from.index), wave.exec());
@@ -119,16 +118,15 @@ void copy(WaveState& wave, unsigned to, const ValuSource& from) {
     words.fill(word(wave, from, 0));
     write_lanes(wave, to, words.data(), wave.exec());
 }
-template <bool IndexDestination, bool IndexSource, bool Separate>
+template <Opcode kOpcode>
 void move_relative(WaveState& wave, const CrossLaneOp& op) {
     if (wave.exec() == 0) return;
-    const uint32_t m0 = wave.m0();
-    unsigned to = op.vgpr;
-    ValuSource from = op.value;
-    if (IndexDestination) to = indexed(wave, to, Separate ? destination_distance(m0) : m0);
+    const Distances by = distances(kOpcode, wave.m0());
+    const unsigned to = indexed(wave, op.vgpr, by.written);
     if (to == kOutside) return;
-    if (IndexSource) {
-        const unsigned index = indexed(wave, from.index, Separate ? source_distance(m0) : m0);
+    ValuSource from = op.value;
+    if (from.kind == SourceKind::vgpr) {
+        const unsigned index = indexed(wave, from.index, by.read);
         if (index == kOutside) return;
         from.index = static_cast<uint16_t>(index);
     }
@@ -136,8 +134,9 @@ void move_relative(WaveState& wave, const CrossLaneOp& op) {
 }
 void swap_relative(WaveState& wave, const CrossLaneOp& op) {
     if (wave.exec() == 0) return;
-    const unsigned a = indexed(wave, op.vgpr, destination_distance(wave.m0()));
-    const unsigned b = a == kOutside ? kOutside : indexed(wave, op.second_vgpr, source_distance(wave.m0()));
+    const Distances by = distances(Opcode::v_swaprel_b32, wave.m0());
+    const unsigned a = indexed(wave, op.vgpr, by.written);
+    const unsigned b = a == kOutside ? kOutside : indexed(wave, op.second_vgpr, by.read);
     if (b != kOutside) exchange(wave, a, b);
 }
 
@@ -157,10 +156,10 @@ constexpr Row kRows[] = {
     {Opcode::v_permlane64_b32, permute_64, 0},
     {Opcode::v_swap_b32, swap, 0},
     {Opcode::v_swaprel_b32, swap_relative, 0},
-    {Opcode::v_movreld_b32, move_relative<true, false, false>, 0},
-    {Opcode::v_movrels_b32, move_relative<false, true, false>, 0},
-    {Opcode::v_movrelsd_b32, move_relative<true, true, false>, 0},
-    {Opcode::v_movrelsd_2_b32, move_relative<true, true, true>, 0},
+    {Opcode::v_movreld_b32, move_relative<Opcode::v_movreld_b32>, 0},
+    {Opcode::v_movrels_b32, move_relative<Opcode::v_movrels_b32>, 0},
+    {Opcode::v_movrelsd_b32, move_relative<Opcode::v_movrelsd_b32>, 0},
+    {Opcode::v_movrelsd_2_b32, move_relative<Opcode::v_movrelsd_2_b32>, 0},
 };
 const Row* find(Opcode opcode) {
     const auto* found = std::ranges::find(kRows, opcode, &Row::opcode);

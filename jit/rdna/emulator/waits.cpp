@@ -6,6 +6,7 @@
 
 #include "jit/rdna/emulator/checks.h"
 #include "jit/rdna/emulator/program.h"
+#include "jit/rdna/emulator/relative.h"
 
 namespace riftjit::rdna::emulator {
 namespace {
@@ -123,7 +124,13 @@ WaitRequest wait_of(const Instruction& instruction, Generation generation) {
 
 void WaitTracker::check_pending(WaveState& wave, const Op& op) {
     const OpChecks& checks = *op.checks;
-    const RegisterSet read = pending_ & checks.footprint.reads;
+    RegisterSet reads = checks.footprint.reads, writes = checks.footprint.writes;
+    if (is_relative(op.instruction.opcode)) {
+        const RelativeRanges chosen = relative_ranges(wave, op.instruction);
+        reads = chosen.reads(), writes = chosen.writes();
+        reads.add_scalars(m0_register(wave.generation).code, 1);
+    }
+    const RegisterSet read = pending_ & reads;
     const auto text = [](const RegisterSet& set) {
         return set.first_vgpr() >= 0 ? fmt::format("v{}", set.first_vgpr())
                                      : scalar_name(static_cast<unsigned>(set.first_scalar()));
@@ -131,7 +138,7 @@ void WaitTracker::check_pending(WaveState& wave, const Op& op) {
     if (!read.empty())
         wave.findings->report(FindingKind::use_before_wait, wave, kNoLane,
                               fmt::format("{} is read while its load is outstanding", text(read)));
-    const RegisterSet written = pending_ & checks.footprint.writes;
+    const RegisterSet written = pending_ & writes;
     if (!written.empty() && !arrives_after(wave, op, checks.loaded))
         wave.findings->report(FindingKind::overwrite_before_wait, wave, kNoLane,
                               fmt::format("{} is written while an older load into it is outstanding", text(written)));

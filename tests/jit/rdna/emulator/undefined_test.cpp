@@ -116,6 +116,60 @@ TEST(Undefined, GoesThroughLaneOperations) {
                              FindingKind::undefined_lane_select));
 }
 
+TEST(Undefined, FollowsTheVectorRegisterThatM0Chooses) {
+    const std::string m0_is_3 = "v_mov_b32_e32 v1, 0; s_mov_b32 m0, 3\n";
+    for (const Target target : {Target::gfx1030, Target::gfx1100, Target::gfx1201}) {
+        const std::string store = generation(target) == Generation::gfx10 ? "\nglobal_store_dword v0, v1, s[2:3]"
+                                                                          : "\nglobal_store_b32 v0, v1, s[2:3]";
+        const auto is_reported = [&](std::string_view text) {
+            return reports_only(run(m0_is_3 + std::string(text) + store, target), FindingKind::undefined_store);
+        };
+        const auto is_silent = [&](std::string_view text) {
+            return reports_nothing(run(m0_is_3 + std::string(text) + store, target));
+        };
+        EXPECT_TRUE(is_reported("v_mov_b32_e32 v6, 0; v_movrels_b32_e32 v1, v6"));
+        EXPECT_TRUE(is_silent("v_mov_b32_e32 v9, 0; v_movrels_b32_e32 v1, v6"));
+        EXPECT_TRUE(is_reported("v_mov_b32_e32 v5, v1; v_movreld_b32_e32 v2, v9; v_mov_b32_e32 v1, v5"));
+        EXPECT_TRUE(is_silent("v_mov_b32_e32 v2, 0; v_movreld_b32_e32 v2, v9; v_mov_b32_e32 v1, v2"));
+        EXPECT_TRUE(is_silent("v_movreld_b32_e32 v2, v0; v_mov_b32_e32 v1, v5"));
+        EXPECT_TRUE(is_silent("v_movreld_b32_e32 v2, 7; v_mov_b32_e32 v1, v5"));
+        EXPECT_TRUE(is_reported("v_movreld_b32_e32 v2, v0; v_mov_b32_e32 v1, v2")) << "the base is not written";
+        EXPECT_TRUE(is_silent("v_mov_b32_e32 v7, 0; v_movrelsd_b32_e32 v2, v4; v_mov_b32_e32 v1, v5"));
+        EXPECT_TRUE(is_reported("v_mov_b32_e32 v4, 0; v_movrelsd_b32_e32 v2, v4; v_mov_b32_e32 v1, v5"));
+        // m0[9:0] leads to the source, m0[25:16] to the destination.
+        const std::string apart = "s_mov_b32 m0, 0x20001; v_mov_b32_e32 v5, 0\n";
+        EXPECT_TRUE(is_silent(apart + "v_movrelsd_2_b32_e32 v6, v4; v_mov_b32_e32 v1, v8"));
+        EXPECT_TRUE(is_reported(apart + "v_movrelsd_2_b32_e32 v6, v5; v_mov_b32_e32 v1, v8"));
+        EXPECT_TRUE(is_silent(apart + "v_swaprel_b32 v6, v4; v_mov_b32_e32 v1, v8"));
+        EXPECT_TRUE(is_reported(apart + "v_swaprel_b32 v6, v4; v_mov_b32_e32 v1, v5"));
+        EXPECT_EQ(run("v_movrels_b32_e32 v1, v0", target).count(FindingKind::undefined_lane_select), 1u)
+            << "m0 was never written";
+    }
+}
+
+TEST(Undefined, FollowsTheScalarRegisterThatM0Chooses) {
+    const auto is_reported = [&](std::string_view text) {
+        return reports_only(run("s_mov_b32 m0, 3; s_mov_b64 s[20:21], 0\n" + std::string(text) +
+                                "\nv_mov_b32_e32 v1, s30; global_store_b32 v0, v1, s[2:3]"),
+                            FindingKind::undefined_store);
+    };
+    const auto is_silent = [&](std::string_view text) {
+        return reports_nothing(run("s_mov_b32 m0, 3; s_mov_b64 s[20:21], 0\n" + std::string(text) +
+                                   "\nv_mov_b32_e32 v1, s30; global_store_b32 v0, v1, s[2:3]"));
+    };
+    EXPECT_TRUE(is_reported("s_movrels_b32 s30, s20"));
+    EXPECT_TRUE(is_silent("s_movrels_b32 s30, s17"));
+    EXPECT_TRUE(is_silent("s_movreld_b32 s27, s20"));
+    EXPECT_TRUE(is_silent("s_movreld_b32 s27, 5"));
+    EXPECT_TRUE(is_reported("s_movreld_b32 s30, s20")) << "the base is not written";
+    EXPECT_TRUE(is_reported("s_mov_b32 s30, 0; s_movreld_b32 s27, s22"));
+    EXPECT_TRUE(is_silent("s_mov_b32 m0, 2; s_movreld_b64 s[28:29], s[20:21]"));
+    EXPECT_TRUE(is_reported("s_mov_b32 m0, 2; s_movrels_b64 s[30:31], s[20:21]"));
+    EXPECT_TRUE(is_silent("s_mov_b32 m0, 0x30001; s_movrelsd_2_b32 s27, s19"));
+    EXPECT_TRUE(is_reported("s_mov_b32 m0, 0x30001; s_movrelsd_2_b32 s27, s22"));
+    EXPECT_GT(run("s_movrels_b32 s30, s2").count(FindingKind::undefined_lane_select), 0u) << "m0 was never written";
+}
+
 TEST(Undefined, IsKeptPerHalfOfARegister) {
     EXPECT_TRUE(reports_nothing(store_v1("v_add_f16_e32 v1, 1.0, v0")));  // high half undefined, low half defined
     EXPECT_TRUE(reports_only(store_v1("v_add_f16_e32 v1, 1.0, v9"), FindingKind::undefined_store));

@@ -57,6 +57,22 @@ TEST(WithheldLoads, AreReportedWhenReadWithoutAWait) {
     }
 }
 
+TEST(WithheldLoads, AreThoseOfTheRegisterThatM0Chooses) {
+    for (const Target target : kTargets) {
+        const Words w = words(target);
+        const std::string pending = "s_mov_b32 m0, 3; v_mov_b32_e32 v2, 0\n" + load(w, 5);
+        EXPECT_TRUE(reports_only(run(target, pending + "v_movrels_b32_e32 v1, v2\n"), FindingKind::use_before_wait));
+        EXPECT_TRUE(
+            reports_only(run(target, pending + "v_movreld_b32_e32 v2, v0\n"), FindingKind::overwrite_before_wait));
+        EXPECT_TRUE(reports_nothing(run(target, pending + "v_movreld_b32_e32 v5, v0\n"))) << "v8 is written";
+        EXPECT_TRUE(reports_nothing(run(target, pending + "v_mov_b32_e32 v8, 0; v_movrels_b32_e32 v1, v5\n")));
+        const std::string scalar = "s_mov_b32 m0, 3\n" + w.load_scalar + " s15, s[2:3], null\n";
+        EXPECT_TRUE(reports_only(run(target, scalar + "s_movrels_b32 s20, s12\n"), FindingKind::use_before_wait));
+        EXPECT_TRUE(reports_only(run(target, scalar + "s_movreld_b32 s12, 0\n"), FindingKind::overwrite_before_wait));
+        EXPECT_TRUE(reports_nothing(run(target, scalar + "s_movreld_b32 s15, 0\n"))) << "s18 is written";
+    }
+}
+
 TEST(WithheldLoads, MayHaveYoungerOnesOutstanding) {
     for (const Target target : kTargets) {
         const Words w = words(target);
