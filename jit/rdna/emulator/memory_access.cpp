@@ -138,7 +138,7 @@ uint32_t MemoryModel::read_shared(Issue& issue, int lane, const Place& place, un
 void MemoryModel::read_global(Issue& issue, const Place& place, unsigned count, std::byte* bytes, uint32_t& undefined) {
     const Allocation& allocation = *place.allocation;
     const uint64_t begin = allocation.base + place.offset;
-    deliver_overlapping(issue.memory, begin, begin + count);
+    deliver_to(issue, begin, begin + count);
     const bool cached = configuration.caches != CacheModel::coherent && allocation.access == MemoryAccess::read_write;
     for (unsigned done = 0; done < count;) {
         const uint64_t address = begin + done, in_line = address % kCacheLineBytes;
@@ -226,7 +226,7 @@ uint64_t MemoryModel::modify(Issue& issue, int lane, const Place& place, AtomicW
     if (configuration.checks.races && place.space != Space::scratch)
         note(issue, lane, place, count, AccessKind::read_modify_write);
     const uint64_t address = region.base + offset;
-    if (place.space == Space::global) deliver_overlapping(issue.memory, address, address + count);
+    if (place.space == Space::global) deliver_to(issue, address, address + count);
     uint64_t old = 0;
     std::memcpy(&old, region.bytes + offset, count);
     const uint64_t replaced = updated(old);

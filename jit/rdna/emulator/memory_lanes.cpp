@@ -103,7 +103,7 @@ bool MemoryModel::read_global_lanes(Issue& issue, const Place& place, const Lane
     bool all_defined = true;
     for_each_lane(lanes.active, [&](int lane) {
         const uint64_t begin = lanes.address[lane] + lanes.offset;
-        if (!issue.memory.withheld.empty()) deliver_overlapping(issue.memory, begin, begin + lanes.bytes);
+        if (!withholding_.empty()) deliver_to(issue, begin, begin + lanes.bytes);
         uint32_t* const words = to + static_cast<unsigned>(lane) * dwords;
         uint32_t unknown = 0;
         for (unsigned done = 0; done < lanes.bytes;) {

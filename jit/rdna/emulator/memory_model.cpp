@@ -104,6 +104,7 @@ void MemoryModel::finish(Issue& issue, MemoryEffect& effect) {
     if (issue.store == nullptr) return;
     if (issue.store->pieces.empty() || !configuration.checks.visibility) return put(wave, std::move(issue.store));
     issue.store->token = issue.token;
+    if (has_one_l0()) deliver_neighbours(wave, issue.store->lowest, issue.store->beyond_highest);
     if (wave.withheld.empty()) withholding_.push_back(&wave);
     wave.withheld.push_back(std::move(issue.store));
     if (wave.withheld.size() > kMostWithheld) deliver(wave, random(static_cast<uint32_t>(wave.withheld.size())));
@@ -161,6 +162,20 @@ void MemoryModel::deliver_overlapping(WaveMemory& wave, uint64_t begin, uint64_t
         if (!wave.withheld[i]->meets(begin, end)) continue;
         deliver(wave, i);
         i = wave.withheld.size();
+    }
+}
+
+// What a load or an atomic must find: all that went through its L0 before. Scalar loads go another way.
+void MemoryModel::deliver_to(const Issue& issue, uint64_t begin, uint64_t end) {
+    deliver_overlapping(issue.memory, begin, end);
+    if (has_one_l0() && issue.op.counter != Counter::scalar) deliver_neighbours(issue.memory, begin, end);
+}
+
+// Of the other waves of its workgroup.
+void MemoryModel::deliver_neighbours(const WaveMemory& wave, uint64_t begin, uint64_t end) {
+    for (size_t i = withholding_.size(); i-- > 0;) {  // those from i on may go
+        WaveMemory& other = *withholding_[i];
+        if (&other != &wave && other.group == wave.group) deliver_overlapping(other, begin, end);
     }
 }
 

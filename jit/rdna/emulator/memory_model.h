@@ -5,7 +5,7 @@
 // that it might have been read later instead is covered by the vector clocks, which hold a load for unfinished until
 // its wait and report whoever may write its bytes before. Stores are withheld from all other waves until a wait proves
 // them complete, the wave ends, or chance delivers them, in an order of the seed's choosing; stores of one wave to the
-// same line keep their order, and the wave itself sees its own.
+// same line keep their order, and the wave itself sees its own. In CU mode so does its workgroup.
 //
 // With every check off there is none of this: loads and stores go to memory at once. Only then do several host threads
 // run groups at the same time; they share the allocation map (allocations for scratch are published when complete),
@@ -105,8 +105,8 @@ struct Acquired {
     SharedClock clock;
 };
 
-// What a wave's store or atomic publishes: all that the wave knew, and of its own accesses the completed ones. The two
-// are joined when someone acquires it: then wave is 0.
+// What a wave's store or atomic publishes: all that the wave knew, and of its own accesses the completed ones (and how
+// many it issued). The two are joined when someone acquires it: then wave is 0.
 struct Release {
     uint32_t wave = 0;
     Times done{};
@@ -196,6 +196,8 @@ public:
     std::vector<const Op*> sites;  // by MemoryOp::site
 
     void begin_launch(const LaunchShape& new_shape);
+    // Whether all waves of a workgroup are on one CU.
+    bool has_one_l0() const { return shape.workgroup_mode == WorkgroupMode::cu; }
 
     // ---- One instruction (memory_model.cpp). Everything between begin and finish belongs to it.
     Issue begin(WaveState& wave, const MemoryOp& op);
@@ -239,6 +241,8 @@ private:
     uint32_t random(uint32_t below);
     void deliver(WaveMemory& wave, size_t index);
     void deliver_overlapping(WaveMemory& wave, uint64_t begin, uint64_t end);
+    void deliver_to(const Issue& issue, uint64_t begin, uint64_t end);
+    void deliver_neighbours(const WaveMemory& wave, uint64_t begin, uint64_t end);
     void deliver_by_chance();
     void put(WaveMemory& wave, std::unique_ptr<WithheldStore> store);
     void read_scratch(Issue& issue, int lane, const Place& place, unsigned count, std::byte* bytes,
@@ -256,6 +260,7 @@ private:
     AtomicDenormals denormals(const Issue& issue, Space space) const;
     void release_and_acquire(Issue& issue, const Place& place, unsigned count);
     void acquire(Issue& issue, const Place& place, unsigned count);
+    Times released_by(const WaveMemory& wave) const;
     uint32_t release_of(WaveMemory& wave);
     const SharedClock& clock_of(uint32_t release);
 

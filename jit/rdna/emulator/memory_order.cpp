@@ -20,7 +20,7 @@ public:
                 report_stale(old, "s_dcache_inv");
             return true;
         }
-        const bool known = time(issue_.memory.seen, old.wave, counter) >= old.time;
+        const bool known = time(issue_.memory.seen, old.wave, counter) >= old.time || went_first_through_l0(old);
         if (!writes(old.kind()) && !writes(now_.kind())) return known;
         if (is_atomic(old.kind()) && is_atomic(now_.kind())) return known;
         if (known) {
@@ -37,6 +37,15 @@ private:
         return (old.wave - 1) / waves == (now_.wave - 1) / waves;
     }
 
+    // What the vector memory instructions of one CU do to global memory goes through its L0 as issued, so that nobody
+    // behind it need wait (LLVM AMDGPU usage guide, memory model of gfx10 to gfx12: "if CU wavefront execution mode,
+    // omit"). Other workgroups see it when it is complete.
+    bool went_first_through_l0(const Access& old) const {
+        const bool is_scalar = old.kind() == AccessKind::scalar_read || now_.kind() == AccessKind::scalar_read;
+        return model_.has_one_l0() && place_.space == Space::global && same_group(old) && !is_scalar &&
+               time_issued(issue_.memory.seen, old.wave) >= old.time;
+    }
+
     void check_caches(const Access& old) const {
         if (place_.space != Space::global || model_.configuration.caches == CacheModel::coherent) return;
         const WaveMemory& wave = issue_.memory;
@@ -47,8 +56,7 @@ private:
             if (!covers(wave.scalar_clean)) report_stale(old, "s_dcache_inv");
             return;
         }
-        const bool one_l0 = model_.shape.workgroup_mode == WorkgroupMode::cu;
-        if (path.l0 && !(same_group(old) && one_l0) && !covers(wave.l0_clean))
+        if (path.l0 && !(same_group(old) && model_.has_one_l0()) && !covers(wave.l0_clean))
             return report_stale(old, gfx12             ? "global_inv"
                                      : same_group(old) ? "buffer_gl0_inv"
                                                        : "buffer_gl1_inv, buffer_gl0_inv");
@@ -290,10 +298,16 @@ void MemoryModel::note_run(Issue& issue, int first_lane, const Place& run, unsig
     }
 }
 
+Times MemoryModel::released_by(const WaveMemory& wave) const {
+    Times times = wave.done;
+    if (has_one_l0()) times[kIssued] = wave.time;
+    return times;
+}
+
 uint32_t MemoryModel::release_of(WaveMemory& wave) {
-    if (wave.release == 0) {
+    if (wave.release == 0 || has_one_l0()) {
         wave.release = static_cast<uint32_t>(releases_.size());
-        releases_.push_back({wave.id, wave.done, wave.seen});
+        releases_.push_back({wave.id, released_by(wave), wave.seen});
     }
     return wave.release;
 }
@@ -368,7 +382,7 @@ void MemoryModel::barrier_signal(WaveState& state, unsigned barrier) {
     BarrierClock& gathered = wave.group->barriers[barrier][phase % 2];
     if (gathered.phase != phase) gathered = {phase, std::make_shared<Clock>()};
     if (wave.seen != nullptr && !gathered.clock->covers(*wave.seen)) gathered.clock->join(*wave.seen);
-    gathered.clock->raise(wave.id, wave.done);
+    gathered.clock->raise(wave.id, released_by(wave));
 }
 
 void MemoryModel::barrier_wait_done(WaveState& state, unsigned barrier) {

@@ -59,7 +59,7 @@ void MemoryModel::read_global_run(Issue& issue, const Place& place, uint64_t cou
                                   uint32_t* undefined) {
     const Allocation& allocation = *place.allocation;
     const uint64_t begin = allocation.base + place.offset;
-    deliver_overlapping(issue.memory, begin, begin + count);
+    deliver_to(issue, begin, begin + count);
     const bool cached = configuration.caches != CacheModel::coherent && allocation.access == MemoryAccess::read_write;
     for (uint64_t done = 0; done < count;) {
         const uint64_t in_line = (begin + done) % kCacheLineBytes;

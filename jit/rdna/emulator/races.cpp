@@ -6,7 +6,7 @@ bool Clock::covers(const Clock& other) const {
     for (const Entry& entry : other.entries) {
         const Entry* mine = find(entry.wave);
         if (mine == nullptr) return false;
-        for (unsigned i = 0; i < kCounters; ++i)
+        for (unsigned i = 0; i < kTimes; ++i)
             if (mine->times[i] < entry.times[i]) return false;
     }
     return true;
@@ -16,7 +16,7 @@ void Clock::raise(uint32_t wave, const Times& times) {
     auto at = std::lower_bound(entries.begin(), entries.end(), wave,
                                [](const Entry& entry, uint32_t wanted) { return entry.wave < wanted; });
     if (at == entries.end() || at->wave != wave) at = entries.insert(at, Entry{wave, {}});
-    for (unsigned i = 0; i < kCounters; ++i) at->times[i] = std::max(at->times[i], times[i]);
+    for (unsigned i = 0; i < kTimes; ++i) at->times[i] = std::max(at->times[i], times[i]);
 }
 
 void Clock::join(const Clock& other) {
@@ -31,7 +31,7 @@ void Clock::join(const Clock& other) {
         while (mine != entries.end() && mine->wave < theirs.wave) joined.push_back(*mine++);
         joined.push_back(theirs);
         if (mine == entries.end() || mine->wave != theirs.wave) continue;
-        for (unsigned i = 0; i < kCounters; ++i)
+        for (unsigned i = 0; i < kTimes; ++i)
             joined.back().times[i] = std::max(joined.back().times[i], mine->times[i]);
         ++mine;
     }

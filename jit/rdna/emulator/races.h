@@ -5,7 +5,8 @@
 // Each wave numbers its memory instructions: its time. An access of wave w at time t happened before something that
 // wave v does if v's clock holds at least t for w. Program order alone does not publish an access: it must also be
 // complete, which a wait on the counter that it raised proves. So a clock keeps four times per wave, one per counter,
-// and a wave that releases (barrier, atomic, flag store) passes on only what its waits have completed.
+// and a wave that releases (barrier, atomic, flag store) passes on only what its waits have completed. A fifth time
+// says what it had issued: in CU mode a workgroup's waves need no more of each other.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,8 @@ namespace riftjit::rdna::emulator::memory {
 // Which counter proves an access complete (facts: vmcnt/loadcnt, vscnt/storecnt, lgkmcnt/dscnt, lgkmcnt/kmcnt).
 enum class Counter : uint8_t { load, store, lds, scalar };
 inline constexpr unsigned kCounters = 4;
-using Times = std::array<uint32_t, kCounters>;  // by Counter
+inline constexpr unsigned kIssued = kCounters, kTimes = kCounters + 1;
+using Times = std::array<uint32_t, kTimes>;  // by Counter, then kIssued
 
 inline constexpr uint32_t kAlways = ~0u;
 
@@ -38,9 +40,9 @@ struct Clock {
                                          [](const Entry& entry, uint32_t wanted) { return entry.wave < wanted; });
         return at != entries.end() && at->wave == wave ? &*at : nullptr;
     }
-    uint32_t time(uint32_t wave, Counter counter) const {
+    uint32_t time(uint32_t wave, unsigned which) const {
         const Entry* entry = find(wave);
-        return entry == nullptr ? 0 : entry->times[static_cast<size_t>(counter)];
+        return entry == nullptr ? 0 : entry->times[which];
     }
     bool covers(const Clock& other) const;  // join(other) would change nothing
     void raise(uint32_t wave, const Times& times);
@@ -50,7 +52,10 @@ using SharedClock = std::shared_ptr<const Clock>;  // never changed once shared;
 
 SharedClock join(const SharedClock& a, const SharedClock& b);
 inline uint32_t time(const SharedClock& clock, uint32_t wave, Counter counter) {
-    return clock == nullptr ? 0 : clock->time(wave, counter);
+    return clock == nullptr ? 0 : clock->time(wave, static_cast<unsigned>(counter));
+}
+inline uint32_t time_issued(const SharedClock& clock, uint32_t wave) {
+    return clock == nullptr ? 0 : clock->time(wave, kIssued);
 }
 
 // What an access is to others. Atomics never race with each other.

@@ -276,6 +276,88 @@ TEST_P(MemoryModelSequences, LoadsOfOthersDataMayBeInFlightAcrossABarrier) {
     EXPECT_EQ(scene.bench.found(), "global-race");
 }
 
+// ---- Within a workgroup in CU mode, whose waves share one L0
+
+TEST_P(MemoryModelSequences, InCuModeABarrierOrdersWhatWasIssued) {
+    const Words& words = GetParam();
+    for (const uint64_t seed : kSeeds) {
+        Scene scene(words, seed, 1, 2, CacheModel::stale, WorkgroupMode::cu);
+        TestWave &first = scene.bench.wave(0, 0), &second = scene.bench.wave(0, 1);
+        scene.store(first, words.store, 0, 42);
+        scene.bench.barrier(0, false);
+        EXPECT_EQ(scene.load(second, words.load, 0), 42u);
+        scene.store(second, words.store, 0, 43);  // while the load may be under way
+        scene.bench.barrier(0, false);
+        scene.store(first, words.store, 0, 44);
+        scene.bench.barrier(0, false);
+        EXPECT_EQ(scene.load(second, words.load, 0), 44u);
+        scene.bench.wait(second);
+        scene.bench.wait(first);
+        EXPECT_EQ(scene.bench.peek<uint32_t>(scene.data), 44u);
+        EXPECT_EQ(scene.bench.found(), "");
+    }
+}
+
+TEST_P(MemoryModelSequences, InCuModeAnAtomicFindsWhatWasStored) {
+    const Words& words = GetParam();
+    Scene scene(words, 1, 1, 2, CacheModel::stale, WorkgroupMode::cu);
+    scene.store(scene.bench.wave(0, 0), words.flag_store, 0, 42);
+    scene.bench.barrier(0, false);
+    EXPECT_EQ(scene.load(scene.bench.wave(0, 1), words.add_returning, 0), 42u);
+    EXPECT_EQ(scene.bench.found(), "");
+}
+
+TEST_P(MemoryModelSequences, InCuModeAFlagOrdersWhatWasIssued) {
+    const Words& words = GetParam();
+    for (const WorkgroupMode mode : {WorkgroupMode::cu, WorkgroupMode::wgp}) {
+        Scene scene(words, 1, 1, 2, CacheModel::coherent, mode);
+        TestWave &producer = scene.bench.wave(0, 0), &consumer = scene.bench.wave(0, 1);
+        scene.store(producer, words.store, 1, 7);
+        scene.store(producer, words.flag_store, 1, 1);
+        scene.store(producer, words.store, 0, 42);
+        scene.store(producer, words.flag_store, 0, 1);
+        if (mode == WorkgroupMode::wgp)
+            while (scene.load(consumer, words.flag_load, 0) == 0) scene.bench.wait(consumer);
+        else
+            EXPECT_EQ(scene.load(consumer, words.flag_load, 0), 1u);
+        scene.bench.wait(consumer);
+        scene.run(consumer, words.acquire);
+        scene.load(consumer, words.load, 0);
+        EXPECT_EQ(scene.bench.found(), mode == WorkgroupMode::cu ? "" : "global-race");
+    }
+}
+
+TEST_P(MemoryModelSequences, InCuModeNothingOrdersWavesWithoutABarrier) {
+    Scene scene(GetParam(), 1, 1, 2, CacheModel::stale, WorkgroupMode::cu);
+    scene.store(scene.bench.wave(0, 0), GetParam().store, 0, 42);
+    scene.load(scene.bench.wave(0, 1), GetParam().load, 0);
+    EXPECT_EQ(scene.bench.found(), "global-race");
+}
+
+TEST_P(MemoryModelSequences, InCuModeScalarLoadsAndOtherGroupsNeedTheWait) {
+    const Words& words = GetParam();
+    for (const bool waits : {true, false}) {
+        Scene scene(words, 1, 2, 2, CacheModel::stale, WorkgroupMode::cu);
+        TestWave &producer = scene.bench.wave(0, 0), &publisher = scene.bench.wave(0, 1),
+                 &consumer = scene.bench.wave(1, 0);
+        scene.store(producer, words.store, 0, 42);
+        if (waits) scene.bench.wait(producer);
+        scene.bench.barrier(0, false);
+        scene.run(publisher, {"s_dcache_inv"});
+        scene.bench.run(publisher, words.scalar_load);
+        EXPECT_EQ(scene.bench.found(), waits ? "" : "global-race");
+        scene.bench.wait(publisher);
+        scene.run(publisher, words.release);
+        scene.store(publisher, words.flag_store, 0, 1);
+        scene.bench.wait(publisher);
+        scene.load(consumer, words.flag_load, 0);
+        scene.bench.wait(consumer);
+        scene.run(consumer, words.acquire);
+        scene.load(consumer, words.load, 0);
+        EXPECT_EQ(scene.bench.found(), waits ? "" : "global-race");
+    }
+}
+
 // ---- Plain races
 
 TEST_P(MemoryModelSequences, WithoutOrderEveryConflictIsReported) {
