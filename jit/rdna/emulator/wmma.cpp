@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "jit/half.h"
 #include "jit/rdna/emulator/lanes_x86.h"
-#include "jit/rdna/emulator/tile_x86.h"
+#include "jit/rdna/emulator/matrix_x86.h"
 #include "jit/rdna/emulator/valu_float8.h"
 #include "jit/rdna/emulator/valu_lane.h"
 #include "jit/rdna/emulator/wmma_layout.h"
@@ -126,74 +127,12 @@ uint32_t decode_integer(const MatrixCall& call, MatrixElement element, unsigned 
     return is_signed ? static_cast<uint32_t>(sign_extend(bits, element_bits(element))) : bits;
 }
 
-// A register's halves as f32 bits.
-struct Halves {
-    std::array<uint32_t, kMaxWaveLanes> low, high;
-};
-
-// `halves` are the low ones of the words.
-void widen(MatrixElement element, const std::array<uint32_t, kMaxWaveLanes>& halves, unsigned lanes,
-           std::array<uint32_t, kMaxWaveLanes>& to) {
-    constexpr unsigned kAtOnce = 32;
-    static const auto widened = lane_kernel(host_lane_isa(), Opcode::v_cvt_f32_f16, 0, kAtOnce);
-    if (element == Element::bf16) {
-        for (unsigned lane = 0; lane < lanes; ++lane) to[lane] = halves[lane] << 16;
-        return;
-    }
-    for (unsigned first = 0; first < lanes; first += kAtOnce) {
-        if (widened && widened->function(&to[first], &halves[first], nullptr, nullptr, ~0u) != kLaneKernelDeclined)
-            continue;
-        for (unsigned lane = first; lane < first + kAtOnce; ++lane)
-            to[lane] = static_cast<uint32_t>(element_as_f32(Element::f16, halves[lane] & 0xFFFF));
-    }
-}
-
-Halves widen_halves(const WaveState& wave, const MatrixCall& call, MatrixElement element, unsigned source,
-                    unsigned reg) {
-    const uint32_t* const words = wave.vgpr(reg);
-    std::array<uint32_t, kMaxWaveLanes> low, high;
-    for (unsigned lane = 0; lane < call.lanes; ++lane) low[lane] = words[lane];
-    for (unsigned lane = 0; lane < call.lanes; ++lane) high[lane] = words[lane] >> 16;
-    Halves halves;
-    widen(element, low, call.lanes, halves.low);
-    widen(element, high, call.lanes, halves.high);
-    const uint32_t low_sign = (call.neg_lo >> source & 1u) << 31, high_sign = (call.neg_hi >> source & 1u) << 31;
-    for (unsigned lane = 0; lane < call.lanes; ++lane) halves.low[lane] ^= low_sign;
-    for (unsigned lane = 0; lane < call.lanes; ++lane) halves.high[lane] ^= high_sign;
-    return halves;
-}
-
-// Of dense matrices of 16-bit floats: what read_factors() does, by registers.
-void read_half_factors(const WaveState& wave, const MatrixCall& call, Factors& factors) {
-    const unsigned held = positions(call), groups = lane_groups(call);
-    for (unsigned i = 0; i < call.a_registers; ++i) {
-        const Halves a = widen_halves(wave, call, call.operation.a, 0, call.a + i);
-        const Halves b = widen_halves(wave, call, call.operation.b, 1, call.b + i);
-        for (unsigned group = 0; group < groups; ++group) {
-            const unsigned at = group * held + 2 * i, first = group * kTile;
-            for (unsigned line = 0; line < kTile; ++line) {
-                factors.a[line][at] = a.low[first + line];
-                factors.a[line][at + 1] = a.high[first + line];
-            }
-            std::copy_n(&b.low[first], kTile, factors.b[at].begin());
-            std::copy_n(&b.high[first], kTile, factors.b[at + 1].begin());
-        }
-    }
-    for (auto& met : factors.met)
-        for (unsigned i = 0; i < factors.count; ++i) met[i] = static_cast<uint8_t>(i);
-}
-
 Factors read_factors(const WaveState& wave, const MatrixCall& call) {
     Factors factors;
     const unsigned groups = lane_groups(call), held = positions(call);
     const unsigned b_held = call.b_registers * 32 / element_bits(call.operation.b);
     const bool sparse = call.operation.sparsity == Sparsity::sparse;
     factors.count = groups * held;
-    const auto is_half = [](Element element) { return element == Element::f16 || element == Element::bf16; };
-    if (!sparse && is_half(call.operation.a) && is_half(call.operation.b)) {
-        read_half_factors(wave, call, factors);
-        return factors;
-    }
     const auto decode = [&](MatrixElement element, unsigned source, unsigned position, uint32_t bits) {
         return is_integer(element) ? decode_integer(call, element, source, bits)
                                    : decode_float(call, element, source, position, bits);
@@ -270,29 +209,15 @@ void widen_accumulator(const MatrixCall& call, Tile& tile) {
         for (uint32_t& word : row) word = static_cast<uint32_t>(convert(format, kF32, word, {}));
 }
 
-// The sums of all rows at once, where nothing is sparse and no NaN comes out.
-bool add_all_products(const MatrixCall& call, const Factors& factors, Tile& sums) {
-    static const TileKernelFunction function = tile_kernel(host_lane_isa());
-    if (function == nullptr || call.operation.sparsity == Sparsity::sparse) return false;
-    Tile results;
-    if (!function(results[0].data(), sums[0].data(), factors.a[0].data(), factors.b[0].data(), factors.count))
-        return false;
-    sums = results;
-    return true;
-}
-
 void float_sums(const MatrixCall& call, const Factors& factors, Tile& tile, const FloatControl& narrow) {
     const FloatFormat& format = format_of(call.operation.result);
     widen_accumulator(call, tile);
-    const bool without_nan = add_all_products(call, factors, tile);
-    if (without_nan && call.operation.result == Output::f32) return;
-    if (!without_nan)
-        for (unsigned row = 0; row < kTile; row += 2) {
-            RowPair sums;
-            for (unsigned i = 0; i < sums.size(); ++i) sums[i] = tile[row + i / kTile][i % kTile];
-            add_products(factors, row, sums);
-            for (unsigned i = 0; i < sums.size(); ++i) tile[row + i / kTile][i % kTile] = sums[i];
-        }
+    for (unsigned row = 0; row < kTile; row += 2) {
+        RowPair sums;
+        for (unsigned i = 0; i < sums.size(); ++i) sums[i] = tile[row + i / kTile][i % kTile];
+        add_products(factors, row, sums);
+        for (unsigned i = 0; i < sums.size(); ++i) tile[row + i / kTile][i % kTile] = sums[i];
+    }
     for (auto& row : tile)
         for (uint32_t& word : row) word = static_cast<uint32_t>(convert(kF32, format, word, narrow));
 }
@@ -380,26 +305,42 @@ Result<MatrixCall> prepare_matrix(const Instruction& instruction, Generation gen
     RIFTJIT_TRY_VOID(prepare_accumulator(instruction, instruction.source(2), call));
     for (unsigned line = 0; line < kTile; ++line) call.result_rows[line] = result_place(call, line);
     if (operation->sparsity == Sparsity::sparse) call.index = instruction.source(3).vgpr();
+    call.function = matrix_function(host_lane_isa(), call);
     return call;
 }
 
+namespace {
+
+bool saturates_f16(const WaveState& wave, const MatrixCall& call) {
+    return call.operation.result == Output::f16 && float_mode(wave.mode, wave.generation).saturate_f16;
+}
+
+}  // namespace
+
 void multiply_matrices(WaveState& wave, const MatrixCall& call) {
+    const bool is_ordinary = wave.exec() == wave.all_lanes() && !saturates_f16(wave, call);
+    if (call.function == nullptr || !is_ordinary) return multiply_matrices_in_cpp(wave, call);
+    MatrixScratch scratch;
+    if (!call.function(wave.vgpr(call.d), wave.vgpr(call.a), wave.vgpr(call.b), call.c ? wave.vgpr(*call.c) : nullptr,
+                       wave.vgpr(call.index), &scratch))
+        multiply_matrices_in_cpp(wave, call);
+}
+
+void multiply_matrices_in_cpp(WaveState& wave, const MatrixCall& call) {
     Tile tile = read_accumulator(wave, call);
     const Factors factors = read_factors(wave, call);
-    const bool narrow = call.operation.result == Output::f16;
-    const FloatControl control{.saturate = narrow && float_mode(wave.mode, wave.generation).saturate_f16};
     if (call.operation.result == Output::i32)
         integer_sums(call, factors, tile);
     else
-        float_sums(call, factors, tile, control);
+        float_sums(call, factors, tile, {.saturate = saturates_f16(wave, call)});
     write_result(wave, call, tile);
 }
 
 std::optional<unsigned> unreplicated_register(const WaveState& wave, const MatrixCall& call) {
     const auto differs = [&](unsigned reg) {
         const uint32_t* words = wave.vgpr(reg);
-        for (unsigned lane = kTile; lane < call.lanes; ++lane)
-            if (words[lane] != words[lane % kTile]) return true;
+        for (unsigned first = kTile; first < call.lanes; first += kTile)
+            if (std::memcmp(words, words + first, kTile * sizeof(uint32_t)) != 0) return true;
         return false;
     };
     for (unsigned i = 0; i < call.a_registers; ++i)

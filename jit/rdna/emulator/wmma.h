@@ -38,22 +38,35 @@ struct TilePlace {
     unsigned reg, lane, shift;  // the element starts at bit `shift` of register `reg`
 };
 
+inline constexpr unsigned kMaxDepth = 64;
+// What emitted code keeps between its steps: rows of 16 words.
+struct alignas(64) MatrixScratch {
+    uint32_t a[kMaxDepth * kTile], b[kMaxDepth * kTile], met[kMaxDepth * kTile], sums[kTile * kTile];
+};
+// From the first registers of its operands on. Returns false, with nothing written, where a result is a NaN, whose
+// payload the host picks by other rules.
+using MatrixFunction = bool (*)(uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c,
+                                const uint32_t* index, MatrixScratch* scratch);
+
 struct MatrixCall {
     MatrixOperation operation;
     Generation generation;
     unsigned lanes;
-    unsigned d, a, b, index;    // first VGPRs
-    std::optional<unsigned> c;  // VGPR, or none for the constant
+    unsigned d, a, b, index = 0;  // first VGPRs
+    std::optional<unsigned> c;    // VGPR, or none for the constant
     uint32_t c_constant = 0;
     unsigned a_registers, b_registers;
     uint8_t neg_lo = 0, neg_hi = 0, op_sel = 0;
     bool clamp = false;
     std::array<TilePlace, kTile> result_rows{};  // of C and D
+    MatrixFunction function = nullptr;           // matrix_x86.h; null: there is none
 };
 // Unsupported: layouts that no public document or measurement gives.
 Result<MatrixCall> prepare_matrix(const Instruction& instruction, Generation generation, WaveSize wave_size);
 
 void multiply_matrices(WaveState& wave, const MatrixCall& call);
+// The same without emitted code for whole matrices: what that code is held against, for every mode, mask and NaN.
+void multiply_matrices_in_cpp(WaveState& wave, const MatrixCall& call);
 // gfx11: the first register of A or B whose groups of 16 lanes differ, which the hardware forbids.
 std::optional<unsigned> unreplicated_register(const WaveState& wave, const MatrixCall& call);
 

@@ -1,0 +1,25 @@
+#include "jit/rdna/emulator/vector_float8.h"
+
+namespace riftjit::rdna::emulator {
+
+using Xbyak::Xmm;
+
+// bf8 has the exponent of f16. fp8, with the sign a bit further up, is an f16 whose exponent counts from 2^8 less; all
+// ones but for the sign is its only NaN, which would be 480.
+void widen_float8(VectorEmitter& e, Float8 type, const Xmm& to, const Xmm& from, int byte, const Xmm& scratch) {
+    byte == 0 ? e.vpslld(to, from, 8) : e.vpsrld(to, from, static_cast<uint8_t>(8 * (byte - 1)));
+    if (type == Float8::bf8) {
+        e.and_word(to, to, 0xFF00);
+        return e.widen(to, to);
+    }
+    constexpr uint32_t kSignAndByte = 0xBF80, kTwoTo8 = 0x43800000, kMagnitude = 0x7FFFFFFF, kNan = 0x43F00000;
+    e.vpsraw(to, to, 1);
+    e.and_word(to, to, kSignAndByte);
+    e.widen(to, to);
+    e.vmulps(to, to, e.every_word(kTwoTo8));
+    e.and_word(scratch, to, kMagnitude);
+    e.equal_i32(scratch, scratch, e.every_word(kNan));
+    e.or_bits(to, to, scratch);
+}
+
+}  // namespace riftjit::rdna::emulator
