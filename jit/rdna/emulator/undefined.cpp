@@ -5,6 +5,7 @@
 
 #include "jit/rdna/emulator/checks.h"
 #include "jit/rdna/emulator/program.h"
+#include "jit/rdna/emulator/valu_lane.h"
 
 namespace riftjit::rdna::emulator {
 namespace {
@@ -102,21 +103,9 @@ bool is_half_type(OperandType type) {
            type == OperandType::b16;
 }
 
-// The type that the mnemonic says is written: v_cvt_TO_FROM, v_mad_TO_FROM, v_OPERATION_TYPE.
-bool writes_half(std::string_view name) {
-    const auto is_half = [](std::string_view type) {
-        return type == "f16" || type == "i16" || type == "u16" || type == "b16" || type == "bf16";
-    };
-    const size_t last = name.rfind('_');
-    if (!is_half(name.substr(last + 1)) && !name.starts_with("v_cvt_")) return false;
-    for (const std::string_view prefix :
-         std::initializer_list<std::string_view>{"v_cvt_norm_", "v_cvt_", "v_mad_", "v_frexp_exp_"})
-        if (name.starts_with(prefix)) {
-            const std::string_view rest = name.substr(prefix.size());
-            return is_half(rest.substr(0, rest.find('_')));
-        }
-    return !name.starts_with("v_pack") && !name.starts_with("v_pk") && !name.starts_with("v_sad") &&
-           !name.starts_with("v_cmp");
+bool writes_half(Opcode opcode) {
+    const LaneSemantics* const semantics = lane_semantics(opcode);
+    return semantics && (semantics->result == ResultKind::half || semantics->result == ResultKind::f16);
 }
 
 uint64_t width_mask(unsigned width) { return width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1; }
@@ -250,7 +239,7 @@ UndefinedTraits undefined_traits(const Instruction& instruction) {
     if (row.format < Format::VOP1 || row.format > Format::VOP3P) return traits;
     traits.packed = row.format == Format::VOP3P && row.name.starts_with("v_pk_");
     traits.half_sources = row.sources > 0 && is_half_type(row.source_operands()[0].type);
-    traits.half_result = writes_half(row.name) && !traits.packed;
+    traits.half_result = writes_half(row.opcode);
     if (traits.packed) traits.spread = Spread::everything;
     return traits;
 }

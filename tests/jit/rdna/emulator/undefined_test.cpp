@@ -175,6 +175,30 @@ TEST(Undefined, IsKeptPerHalfOfARegister) {
     EXPECT_TRUE(reports_only(store_v1("v_add_f16_e32 v1, 1.0, v9"), FindingKind::undefined_store));
 }
 
+TEST(Undefined, IsOfTheWholeWordWhereADotProductOfHalvesIs) {
+    const auto dot = [](Target target, const std::string& instruction) {
+        const std::string store = generation(target) == Generation::gfx10 ? "global_store_dword" : "global_store_b32";
+        return run("v_mov_b32_e32 v1, 0\n" + instruction + "\nv_bfe_i32 v1, v1, 20, 1; " + store + " v0, v1, s[2:3]",
+                   target);
+    };
+    const auto is_followed = [&](Target target, const std::string& name, const std::string& addend) {
+        EXPECT_TRUE(reports_only(dot(target, name + " v1, v0, v9" + addend), FindingKind::undefined_store)) << name;
+        EXPECT_TRUE(reports_nothing(dot(target, name + " v1, v0, v0" + addend))) << name;
+    };
+    for (const Target target : {Target::gfx1030, Target::gfx1100, Target::gfx1201})
+        is_followed(target, "v_dot2_f32_f16", ", v0");
+    for (const Target target : {Target::gfx1100, Target::gfx1201}) is_followed(target, "v_dot2_f32_bf16", ", v0");
+    for (const Target target : {Target::gfx1030, Target::gfx1100}) is_followed(target, "v_dot2c_f32_f16", "");
+    is_followed(Target::gfx1030, "v_dot2_i32_i16", ", v0");
+    is_followed(Target::gfx1030, "v_dot2_u32_u16", ", v0");
+    const std::string fresh = "v_dot2_f32_f16 v2, v0, v0, v0; v_mov_b32_e32 v1, v2";
+    EXPECT_TRUE(reports_nothing(dot(Target::gfx1100, fresh)));
+    // These write a half: the other one stays what it was.
+    EXPECT_TRUE(reports_nothing(dot(Target::gfx1100, "v_dot2_f16_f16 v1, v0, v9, v0")));
+    EXPECT_TRUE(reports_only(dot(Target::gfx1100, "v_dot2_f16_f16 v1, v0, v9, v0 op_sel:[0,0,0,1]"),
+                             FindingKind::undefined_store));
+}
+
 TEST(Undefined, CoversInitialStatePerGeneration) {
     for (const Target target : {Target::gfx1030, Target::gfx1100, Target::gfx1201}) {
         EXPECT_TRUE(reports_only(run("s_cmp_eq_u32 s40, 0; s_cbranch_scc1 leave\n s_nop 0\n leave:", target),
