@@ -27,6 +27,7 @@ struct MemoryScalar {
 
     uint32_t read(const WaveState& wave) const { return kind == Kind::registers ? wave.scalars[code] : value; }
     uint64_t read_pair(const WaveState& wave) const {
+        if (kind != Kind::registers) return value;
         return wave.scalars[code] | static_cast<uint64_t>(wave.scalars[code + 1]) << 32;
     }
 };

@@ -337,6 +337,8 @@ void Program::resolve_scalar(Op& op) {
         } else if (described.type == OperandType::literal || described.type == OperandType::k32 ||
                    operand.is_literal()) {
             source.constant = literal_value(instruction, described, row.name);
+        } else if (operand == null_register(generation(target_))) {
+            source.constant = 0;  // of a pair too
         } else if (operand.is_scalar_register() || is_special(operand.code)) {
             source.code = static_cast<int16_t>(operand.code);
         } else if (operand.code >= 128 && operand.code <= 192) {

@@ -114,6 +114,8 @@ private:
         if (operand.is_vgpr()) {
             source.kind = SourceKind::vgpr;
             source.index = static_cast<uint16_t>(operand.vgpr());
+        } else if (operand == null_register(op_.generation)) {
+            source.kind = SourceKind::constant;  // 0, of a pair too
         } else if (operand.is_scalar_register()) {
             source.kind = SourceKind::scalar;
             source.index = operand.code;
@@ -165,6 +167,8 @@ private:
         op_.mask.exists = true;
         if (!operand.exists())
             op_.mask.code = Operand::kVcc;
+        else if (operand == null_register(op_.generation))
+            op_.mask.constant = 0;
         else if (operand.is_scalar_register())
             op_.mask.code = operand.code;
         else

@@ -52,6 +52,40 @@ TEST(RegisterOverlap, IsForbiddenToMadU64OnSomeChips) {
     EXPECT_TRUE(reports_nothing(run(Target::gfx1100, start + "v_mad_u64_u32 v[0:1], null, v2, v3, v[4:5]")));
 }
 
+// Its code plus one is that of another register: exec_hi on gfx10, m0 from gfx11 on.
+TEST(NullRegister, ReadsAsZeroInBothHalves) {
+    struct Case {
+        std::string_view text, upper;  // the second says where v2 gets the upper half from
+    };
+    constexpr Case kCases[] = {
+        {"s_mov_b64 s[8:9], null", "s9"},
+        {"s_or_b64 s[8:9], 0, null", "s9"},
+        {"s_and_b64 s[8:9], -1, null", "s9"},
+        {"s_bcnt1_i32_b64 s8, null", "s8"},
+        {"s_cmp_lg_u64 null, 0; s_cselect_b32 s8, 1, 0", "s8"},
+        {"v_add_f64 v[4:5], null, 0", "v5"},
+        {"v_lshlrev_b64 v[4:5], 1, null", "v5"},
+        {"v_mad_u64_u32 v[4:5], null, 0, 0, null", "v5"},
+    };
+    for (const Target target : {Target::gfx1030, Target::gfx1100, Target::gfx1201})
+        for (const Case& each : kCases) {
+            const bool old = generation(target) == Generation::gfx10;
+            const ProgramResult result =
+                run(target, load_out_pointer(target) + "s_mov_b32 m0, 77\n" + std::string(each.text) +
+                                "\ns_nop 0\nv_mov_b32_e32 v2, " + std::string(each.upper) +
+                                "\nv_lshlrev_b32_e32 v1, 2, v0\n" +
+                                (old ? "global_store_dword v1, v2, s[2:3]" : "global_store_b32 v1, v2, s[2:3]"));
+            EXPECT_TRUE(result.report.completed) << name(target) << ": " << each.text;
+            for (unsigned lane = 0; lane < 32; ++lane)
+                EXPECT_EQ(result.out[lane], 0u) << name(target) << ": " << each.text;
+        }
+}
+
+TEST(NullRegister, IsNoAddressToLoadFrom) {
+    EXPECT_TRUE(reports_only(run(Target::gfx1100, "s_load_b32 s8, null, null"), FindingKind::out_of_bounds));
+    EXPECT_TRUE(reports_only(run(Target::gfx1201, "s_load_b32 s8, null, 0x0"), FindingKind::out_of_bounds));
+}
+
 // What LLVM emits where it wants the lower half alone.
 TEST(RegisterOverlap, OfTheAddendsUpperHalfCostsTheUpperHalfOfTheResult) {
     const std::string multiply = zeroed(12) + "v_mad_u64_u32 v[4:5], null, v6, v7, v[3:4]\n";
