@@ -140,6 +140,10 @@ private:
         return {};
     }
 
+    bool is_group(const Operand& operand, unsigned dwords) const {
+        return operand.is_scalar_register() && is_scalar_group(context_.generation, operand.code, dwords);
+    }
+
     Refusal put_vaddr(unsigned dwords) {
         if (!address_.vaddr.is_vgpr()) return refuse_part("vaddr", "must be a VGPR");
         if (address_.vaddr.code > 511 || address_.vaddr.vgpr() + dwords > 256)
@@ -153,10 +157,12 @@ private:
             return refuse_part("vaddr", "belongs to vector memory instructions");
         const bool has_sbase = plan_.has_base || plan_.has_resource;
         if (has_sbase) {
-            const unsigned dwords = plan_.has_resource ? 4 : 2;
-            if (!address_.saddr.is_scalar_register() ||
-                !is_scalar_group(context_.generation, address_.saddr.code, dwords))
+            const bool is_null = address_.saddr == null_;
+            if (!is_null && !is_group(address_.saddr, plan_.has_resource ? 4 : 2))
                 return refuse_part("sbase", "is no aligned group of SGPRs of its size");
+            // The field has no lowest bit, which null of gfx10 needs.
+            if (is_null && (plan_.has_resource || context_.generation == Generation::gfx10))
+                return refuse_part("sbase", "must not be null");
             values_[Field::sbase] = address_.saddr.code / 2u;
         } else if (address_.saddr.exists()) {
             return refuse_part("sbase", "is not taken");
@@ -187,8 +193,7 @@ private:
         if (has_saddr) {
             if (row_.format == Format::FLAT || !plan_.has_addr) return refuse_part("saddr", "is not taken");
             const unsigned dwords = row_.format == Format::SCRATCH ? 1 : 2;
-            if (!address_.saddr.is_scalar_register() ||
-                !is_scalar_group(context_.generation, address_.saddr.code, dwords))
+            if (!is_group(address_.saddr, dwords))
                 return refuse_part("saddr", "is no aligned group of SGPRs of its size");
             if (dwords == 1 && address_.saddr.code == kScratchOff) return refuse_part("saddr", "must not be exec_hi");
         }
@@ -217,7 +222,7 @@ private:
             return address_.vaddr.exists() || address_.resource.exists() || address_.soffset.exists()
                        ? refuse_part("address", "is not taken")
                        : Refusal{};
-        if (!address_.resource.is_scalar_register() || !is_scalar_group(context_.generation, address_.resource.code, 4))
+        if (address_.resource == null_ || !is_group(address_.resource, 4))
             return refuse_part("srsrc", "is no aligned group of four SGPRs");
         values_[Field::resource] = is_gfx12() ? address_.resource.code : address_.resource.code / 4u;
         values_[Field::data_format] = kUntypedFormat;

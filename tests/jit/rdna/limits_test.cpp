@@ -262,6 +262,26 @@ TEST(Limits, NameMisalignedAndMissizedGroups) {
     expect_messages(kLimits);
 }
 
+TEST(Limits, NameNullWhereAResourceIsNeeded) {
+    static constexpr Limit kLimits[] = {
+        {Target::gfx1030, "buffer_load_dword v0, off, null, 0",
+         "buffer_load_dword on gfx1030, wave32: srsrc (null) is no aligned group of four SGPRs"},
+        {Target::gfx1100, "buffer_store_b32 v0, off, null, 0",
+         "buffer_store_b32 on gfx1100, wave32: srsrc (null) is no aligned group of four SGPRs"},
+        {Target::gfx1201, "buffer_atomic_add_u32 v0, off, null, s4",
+         "buffer_atomic_add_u32 on gfx1201, wave32: srsrc (null) is no aligned group of four SGPRs"},
+        {Target::gfx1100, "s_buffer_load_b32 s8, null, 0x0",
+         "s_buffer_load_b32 on gfx1100, wave32: sbase (null) must not be null"},
+        {Target::gfx1201, "s_buffer_load_b64 s[8:9], null, 0x0",
+         "s_buffer_load_b64 on gfx1201, wave32: sbase (null) must not be null"},
+        {Target::gfx1201, "s_buffer_prefetch_data null, 0x0, s0, 0",
+         "s_buffer_prefetch_data on gfx1201, wave32: sbase (null) must not be null"},
+        {Target::gfx1030, "s_load_dword s8, null, 0x0",
+         "s_load_dword on gfx1030, wave32: sbase (null) must not be null"},
+    };
+    expect_messages(kLimits);
+}
+
 TEST(Limits, NameLiteralsAndTheConstantBus) {
     static constexpr Limit kLimits[] = {
         {Target::gfx1100, "v_fma_f32 v0, 0x1234, 0x5678, v1",
