@@ -62,7 +62,11 @@ Result<void> AssemblyReader::directive(const LinePiece& word, const LinePiece& r
         if (!in_metadata_) return error(place, ".end_amdgpu_metadata without .amdgpu_metadata");
         return in_metadata_ = false, Result<void>();
     }
-    if (word.text == ".amdgpu_metadata") return in_metadata_ = true, Result<void>();
+    if (word.text == ".amdgpu_metadata") {
+        if (metadata_line_) return error(place, "a second .amdgpu_metadata");
+        metadata_line_ = place.line + 1;
+        return in_metadata_ = true, Result<void>();
+    }
     if (word.text.starts_with(".amdhsa_") && word.text != ".amdhsa_code_object_version")
         return kernel_directive(word, rest, place);
     if (word.text == ".end_amdhsa_kernel") return end_kernel(place);

@@ -1,9 +1,13 @@
 #include "jit/rdna/assembly_lines.h"
 
+#include <algorithm>
+
 #include "jit/rdna/parse_line.h"
 
 namespace riftjit::rdna {
 namespace {
+
+constexpr std::string_view kMetadataBegin = ".amdgpu_metadata", kMetadataEnd = ".end_amdgpu_metadata";
 
 // Reads character by character; a comment's characters become blanks so that columns stay true.
 class Splitter {
@@ -11,7 +15,10 @@ public:
     explicit Splitter(std::string_view source) : source_(source) {}
 
     std::vector<AssemblyStatement> run() {
-        for (at_ = 0; at_ < source_.size(); ++at_) step(source_[at_]);
+        for (at_ = 0; at_ < source_.size(); ++at_) {
+            if (in_metadata_ && text_.empty() && is_line_start()) take_metadata_line();
+            if (at_ < source_.size()) step(source_[at_]);
+        }
         end_line();
         return std::move(statements_);
     }
@@ -19,6 +26,21 @@ public:
     size_t comment_line() const { return block_line_; }
 
 private:
+    bool is_line_start() const { return at_ == 0 || source_[at_ - 1] == '\n'; }
+
+    // As it stands, and blank ones too: it is YAML, which has comments and quotes of its own.
+    void take_metadata_line() {
+        const size_t end = std::min(source_.find('\n', at_), source_.size());
+        std::string_view line = source_.substr(at_, end - at_);
+        if (trim(line).starts_with(kMetadataEnd)) {
+            in_metadata_ = false;
+            return;
+        }
+        if (line.ends_with('\r')) line.remove_suffix(1);
+        statements_.push_back({std::string(line), line_});
+        at_ = end;
+    }
+
     bool follows(std::string_view text) const { return source_.substr(at_).starts_with(text); }
 
     void step(char c) {
@@ -54,6 +76,7 @@ private:
 
     void end_line() {
         if (!trim(text_).empty()) statements_.push_back({text_, line_});
+        in_metadata_ |= trim(text_) == kMetadataBegin;
         text_.clear();
         in_line_comment_ = in_quotes_ = false;
         ++line_;
@@ -61,7 +84,7 @@ private:
 
     std::string_view source_;
     size_t at_ = 0, line_ = 1, block_line_ = 1;
-    bool in_block_ = false, in_line_comment_ = false, in_quotes_ = false;
+    bool in_block_ = false, in_line_comment_ = false, in_quotes_ = false, in_metadata_ = false;
     std::string text_;
     std::vector<AssemblyStatement> statements_;
 };

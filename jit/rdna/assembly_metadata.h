@@ -1,7 +1,6 @@
-// The text between .amdgpu_metadata and .end_amdgpu_metadata: the part of YAML that compilers write there.
+// The text between .amdgpu_metadata and .end_amdgpu_metadata: YAML, with the comments of assembly.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,13 +9,10 @@
 
 namespace riftjit::rdna {
 
-struct MetadataLine {
-    std::string text;
-    size_t line = 1;
-};
-
-// Unknown keys are passed over. Errors name the line.
-Result<Metadata> parse_metadata(std::span<const MetadataLine> lines, std::string_view file_name);
+// `first_line` of the file is where the text begins; errors name the line. Scalars without quotes and tag are what LLVM
+// takes them for, so that its own files keep their meaning: on and y are true, 010 is 8. What it writes nowhere is
+// refused: anchors, tags of others, several documents.
+Result<Metadata> parse_metadata(std::string_view text, size_t first_line, std::string_view file_name);
 
 // What parse_metadata() reads, and LLVM: a line for each entry, without the directives around them.
 std::string format_metadata(const Metadata& metadata);

@@ -110,7 +110,7 @@ Result<Target> AssemblyReader::target(Place place) const {
 
 Result<void> AssemblyReader::statement(const AssemblyStatement& statement) {
     if (in_metadata_ && trim(statement.text) != ".end_amdgpu_metadata") {
-        metadata_lines_.push_back({statement.text, statement.line});
+        metadata_ += statement.text + '\n';
         return {};
     }
     std::string_view text = statement.text;
@@ -335,8 +335,8 @@ Result<void> AssemblyReader::place_kernel(AssembledKernel& kernel) const {
 Result<void> AssemblyReader::finish_kernels() {
     if (file_.kernels.empty()) return finish_simple_kernels();
     for (AssembledKernel& kernel : file_.kernels) RIFTJIT_TRY_VOID(place_kernel(kernel));
-    if (metadata_lines_.empty()) return {};
-    RIFTJIT_TRY(metadata, parse_metadata(metadata_lines_, file_name_));
+    if (!metadata_line_) return {};
+    RIFTJIT_TRY(metadata, parse_metadata(metadata_, *metadata_line_, file_name_));
     file_.metadata = std::move(metadata);
     return {};
 }

@@ -127,7 +127,8 @@ private:
     std::vector<DeferredValue> kernel_values_;
     std::vector<DeferredKernel> deferred_kernels_;
     bool in_metadata_ = false;
-    std::vector<MetadataLine> metadata_lines_;
+    std::string metadata_;
+    std::optional<size_t> metadata_line_;  // where it begins
 };
 
 }  // namespace riftjit::rdna

@@ -2,6 +2,7 @@
 // "Code Object V4 Metadata" and later).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "jit/rdna/metadata_value.h"
 #include "jit/rdna/target.h"
 #include "jit/result.h"
 
@@ -66,6 +68,7 @@ struct KernelArgument {
     ValueKind value_kind = ValueKind::by_value;
     std::optional<AddressSpace> address_space = std::nullopt;  // of a pointer
     std::string name = {};                                     // may be empty
+    MetadataValue::Map others = {};                            // what is kept without being read: .type_name, .is_const
 
     bool operator==(const KernelArgument&) const = default;
 };
@@ -87,6 +90,8 @@ struct KernelMetadata {
     bool uses_dynamic_stack = false;
     bool workgroup_processor_mode = true;
     bool uniform_work_group_size = false;
+    std::optional<std::array<uint32_t, 3>> required_workgroup_size = std::nullopt;  // no other can be launched
+    MetadataValue::Map others = {};                                                 // .language, .vec_type_hint
 
     bool operator==(const KernelMetadata&) const = default;
 };
@@ -95,6 +100,7 @@ struct Metadata {
     CodeObjectVersion version;          // 5 and 6 are written alike: both are [1, 2], read as 5
     std::optional<std::string> target;  // "amdgcn-amd-amdhsa--gfx1100"
     std::vector<KernelMetadata> kernels;
+    MetadataValue::Map others = {};  // amdhsa.printf
 
     bool operator==(const Metadata&) const = default;
 };
@@ -102,8 +108,11 @@ struct Metadata {
 std::string target_id(Target target);  // "amdgcn-amd-amdhsa--gfx1100"
 
 // Deterministic: keys in ascending order, as LLVM writes them.
+MetadataValue to_value(const Metadata& metadata);
 std::vector<std::byte> write_metadata(const Metadata& metadata);
-// Unknown keys are passed over; a required one that is absent or of another type is an error that names kernel and key.
+// Keys that are not known are kept; a required one that is absent or of another type is an error that names kernel and
+// key. `file_name` is that of the assembly which the value was read from.
+Result<Metadata> metadata_from_value(const MetadataValue& root, std::string_view file_name = {});
 Result<Metadata> read_metadata(std::span<const std::byte> bytes);
 
 }  // namespace riftjit::rdna

@@ -17,7 +17,8 @@ KernelMetadata full_kernel() {
              .size = 8,
              .value_kind = static_cast<ValueKind>(i % 31),
              .address_space = i % 7 == 6 ? std::nullopt : std::optional(static_cast<AddressSpace>(i % 7)),
-             .name = std::string(i % 40, 'a')});
+             .name = std::string(i % 40, 'a'),
+             .others = {{".is_const", {true}}, {".type_name", {std::string("float*")}}}});
     kernel.kernarg_bytes = 2400;
     kernel.lds_bytes = 65536;
     kernel.scratch_bytes = 127;
@@ -30,11 +31,20 @@ KernelMetadata full_kernel() {
     kernel.uses_dynamic_stack = true;
     kernel.workgroup_processor_mode = false;
     kernel.uniform_work_group_size = true;
+    kernel.required_workgroup_size = {8, 4, 2};
+    kernel.others = {
+        {".language_version", {MetadataValue::Array{{uint64_t{2}}, {uint64_t{0}}}}},
+        {".later",
+         {MetadataValue::Map{
+             {"below", {int64_t{-3}}}, {"empty", {MetadataValue::Map{}}}, {"half", {0.5}}, {"none", {}}}}}};
     return kernel;
 }
 
 TEST(Metadata, SurviveWritingAndReading) {
-    const Metadata metadata{CodeObjectVersion::v5, "amdgcn-amd-amdhsa--gfx1100", std::vector(20, full_kernel())};
+    const Metadata metadata{CodeObjectVersion::v5,
+                            "amdgcn-amd-amdhsa--gfx1100",
+                            std::vector(20, full_kernel()),
+                            {{"amdhsa.printf", {MetadataValue::Array{{std::string("1:1:4:%d; 'x'\n")}}}}}};
     const auto again = read_metadata(write_metadata(metadata));
     ASSERT_TRUE(again.has_value()) << again.error().message;
     EXPECT_EQ(*again, metadata);
@@ -96,7 +106,7 @@ std::string error_with(std::string_view changed, Change change = Change::leave_o
     return packed.error();
 }
 
-TEST(Metadata, PassOverUnknownKeys) { EXPECT_EQ(error_with(""), "no error"); }
+TEST(Metadata, MayHoldKeysThatAreNotKnown) { EXPECT_EQ(error_with(""), "no error"); }
 
 TEST(Metadata, NameTheRequiredKeyThatIsAbsent) {
     EXPECT_EQ(error_with(".name"), "metadata: kernel 0: .name is absent");
@@ -115,9 +125,30 @@ TEST(Metadata, NameValuesThatCannotBe) {
     EXPECT_EQ(Packed().map(0).byte(0).error(), "metadata: 1 bytes follow the map of 1");
     EXPECT_EQ(Packed().map(1).text("amdhsa.version").array(2).number(1).number(9).error(),
               "metadata: amdhsa.version is 1.9, not 1.1 or 1.2");
+    EXPECT_EQ(Packed().map(1).text("a").map(1).number(3).number(4).error(), "metadata: a: a key that is no string");
+    EXPECT_EQ(Packed().map(2).text("a").number(3).text("a").number(4).error(),
+              "metadata: the outermost map: two values of a");
+    EXPECT_EQ(Packed().map(1).text("a").byte(0xC4).byte(1).byte(0).error(),  // binary
+              "metadata: a: neither number, string, array nor map");
     EXPECT_EQ(Packed().map(1).text("amdhsa.version").number(1).error(), "metadata: amdhsa.version is not an array");
     EXPECT_EQ(Packed().map(1).text("amdhsa.version").array(2).number(1).number(2).error(),
               "metadata: amdhsa.kernels is absent");
+}
+
+TEST(Metadata, RefuseARequiredWorkgroupSizeThatIsNoThreeNumbers) {
+    Metadata metadata{CodeObjectVersion::v5, std::nullopt, {full_kernel()}};
+    metadata.kernels[0].name = "k";
+    metadata.kernels[0].required_workgroup_size.reset();
+    const auto error_of = [&](MetadataValue::Array sizes) {
+        metadata.kernels[0].others = {{".reqd_workgroup_size", {std::move(sizes)}}};
+        const auto again = read_metadata(write_metadata(metadata));
+        return again ? "no error" : again.error().message;
+    };
+    EXPECT_EQ(error_of({{uint64_t{8}}, {uint64_t{4}}, {uint64_t{2}}}), "no error");
+    EXPECT_EQ(error_of({{uint64_t{8}}, {uint64_t{4}}}),
+              "metadata: kernel \"k\": .reqd_workgroup_size holds 2 numbers, not 3");
+    EXPECT_EQ(error_of({{uint64_t{8}}, {uint64_t{4}}, {int64_t{-1}}}),
+              "metadata: kernel \"k\": .reqd_workgroup_size is not a number of 32 bits");
 }
 
 TEST(Metadata, RefuseArgumentsOutsideTheirSegment) {
