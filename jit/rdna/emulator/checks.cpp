@@ -77,10 +77,8 @@ OpChecks make_checks(const Instruction& instruction, Target target, WaveSize wav
     checks.sgpr_end = static_cast<uint16_t>(checks.touched.sgpr_end());
     checks.hazards = hazard_traits(instruction, target, wave);
     checks.counters = counters_of(instruction, generation(target));
-    checks.undefined = undefined_traits(instruction);
-    if (instruction.encoding == Encoding::vopd)
-        for (size_t half = 0; half < 2; ++half)
-            checks.dual_spread[half] = undefined_traits({.opcode = instruction.dual[half].opcode}).spread;
+    checks.spread = spread_of(info(instruction.opcode));
+    checks.lanes = lane_spreads(instruction, target, wave);
     checks.loaded = loaded_registers(instruction, checks.footprint, target, wave);
     checks.keeps_half = info(instruction.opcode).half_register;
     checks.overlap = overlap_of(instruction, checks.hazards, target, wave);

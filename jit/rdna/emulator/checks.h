@@ -10,6 +10,7 @@
 #include "jit/rdna/emulator/footprint.h"
 #include "jit/rdna/emulator/hazards.h"
 #include "jit/rdna/emulator/undefined.h"
+#include "jit/rdna/emulator/undefined_lanes.h"
 #include "jit/rdna/emulator/waits.h"
 #include "jit/rdna/emulator/wave.h"
 
@@ -21,11 +22,11 @@ struct OpChecks {
     uint16_t vgpr_end = 0, sgpr_end = 0;
     HazardTraits hazards;
     CounterUse counters;
-    UndefinedTraits undefined;
-    std::array<Spread, 2> dual_spread{};  // of the halves of VOPD
-    OperandRange loaded;                  // destination of a memory instruction
-    bool keeps_half = false;              // of that register: d16
-    std::string overlap;                  // which rule about destinations it breaks; empty: none
+    Spread spread = Spread::everything;
+    std::vector<LaneSpread> lanes;  // of a lane-wise vector instruction: one, of VOPD: two
+    OperandRange loaded;            // destination of a memory instruction
+    bool keeps_half = false;        // of that register: d16
+    std::string overlap;            // which rule about destinations it breaks; empty: none
     bool loses_upper_half = false;
 };
 OpChecks make_checks(const Instruction& instruction, Target target, WaveSize wave);

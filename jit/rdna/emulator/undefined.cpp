@@ -5,7 +5,6 @@
 
 #include "jit/rdna/emulator/checks.h"
 #include "jit/rdna/emulator/program.h"
-#include "jit/rdna/emulator/valu_lane.h"
 
 namespace riftjit::rdna::emulator {
 namespace {
@@ -77,7 +76,13 @@ constexpr NamedSpread kSpreads[] = {
     {"v_cvt_f32_ubyte1", Spread::byte1},
     {"v_cvt_f32_ubyte2", Spread::byte2},
     {"v_cvt_f32_ubyte3", Spread::byte3},
-    {"v_pack_b32_f16", Spread::pack},
+    {"v_pack_b32_f16", Spread::pack_quieted},
+    {"v_cvt_pk_u8_f32", Spread::insert_byte},
+    {"v_cvt_pk_f32_*", Spread::everything},
+    {"v_cvt_pk_fp8_f32", Spread::everything},
+    {"v_cvt_pk_bf8_f32", Spread::everything},
+    {"v_cvt_pk_*", Spread::pack_each},
+    {"v_bfrev_b32", Spread::reverse},
     {"v_cndmask_b*", Spread::select},
     {"v_readlane_b32", Spread::read_lane},
     {"v_readfirstlane_b32", Spread::read_first_lane},
@@ -96,16 +101,6 @@ bool matches(std::string_view pattern, std::string_view name) {
     if (star == std::string_view::npos) return pattern == name;
     const std::string_view tail = pattern.substr(star + 1);
     return name.starts_with(pattern.substr(0, star)) && name.ends_with(tail) && name.size() >= pattern.size() - 1;
-}
-
-bool is_half_type(OperandType type) {
-    return type == OperandType::f16 || type == OperandType::i16 || type == OperandType::bf16 ||
-           type == OperandType::b16;
-}
-
-bool writes_half(Opcode opcode) {
-    const LaneSemantics* const semantics = lane_semantics(opcode);
-    return semantics && (semantics->result == ResultKind::half || semantics->result == ResultKind::f16);
 }
 
 uint64_t width_mask(unsigned width) { return width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1; }
@@ -136,9 +131,9 @@ uint64_t extracted(const Bits* sources, bool is_signed) {
     if ((sources[1].undefined | sources[2].undefined) & 31) return ~uint64_t{0};
     const unsigned offset = sources[1].value & 31, size = sources[2].value & 31;
     if (size == 0) return 0;
-    const uint64_t field = sources[0].undefined >> offset & width_mask(size);
-    const bool sign = is_signed && (field >> (size - 1) & 1);
-    return sign ? field | ~width_mask(size) : field;
+    if (!is_signed) return sources[0].undefined >> offset & width_mask(size);
+    const int64_t field = int64_t{static_cast<int32_t>(sources[0].undefined)} >> offset;
+    return static_cast<uint64_t>(field << (64 - size) >> (64 - size));
 }
 
 uint64_t permuted(const Bits* sources) {
@@ -175,6 +170,26 @@ uint64_t inserted(const Bits* sources) {
 
 uint64_t any_of(const Bits* sources, uint64_t mask = ~uint64_t{0}) {
     return (sources[0].undefined | sources[1].undefined | sources[2].undefined) & mask;
+}
+
+uint64_t packed(const Bits* sources) { return (sources[0].undefined & 0xFFFF) | (sources[1].undefined & 0xFFFF) << 16; }
+uint64_t quieted(uint64_t halves) {
+    constexpr uint64_t kQuiet = 0x200, kUpper = 16;
+    if (halves & 0x7FFF) halves |= kQuiet;
+    if (halves & 0x7FFF0000) halves |= kQuiet << kUpper;
+    return halves;
+}
+
+uint64_t byte_inserted(const Bits* sources) {
+    if (sources[1].undefined & 3) return ~uint64_t{0};
+    const uint64_t byte = uint64_t{0xFF} << 8 * (sources[1].value & 3);
+    return (sources[2].undefined & ~byte) | (sources[0].undefined ? byte : 0);
+}
+
+uint64_t reversed(uint64_t word) {
+    uint64_t result = 0;
+    for (unsigned bit = 0; bit < 32; ++bit) result |= (word >> bit & 1) << (31 - bit);
+    return result;
 }
 
 uint64_t spread_logic(Spread spread, const Bits* s) {
@@ -228,20 +243,10 @@ uint64_t spread_shift(Spread spread, const Bits* s, unsigned width) {
 
 }  // namespace
 
-UndefinedTraits undefined_traits(const Instruction& instruction) {
-    const InstructionInfo& row = info(instruction.opcode);
-    UndefinedTraits traits;
+Spread spread_of(const InstructionInfo& row) {
     for (const NamedSpread& named : kSpreads)
-        if (matches(named.name, row.name)) {
-            traits.spread = named.spread;
-            break;
-        }
-    if (row.format < Format::VOP1 || row.format > Format::VOP3P) return traits;
-    traits.packed = row.format == Format::VOP3P && row.name.starts_with("v_pk_");
-    traits.half_sources = row.sources > 0 && is_half_type(row.source_operands()[0].type);
-    traits.half_result = writes_half(row.opcode);
-    if (traits.packed) traits.spread = Spread::everything;
-    return traits;
+        if (matches(named.name, row.name)) return named.spread;
+    return Spread::everything;
 }
 
 uint64_t spread_bits(Spread spread, const Bits* s, unsigned width) {
@@ -271,7 +276,15 @@ uint64_t spread_bits(Spread spread, const Bits* s, unsigned width) {
                 return s[0].undefined >> 8 * byte & 0xFF ? ~uint64_t{0} : 0;
             }
             case Spread::pack:
-                return (s[0].undefined & 0xFFFF) | (s[1].undefined & 0xFFFF) << 16;
+                return packed(s);
+            case Spread::pack_quieted:
+                return quieted(packed(s));
+            case Spread::pack_each:
+                return (s[0].undefined ? 0xFFFF : 0) | (s[1].undefined ? 0xFFFF0000 : 0);
+            case Spread::insert_byte:
+                return byte_inserted(s);
+            case Spread::reverse:
+                return reversed(s[0].undefined);
             default:
                 if (spread >= Spread::shift_left && spread <= Spread::shift_left_or)
                     return spread_shift(spread, s, width);

@@ -57,7 +57,11 @@ enum class Spread : uint8_t {
     byte1,
     byte2,
     byte3,
-    pack,  // two halves
+    pack,          // two halves
+    pack_quieted,  // the same of f16, whose signalling NaNs become quiet ones
+    pack_each,     // the same, each computed from one source
+    insert_byte,   // of what the first source gives, where the second says, into the third
+    reverse,
     // Lane operations and others that have code of their own.
     select,
     read_lane,
@@ -71,13 +75,7 @@ enum class Spread : uint8_t {
     count,
 };
 
-struct UndefinedTraits {
-    Spread spread = Spread::everything;
-    bool half_result = false;   // 16 bits are written, the others stay
-    bool half_sources = false;  // 16-bit sources, chosen by op_sel
-    bool packed = false;        // two halves, apart
-};
-UndefinedTraits undefined_traits(const Instruction& instruction);
+Spread spread_of(const InstructionInfo& row);
 
 struct Bits {
     uint64_t value = 0, undefined = 0;

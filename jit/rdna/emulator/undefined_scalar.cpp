@@ -44,7 +44,7 @@ uint64_t scalar_result(const WaveState& wave, const Op& op) {
     Bits sources[3];
     for (unsigned i = 0; i < row.sources && i < 3; ++i)
         sources[i] = scalar_bits(wave, op.sources[i], source_dwords(op, i));
-    const Spread spread = op.checks->undefined.spread;
+    const Spread spread = op.checks->spread;
     if (spread == Spread::select) {
         const unsigned dwords = op.destination_dwords;
         if (accumulates(op.instruction.opcode)) sources[1] = scalar_bits(wave, {.code = op.destination}, dwords);
@@ -110,7 +110,7 @@ void report_exec(WaveState& wave, uint64_t undefined) {
 
 // scc says whether the result is not zero, where the instruction gives a bit pattern; a defined 1 in it decides.
 uint32_t scc_undefined_after(const WaveState& wave, const Op& op, uint64_t undefined) {
-    const Spread spread = op.checks->undefined.spread;
+    const Spread spread = op.checks->spread;
     const bool is_pattern = (spread >= Spread::copy && spread <= Spread::or_not) || spread == Spread::shift_left ||
                             spread == Spread::shift_right || spread == Spread::shift_right_signed;
     if (!is_pattern || op.destination < 0) return undefined != 0;

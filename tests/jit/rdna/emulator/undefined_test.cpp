@@ -199,6 +199,46 @@ TEST(Undefined, IsOfTheWholeWordWhereADotProductOfHalvesIs) {
                              FindingKind::undefined_store));
 }
 
+TEST(Undefined, TakesConstantsAsTheOperationReadsThem) {
+    // 1.0 is 0x3f800000, 4.0 is 0x40800000.
+    EXPECT_TRUE(reports_nothing(store_v1("v_and_b32_e32 v1, 4.0, v9; v_bfe_i32 v1, v1, 0, 1")));
+    EXPECT_TRUE(
+        reports_only(store_v1("v_and_b32_e32 v1, 4.0, v9; v_bfe_i32 v1, v1, 30, 1"), FindingKind::undefined_store));
+    EXPECT_TRUE(reports_nothing(store_v1("v_or_b32_e32 v1, 1.0, v9; v_bfe_i32 v1, v1, 24, 1")));
+    EXPECT_TRUE(
+        reports_only(store_v1("v_or_b32_e32 v1, 1.0, v9; v_bfe_i32 v1, v1, 0, 1"), FindingKind::undefined_store));
+}
+
+TEST(Undefined, IsPlacedInThePartThatIsWritten) {
+    const auto gfx10 = [](std::string_view text) {
+        return run("v_mov_b32_e32 v1, 0\n" + std::string(text) +
+                       "\nv_bfe_i32 v1, v1, 20, 1; global_store_dword v0, v1, s[2:3]",
+                   Target::gfx1030);
+    };
+    const std::string low_half = "v_and_b32_e32 v9, 0xffff0000, v9\n";  // is defined
+    const std::string byte_0 = " dst_sel:BYTE_0 dst_unused:";
+    EXPECT_TRUE(reports_only(gfx10("v_mov_b32_sdwa v1, v9" + byte_0 + "UNUSED_SEXT src0_sel:BYTE_0"),
+                             FindingKind::undefined_store));
+    EXPECT_TRUE(reports_nothing(gfx10("v_mov_b32_sdwa v1, v9" + byte_0 + "UNUSED_PAD src0_sel:BYTE_0")));
+    EXPECT_TRUE(reports_nothing(gfx10("v_mov_b32_sdwa v1, v9" + byte_0 + "UNUSED_PRESERVE src0_sel:BYTE_0")));
+    EXPECT_TRUE(reports_only(gfx10("v_fma_mixhi_f16 v1, v0, v9, v0"), FindingKind::undefined_store));
+    EXPECT_TRUE(reports_nothing(gfx10("v_fma_mixlo_f16 v1, v0, v9, v0")));
+    EXPECT_TRUE(reports_nothing(gfx10(low_half + "v_fma_mixhi_f16 v1, v0, v9, v0 op_sel_hi:[0,1,0]")));
+    EXPECT_TRUE(reports_only(gfx10(low_half + "v_fma_mixhi_f16 v1, v0, v9, v0 op_sel:[0,1,0] op_sel_hi:[0,1,0]"),
+                             FindingKind::undefined_store));
+    EXPECT_TRUE(reports_nothing(gfx10("v_cvt_pkrtz_f16_f32_e64 v1, v9, v0")));
+    EXPECT_TRUE(reports_only(gfx10("v_cvt_pkrtz_f16_f32_e64 v1, v0, v9"), FindingKind::undefined_store));
+}
+
+TEST(Undefined, StaysInTheUnusedHalvesOfAMatrix) {
+    std::string text;
+    for (const unsigned v : {10u, 11u, 12u, 13u, 14u, 15u, 16u, 17u})  // the lower halves of the accumulator
+        text += fmt::format("v_mov_b32_e32 v{0}, 0; v_and_b32_e32 v{1}, 0xffff0000, v{1}\n", v, v + 8);
+    text += "v_wmma_f16_16x16x16_f16 v[18:25], v[10:17], v[10:17], v[18:25]\n";
+    EXPECT_TRUE(reports_nothing(store_v1(text + "v_bfe_i32 v1, v18, 4, 1")));
+    EXPECT_TRUE(reports_only(store_v1(text + "v_bfe_i32 v1, v18, 20, 1"), FindingKind::undefined_store));
+}
+
 TEST(Undefined, CoversInitialStatePerGeneration) {
     for (const Target target : {Target::gfx1030, Target::gfx1100, Target::gfx1201}) {
         EXPECT_TRUE(reports_only(run("s_cmp_eq_u32 s40, 0; s_cbranch_scc1 leave\n s_nop 0\n leave:", target),
