@@ -251,11 +251,24 @@ void flush(E& e, const Xmm& value) {
     e.and_word(tiny, tiny, kMagnitude);
     e.and_not_bits(value, tiny, value);
 }
-// c += t * u, all flushed. A sum that is 2^-126 may have been rounded up to it.
+// The same of two bf16.
+void flush_pair(E& e, const Xmm& pair) {
+    constexpr uint32_t kMagnitudes = 0x7FFF7FFF, kSigns = 0x80008000, kLargestDenormals = 0x007F007F;
+    const Xmm &kept = e.t, &limit = e.u;
+    e.and_word(kept, pair, kMagnitudes);
+    e.load_word(limit, kLargestDenormals);
+    if (e.is_avx512()) {
+        e.vpcmpgtw(e.k4, kept, limit);
+        e.vpmovm2w(kept, e.k4);
+    } else {
+        e.vpcmpgtw(kept, kept, limit);
+    }
+    e.or_bits(kept, kept, e.every_word(kSigns));
+    e.and_bits(pair, pair, kept);
+}
+// c += t * u, the sum flushed. A sum that is 2^-126 may have been rounded up to it.
 void add_product_flushed(E& e) {
     constexpr uint32_t kMagnitude = 0x7FFFFFFF, kMinNormal = 0x00800000;
-    flush(e, e.t);
-    flush(e, e.u);
     e.vfmadd231ps(e.c, e.t, e.u);
     e.and_word(e.t, e.c, kMagnitude);
     e.compare_f32(e.t, e.t, e.every_word(kMinNormal), kEq);
@@ -263,6 +276,8 @@ void add_product_flushed(E& e) {
     flush(e, e.c);
 }
 void dot2_of_bf16(E& e) {
+    flush_pair(e, e.a);
+    flush_pair(e, e.b);
     e.vpslld(e.c, e.c, 16);
     flush(e, e.c);
     e.vpslld(e.t, e.a, 16);

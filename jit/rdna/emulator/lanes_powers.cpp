@@ -11,7 +11,7 @@ namespace {
 
 using E = LaneEmitter;
 using Xbyak::Xmm;
-constexpr uint32_t kInfinity = 0x7F800000, kMinNormal = 0x00800000, kRootOfHalf = 0x3F3504F3, kOne = 0x3F800000;
+constexpr uint32_t kInfinity = 0x7F800000, kMinNormal = 0x00800000, kRootOfHalf = 0x3F3504F3;
 
 // 2^x = sum of (x ln 2)^k / k!, for |x| <= 1/2; the first term left out is below 2^-52.
 constexpr auto kPowerTerms = [] {
@@ -64,18 +64,13 @@ void power_of_two(E& e) {
     e.move(e.d, e.b);
 }
 
-// b = a, or 1 for all but positive normal numbers.
-void positive_numbers(E& e) {
-    e.move(e.b, e.a);
-    replace_where(e, e.b, e.a, kLt, kMinNormal, kOne);
-    replace_where(e, e.b, e.a, kEq, kInfinity, kOne);
-}
-// b to 2^c * b with b from the root of 1/2 to that of 2.
+// a to 2^c * b with b from the root of 1/2 to that of 2. Whatever comes of numbers that are not positive and normal, or
+// of infinity, is replaced in the end.
 void split(E& e) {
-    e.vpsubd(e.c, e.b, e.every_word(kRootOfHalf));
+    e.vpsubd(e.c, e.a, e.every_word(kRootOfHalf));
     e.vpsrad(e.c, e.c, 23);
     e.vpslld(e.t, e.c, 23);
-    e.vpsubd(e.b, e.b, e.t);
+    e.vpsubd(e.b, e.a, e.t);
     e.vcvtdq2ps(e.c, e.c);
 }
 // Of infinity, of negative numbers, and of zeros, which denormals are.
@@ -88,7 +83,6 @@ void special_logarithms(E& e) {
 }
 void logarithm(E& e) {
     e.decline_unordered(e.a, e.a);
-    positive_numbers(e);
     split(e);
     const Xmm &ratio = e.found_lanes, &square = e.condition_lanes;
     for (int half = 0; half < 2; ++half) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <utility>
 
 #include "jit/code_memory.h"
 
@@ -26,6 +27,9 @@ public:
         (this->*emit)();
         vzeroupper();
         ret();
+        align(32);
+        L(shifts_);
+        for (uint32_t nibble = 0; nibble < 8; ++nibble) dd(4 * nibble);
     }
 
     void fill() {
@@ -68,6 +72,20 @@ public:
             vmovups(ptr[rdi + offset], value_);
         });
     }
+    // Eight places at a time. AVX2 looks each up in both halves of the row, and bit 3, made the sign, chooses.
+    void permute_row() {
+        constexpr int kEightWords = 32;
+        for (const auto& [nibbles, offset] : {std::pair{edx, 0}, std::pair{ecx, kEightWords}}) {
+            vmovd(xmm0, nibbles);
+            vpbroadcastd(ymm0, xmm0);
+            vpsrlvd(ymm0, ymm0, ptr[rip + shifts_]);
+            vpermd(ymm1, ymm0, ptr[rsi]);
+            vpermd(ymm2, ymm0, ptr[rsi + kEightWords]);
+            vpslld(ymm0, ymm0, 28);
+            vblendvps(ymm1, ymm1, ymm2, ymm0);
+            vmovups(ptr[rdi + offset], ymm1);
+        }
+    }
 
 private:
     Xmm vector(int index) const {
@@ -84,6 +102,7 @@ private:
     }
 
     const LaneIsa isa_;
+    Xbyak::Label shifts_;
     const Xmm value_ = vector(0), high_value_ = vector(1), keep_ = vector(1), flip_ = vector(2);
     const Xmm shift_ = xmm3, high_shift_ = xmm4;
 };
@@ -103,16 +122,22 @@ void pack_words(uint32_t* to, const uint32_t* from, uint32_t low_shift, uint32_t
         to[lane] = ((from[lane] >> low_shift & 0xFFFF) | from[lane] >> high_shift << 16) ^ flip;
 }
 
+void permute_words(uint32_t* to, const uint32_t* row, uint32_t low, uint32_t high) {
+    for (unsigned i = 0; i < 8; ++i) to[i] = row[low >> 4 * i & 15];
+    for (unsigned i = 0; i < 8; ++i) to[8 + i] = row[high >> 4 * i & 15];
+}
+
 struct SourceCode {
     CodeMemory memory;
-    LaneSourceFunctions functions{fill_words, fill_word_pairs, modify_words, pack_words};
+    LaneSourceFunctions functions{fill_words, fill_word_pairs, modify_words, pack_words, permute_words};
 
     explicit SourceCode(LaneIsa isa) {
         if (isa == LaneIsa::none) return;
         LaneSourceFunctions emitted{};
         const bool complete =
             add(isa, &SourceEmitter::fill, emitted.fill) && add(isa, &SourceEmitter::fill_pair, emitted.fill_pair) &&
-            add(isa, &SourceEmitter::modify, emitted.modify) && add(isa, &SourceEmitter::pack, emitted.pack);
+            add(isa, &SourceEmitter::modify, emitted.modify) && add(isa, &SourceEmitter::pack, emitted.pack) &&
+            add(isa, &SourceEmitter::permute_row, emitted.permute_row);
         if (complete && memory.seal()) functions = emitted;
     }
 

@@ -16,6 +16,8 @@ struct LaneSourceFunctions {
     void (*modify)(uint32_t* to, const uint32_t* from, uint32_t shift, uint32_t keep, uint32_t flip);
     // The halves (word >> low_shift) and (word >> high_shift), packed, ^ flip
     void (*pack)(uint32_t* to, const uint32_t* from, uint32_t low_shift, uint32_t high_shift, uint32_t flip);
+    // 16 words of a row of 16: of each its place there, by the nibbles of `low`, then of `high`, from the lowest on.
+    void (*permute_row)(uint32_t* to, const uint32_t* row, uint32_t low, uint32_t high);
 };
 
 // At most the host's level. LaneIsa::none: in C++.

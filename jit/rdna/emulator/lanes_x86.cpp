@@ -54,6 +54,14 @@ std::vector<uint8_t> variants_of(const LaneOperation& operation) {
             return {0, 1, 2, 3, 4, 5, 6, 7};
         case Opcode::v_fma_mixhi_f16:
             return {8, 9, 10, 11, 12, 13, 14, 15};
+        case Opcode::v_cvt_f32_fp8:
+        case Opcode::v_cvt_f32_bf8:
+        case Opcode::v_cvt_sr_fp8_f32:
+        case Opcode::v_cvt_sr_bf8_f32:
+            return {0, 1, 2, 3};
+        case Opcode::v_cvt_pk_fp8_f32:
+        case Opcode::v_cvt_pk_bf8_f32:
+            return {0, 1};
         default:
             return operation.halves.is_merged() ? std::vector<uint8_t>{0, kHighHalfVariant} : std::vector<uint8_t>{0};
     }
@@ -109,6 +117,19 @@ std::span<const Opcode> lane_kernel_opcodes() {
         return all;
     }();
     return opcodes;
+}
+
+unsigned variant_shift(Opcode opcode) {
+    switch (opcode) {
+        case Opcode::v_cvt_sr_fp8_f32:
+        case Opcode::v_cvt_sr_bf8_f32:
+            return 2;
+        case Opcode::v_cvt_pk_fp8_f32:
+        case Opcode::v_cvt_pk_bf8_f32:
+            return 3;
+        default:
+            return 0;
+    }
 }
 
 std::vector<uint8_t> lane_kernel_variants(Opcode opcode) {

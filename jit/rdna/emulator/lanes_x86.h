@@ -75,10 +75,12 @@ struct LaneKernel {
 };
 
 // `variant`: of the mixed-sign dot products, which sources are signed; of fma_mix, which are f16; of those that write
-// one half, kHighHalfVariant besides. `stride_words` of 64-bit operands: from a
+// one half, kHighHalfVariant besides; of conversions from or to a byte or two, op_sel's bits from variant_shift() on.
+// `stride_words` of 64-bit operands: from a
 // register to the next. Nothing where the opcode has no emitted form.
 std::optional<LaneKernel> lane_kernel(LaneIsa isa, Opcode opcode, uint8_t variant, unsigned stride_words);
 std::span<const Opcode> lane_kernel_opcodes();
 std::vector<uint8_t> lane_kernel_variants(Opcode opcode);
+unsigned variant_shift(Opcode opcode);
 
 }  // namespace riftjit::rdna::emulator

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "jit/rdna/emulator/executors.h"
+#include "jit/rdna/emulator/lanes_sources.h"
 #include "jit/rdna/emulator/lanes_x86.h"
 #include "jit/rdna/emulator/relative.h"
 
@@ -52,18 +53,23 @@ void write_lane(WaveState& wave, const CrossLaneOp& op) {
     wave.vgpr(op.vgpr)[word(wave, op.selects[0], 0) & (wave.lanes - 1)] = word(wave, op.value, 0);
 }
 
-// `source_of` gives the lane that a lane reads. Every lane is read before any is written.
+// Lanes whose source is inactive get nothing, or zero.
 template <class SourceOf>
-void permute(WaveState& wave, const CrossLaneOp& op, SourceOf source_of) {
-    const uint32_t* const before = wave.vgpr(op.value.index);
+void write_permuted(WaveState& wave, const CrossLaneOp& op, Words& results, SourceOf source_of) {
     const uint64_t exec = wave.exec();
-    Words results;
     uint64_t valid = ~uint64_t{0};
-    for (unsigned lane = 0; lane < wave.lanes; ++lane) results[lane] = before[source_of(lane)];
     if (!op.fetch_inactive && exec != wave.all_lanes())
         for (unsigned lane = 0; lane < wave.lanes; ++lane)
             if ((exec >> source_of(lane) & 1) == 0) results[lane] = 0, valid &= ~(uint64_t{1} << lane);
     write_lanes(wave, op.vgpr, results.data(), op.zero_invalid ? exec : exec & valid);
+}
+// `source_of` gives the lane that a lane reads. Every lane is read before any is written.
+template <class SourceOf>
+void permute(WaveState& wave, const CrossLaneOp& op, SourceOf source_of) {
+    const uint32_t* const before = wave.vgpr(op.value.index);
+    Words results;
+    for (unsigned lane = 0; lane < wave.lanes; ++lane) results[lane] = before[source_of(lane)];
+    write_permuted(wave, op, results, source_of);
 }
 
 // The row of the source: a lane's own, or its neighbour (rows 0 and 1, 2 and 3).
@@ -75,10 +81,15 @@ unsigned in_row(unsigned lane, unsigned select) {
 }
 template <Rows R>
 void permute_row(WaveState& wave, const CrossLaneOp& op) {
-    const uint64_t nibbles = word(wave, op.selects[0], 0) | static_cast<uint64_t>(word(wave, op.selects[1], 0)) << 32;
-    std::array<unsigned, kRow> selects;
-    for (unsigned i = 0; i < kRow; ++i) selects[i] = static_cast<unsigned>(nibbles >> 4 * i & 15);
-    permute(wave, op, [&](unsigned lane) { return in_row<R>(lane, selects[lane % kRow]); });
+    static const auto permute_row = lane_source_functions(host_lane_isa()).permute_row;
+    const uint32_t low = word(wave, op.selects[0], 0), high = word(wave, op.selects[1], 0);
+    const uint64_t nibbles = low | static_cast<uint64_t>(high) << 32;
+    Words results;
+    for (unsigned first = 0; first < wave.lanes; first += kRow)
+        permute_row(&results[first], wave.vgpr(op.value.index) + in_row<R>(first, 0), low, high);
+    write_permuted(wave, op, results, [&](unsigned lane) {
+        return in_row<R>(lane, static_cast<unsigned>(nibbles >> 4 * (lane % kRow) & 15));
+    });
 }
 template <Rows R>
 void permute_row_variable(WaveState& wave, const CrossLaneOp& op) {

@@ -47,6 +47,8 @@ bool is_mixed(Opcode opcode) {
 
 uint8_t variant_of(const LaneOp& op) {
     const Opcode opcode = op.semantics->opcode;
+    if (opcode == Opcode::v_cvt_f32_fp8 || opcode == Opcode::v_cvt_f32_bf8) return op.op_sel & 3;
+    if (const unsigned shift = variant_shift(opcode); shift != 0) return op.op_sel >> shift & 3;
     if (opcode == Opcode::v_dot4_i32_iu8 || opcode == Opcode::v_dot8_i32_iu4) return op.neg & 3;
     if (is_mixed(opcode)) return (op.op_sel_hi & 7) | (opcode == Opcode::v_fma_mixhi_f16 ? kHighHalfVariant : 0);
     const bool writes_half = op.semantics->result == ResultKind::half || op.semantics->result == ResultKind::f16;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "jit/half.h"
+
 namespace riftjit::rdna::emulator {
 namespace {
 
@@ -260,6 +262,10 @@ Order float_compare(const FloatFormat& format, uint64_t a, uint64_t b) {
 }
 
 double to_double(const FloatFormat& format, uint64_t bits) {
+    if (format.is_nan(bits)) return std::bit_cast<double>(float_convert(format, kF64, bits, {}));
+    if (format.width() == 32) return std::bit_cast<float>(static_cast<uint32_t>(bits));
+    if (format.exponent_bits == kF16.exponent_bits && format.width() == 16)
+        return half_to_float(static_cast<uint16_t>(bits));
     return std::bit_cast<double>(float_convert(format, kF64, bits, {}));
 }
 

@@ -48,11 +48,9 @@ void expand(const LaneContext& context, LaneData& lane) {
     const unsigned byte = (context.op_sel & 1) << 1 | (context.op_sel >> 1 & 1);
     lane.result = float8_to_f32(Type, byte_of<Type>(lane, byte));
 }
-template <Float8 Type>
-void expand_pair(const LaneContext& context, LaneData& lane) {
-    const unsigned first = 2 * (context.op_sel & 1);
-    lane.result = float8_to_f32(Type, byte_of<Type>(lane, first)) | float8_to_f32(Type, byte_of<Type>(lane, first + 1))
-                                                                        << 32;
+template <Float8 Type>  // of the half that op_sel names
+void expand_pair(const LaneContext&, LaneData& lane) {
+    lane.result = float8_to_f32(Type, byte_of<Type>(lane, 0)) | float8_to_f32(Type, byte_of<Type>(lane, 1)) << 32;
 }
 Overflow8 overflow_of(const LaneContext& context) {
     return context.f16.saturate ? Overflow8::saturate : Overflow8::special;

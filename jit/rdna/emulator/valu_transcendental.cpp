@@ -4,6 +4,8 @@
 // less than 2^-50 relative, so what is returned here is the nearest or, close to a tie, its neighbour: within half a
 // unit and a 2^-26th. Exact cases (rcp of powers of two, sqrt of squares, exp of integers) come out exact.
 #include <cmath>
+#include <limits>
+#include <optional>
 
 #include "jit/rdna/emulator/valu_lane.h"
 
@@ -46,12 +48,29 @@ FloatControl transcendental_control(const LaneContext& context) {
     return control;
 }
 
+// float_convert() of ordinary numbers, which round to normal ones, by shorter ways. The host rounds to nearest.
+template <auto& Format>
+std::optional<uint64_t> narrowed(double value) {
+    if (Format.width() == 32) {
+        const auto single = static_cast<float>(value);
+        return std::fabs(single) > std::numeric_limits<float>::min() ? std::optional(std::bit_cast<uint32_t>(single))
+                                                                     : std::nullopt;
+    }
+    constexpr double kLeast = 0x1p-14, kBeyond = 65504;
+    if (Format.width() != 16 || !(std::fabs(value) >= kLeast && std::fabs(value) < kBeyond)) return std::nullopt;
+    constexpr unsigned kDropped = 52 - 10;
+    const uint64_t magnitude = kF64.magnitude(bits_of(value)), even = magnitude >> kDropped & 1;
+    const uint64_t rounded = (magnitude + (uint64_t{1} << (kDropped - 1)) - 1 + even) >> kDropped;
+    return (value < 0 ? kF16.sign() : 0) | (rounded - (uint64_t{1023 - 15} << 10));
+}
+
 template <auto& Format, double (*Function)(double)>
 void apply(const LaneContext& context, LaneData& lane) {
     const FloatControl control = transcendental_control<Format>(context);
     const uint64_t argument = flush_input(Format, lane.source[0], control);
     if (Format.is_nan(argument)) return void(lane.result = Format.quiet(argument));
     const double value = Function(to_double(Format, argument));
+    if (const auto ordinary = narrowed<Format>(value)) return void(lane.result = *ordinary);
     lane.result = std::isnan(value) ? Format.invalid() : float_convert(kF64, Format, bits_of(value), control);
 }
 

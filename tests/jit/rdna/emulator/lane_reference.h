@@ -33,10 +33,12 @@ inline Expected by_lane_functions(const LaneKernel& kernel, Opcode opcode, uint8
     Expected expected{d};
     const LaneSemantics* semantics = lane_semantics(opcode);
     LaneContext context;
-    if (kernel.halves.sources == HalfSources::mixed)
+    if (kernel.halves.sources == HalfSources::mixed) {
         context.op_sel_hi = variant & 7;
-    else
+    } else {
         context.neg = variant & 3;  // read by the dot products of either sign alone
+        context.op_sel = static_cast<uint8_t>(variant << variant_shift(opcode));  // by conversions of bytes alone
+    }
     const bool accumulates = info(opcode).sources < kernel.sources;
     for (unsigned lane = 0; lane < kLanes; ++lane) {
         if ((lanes >> lane & 1) == 0) continue;

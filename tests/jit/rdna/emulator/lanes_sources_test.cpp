@@ -26,6 +26,7 @@ TEST_P(LaneSources, AreEmitted) {
     EXPECT_NE(emitted_.fill_pair, plain_.fill_pair);
     EXPECT_NE(emitted_.modify, plain_.modify);
     EXPECT_NE(emitted_.pack, plain_.pack);
+    EXPECT_NE(emitted_.permute_row, plain_.permute_row);
 }
 
 TEST_P(LaneSources, FillWordsAndPairs) {
@@ -50,6 +51,19 @@ TEST_P(LaneSources, ModifyAndPackAsTheCppDoes) {
         emitted_.pack(words.data(), from.data(), shift, other_shift, flip);
         plain_.pack(expected.data(), from.data(), shift, other_shift, flip);
         ASSERT_EQ(words, expected) << "shifts " << shift << " and " << other_shift;
+    }
+}
+
+TEST_P(LaneSources, PermuteARowAsTheCppDoes) {
+    std::mt19937 random{5};
+    for (unsigned round = 0; round < 200; ++round) {
+        Words from, words{}, expected{};
+        for (uint32_t& word : from) word = random();
+        const uint32_t low = random(), high = random();
+        emitted_.permute_row(words.data(), from.data(), low, high);
+        plain_.permute_row(expected.data(), from.data(), low, high);
+        ASSERT_EQ(words, expected);
+        ASSERT_EQ(words[9], from[high >> 4 & 15]);
     }
 }
 

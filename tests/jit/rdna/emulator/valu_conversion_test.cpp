@@ -10,6 +10,7 @@
 #include "jit/rdna/emulator/valu_float8.h"
 #include "jit/rdna/emulator/valu_lane.h"
 #include "tests/jit/rdna/emulator/valu_expectations.h"
+#include "tests/jit/rdna/emulator/valu_wave.h"
 
 namespace riftjit::rdna::emulator {
 namespace {
@@ -195,14 +196,25 @@ TEST(ValuConversion, ExpandsEvery8BitFloat) {
                 else
                     EXPECT_EQ(f32(got), x) << byte;
             }
-            LaneContext high;
-            high.op_sel = 1;
-            const uint64_t pair = value(kExpandPair[type], uint64_t{byte} << 24 | 0x380000, 0, 0, high);
+            const uint64_t pair = value(kExpandPair[type], uint64_t{byte} << 8 | 0x38, 0, 0);
             EXPECT_EQ(f32(pair), float8_value(static_cast<Float8>(type), 0x38));
             if (!std::isnan(x)) {
                 EXPECT_EQ(f32(pair >> 32), x);
             }
         }
+}
+
+TEST(ValuConversion, ExpandsTheHalfThatOpSelNames) {
+    for (const uint8_t high : {0, 1}) {
+        Instruction made = instruction(Opcode::v_cvt_pk_f32_bf8);
+        made.encoding = Encoding::e64;
+        made.op_sel = high;
+        TestWave wave(Target::gfx1201);
+        wave.fill(4, 0x40443C38);
+        wave.run(made);
+        EXPECT_EQ(f32(wave.at(0)), float8_value(Float8::bf8, high == 0 ? 0x38 : 0x44));
+        EXPECT_EQ(f32(wave.at(1)), float8_value(Float8::bf8, high == 0 ? 0x3C : 0x40));
+    }
 }
 
 // The nearest of all 8-bit values, ties to the even code, overflow where no code is near.
