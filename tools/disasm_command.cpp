@@ -52,8 +52,11 @@ std::string kernel_lines(const rdna::LoadedObject& object, std::string_view only
     for (const rdna::LoadedKernel& kernel : object.kernels) {
         if (!only.empty() && kernel.name != only) continue;
         const rdna::KernelDescriptor& needs = kernel.descriptor;
-        text += fmt::format("{}  wave{}, {} VGPRs, {} bytes of LDS; {}\n", kernel.name, rdna::lanes(needs.wave_size),
-                            needs.vgprs(), needs.lds_bytes, argument_list(kernel));
+        const auto& required = kernel.metadata.required_workgroup_size;
+        text +=
+            fmt::format("{}  wave{}, {} VGPRs, {} bytes of LDS{}; {}\n", kernel.name, rdna::lanes(needs.wave_size),
+                        needs.vgprs(), needs.lds_bytes,
+                        required ? fmt::format(", --group {}", fmt::join(*required, ",")) : "", argument_list(kernel));
     }
     return text;
 }

@@ -83,6 +83,7 @@ public:
         RIFTJIT_TRY_VOID(find_functions());
         RIFTJIT_TRY(metadata, read_object_metadata());
         for (const KernelMetadata& kernel : metadata.kernels) RIFTJIT_TRY_VOID(add_kernel(kernel));
+        object_.metadata_others = std::move(metadata.others);
         return check_complete();
     }
 

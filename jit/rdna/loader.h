@@ -67,6 +67,7 @@ struct LoadedObject {
     std::vector<LoadedKernel> kernels;      // by name
     std::vector<LoadedFunction> functions;  // by address
     std::vector<uint64_t> address_words;    // 8-byte words that hold an address of the object itself
+    MetadataValue::Map metadata_others;     // what the metadata say beside kernels, version and target
 
     const LoadedKernel* find(std::string_view kernel) const;
     // The bytes of a range that lies in one segment; empty if it does not.

@@ -290,7 +290,10 @@ private:
     }
 
     std::string metadata() const {
-        Metadata metadata{.version = object_.version, .target = target_id(object_.target), .kernels = {}};
+        Metadata metadata{.version = object_.version,
+                          .target = target_id(object_.target),
+                          .kernels = {},
+                          .others = object_.metadata_others};
         for (const LoadedKernel* kernel : kernels_) metadata.kernels.push_back(kernel->metadata);
         return "\n    .amdgpu_metadata\n" + format_metadata(metadata) + "    .end_amdgpu_metadata\n";
     }

@@ -68,6 +68,35 @@ std::string without(std::string_view line) {
     return source.erase(at, source.find('\n', at) - at);
 }
 
+TEST_F(EmulateCommand, RefusesAWorkgroupThatTheKernelDoesNotAllow) {
+    assemble(R"(
+    .globl q
+q:  s_endpgm
+.Lend:
+    .size q, .Lend-q
+    .amdhsa_kernel q
+    .amdhsa_next_free_vgpr 8
+    .amdhsa_next_free_sgpr 8
+    .amdhsa_user_sgpr_count 15
+    .end_amdhsa_kernel
+    .amdgpu_metadata
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - {.name: q, .symbol: q.kd, .kernarg_segment_size: 0, .kernarg_segment_align: 8, .group_segment_fixed_size: 0,
+     .private_segment_fixed_size: 0, .wavefront_size: 32, .sgpr_count: 8, .vgpr_count: 8,
+     .max_flat_workgroup_size: 128, .reqd_workgroup_size: [64, 2, 1]}
+    .end_amdgpu_metadata
+)");
+    const auto launch = [&](const char* group) {
+        return program.run({"emulate", path("k.co"), "--grid", "1", "--group", group});
+    };
+    EXPECT_EQ(launch("32").err, "error: kernel q: a workgroup of 32,1,1 work-items, the kernel requires 64,2,1\n");
+    EXPECT_EQ(launch("128").err, "error: kernel q: a workgroup of 128,1,1 work-items, the kernel requires 64,2,1\n");
+    EXPECT_EQ(launch("64,2").exit_code, 0);
+    EXPECT_EQ(program.run({"disasm", path("k.co"), "--kernels"}).out,
+              "q  wave32, 8 VGPRs, 0 bytes of LDS, --group 64,2,1; no arguments\n");
+}
+
 TEST_F(EmulateCommand, RunsAKernelUnderEverySchedule) {
     assemble(kScale);
     for (const std::string schedule : {"lock-step", "long-quanta", "random", "reversed"}) {
@@ -123,6 +152,9 @@ TEST_F(EmulateCommand, LooksOnlyForWhatItIsAskedTo) {
     EXPECT_EQ(scale({"--check", "hazard-sgpr-read,hazard-valu-partial-forwarding"}).exit_code, 0);
     const Outcome unknown = scale({"--check", "waits,speed"});
     EXPECT_EQ(unknown.exit_code, 1);
+    EXPECT_EQ(scale({"--check", "all,-use-before-wait"}).err,
+              "error: --check all,-use-before-wait: \"use-before-wait\" is what check waits reports; name that\n");
+    EXPECT_TRUE(scale({"--check", "undefined-store"}).err.find("is what check undefined reports") != std::string::npos);
     EXPECT_TRUE(unknown.err.starts_with("error: --check waits,speed: \"speed\" is not known, expected all, none or"))
         << unknown.err;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <thread>
@@ -189,6 +190,10 @@ Result<void> Machine::Impl::validate(const LoadedKernel& kernel, Dimensions grid
         return fail(ErrorKind::Usage, "kernel {}: a workgroup of {} work-items, {} are possible", kernel.name, items,
                     kMaxThreadsPerGroup);
     RIFTJIT_TRY_VOID(validate_axes(kernel, grid, group));
+    if (const auto& required = kernel.metadata.required_workgroup_size;
+        required && *required != std::array{group.x, group.y, group.z})
+        return fail(ErrorKind::Usage, "kernel {}: a workgroup of {},{},{} work-items, the kernel requires {}",
+                    kernel.name, group.x, group.y, group.z, fmt::join(*required, ","));
     const uint32_t most = kernel.metadata.max_flat_workgroup_size;
     if (most > 0 && items > most)
         return fail(ErrorKind::Usage, "kernel {}: a workgroup of {} work-items, the kernel allows {}", kernel.name,
