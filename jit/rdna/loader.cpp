@@ -202,7 +202,8 @@ private:
         return {};
     }
 
-    // .symtab as AMD's runtime does; .dynsym names the kernels of a stripped object.
+    // .symtab as AMD's runtime does; .dynsym names the kernels of a stripped object. Hidden kernels, which compilers
+    // make of C++ by default, have local symbols: these count where the metadata name them.
     Result<void> read_symbols() {
         const ReadSection* table = elf_.find_section(SHT_SYMTAB);
         if (!table) table = elf_.find_section(SHT_DYNSYM);
@@ -211,9 +212,10 @@ private:
         for (const ReadSymbol& symbol : symbols) {
             if (symbol.entry.st_shndx == SHN_UNDEF) continue;
             if (symbol.type() == STT_FUNC) function_symbols_.push_back(symbol);
-            const bool is_descriptor = symbol.type() == STT_OBJECT && symbol.binding() != STB_LOCAL &&
-                                       symbol.name.ends_with(elf::kDescriptorSuffix);
-            if (is_descriptor && !descriptors_.emplace(symbol.name, symbol.entry).second)
+            if (symbol.type() != STT_OBJECT || !symbol.name.ends_with(elf::kDescriptorSuffix)) continue;
+            if (symbol.binding() == STB_LOCAL)
+                local_descriptors_.emplace(symbol.name, symbol.entry);
+            else if (!descriptors_.emplace(symbol.name, symbol.entry).second)
                 return fail(ErrorKind::Format, "code object: two symbols \"{}\"", symbol.name);
         }
         return {};
@@ -248,17 +250,24 @@ private:
         return std::move(metadata);
     }
 
-    Result<void> add_kernel(const KernelMetadata& metadata) {
-        const auto found = descriptors_.find(metadata.symbol);
-        if (found == descriptors_.end())
+    Result<Elf64_Sym> find_descriptor(const KernelMetadata& metadata) const {
+        if (const auto found = descriptors_.find(metadata.symbol); found != descriptors_.end()) return found->second;
+        const auto [first, last] = local_descriptors_.equal_range(metadata.symbol);
+        if (first == last)
             return fail(ErrorKind::Format, "code object: kernel \"{}\" has no symbol \"{}\"", metadata.name,
                         metadata.symbol);
-        const AddressRange range = {found->second.st_value, kKernelDescriptorBytes};
+        if (std::next(first) != last)
+            return fail(ErrorKind::Format, "code object: two symbols \"{}\"", metadata.symbol);
+        return first->second;
+    }
+
+    Result<void> add_kernel(const KernelMetadata& metadata) {
+        RIFTJIT_TRY(symbol, find_descriptor(metadata));
+        const AddressRange range = {symbol.st_value, kKernelDescriptorBytes};
         const auto raw = object_.bytes(range);
-        if (found->second.st_size != kKernelDescriptorBytes || range.address % elf::kDescriptorAlignment != 0 ||
-            raw.empty())
+        if (symbol.st_size != kKernelDescriptorBytes || range.address % elf::kDescriptorAlignment != 0 || raw.empty())
             return fail(ErrorKind::Format, "code object: \"{}\": {} bytes at {:#x} are no kernel descriptor",
-                        metadata.symbol, found->second.st_size, range.address);
+                        metadata.symbol, symbol.st_size, range.address);
         auto descriptor = decode_kernel_descriptor(raw.first<kKernelDescriptorBytes>(), generation(object_.target));
         if (!descriptor)
             return fail(descriptor.error().kind, "code object: kernel \"{}\": {}", metadata.name,
@@ -304,6 +313,7 @@ private:
     LoadedObject& object_;
     std::vector<ReadSymbol> function_symbols_;
     std::map<std::string_view, Elf64_Sym> descriptors_;  // by symbol
+    std::multimap<std::string_view, Elf64_Sym> local_descriptors_;
     std::set<std::string, std::less<>> names_, described_;
 };
 

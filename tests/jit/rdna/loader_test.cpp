@@ -90,6 +90,24 @@ void expect_relocated(const LoadedObject& object) {
     EXPECT_TRUE(std::ranges::count(pointed, 11U) == 1 && std::ranges::count(pointed, 22U) == 1);
 }
 
+// As C++ that is compiled for the chip by itself has them, unless told otherwise; .dynsym knows none of them.
+TEST_F(ClangObjects, OfHiddenKernelsHaveThemInTheSymbolTable) {
+    write_text(scratch_.path("k.cpp"),
+               "extern \"C\" __attribute__((amdgpu_kernel)) void hidden(int* p) { *p = 1; }\n"
+               "extern \"C\" __attribute__((amdgpu_kernel, visibility(\"protected\")))\n"
+               "void shown(int* p) { *p = 2; }\n"
+               "__attribute__((used, visibility(\"hidden\"))) char other[3] asm(\"other.kd\");\n");
+    ASSERT_EQ(output_of("clang-19 -x c++ -target amdgcn-amd-amdhsa -mcpu=gfx1100 -nogpulib -O2 " +
+                        scratch_.path("k.cpp") + " -o " + path("k") + " 2>&1"),
+              "");
+    const LoadedObject object = loaded(read_file(path("k")));
+    ASSERT_EQ(object.kernels.size(), 2U);
+    EXPECT_EQ(object.find("hidden")->code, object.functions[0].code);
+    EXPECT_EQ(object.find("shown")->code, object.functions[1].code);
+    ASSERT_EQ(output_of("llvm-strip-19 " + path("k") + " 2>&1"), "");
+    EXPECT_EQ(error_of(read_file(path("k"))), "code object: kernel \"hidden\" has no symbol \"hidden.kd\"");
+}
+
 TEST_F(ClangObjects, LoadForSeveralTargetsAtBothLevels) {
     for (const std::string_view target : {"gfx1030", "gfx1102", "gfx1151", "gfx1201"})
         for (const std::string_view flags : {"-O0", "-O2", "-O2 -mwavefrontsize64"}) {
