@@ -89,8 +89,13 @@ OpChecks make_checks(const Instruction& instruction, Target target, WaveSize wav
 bool check_registers(WaveState& wave, const Op& op) {
     const OpChecks& checks = *op.checks;
     if (checks.vgpr_end > wave.vgpr_count) [[unlikely]] {
-        wave.findings->report(FindingKind::vgpr_beyond_count, wave, kNoLane,
-                              fmt::format("v{} is used, {} VGPRs are declared", checks.vgpr_end - 1, wave.vgpr_count));
+        const unsigned vgpr = checks.vgpr_end - 1u;
+        if (wave.vgpr_count == 0)
+            wave.findings->report(FindingKind::vgpr_released, wave, kNoLane,
+                                  fmt::format("v{} is used after MSG_DEALLOC_VGPRS gave it away", vgpr));
+        else
+            wave.findings->report(FindingKind::vgpr_beyond_count, wave, kNoLane,
+                                  fmt::format("v{} is used, {} VGPRs are declared", vgpr, wave.vgpr_count));
         return false;
     }
     if (checks.sgpr_end > wave.sgpr_count) [[unlikely]] {

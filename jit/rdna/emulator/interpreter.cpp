@@ -180,6 +180,7 @@ Stop Interpreter::control(Wave& wave, const Op& op) {
         case Opcode::s_sleep_var:
             return Stop::sleep;
         case Opcode::s_sendmsg:
+            if (op.checks->hazards.dealloc) release_vgprs(state);
             return Stop::quantum;
         case Opcode::s_sendmsg_rtn_b32:  // the time: other messages are refused
         case Opcode::s_sendmsg_rtn_b64:
@@ -200,6 +201,13 @@ Stop Interpreter::control(Wave& wave, const Op& op) {
     if (op.counted_as == InstructionClass::barrier) return barrier_instruction(wave, op);
     if (state.tracking) wave.tracking.waits.wait(state, wait_of(op.instruction, state.generation), memory_);
     return Stop::quantum;
+}
+
+// LLVM sends the message only where no store to scratch is outstanding (SIInsertWaitcnts.cpp).
+void Interpreter::release_vgprs(WaveState& wave) {
+    wave.vgpr_count = 0;
+    if (checks_.hazards && wave.tracking->waits.has_scratch_store())
+        wave.findings->report(FindingKind::dealloc_message, wave, kNoLane, "a store to scratch is outstanding");
 }
 
 void Interpreter::deliver_scalar(WaveState& wave, const Op& op, uint64_t value) {

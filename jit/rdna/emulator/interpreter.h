@@ -56,6 +56,7 @@ private:
     Stop jump(Wave& wave, const Op& op, const Op*& next);
     Stop control(Wave& wave, const Op& op);
     Stop end(Wave& wave);
+    void release_vgprs(WaveState& wave);
     void deliver_scalar(WaveState& wave, const Op& op, uint64_t value);
 
     Stop barrier_instruction(Wave& wave, const Op& op);

@@ -193,6 +193,8 @@ void WaitTracker::issue(WaveState& wave, const Op& op, MemorySystem& memory, Del
     access->lanes = effect.lanes;
     access->bits = effect.bits;
     access->token = effect.token;
+    const InstructionInfo& row = info(op.instruction.opcode);
+    access->is_scratch_store = row.format == Format::SCRATCH && row.memory == MemoryKind::store;
     if (delivery == Delivery::at_once) {
         deliver(wave, *access);
         access->destination = {};
@@ -210,6 +212,7 @@ void WaitTracker::issue_scalar(WaveState& wave, Counter counter, OperandRange de
     access->undefined.assign(2, 0);
     access->lanes = 1;
     access->bits = ~0u;
+    access->is_scratch_store = false;
     access->token = 0;
     if (delivery == Delivery::at_once) {
         deliver(wave, *access);
@@ -335,6 +338,11 @@ void WaitTracker::wait(WaveState& wave, const WaitRequest& request, MemorySystem
         }
         queue.resize(kept);
     }
+}
+
+bool WaitTracker::has_scratch_store() const {
+    return std::ranges::any_of(queues_[index(Counter::store)],
+                               [](const Entry& entry) { return entry.access->is_scratch_store; });
 }
 
 void WaitTracker::reset() {

@@ -40,6 +40,7 @@ struct Access {
     OperandRange destination;
     uint8_t counters_left = 0;
     uint32_t bits = ~0u;
+    bool is_scratch_store = false;
     uint64_t lanes = 0;
     uint32_t token = 0;
     std::vector<uint32_t> values, undefined;
@@ -58,6 +59,7 @@ public:
     // A value that the machine itself computes, but that comes through a counter (messages, clocks).
     void issue_scalar(WaveState& wave, Counter counter, OperandRange destination, uint64_t value, Delivery delivery);
     void wait(WaveState& wave, const WaitRequest& request, MemorySystem& memory);
+    bool has_scratch_store() const;
     void reset();
 
 private:

@@ -37,7 +37,7 @@ struct alignas(64) WaveState {
     uint32_t scc;         // 0 or 1
     uint32_t mode;        // round [3:0], denormals [7:4], dx10_clamp 8, ieee 9, fp16_ovfl 23, as the hardware register
     uint32_t lanes;       // 32 or 64
-    uint32_t vgpr_count;  // that the kernel declares
+    uint32_t vgpr_count;  // that the kernel declares; 0 when it has released them
     uint32_t sgpr_count;  // the same; 106 when not declared
     Generation generation;
     Target target;

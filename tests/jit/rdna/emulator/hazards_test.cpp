@@ -242,6 +242,30 @@ TEST(DeallocMessage, NeedsANopBeforeIt) {
     }
 }
 
+TEST(DeallocMessage, LeavesNoVgprToUse) {
+    const std::string release = "s_nop 0; s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)\n";
+    for (const Target target : {Target::gfx1100, Target::gfx1200}) {
+        EXPECT_TRUE(reports_nothing(run(target, release + "s_mov_b32 s4, 0")));
+        for (const std::string_view use : {"v_mov_b32_e32 v1, 0", "ds_store_b32 v0, v0", "v_readfirstlane_b32 s4, v0"})
+            EXPECT_TRUE(reports_only(run(target, release + std::string(use)), FindingKind::vgpr_released)) << use;
+    }
+}
+
+TEST(DeallocMessage, WaitsForStoresToScratchAlone) {
+    const std::string release = "s_nop 0; s_sendmsg sendmsg(MSG_DEALLOC_VGPRS); s_endpgm";
+    for (const Target target : {Target::gfx1100, Target::gfx1200}) {
+        const bool is_gfx12 = generation(target) == Generation::gfx12;
+        const std::string global = "v_lshlrev_b32_e32 v1, 2, v0; global_store_b32 v1, v0, s[2:3]\n",
+                          scratch = "scratch_store_b32 off, v0, off\n",
+                          wait = is_gfx12 ? "s_wait_storecnt 0x0\n" : "s_waitcnt_vscnt null, 0x0\n";
+        const ProgramSetup setup{.target = target, .scratch_bytes = 16};
+        const std::string start = load_out_pointer(target);
+        EXPECT_TRUE(reports_nothing(run_program(setup, start + global + release)));
+        EXPECT_TRUE(reports_only(run_program(setup, start + scratch + release), FindingKind::dealloc_message));
+        EXPECT_TRUE(reports_nothing(run_program(setup, start + scratch + wait + release)));
+    }
+}
+
 namespace {
 
 ProgramResult run_atomic(std::string_view between, Target target = Target::gfx1030) {

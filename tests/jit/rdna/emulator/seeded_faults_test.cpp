@@ -354,6 +354,8 @@ Faults hazards() {
          "<s_nop 0~>; s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)"},
         {"dealloc message without s_nop", gfx1201, Kind::dealloc_message,
          "<s_nop 0~>; s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)"},
+        {"VGPR used after its release", gfx1100, Kind::vgpr_released,
+         "s_nop 0; <s_nop 0~s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)>; v_mov_b32_e32 v1, 0"},
         {"SGPR of SALU read by VALU", gfx1201, Kind::sgpr_read,
          tracked + "s_mov_b32 s10, 1; <s_wait_alu 0xfffe~>; v_mov_b32_e32 v7, s10"},
         {"SGPR of SALU read by SALU", gfx1201, Kind::sgpr_read,
