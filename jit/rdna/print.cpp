@@ -168,16 +168,15 @@ private:
         unsigned dwords = type.size(wave_);
         if (row_.format == Format::MUBUF && instruction_.address.tfe) ++dwords;
         const bool is_constant = operand.is_literal() || operand.is_inline_constant();
-        std::string text = is_constant          ? print_constant(type.type, operand, instruction_.literal)
-                           : spells_half(index) ? spell_half(index)
-                                                : print_register(generation_, operand, dwords);
+        const bool is_half = spells_halves_ && names_half(generation_, row_, index);
+        const uint32_t literal = is_half ? instruction_.literal & 0xFFFF : instruction_.literal;
+        std::string text = is_constant                    ? print_constant(type.type, operand, literal)
+                           : is_half && operand.is_vgpr() ? spell_half(index)
+                                                          : print_register(generation_, operand, dwords);
         return index < row_.destinations ? text
                                          : with_modifiers(std::move(text), index - row_.destinations, is_constant);
     }
 
-    bool spells_half(unsigned index) const {
-        return spells_halves_ && instruction_.operands[index].is_vgpr() && names_half(generation_, row_, index);
-    }
     std::string spell_half(unsigned index) const {
         const bool is_high = (instruction_.op_sel >> half_bit(row_, index) & 1) != 0;
         return fmt::format("v{}.{}", instruction_.operands[index].vgpr(), is_high ? 'h' : 'l');

@@ -59,6 +59,8 @@ std::string operand_left_out(const Decoded& refused) {
     const Refusal& refusal = refused.refusal;
     const std::string_view why = refusal.why, part = refusal.part == nullptr ? "" : refusal.part;
     if (why.find("left out") != std::string_view::npos) return std::string(why);
+    if (info(refused.instruction.opcode).format == Format::MUBUF && part == "offset")
+        return "a negative offset into a buffer, which LLVM 22 refuses too";
     if (refusal.kind == DecodeError::form && refused.instruction.opcode == Opcode::v_pk_fmac_f16)
         return "v_pk_fmac_f16 with a DPP word, which LLVM 19 alone has from gfx11 on";
     const InstructionInfo& row = info(refused.instruction.opcode);
@@ -181,6 +183,13 @@ private:
                       << ", says LLVM";
     }
 
+    // LLVM 22 loses the eighth bit of DPP8 selectors below 256, and writes lit() where the 16 bits that are read of a
+    // literal would do as an inline constant.
+    static bool tells_alike(const Instruction& instruction, std::string_view theirs) {
+        if (is_dpp8(instruction.encoding) && instruction.dpp.selectors < 256) return false;
+        return theirs.find("lit(") == std::string_view::npos;
+    }
+
     // The halves of registers that LLVM 19 cannot name.
     void judge_halves() {
         if (!LlvmOracle::is_present(LlvmVersion::v22)) return;
@@ -188,7 +197,8 @@ private:
         for (size_t i = 0; i < with_halves_.size(); ++i) {
             const Decoded ours = decode(target(), wave(), with_halves_[i]);
             expect_size(with_halves_[i], ours, readings[i] ? readings[i]->words : 0);
-            if (readings[i]) EXPECT_EQ(print(target(), wave(), ours.instruction), readings[i]->text);
+            if (readings[i] && tells_alike(ours.instruction, readings[i]->text))
+                EXPECT_EQ(print(target(), wave(), ours.instruction), readings[i]->text);
         }
         fmt::print("halves of registers named: {}\n", with_halves_.size());
     }
