@@ -42,7 +42,8 @@ constexpr const char* kListCase =
     "        {}) word=\"${{current##*,}}\"; word=\"${{word#-}}\"\n"
     "            COMPREPLY=($(compgen -P \"${{current%\"$word\"}}\" -W \"{}\" -- \"$word\")); return ;;\n";
 
-// What may follow a flag: one of a few words, a file (left to the shell), or nothing that could be guessed.
+// What may follow a flag: one of a few words, or a file or what cannot be guessed, which is left to the shell's own
+// completion (it knows folders, and blanks in names).
 std::string value_cases(std::span<const CommandEntry> table) {
     std::string text;
     for (const CommandEntry& command : table) {
@@ -53,9 +54,6 @@ std::string value_cases(std::span<const CommandEntry> table) {
             } else if (!flag.values.empty()) {
                 text += fmt::format("        {}) COMPREPLY=($(compgen -W \"{}\" -- \"$current\")); return ;;\n",
                                     patterns(command, flag), fmt::join(flag.values, " "));
-            } else if (flag.takes_file()) {
-                text += fmt::format("        {}) COMPREPLY=($(compgen -f -- \"$current\")); return ;;\n",
-                                    patterns(command, flag));
             } else {
                 text += fmt::format("        {}) return ;;\n", patterns(command, flag));
             }

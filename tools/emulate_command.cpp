@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <iostream>
@@ -28,21 +29,32 @@ namespace emulator = rdna::emulator;
 
 struct CheckName {
     std::string_view name;
-    bool emulator::Checks::* check;
+    bool emulator::Checks::*check;
+    std::array<std::string_view, 2> finds = {};  // how the names of findings begin, where not as the check's
 };
 constexpr CheckName kChecks[] = {
-    {"waits", &emulator::Checks::waits},
+    {"waits", &emulator::Checks::waits, {"use-before-wait", "overwrite-before-wait"}},
     {"undefined", &emulator::Checks::undefined},
-    {"registers", &emulator::Checks::registers},
-    {"overlap", &emulator::Checks::overlap},
-    {"hazards", &emulator::Checks::hazards},
+    {"registers", &emulator::Checks::registers, {"vgpr-beyond-count", "sgpr-beyond-count"}},
+    {"overlap", &emulator::Checks::overlap, {"register-overlap"}},
+    {"hazards", &emulator::Checks::hazards, {"hazard-"}},
     {"hazard-sgpr-read", &emulator::Checks::sgpr_read_hazard},
     {"hazard-valu-mask-rewrite", &emulator::Checks::mask_rewrite},
     {"hazard-valu-partial-forwarding", &emulator::Checks::partial_forwarding},
     {"wmma", &emulator::Checks::wmma},
-    {"races", &emulator::Checks::races},
-    {"visibility", &emulator::Checks::visibility},
+    {"races", &emulator::Checks::races, {"lds-race", "global-race"}},
+    {"visibility", &emulator::Checks::visibility, {"stale-read"}},
 };
+
+// The check that reports findings of a name; empty for none, and for what is always looked for.
+std::string_view check_that_finds(std::string_view finding) {
+    for (const CheckName& check : kChecks) {
+        if (finding.starts_with(std::string(check.name) + "-")) return check.name;
+        for (const std::string_view start : check.finds)
+            if (!start.empty() && finding.starts_with(start)) return check.name;
+    }
+    return "";
+}
 
 struct EmulateOptions {
     std::string object, kernel, schedule = "long-quanta", resident = "occupancy";
@@ -79,6 +91,8 @@ Result<emulator::Checks> parse_checks(const std::string& text) {
         const bool is_left_out = name.starts_with('-');
         if (is_left_out) name.remove_prefix(1);
         const auto* known = std::ranges::find(kChecks, name, &CheckName::name);
+        if (const std::string_view check = check_that_finds(name); known == std::end(kChecks) && !check.empty())
+            return fail(ErrorKind::Usage, "--check {}: \"{}\" is what check {} reports; name that", text, name, check);
         if (known == std::end(kChecks))
             return fail(ErrorKind::Usage, "--check {}: \"{}\" is not known, expected all, none or a list of {}", text,
                         name, check_names());

@@ -108,7 +108,7 @@ TEST(Completion, CompletesCommandsFlagsAndValuesInBash) {
     EXPECT_EQ(completed(program, "riftjit run --cache-mode r"), "rw ro require\n");
     EXPECT_EQ(completed(program, "riftjit run -ctk q"), "q8_0\n");
     EXPECT_EQ(completed(program, "riftjit run --repeat-l"), "--repeat-last-n\n");
-    EXPECT_NE(completed(program, "riftjit run -m /etc/passw").find("/etc/passwd"), std::string::npos);
+    EXPECT_EQ(completed(program, "riftjit run -m /etc/passw"), "\n") << "the shell knows folders and blanks in names";
 }
 
 TEST(Completion, KnowsNetworksThatComeWithTheProgramAndFilesOfNetworks) {
