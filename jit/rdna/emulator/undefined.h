@@ -6,7 +6,7 @@
 // shifts are followed exactly (x & 0 is defined), sums and products upwards from the lowest undefined bit, everything
 // else makes its whole result undefined. What is reported is a use that an observer could notice: an address, a branch,
 // an exec mask, a lane select, and a dword stored to global memory of which no bit is defined. Partly defined dwords
-// are stored silently: structures have padding.
+// are stored silently: structures have padding, and bit-fields at -O0 are set within bytes that nothing wrote.
 //
 // This is what memcheck does for a CPU (Nethercote and Seward, "How to shadow every byte of memory used by a program",
 // and "Using Valgrind to detect undefined value errors with bit-precision"), per lane and under exec.
