@@ -122,7 +122,30 @@ void lose_upper_half(WaveState& wave, const Op& op) {
     if (carry.is_scalar_register() && carry != null_register(wave.generation))
         for (unsigned i = 0; i < wave.lanes / 32; ++i)
             mark_scalar(wave, carry.code + i, static_cast<uint32_t>(exec >> 32 * i));
-    wave.tracking->upper_half_lost = &op;
+    LostHalf& lost = wave.tracking->lost_half;
+    lost.multiply = &op;
+    lost.registers.add_vgprs(op.instruction.destination().vgpr() + 1u, 1);
+    if (carry.is_scalar_register() && carry != null_register(wave.generation))
+        lost.registers.add_scalars(carry.code, wave.lanes / 32);
+}
+
+bool reads_lost_half(const WaveState& wave, const Op& op) {
+    const LostHalf& lost = wave.tracking->lost_half;
+    if (!lost.multiply) return false;
+    const Footprint& footprint = op.checks->footprint;
+    return lost.registers.meets(footprint.reads) || (footprint.reads_scc && lost.scc);
+}
+
+void follow_lost_half(WaveState& wave, const Op& op) {
+    LostHalf& lost = wave.tracking->lost_half;
+    if (!lost.multiply) return;
+    const Footprint& footprint = op.checks->footprint;
+    const bool is_read = op.kind != OpKind::memory && reads_lost_half(wave, op);
+    if (is_read)
+        lost.registers = lost.registers | footprint.writes;
+    else if (wave.exec() == wave.all_lanes())
+        lost.registers.remove(footprint.writes);
+    if (footprint.writes_scc) lost.scc = is_read;
 }
 
 void check_wmma_exec(WaveState& wave, const Op& op) {

@@ -31,12 +31,19 @@ struct OpChecks {
 };
 OpChecks make_checks(const Instruction& instruction, Target target, WaveSize wave);
 
+// Where the upper half of a product went that was lost (below): what a finding about it names as the cause.
+struct LostHalf {
+    const Op* multiply = nullptr;  // the last instruction whose result that befell
+    RegisterSet registers;         // with bits that come of it
+    bool scc = false;
+};
+
 struct WaveTracking {
     Checks checks;
     WaitTracker waits;
     HazardState hazards;
-    const Op* upper_half_lost = nullptr;  // the last instruction whose result that befell
-    RegisterSet undefined;                // VGPRs with any undefined lane, scalars with any undefined bit
+    LostHalf lost_half;
+    RegisterSet undefined;  // VGPRs with any undefined lane, scalars with any undefined bit
 };
 
 // Declared register counts and WMMA's demands. Returns false if the wave cannot go on.
@@ -48,6 +55,9 @@ bool check_registers(WaveState& wave, const Op& op);
 // the second is called when the instruction's other undefined bits are known.
 bool check_overlap(WaveState& wave, const Op& op);
 void lose_upper_half(WaveState& wave, const Op& op);
+// Whether an instruction reads, or hands on, what was lost.
+bool reads_lost_half(const WaveState& wave, const Op& op);
+void follow_lost_half(WaveState& wave, const Op& op);
 void check_wmma_exec(WaveState& wave, const Op& op);
 
 }  // namespace riftjit::rdna::emulator

@@ -204,7 +204,8 @@ private:
         if (format == Format::GLOBAL) vaddr = has_scalar_base() ? 1 : 2;
         if (format == Format::MUBUF) vaddr = (address.offset_enable ? 1u : 0u) + (address.index_enable ? 1u : 0u);
         if (format == Format::SCRATCH && generation_ != Generation::gfx10 && !address.vaddr_enable) vaddr = 0;
-        if (has_address_operand()) add(result_.address, address.vaddr, vaddr);
+        const bool is_value = instruction_.opcode == Opcode::ds_swizzle_b32;  // that lanes exchange
+        if (has_address_operand()) add(is_value ? result_.reads : result_.address, address.vaddr, vaddr);
         const unsigned base = format == Format::SCRATCH ? 1 : has_operand(OperandType::rsrc) ? 4 : 2;
         if (address.saddr.exists() && (format != Format::SCRATCH || has_scalar_base()))
             add(result_.address, address.saddr, base);

@@ -21,6 +21,10 @@ struct RegisterSet {
     }
     void remove_vgpr(unsigned v) { vgprs[v / 64] &= ~(uint64_t{1} << v % 64); }
     void remove_scalar(unsigned s) { scalars[s / 64] &= ~(uint64_t{1} << s % 64); }
+    void remove(const RegisterSet& other) {
+        for (size_t i = 0; i < vgprs.size(); ++i) vgprs[i] &= ~other.vgprs[i];
+        for (size_t i = 0; i < scalars.size(); ++i) scalars[i] &= ~other.scalars[i];
+    }
     bool has_vgpr(unsigned v) const { return vgprs[v / 64] >> v % 64 & 1; }
     bool has_scalar(unsigned s) const { return scalars[s / 64] >> s % 64 & 1; }
     bool meets(const RegisterSet& other) const { return meets_vgprs(other) || meets_scalars(other); }

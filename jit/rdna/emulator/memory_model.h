@@ -274,6 +274,9 @@ uint32_t new_site();  // for MemoryOp::site
 
 // "global_store_b32 v1, v0, s[2:3] at kernel+0x40, group 1, wave 0"
 std::string describe(const MemoryModel& model, const Access& access);
+// Where FLAT sees LDS and scratch: 4 GiB from each.
+inline constexpr uint64_t kSharedBase = uint64_t{1} << 48, kPrivateBase = uint64_t{2} << 48;
+
 std::string describe_address(const MemoryModel& model, uint64_t address);
 
 }  // namespace memory

@@ -16,6 +16,10 @@ std::string describe(const MemoryModel& model, const Access& access) {
 }
 
 std::string describe_address(const MemoryModel& model, uint64_t address) {
+    if (const bool shared = address >> 32 == kSharedBase >> 32; shared || address >> 32 == kPrivateBase >> 32)
+        return fmt::format(
+            "{:#x}, in the aperture of {}, into which the address register of a FLAT instruction leads, not its offset",
+            address, shared ? "LDS" : "scratch");
     const Allocation* near = model.map.nearest(address);
     if (near == nullptr) return fmt::format("{:#x}, near no allocation", address);
     const int64_t offset = static_cast<int64_t>(address - near->base);

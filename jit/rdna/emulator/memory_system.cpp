@@ -8,7 +8,6 @@ namespace riftjit::rdna::emulator {
 namespace {
 
 // As AMD's kernel driver sets them up for user processes: beyond every 47-bit address.
-constexpr uint64_t kSharedBase = uint64_t{1} << 48, kPrivateBase = uint64_t{2} << 48;
 
 constexpr size_t kMostSpareGroups = 64;  // of up to 0.4 MB each, and LDS
 

@@ -64,8 +64,8 @@ void Findings::report(FindingKind kind, const WaveState& wave, int lane, std::st
     if (list.count_again(key, 1)) return;
     const CodeLocation location = op.program->locate(op.address);
     if (kind >= FindingKind::undefined_address && kind <= FindingKind::undefined_lds && wave.tracking &&
-        wave.tracking->upper_half_lost) {
-        const Op& multiply = *wave.tracking->upper_half_lost;
+        reads_lost_half(wave, op)) {
+        const Op& multiply = *wave.tracking->lost_half.multiply;
         const CodeLocation at = multiply.program->locate(multiply.address);
         detail += fmt::format("; {} at {}+{:#x} overlaps its addend, and its upper half is lost", multiply.text(),
                               at.function, at.offset);

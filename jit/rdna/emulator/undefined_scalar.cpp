@@ -134,6 +134,7 @@ ScalarSpread spread_scalar_before(const WaveState& wave, const Op& op) {
 }
 
 void spread_scalar_after(WaveState& wave, const Op& op, const ScalarSpread& spread) {
+    follow_lost_half(wave, op);
     const InstructionInfo& row = info(op.instruction.opcode);
     if (is_saveexec(row)) {
         if (spread.result) report_exec(wave, spread.result);
@@ -258,9 +259,11 @@ void check_stored(WaveState& wave, const Op& op) {
 }  // namespace
 
 void check_memory_operands(WaveState& wave, const Op& op) {
-    if (!wave.tracking->undefined.meets(op.checks->footprint.reads)) return;
-    check_address(wave, op);
-    check_stored(wave, op);
+    if (wave.tracking->undefined.meets(op.checks->footprint.reads)) {
+        check_address(wave, op);
+        check_stored(wave, op);
+    }
+    follow_lost_half(wave, op);
 }
 
 }  // namespace riftjit::rdna::emulator

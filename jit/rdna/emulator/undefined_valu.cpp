@@ -188,7 +188,9 @@ void define_results(WaveState& wave, const Op& op) {
 
 }  // namespace
 
-void spread_valu(WaveState& wave, const Op& op) {
+namespace {
+
+void spread_registers(WaveState& wave, const Op& op) {
     const OpChecks& checks = *op.checks;
     if (checks.spread == Spread::relative) return MovesSpread(wave, op).run();
     const RegisterSet& undefined = wave.tracking->undefined;
@@ -199,6 +201,13 @@ void spread_valu(WaveState& wave, const Op& op) {
     const bool writes_whole = std::ranges::all_of(checks.lanes, &LaneSpread::writes_whole);
     if (!reads_undefined && writes_whole) return define_results(wave, op);
     spread_lanes(wave, op);
+}
+
+}  // namespace
+
+void spread_valu(WaveState& wave, const Op& op) {
+    spread_registers(wave, op);
+    follow_lost_half(wave, op);
 }
 
 }  // namespace riftjit::rdna::emulator

@@ -152,7 +152,7 @@ void prepare_wave(Wave& wave, const LaunchContext& launch, Group& group, uint32_
     state.cycle = 0;
     if (state.tracking) {
         wave.tracking.checks = launch.checks;
-        wave.tracking.upper_half_lost = nullptr;
+        wave.tracking.lost_half = {};
         wave.tracking.waits.reset();
         wave.tracking.hazards.reset();
     }

@@ -72,6 +72,29 @@ TEST(Undefined, StaysSilentWhileItIsOnlyCopied) {
     EXPECT_TRUE(reports_nothing(store_v1("v_and_b32_e32 v1, 0xff, v9"))) << "padding: some bits are defined";
 }
 
+TEST(Undefined, StaysSilentInTheRestOfABitFieldsByte) {
+    // As clang -O0 sets a field of 3 bits in memory that nothing wrote.
+    EXPECT_TRUE(
+        reports_nothing(run("v_and_b32_e32 v1, 7, v0; v_and_b32_e32 v9, 0xf8, v9; v_or_b32_e32 v1, v9, v1\n"
+                            "global_store_b8 v0, v1, s[2:3]")));
+}
+
+TEST(Undefined, IsNoAddressInWhatLanesExchange) {
+    const std::string swizzle = "ds_swizzle_b32 v1, v9 offset:swizzle(BITMASK_PERM,\"00000\"); s_waitcnt lgkmcnt(0)";
+    EXPECT_TRUE(reports_nothing(run(swizzle)));
+    EXPECT_TRUE(reports_only(store_v1(swizzle), FindingKind::undefined_store));
+}
+
+TEST(Undefined, IsSaidToComeOfAnOverlapOnlyWhereItDoes) {
+    const std::string multiply = "v_mov_b32_e32 v3, 0; v_mad_u64_u32 v[4:5], null, v0, v0, v[3:4]\n";
+    const std::string note = "overlaps its addend";
+    EXPECT_NE(store_v1(multiply + "v_add_nc_u32_e32 v1, 1, v5").text().find(note), std::string::npos);
+    const ProgramResult other = store_v1(multiply + "v_add_nc_u32_e32 v1, 1, v9");
+    EXPECT_TRUE(reports_only(other, FindingKind::undefined_store));
+    EXPECT_EQ(other.text().find(note), std::string::npos) << other.text();
+    EXPECT_EQ(store_v1(multiply + "v_mov_b32_e32 v5, v9; v_mov_b32_e32 v1, v5").text().find(note), std::string::npos);
+}
+
 TEST(Undefined, EndsWhereTheValueNoLongerMatters) {
     EXPECT_TRUE(reports_nothing(store_v1("v_and_b32_e32 v1, 0, v9")));
     EXPECT_TRUE(reports_nothing(store_v1("v_or_b32_e32 v1, -1, v9")));

@@ -98,6 +98,22 @@ TEST_P(Vmem, FlatAddressesReachLdsAndScratchThroughTheirApertures) {
     bench.findings();  // lanes that read what they did not write
 }
 
+TEST_P(Vmem, OffsetsDoNotLeadIntoAnAperture) {
+    Bench bench({.target = GetParam(), .lds_bytes = 4096, .scratch_bytes = 256});
+    TestWave& wave = bench.wave();
+    const std::string load = spelled(GetParam(), "flat_load_dword", "flat_load_b32") + " v0, v[2:3] offset:4";
+    for (const auto& [base, name] : {std::pair{wave.state.shared_base, "LDS"}, {wave.state.private_base, "scratch"}}) {
+        for (unsigned lane = 0; lane < 32; ++lane) wave.set_vgpr_pair(2, lane, base - 4);
+        bench.run(wave, load);
+        const auto findings = bench.findings();
+        ASSERT_EQ(findings.size(), 1u);
+        EXPECT_EQ(findings[0].detail,
+                  fmt::format("4 bytes read at {:#x}, in the aperture of {}, into which the address "
+                              "register of a FLAT instruction leads, not its offset",
+                              base, name));
+    }
+}
+
 TEST_P(Vmem, ScratchIsEachLanesOwn) {
     Bench bench({.target = GetParam(), .waves_per_group = 2, .scratch_bytes = 64});
     const std::string store = spelled(GetParam(), "scratch_store_dwordx2", "scratch_store_b64");
