@@ -167,6 +167,8 @@ private:
         const bool is_null = operand == null_register(context_.generation);
         if (row_.format == Format::SMEM && !is_null && operand.code >= 124)
             return refuse_operand(i, "must not be exec or m0");
+        if (row_.format == Format::VOP3 && row_.name.starts_with("v_s_") && operand.code >= Operand::kExec)
+            return refuse_operand(i, "must not be exec");
         if (row_.operands[i].type == OperandType::barrier && operand != m0_register(context_.generation))
             return refuse_operand(i, "must be m0 or a number");
         if (row_.format == Format::SOPK && row_.name.starts_with("s_waitcnt_") && !is_null)
@@ -215,6 +217,9 @@ private:
         if (is_second_of_dpp(i) && !has(context_.target, Feature::dpp_src1_sgpr))
             return refuse_operand(i, "must be a VGPR beside DPP on this target");
         if (operand_info.type == OperandType::mask) return check_mask(i, operand);
+        const bool is_matrix = is_register_type(operand_info.type) && operand_info.type >= OperandType::b128;
+        if (operand.is_scalar_register() && is_matrix)  // what a WMMA adds to
+            return refuse_operand(i, "must be VGPRs or an inline constant");
         if (operand.is_scalar_register())
             return is_scalar_group(context_.generation, operand.code, dwords(i))
                        ? Refusal{}

@@ -228,6 +228,10 @@ private:
     Result<void> take_offset(const ParsedOperand& value) {
         if (value.form != ValueForm::integer || value.integer < INT32_MIN || value.integer > INT32_MAX)
             return fail(ErrorKind::Usage, "is no offset");
+        const bool is_second =
+            row_.format == Format::SMEM &&
+            std::ranges::any_of(line_.modifiers, [](const auto& each) { return each.name == "offset"; });
+        if (is_second) return fail(ErrorKind::Usage, "is a number where offset: gives another");
         address().offset = static_cast<int32_t>(value.integer);
         return {};
     }

@@ -273,8 +273,9 @@ Result<SourceConstant> source_constant(const ParsedOperand& number, OperandType 
 
 Result<uint32_t> literal_constant(const ParsedOperand& number, OperandType type) {
     if (number.form == ValueForm::real) return static_cast<uint32_t>(float_bits(number.real, float_format(type)));
-    if (!fits(number.integer, 32)) return fail(ErrorKind::Usage, "{} does not fit 32 bits", number.integer);
-    return static_cast<uint32_t>(number.integer);
+    const unsigned bits = type == OperandType::k16 ? 16 : 32;
+    if (!fits(number.integer, bits)) return fail(ErrorKind::Usage, "{} does not fit {} bits", number.integer, bits);
+    return static_cast<uint32_t>(number.integer) & (bits == 16 ? 0xFFFF : ~0u);
 }
 
 }  // namespace riftjit::rdna

@@ -282,6 +282,21 @@ TEST(Limits, NameNullWhereAResourceIsNeeded) {
     expect_messages(kLimits);
 }
 
+// All of it is nothing that llvm-mc takes.
+TEST(Limits, NameOperandsThatOneFormAloneForbids) {
+    static constexpr Limit kLimits[] = {
+        {Target::gfx1201, "v_s_exp_f32 exec_lo, s1",
+         "v_s_exp_f32 on gfx1201, wave32: destination (exec_lo) must not be exec"},
+        {Target::gfx1201, "v_wmma_f16_16x16x16_f16 v[0:3], v[4:7], v[8:11], s[0:3]",
+         "v_wmma_f16_16x16x16_f16 on gfx1201, wave32: source 2 (s[0:3]) must be VGPRs or an inline constant"},
+        {Target::gfx1100, "v_fmaak_f16 v0, v1, v2, 0x12345",
+         "v_fmaak_f16: operand 4 '0x12345' (column 25): 74565 does not fit 16 bits (gfx1100)"},
+        {Target::gfx1030, "s_load_dword s0, s[2:3], 0x10 offset:0x20",
+         "s_load_dword: operand 3 '0x10' (column 26): is a number where offset: gives another (gfx1030)"},
+    };
+    expect_messages(kLimits);
+}
+
 TEST(Limits, NameLiteralsAndTheConstantBus) {
     static constexpr Limit kLimits[] = {
         {Target::gfx1100, "v_fma_f32 v0, 0x1234, 0x5678, v1",
