@@ -61,6 +61,8 @@ Result<int> assemble_file(const AsmOptions& options) {
         if (options.chip.wave_size == rdna::WaveSize::wave64 && kernel.descriptor.wave_size != rdna::WaveSize::wave64)
             return fail(ErrorKind::Usage, "{}: kernel {} declares wave32, --wave64 is given", options.source,
                         kernel.name);
+    if (file.lacks_debug_information)
+        Reporter().info(fmt::format("note: {}: debug information is left out", options.source));
     if (options.version) file.version = *options.version;
     if (options.version && file.metadata) file.metadata->version = *options.version;
     RIFTJIT_TRY(object, rdna::write_code_object(file));

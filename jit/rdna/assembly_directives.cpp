@@ -10,9 +10,11 @@ namespace {
 constexpr uint32_t kNop = 0xBF800000;              // s_nop 0
 constexpr uint64_t kMaxSectionBytes = 256u << 20;  // beyond any code object; a mistyped .fill must not exhaust memory
 
+// What names of sections that are not loaded begin with.
+constexpr std::string_view kUnloaded[] = {".debug", ".comment", ".note", ".AMDGPU.", ".llvm"};
+
 // Directives that say nothing we need.
-constexpr std::string_view kIgnored[] = {".ident",        ".file",       ".loc", ".addrsig",       ".addrsig_sym",
-                                         ".cfi_sections", ".amdgpu_lds", ".end", ".cfi_startproc", ".cfi_endproc"};
+constexpr std::string_view kIgnored[] = {".ident", ".file", ".loc", ".addrsig", ".addrsig_sym", ".amdgpu_lds", ".end"};
 
 struct DataDirective {
     std::string_view name;
@@ -70,7 +72,7 @@ Result<void> AssemblyReader::directive(const LinePiece& word, const LinePiece& r
     if (word.text.starts_with(".amdhsa_") && word.text != ".amdhsa_code_object_version")
         return kernel_directive(word, rest, place);
     if (word.text == ".end_amdhsa_kernel") return end_kernel(place);
-    if (std::ranges::find(kIgnored, word.text) != std::end(kIgnored)) return {};
+    if (std::ranges::find(kIgnored, word.text) != std::end(kIgnored) || word.text.starts_with(".cfi_")) return {};
     if (word.text == ".error") return error(place, trim(rest.text));
     std::vector<LinePiece> items;
     if (!rest.text.empty()) items = split_outside_brackets(rest.text, rest.column, ',');
@@ -109,12 +111,12 @@ Result<void> AssemblyReader::symbol_directive(std::string_view word, const std::
 Result<void> AssemblyReader::section_directive(std::string_view word, const std::vector<LinePiece>& items, Place place,
                                                bool& known) {
     known = true;
-    if (is_one_of(word, {".text", ".data", ".bss", ".rodata"})) return enter(word), Result<void>();
+    if (is_one_of(word, {".text", ".data", ".bss", ".rodata"})) return enter({{word, place.column}}, place);
     if (word == ".section" || word == ".pushsection") {
         if (items.empty()) return error(place, ".section takes a name");
-        return enter(items[0].text), Result<void>();
+        return enter(items, place);
     }
-    if (word == ".popsection" || word == ".previous") return enter(".text"), Result<void>();
+    if (word == ".popsection" || word == ".previous") return enter({{".text", place.column}}, place);
     const bool is_power = word.starts_with(".p2align"), is_bytes = is_one_of(word, {".balign", ".align"});
     known = is_power || is_bytes;
     if (!known) return {};
@@ -140,7 +142,7 @@ Result<void> AssemblyReader::align(unsigned log2_bytes, std::optional<uint64_t> 
                                    Place place) {
     const uint64_t bytes = uint64_t{1} << log2_bytes;
     section().alignment = std::max(section().alignment, static_cast<uint32_t>(bytes));
-    const bool is_code = current_ == 0 && !fill;
+    const bool is_code = section().kind == SectionKind::code && !fill;
     const unsigned step = is_code ? 4 : fill_bytes;
     while (section().bytes.size() % bytes != 0) {
         if (section().bytes.size() % step != 0) return error(place, "padding does not fit the alignment");
@@ -151,9 +153,13 @@ Result<void> AssemblyReader::align(unsigned log2_bytes, std::optional<uint64_t> 
 
 Result<void> AssemblyReader::data_directive(std::string_view word, const std::vector<LinePiece>& items, Place place,
                                             bool& known) {
-    known = true;
+    known =
+        std::ranges::find(kIntegers, word, &DataDirective::name) != std::end(kIntegers) ||
+        is_one_of(word, {".fill", ".zero", ".skip", ".space", ".ascii", ".asciz", ".string", ".uleb128", ".sleb128"});
+    if (!known || section().kind == SectionKind::unloaded) return {};
     for (const DataDirective& integer : kIntegers)
         if (integer.name == word) return integers(items, integer.bytes, place);
+    if (word.ends_with("leb128")) return error(place, fmt::format("{} in section {}", word, section().name));
     if (word == ".fill") return fill(items, place);
     if (is_one_of(word, {".zero", ".skip", ".space"})) {
         if (items.empty()) return error(place, std::string(word) + " takes a number");
@@ -163,8 +169,6 @@ Result<void> AssemblyReader::data_directive(std::string_view word, const std::ve
         section().bytes.resize(section().bytes.size() + static_cast<size_t>(count));
         return {};
     }
-    known = is_one_of(word, {".ascii", ".asciz", ".string"});
-    if (!known) return {};
     for (const LinePiece& item : items) RIFTJIT_TRY_VOID(string_data(item, word != ".ascii", place));
     return {};
 }
@@ -175,6 +179,8 @@ Result<void> AssemblyReader::integers(const std::vector<LinePiece>& items, unsig
         append(0, bytes);
         // Values may name labels that follow; `.` must be this place, so it is put in now.
         const auto value = evaluate(item.text, [this](std::string_view name) { return look_up(name); });
+        if (value && value->section && names_this_place(item.text))
+            return error({place.line, item.column}, "the address of this place: give it a label");
         if (value && !value->section) {
             section().bytes.resize(offset);
             append(static_cast<uint64_t>(value->number), bytes);
@@ -293,10 +299,38 @@ Result<void> AssemblyReader::finish_deferred_kernels() {
     return {};
 }
 
-void AssemblyReader::enter(std::string_view name) {
-    for (current_ = 0; current_ < file_.sections.size(); ++current_)
-        if (file_.sections[current_].name == name) return;
-    file_.sections.push_back({std::string(name), {}, 1});
+size_t AssemblyReader::section_index(std::string_view name, SectionKind kind) {
+    const auto found = std::ranges::find(file_.sections, name, &AssemblySection::name);
+    if (found == file_.sections.end()) file_.sections.push_back({std::string(name), {}, 1, kind});
+    return static_cast<size_t>(std::ranges::find(file_.sections, name, &AssemblySection::name) -
+                               file_.sections.begin());
+}
+
+// A name, and where it is not one that says enough, flags and a type: .section side,"ax",@progbits
+Result<void> AssemblyReader::enter(const std::vector<LinePiece>& items, Place place) {
+    std::string_view name = items[0].text;
+    if (name.size() >= 2 && name.front() == '"' && name.back() == '"') name = name.substr(1, name.size() - 2);
+    const std::string_view flags = items.size() > 1 ? items[1].text : "";
+    const auto is_one = [&](std::string_view prefix) {
+        return name == prefix || (name.starts_with(prefix) && name[prefix.size()] == '.');
+    };
+    const bool is_unloaded =
+        std::ranges::any_of(kUnloaded, [&](std::string_view prefix) { return name.starts_with(prefix); });
+    const bool is_zeros = is_one(".bss") || (items.size() > 2 && items[2].text == "@nobits");
+    SectionKind kind = SectionKind::read_only;
+    if (is_unloaded)
+        kind = SectionKind::unloaded;
+    else if (is_one(".text") || flags.find('x') != flags.npos)
+        kind = SectionKind::code;
+    else if (is_zeros)
+        kind = SectionKind::zeros;
+    else if (is_one(".data") || flags.find('w') != flags.npos)
+        kind = SectionKind::data;
+    else if (!is_one(".rodata") && flags.find('a') == flags.npos)
+        return error(place, fmt::format("section {} has no flag \"a\": it would not be loaded", name));
+    if (name.starts_with(".debug")) file_.lacks_debug_information = true;
+    current_ = section_index(name, kind);
+    return {};
 }
 
 }  // namespace riftjit::rdna

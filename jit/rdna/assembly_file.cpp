@@ -63,6 +63,7 @@ Result<std::vector<KernelCode>> kernel_codes(const AssembledFile& file) {
     if (!file.distances.empty())
         return fail(ErrorKind::Unsupported, "code that refers to section {}",
                     file.sections[file.distances[0].target_section].name);
+    if (!file.addresses.empty()) return fail(ErrorKind::Unsupported, "addresses in data");
     for (const AssembledKernel& kernel : file.kernels) {
         RIFTJIT_TRY(code, kernel_code(file, kernel));
         codes.push_back(std::move(code));

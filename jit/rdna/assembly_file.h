@@ -16,10 +16,14 @@
 
 namespace riftjit::rdna {
 
+// Unloaded: debug information, comments, notes; their contents are passed over.
+enum class SectionKind : uint8_t { code, read_only, data, zeros, unloaded };
+
 struct AssemblySection {
     std::string name;
     std::vector<std::byte> bytes;
     uint32_t alignment = 1;
+    SectionKind kind = SectionKind::read_only;
 };
 
 enum class SymbolScope : uint8_t { local, global, weak };
@@ -50,14 +54,24 @@ struct SectionDistance {
     bool is_high_half = false;
 };
 
+// 8 bytes of a section that can be written to, which receive an address when the object is loaded.
+struct AddressWord {
+    size_t section = 0;
+    uint64_t offset = 0;
+    size_t target_section = 0;
+    int64_t addend = 0;  // in the target section
+};
+
 struct AssembledFile {
     Target target{};
     CodeObjectVersion version = CodeObjectVersion::v5;
-    std::vector<AssemblySection> sections;  // the first is .text
+    std::vector<AssemblySection> sections;  // the first is .text, and takes in all others of code
     std::vector<AssemblySymbol> symbols;
     std::vector<SectionDistance> distances;
+    std::vector<AddressWord> addresses;
     std::vector<AssembledKernel> kernels;
     std::optional<Metadata> metadata;
+    bool lacks_debug_information = false;  // which the source has
 
     const AssemblySection& text() const { return sections[0]; }
 };

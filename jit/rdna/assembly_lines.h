@@ -14,8 +14,8 @@ struct AssemblyStatement {
     size_t line = 1;   // counted from 1
 };
 
-// Comments are ; and // to the end of the line, /* */, and lines that start with #. None starts inside quotes. Error: a
-// /* that never ends.
+// Comments are ; and // to the end of the line, /* */, and lines that start with #. None starts inside quotes. Lines
+// of .amdgpu_metadata are taken as they stand. Error: a /* that never ends.
 Result<std::vector<AssemblyStatement>> split_statements(std::string_view source, std::string_view name);
 
 }  // namespace riftjit::rdna

@@ -45,39 +45,55 @@ Metadata metadata_from_descriptors(const AssembledFile& file) {
     return metadata;
 }
 
-// Where each read-only section lies in .rodata, behind the descriptors.
-struct Rodata {
+constexpr uint32_t kMaxAlignment = 4096;  // a page: what a loader keeps
+
+// Where each section lies: read-only ones in .rodata, behind the descriptors.
+struct Placement {
     std::map<size_t, uint64_t> offset_of_section;
-    uint64_t bytes = 0;
+    uint64_t rodata_bytes = 0, data_bytes = 0, zero_bytes = 0;
+    uint64_t rodata_alignment = elf::kDescriptorAlignment, data_alignment = 8;
 };
-Result<Rodata> place_sections(const AssembledFile& file) {
-    Rodata rodata{.offset_of_section = {}, .bytes = file.kernels.size() * kKernelDescriptorBytes};
+Result<Placement> place_sections(const AssembledFile& file) {
+    Placement placement{.offset_of_section = {}, .rodata_bytes = file.kernels.size() * kKernelDescriptorBytes};
     for (size_t i = 1; i < file.sections.size(); ++i) {
         const AssemblySection& section = file.sections[i];
-        if (section.bytes.empty() || section.name.starts_with(".AMDGPU.") || section.name.starts_with(".comment"))
+        if (section.bytes.empty() || section.kind == SectionKind::unloaded || section.kind == SectionKind::code)
             continue;
-        if (!section.name.starts_with(".rodata"))
-            return fail(ErrorKind::Unsupported, "section {} is neither .text nor .rodata", section.name);
-        rodata.bytes = align_up(rodata.bytes, std::max(section.alignment, 1U));
-        rodata.offset_of_section[i] = rodata.bytes;
-        rodata.bytes += section.bytes.size();
+        if (section.alignment > kMaxAlignment)
+            return fail(ErrorKind::Unsupported, "section {} is aligned to {} bytes, {} are possible", section.name,
+                        section.alignment, kMaxAlignment);
+        const bool is_zeros = section.kind == SectionKind::zeros, is_read = section.kind == SectionKind::read_only;
+        if (is_zeros && !std::ranges::all_of(section.bytes, [](std::byte byte) { return byte == std::byte{0}; }))
+            return fail(ErrorKind::Format, "section {} holds something else than zeros", section.name);
+        uint64_t& bytes = is_read ? placement.rodata_bytes : is_zeros ? placement.zero_bytes : placement.data_bytes;
+        uint64_t& alignment = is_read ? placement.rodata_alignment : placement.data_alignment;
+        bytes = align_up(bytes, std::max(section.alignment, 1U));
+        alignment = std::max<uint64_t>(alignment, section.alignment);
+        placement.offset_of_section[i] = bytes;
+        bytes += section.bytes.size();
     }
-    return rodata;
+    return placement;
 }
 
 class ObjectWriter {
 public:
-    ObjectWriter(const AssembledFile& file, Rodata rodata) : file_(file), rodata_(std::move(rodata)) {}
+    ObjectWriter(const AssembledFile& file, Placement placement) : file_(file), placement_(std::move(placement)) {}
 
     Result<std::vector<std::byte>> write() {
         elf::ObjectContents finished = contents();
         object_ = elf::write_object(finished);
         // The layout is known now, and does not depend on what .text holds.
         for (const SectionDistance& distance : file_.distances) RIFTJIT_TRY_VOID(resolve(distance, finished.text));
-        if (!file_.distances.empty()) object_ = elf::write_object(finished);
+        for (size_t i = 0; i < file_.addresses.size(); ++i) {
+            const AddressWord& word = file_.addresses[i];
+            RIFTJIT_TRY(address, address_of(word.target_section, word.addend));
+            finished.relocations[i] = {placement_.offset_of_section.at(word.section) + word.offset, address};
+        }
+        if (!file_.distances.empty() || !file_.addresses.empty()) object_ = elf::write_object(finished);
         for (size_t i = 0; i < file_.kernels.size(); ++i) RIFTJIT_TRY_VOID(write_descriptor(i));
-        for (const auto& [section, offset] : rodata_.offset_of_section)
-            std::ranges::copy(file_.sections[section].bytes, at(object_.rodata_offset + offset));
+        for (const auto& [section, offset] : placement_.offset_of_section)
+            if (file_.sections[section].kind == SectionKind::read_only)
+                std::ranges::copy(file_.sections[section].bytes, at(object_.rodata_offset + offset));
         return std::move(object_.bytes);
     }
 
@@ -89,7 +105,16 @@ private:
             .note = note_of(file_.metadata.value_or(metadata_from_descriptors(file_))),
             .text = file_.text().bytes,
             .symbols = {},
-            .rodata_bytes = rodata_.bytes};
+            .rodata_bytes = placement_.rodata_bytes,
+            .rodata_alignment = placement_.rodata_alignment,
+            .data = std::vector<std::byte>(placement_.data_bytes),
+            .bss_bytes = placement_.zero_bytes,
+            .data_alignment = placement_.data_alignment,
+            .relocations = std::vector<elf::WrittenRelocation>(file_.addresses.size())};
+        for (const auto& [section, offset] : placement_.offset_of_section)
+            if (file_.sections[section].kind == SectionKind::data)
+                std::ranges::copy(file_.sections[section].bytes,
+                                  contents.data.begin() + static_cast<std::ptrdiff_t>(offset));
         for (size_t i = 0; i < file_.kernels.size(); ++i) {
             const AssembledKernel& kernel = file_.kernels[i];
             contents.symbols.push_back(
@@ -123,20 +148,35 @@ private:
         return {};
     }
 
+    Result<uint64_t> address_of(size_t section, int64_t addend) const {
+        const auto within = static_cast<uint64_t>(addend);
+        if (section == 0) return object_.text_address + within;
+        const auto found = placement_.offset_of_section.find(section);
+        if (found == placement_.offset_of_section.end())
+            return fail(ErrorKind::Unsupported, "a reference to section {}, which is {}", file_.sections[section].name,
+                        file_.sections[section].kind == SectionKind::unloaded ? "not loaded" : "empty");
+        switch (file_.sections[section].kind) {
+            case SectionKind::data:
+                return object_.data_address + found->second + within;
+            case SectionKind::zeros:
+                return object_.bss_address + found->second + within;
+            default:
+                return object_.rodata_offset + found->second + within;
+        }
+    }
+
     Result<void> resolve(const SectionDistance& distance, std::vector<std::byte>& text) const {
-        const auto target = rodata_.offset_of_section.find(distance.target_section);
-        if (distance.section != 0 || target == rodata_.offset_of_section.end())
-            return fail(ErrorKind::Unsupported, "a reference to section {}",
-                        file_.sections[distance.target_section].name);
+        if (distance.section != 0)
+            return fail(ErrorKind::Unsupported, "a distance in section {}", file_.sections[distance.section].name);
+        RIFTJIT_TRY(to, address_of(distance.target_section, distance.addend));
         const uint64_t from = object_.text_address + distance.offset;
-        const uint64_t to = object_.rodata_offset + target->second + static_cast<uint64_t>(distance.addend);
         put_little_endian(text, distance.offset,
                           static_cast<uint32_t>((to - from) >> (distance.is_high_half ? 32 : 0)));
         return {};
     }
 
     const AssembledFile& file_;
-    Rodata rodata_;
+    Placement placement_;
     elf::WrittenObject object_;
 };
 
@@ -144,8 +184,8 @@ private:
 
 Result<std::vector<std::byte>> write_code_object(const AssembledFile& file) {
     if (file.kernels.empty()) return fail(ErrorKind::Usage, "code object: no kernel to write");
-    RIFTJIT_TRY(rodata, place_sections(file));
-    return ObjectWriter(file, std::move(rodata)).write();
+    RIFTJIT_TRY(placement, place_sections(file));
+    return ObjectWriter(file, std::move(placement)).write();
 }
 
 }  // namespace riftjit::rdna

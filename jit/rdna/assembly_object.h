@@ -9,8 +9,8 @@
 
 namespace riftjit::rdna {
 
-// .text as it was assembled; .rodata holds the descriptors and then the file's read-only sections. Without metadata in
-// the file it says what the descriptors say. Refuses sections that can be written to.
+// .text as it was assembled; .rodata holds the descriptors and then the file's read-only sections, .data and .bss those
+// that can be written to. Without metadata in the file it says what the descriptors say.
 Result<std::vector<std::byte>> write_code_object(const AssembledFile& file);
 
 }  // namespace riftjit::rdna

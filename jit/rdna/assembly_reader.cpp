@@ -32,30 +32,34 @@ std::string_view trim_front(std::string_view text) {
 constexpr std::string_view kPlaceholder = "0x7eadbeef";
 
 struct Reference {
-    size_t begin = 0, end = 0;  // in the line
-    std::string symbol;         // with its addend: "table+4"
-    bool is_high_half = false;
+    size_t begin = 0, end = 0;   // in the line
+    std::string symbol, addend;  // "table" and "+4"
+    bool is_high_half = false, is_indirect = false;
 };
 
-// "name@rel32@lo+4" inside an instruction.
+// "name@rel32@lo+4" inside an instruction; "name@gotpcrel32@lo+4" is the distance of a word that holds the address.
 std::optional<Reference> find_reference(std::string_view text) {
-    const size_t marker = text.find("@rel32@");
+    constexpr std::string_view kDirect = "@rel32@", kIndirect = "@gotpcrel32@";
+    const bool is_indirect = text.find(kIndirect) != text.npos;
+    const std::string_view kind = is_indirect ? kIndirect : kDirect;
+    const size_t marker = text.find(kind);
     if (marker == std::string_view::npos) return std::nullopt;
     Reference reference;
     reference.begin = marker;
     while (reference.begin > 0 && is_symbol_character(text[reference.begin - 1])) --reference.begin;
-    const std::string_view half = text.substr(marker + 7);
+    reference.is_indirect = is_indirect;
+    const std::string_view half = text.substr(marker + kind.size());
     if (!half.starts_with("lo") && !half.starts_with("hi")) return std::nullopt;
     reference.is_high_half = half.starts_with("hi");
-    reference.end = marker + 9;
+    reference.end = marker + kind.size() + 2;
     const size_t addend = reference.end;
     if (reference.end < text.size() && (text[reference.end] == '+' || text[reference.end] == '-')) {
         ++reference.end;
         while (reference.end < text.size() && std::isalnum(static_cast<unsigned char>(text[reference.end])) != 0)
             ++reference.end;
     }
-    reference.symbol = std::string(text.substr(reference.begin, marker - reference.begin)) +
-                       std::string(text.substr(addend, reference.end - addend));
+    reference.symbol = text.substr(reference.begin, marker - reference.begin);
+    reference.addend = text.substr(addend, reference.end - addend);
     return reference;
 }
 
@@ -63,7 +67,7 @@ std::optional<Reference> find_reference(std::string_view text) {
 
 AssemblyReader::AssemblyReader(std::string_view file_name, std::optional<Target> target)
     : file_name_(file_name), target_(target) {
-    file_.sections.push_back({".text", {}, 4});
+    file_.sections.push_back({".text", {}, 4, SectionKind::code});
 }
 
 std::unexpected<Error> AssemblyReader::error(Place place, std::string_view what) const {
@@ -85,6 +89,7 @@ Result<AssembledFile> AssemblyReader::read(std::span<const AssemblyStatement> st
     file_.target = chip;
     RIFTJIT_TRY_VOID(finish_assignments());
     RIFTJIT_TRY_VOID(finish_deferred_kernels());
+    merge_code();
     RIFTJIT_TRY_VOID(finish_fixups());
     finish_symbols();
     RIFTJIT_TRY_VOID(finish_kernels());
@@ -236,10 +241,49 @@ Result<void> AssemblyReader::instruction(const LinePiece& text, Place place) {
     RIFTJIT_TRY_VOID(append_words(parsed->instruction, place));
     if (!parsed->label.empty())
         fixups_.push_back({FixupKind::branch, current_, start, 2, parsed->label, place.line, place.column});
-    if (reference)
-        fixups_.push_back({reference->is_high_half ? FixupKind::distance_high : FixupKind::distance_low, current_,
-                           section().bytes.size() - 4, 4, reference->symbol, place.line, reference->begin + 1});
+    if (!reference) return {};
+    const Place named{place.line, reference->begin + 1};
+    const std::string symbol = reference->is_indirect ? global_offset(reference->symbol, named) : reference->symbol;
+    fixups_.push_back({reference->is_high_half ? FixupKind::distance_high : FixupKind::distance_low, current_,
+                       section().bytes.size() - 4, 4, symbol + reference->addend, named.line, named.column});
     return {};
+}
+
+// The symbol of a word that holds the address of another.
+std::string AssemblyReader::global_offset(std::string_view symbol, Place place) {
+    std::string name = std::string(symbol) + "@GOT";
+    if (symbols_.contains(name)) return name;
+    const size_t table = section_index(".got", SectionKind::data);
+    std::vector<std::byte>& words = file_.sections[table].bytes;
+    file_.sections[table].alignment = sizeof(uint64_t);
+    symbols_[name].value = AssemblyValue{static_cast<int64_t>(words.size()), table};
+    fixups_.push_back(
+        {FixupKind::data, table, words.size(), sizeof(uint64_t), std::string(symbol), place.line, place.column});
+    words.resize(words.size() + sizeof(uint64_t));
+    return name;
+}
+
+// Linkers put .text.NAME into .text, and here goes all other code too: branches and distances are then known.
+void AssemblyReader::merge_code() {
+    std::vector<std::byte>& text = file_.sections[0].bytes;
+    std::map<size_t, uint64_t> moved;
+    for (size_t i = 1; i < file_.sections.size(); ++i) {
+        AssemblySection& section = file_.sections[i];
+        if (section.kind != SectionKind::code) continue;
+        while (text.size() % std::max(section.alignment, 4U) != 0) text.push_back(std::byte{0});
+        moved[i] = text.size();
+        text.insert(text.end(), section.bytes.begin(), section.bytes.end());
+        file_.sections[0].alignment = std::max(file_.sections[0].alignment, section.alignment);
+        section.bytes.clear();
+    }
+    for (auto& [name, symbol] : symbols_) {
+        if (!symbol.value || !symbol.value->section) continue;
+        const auto to = moved.find(*symbol.value->section);
+        if (to == moved.end()) continue;
+        symbol.value = AssemblyValue{symbol.value->number + static_cast<int64_t>(to->second), size_t{0}};
+    }
+    for (Fixup& fixup : fixups_)
+        if (const auto to = moved.find(fixup.section); to != moved.end()) fixup.section = 0, fixup.offset += to->second;
 }
 
 Result<void> AssemblyReader::append_words(const Instruction& instruction, Place place) {
@@ -279,7 +323,16 @@ Result<void> AssemblyReader::apply(const Fixup& fixup) {
             if (is_high) result >>= 32;
         }
     } else if (value->section) {
-        return error(place, "a label's address in data");
+        const AssemblySection& holder = file_.sections[fixup.section];
+        if (fixup.bytes != sizeof(uint64_t))
+            return error(place,
+                         fmt::format("the address of '{}' in {} bytes, it takes 8", fixup.expression, fixup.bytes));
+        if (holder.kind != SectionKind::data)
+            return error(place, fmt::format("the address of '{}' in section {}, which loading does not write to; "
+                                            "compilers put it into .data.rel.ro",
+                                            fixup.expression, holder.name));
+        file_.addresses.push_back({fixup.section, fixup.offset, *value->section, result});
+        result = 0;
     }
     for (unsigned i = 0; i < fixup.bytes; ++i)
         file_.sections[fixup.section].bytes[fixup.offset + i] =
@@ -320,7 +373,8 @@ std::string AssemblyReader::with_numbers(std::string_view line) const {
 Result<void> AssemblyReader::place_kernel(AssembledKernel& kernel) const {
     const auto found = symbols_.find(kernel.name);
     if (found == symbols_.end() || !found->second.value || found->second.value->section != size_t{0})
-        return fail(ErrorKind::Format, "{}: kernel {} has no code: no such label in .text", file_name_, kernel.name);
+        return fail(ErrorKind::Format, "{}: kernel {} has no code: no such label in a section of code", file_name_,
+                    kernel.name);
     kernel.code_offset = static_cast<uint64_t>(found->second.value->number);
     const uint64_t available = file_.text().bytes.size() - kernel.code_offset;
     kernel.code_size = found->second.size != 0 ? found->second.size : available;

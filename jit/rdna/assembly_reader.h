@@ -94,7 +94,9 @@ private:
 
     Result<Target> target(Place place) const;
     void append(uint64_t value, unsigned bytes);
-    void enter(std::string_view section);
+    Result<void> enter(const std::vector<LinePiece>& items, Place place);
+    size_t section_index(std::string_view name, SectionKind kind);
+    std::string global_offset(std::string_view symbol, Place place);
     AssemblySection& section() { return file_.sections[current_]; }
     std::optional<AssemblyValue> look_up(std::string_view name) const;
     Result<int64_t> number(const LinePiece& expression, Place place) const;
@@ -102,6 +104,7 @@ private:
     bool waits_for_symbols(std::string_view expression) const;
     void note_wave_size(std::span<const AssemblyStatement> statements);
 
+    void merge_code();
     void finish_symbols();
     Result<void> finish_fixups();
     Result<void> apply(const Fixup& fixup);

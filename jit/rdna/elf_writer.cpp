@@ -19,9 +19,12 @@ enum SectionIndex : uint16_t {
     kGnuHash,
     kHash,
     kDynamicStrings,
+    kRelocations,
     kRodata,
     kText,
     kDynamic,
+    kData,
+    kBss,
     kComment,
     kSymbols,
     kSectionNames,
@@ -29,8 +32,8 @@ enum SectionIndex : uint16_t {
     kSectionCount
 };
 constexpr std::array<std::string_view, kSectionCount> kNames = {
-    "",      ".note",    ".dynsym",  ".gnu.hash", ".hash",     ".dynstr", ".rodata",
-    ".text", ".dynamic", ".comment", ".symtab",   ".shstrtab", ".strtab"};
+    "",      ".note",    ".dynsym", ".gnu.hash", ".hash",    ".dynstr", ".rela.dyn", ".rodata",
+    ".text", ".dynamic", ".data",   ".bss",      ".comment", ".symtab", ".shstrtab", ".strtab"};
 constexpr std::string_view kCommentText = {"riftjit", 8};  // its zero byte ends it
 
 enum ProgramHeaderIndex : uint8_t {
@@ -42,19 +45,21 @@ enum ProgramHeaderIndex : uint8_t {
     kRelro,
     kStack,
     kNotes,
+    kLoadData,  // the last: absent without data
     kProgramHeaderCount
 };
 
 // Segments lie this much further apart in memory than in the file, so that none shares a page with another.
 constexpr uint64_t kPageBytes = 0x1000;
-constexpr uint64_t kTextBias = kPageBytes, kDynamicBias = 2 * kPageBytes;
+constexpr uint64_t kTextBias = kPageBytes, kDynamicBias = 2 * kPageBytes, kDataBias = 3 * kPageBytes;
 
 using Bytes = std::vector<std::byte>;
 
 template <class T>
 void append(Bytes& bytes, const T& value) {
-    const auto* first = reinterpret_cast<const std::byte*>(&value);
-    bytes.insert(bytes.end(), first, first + sizeof value);
+    const size_t at = bytes.size();
+    bytes.resize(at + sizeof value);
+    std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 Bytes as_bytes(std::string_view text) {
     const auto* first = reinterpret_cast<const std::byte*>(text.data());
@@ -96,20 +101,35 @@ Bytes gnu_table(std::span<const WrittenSymbol> symbols) {
 class Layout {
 public:
     explicit Layout(const ObjectContents& contents) : contents_(contents) {
-        bytes_.resize(sizeof(Elf64_Ehdr) + kProgramHeaderCount * sizeof(Elf64_Phdr));
+        bytes_.resize(sizeof(Elf64_Ehdr) + segment_count() * sizeof(Elf64_Phdr));
     }
 
     WrittenObject write() {
         place_readable();
         place_text();
         place_dynamic();
+        place_data();
         place_unloaded();
         write_symbols();
         write_headers();
-        return {std::move(bytes_), sections_[kRodata].sh_offset, sections_[kText].sh_addr};
+        return {std::move(bytes_), sections_[kRodata].sh_offset, sections_[kText].sh_addr, sections_[kData].sh_addr,
+                sections_[kBss].sh_addr};
     }
 
 private:
+    bool has_data() const { return !contents_.data.empty() || contents_.bss_bytes != 0; }
+    size_t segment_count() const { return kProgramHeaderCount - (has_data() ? 0 : 1); }
+    bool is_present(size_t section) const {
+        if (section == kRelocations) return !contents_.relocations.empty();
+        return (section != kData && section != kBss) || has_data();
+    }
+    // Its index in the file: sections that are absent have none.
+    uint16_t number(SectionIndex index) const {
+        uint16_t number = 0;
+        for (size_t before = 0; before < index; ++before) number += is_present(before);
+        return number;
+    }
+
     // Appends a section; `bias` is its address minus its file offset.
     void place(SectionIndex index, uint32_t type, uint64_t flags, uint64_t alignment, const Bytes& data,
                uint64_t bias = 0) {
@@ -137,30 +157,54 @@ private:
         place(kGnuHash, SHT_GNU_HASH, SHF_ALLOC, 8, gnu_table(contents_.symbols));
         place(kHash, SHT_HASH, SHF_ALLOC, 4, sysv_table(contents_.symbols.size() + 1));
         place(kDynamicStrings, SHT_STRTAB, SHF_ALLOC, 1, symbol_names());
-        place(kRodata, SHT_PROGBITS, SHF_ALLOC, kDescriptorAlignment, Bytes(contents_.rodata_bytes));
+        if (is_present(kRelocations))
+            place(kRelocations, SHT_RELA, SHF_ALLOC, alignof(Elf64_Rela),
+                  Bytes(contents_.relocations.size() * sizeof(Elf64_Rela)));
+        place(kRodata, SHT_PROGBITS, SHF_ALLOC, contents_.rodata_alignment, Bytes(contents_.rodata_bytes));
     }
     void place_text() {
         place(kText, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, kCodeAlignment, contents_.text, kTextBias);
     }
     void place_dynamic() {
-        const std::pair<int64_t, uint64_t> entries[] = {
-            {DT_SYMTAB, sections_[kDynamicSymbols].sh_addr},
-            {DT_SYMENT, sizeof(Elf64_Sym)},
-            {DT_STRTAB, sections_[kDynamicStrings].sh_addr},
-            {DT_STRSZ, sections_[kDynamicStrings].sh_size},
-            {DT_GNU_HASH, sections_[kGnuHash].sh_addr},
-            {DT_HASH, sections_[kHash].sh_addr},
-            {DT_NULL, 0},
+        std::vector<std::pair<int64_t, uint64_t>> entries = {
+            {DT_SYMTAB, sections_[kDynamicSymbols].sh_addr}, {DT_SYMENT, sizeof(Elf64_Sym)},
+            {DT_STRTAB, sections_[kDynamicStrings].sh_addr}, {DT_STRSZ, sections_[kDynamicStrings].sh_size},
+            {DT_GNU_HASH, sections_[kGnuHash].sh_addr},      {DT_HASH, sections_[kHash].sh_addr},
         };
+        if (is_present(kRelocations))
+            entries.insert(entries.end(), {{DT_RELA, sections_[kRelocations].sh_addr},
+                                           {DT_RELASZ, sections_[kRelocations].sh_size},
+                                           {DT_RELAENT, sizeof(Elf64_Rela)},
+                                           {DT_RELACOUNT, contents_.relocations.size()}});
+        entries.emplace_back(DT_NULL, 0);
         Bytes table;
         for (const auto& [tag, value] : entries) append(table, Elf64_Dyn{.d_tag = tag, .d_un = {.d_val = value}});
         place(kDynamic, SHT_DYNAMIC, SHF_ALLOC | SHF_WRITE, 8, table, kDynamicBias);
+    }
+    void place_data() {
+        if (!has_data()) return;
+        place(kData, SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, contents_.data_alignment, contents_.data, kDataBias);
+        Elf64_Shdr& bss = sections_[kBss];
+        bss = sections_[kData];
+        bss.sh_type = SHT_NOBITS;
+        bss.sh_offset += contents_.data.size();
+        bss.sh_addr = (sections_[kData].sh_addr + contents_.data.size() + contents_.data_alignment - 1) /
+                      contents_.data_alignment * contents_.data_alignment;
+        bss.sh_size = contents_.bss_bytes;
+        for (size_t i = 0; i < contents_.relocations.size(); ++i) {
+            const auto& [place, address] = contents_.relocations[i];
+            const Elf64_Rela entry = {.r_offset = sections_[kData].sh_addr + place,
+                                      .r_info = ELF64_R_INFO(0UL, kRelocationRelative64),
+                                      .r_addend = static_cast<int64_t>(address)};
+            std::memcpy(bytes_.data() + sections_[kRelocations].sh_offset + i * sizeof entry, &entry, sizeof entry);
+        }
     }
     void place_unloaded() {
         place(kComment, SHT_PROGBITS, SHF_MERGE | SHF_STRINGS, 1, as_bytes(kCommentText));
         place(kSymbols, SHT_SYMTAB, 0, alignof(Elf64_Sym), symbol_table());
         std::string names;
         for (size_t i = 0; i < kSectionCount; ++i) {
+            if (!is_present(i)) continue;
             sections_[i].sh_name = static_cast<uint32_t>(names.size());
             names.append(kNames[i]).push_back('\0');
         }
@@ -170,14 +214,18 @@ private:
     }
     void link_sections() {
         const auto first_global = uint32_t{1};  // only the null symbol is local
-        sections_[kDynamicSymbols].sh_link = kDynamicStrings;
+        sections_[kDynamicSymbols].sh_link = number(kDynamicStrings);
         sections_[kDynamicSymbols].sh_info = first_global;
-        sections_[kSymbols].sh_link = kStrings;
+        sections_[kSymbols].sh_link = number(kStrings);
         sections_[kSymbols].sh_info = first_global;
         sections_[kDynamicSymbols].sh_entsize = sections_[kSymbols].sh_entsize = sizeof(Elf64_Sym);
-        sections_[kGnuHash].sh_link = sections_[kHash].sh_link = kDynamicSymbols;
+        sections_[kGnuHash].sh_link = sections_[kHash].sh_link = number(kDynamicSymbols);
         sections_[kHash].sh_entsize = 4;
-        sections_[kDynamic].sh_link = kDynamicStrings;
+        sections_[kDynamic].sh_link = number(kDynamicStrings);
+        if (is_present(kRelocations)) {
+            sections_[kRelocations].sh_link = number(kDynamicSymbols);
+            sections_[kRelocations].sh_entsize = sizeof(Elf64_Rela);
+        }
         sections_[kDynamic].sh_entsize = sizeof(Elf64_Dyn);
         sections_[kComment].sh_entsize = 1;
     }
@@ -193,7 +241,7 @@ private:
                 .st_name = name_offset,
                 .st_info = static_cast<uint8_t>(ELF64_ST_INFO(STB_GLOBAL, is_code ? STT_FUNC : STT_OBJECT)),
                 .st_other = STV_PROTECTED,
-                .st_shndx = section,
+                .st_shndx = number(section),
                 .st_value = sections_[section].sh_addr + symbol.offset,
                 .st_size = symbol.size};
             for (SectionIndex table : {kDynamicSymbols, kSymbols})
@@ -204,7 +252,7 @@ private:
     }
 
     std::array<Elf64_Phdr, kProgramHeaderCount> program_headers() const {
-        const uint64_t headers_bytes = kProgramHeaderCount * sizeof(Elf64_Phdr);
+        const uint64_t headers_bytes = segment_count() * sizeof(Elf64_Phdr);
         const uint64_t readable_end = sections_[kRodata].sh_offset + sections_[kRodata].sh_size;
         const auto segment = [](uint32_t type, uint32_t flags, uint64_t offset, uint64_t address, uint64_t size,
                                 uint64_t alignment) {
@@ -223,6 +271,10 @@ private:
         table[kRelro] = over(PT_GNU_RELRO, PF_R, kDynamic, 1);
         table[kStack] = segment(PT_GNU_STACK, PF_R | PF_W, 0, 0, 0, 0);
         table[kNotes] = over(PT_NOTE, PF_R, kNote, kNoteAlignment);
+        if (has_data()) {
+            table[kLoadData] = over(PT_LOAD, PF_R | PF_W, kData, kPageBytes);
+            table[kLoadData].p_memsz = sections_[kBss].sh_addr + sections_[kBss].sh_size - sections_[kData].sh_addr;
+        }
         return table;
     }
 
@@ -242,10 +294,10 @@ private:
         header.e_flags = contents_.flags;
         header.e_ehsize = sizeof(Elf64_Ehdr);
         header.e_phentsize = sizeof(Elf64_Phdr);
-        header.e_phnum = kProgramHeaderCount;
+        header.e_phnum = static_cast<uint16_t>(segment_count());
         header.e_shentsize = sizeof(Elf64_Shdr);
-        header.e_shnum = kSectionCount;
-        header.e_shstrndx = kSectionNames;
+        header.e_shnum = number(kSectionCount);
+        header.e_shstrndx = number(kSectionNames);
         return header;
     }
 
@@ -254,8 +306,9 @@ private:
         const Elf64_Ehdr header = file_header();
         const auto segments = program_headers();
         std::memcpy(bytes_.data(), &header, sizeof header);
-        std::memcpy(bytes_.data() + sizeof header, segments.data(), sizeof segments);
-        append(bytes_, sections_);
+        std::memcpy(bytes_.data() + sizeof header, segments.data(), segment_count() * sizeof(Elf64_Phdr));
+        for (size_t i = 0; i < kSectionCount; ++i)
+            if (is_present(i)) append(bytes_, sections_[i]);
     }
 
     const ObjectContents& contents_;

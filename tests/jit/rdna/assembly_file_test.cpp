@@ -207,8 +207,7 @@ INSTANTIATE_TEST_SUITE_P(Targets, AssemblyFile,
                                          Case{Target::gfx1100, "-O0 -mwavefrontsize64", 22}),
                          [](const auto& info) {
                              std::string text = std::string(name(info.param.target)) + std::string(info.param.options);
-                             std::ranges::replace_if(
-                                 text, [](char c) { return c == '-' || c == ' '; }, '_');
+                             std::ranges::replace_if(text, [](char c) { return c == '-' || c == ' '; }, '_');
                              return text + (info.param.llvm == 22 ? "_llvm22" : "");
                          });
 
@@ -269,6 +268,73 @@ TEST(SimpleAssembly, BranchesToALabelThatIsCalledAsAModifier) {
     EXPECT_EQ(words, (std::vector<uint32_t>{0xBFA20002, 0xBF800000, 0xBFA0FFFF, 0xBFB00000}));
 }
 
+// Four addresses in data that can be written, to code in a section of its own, data, zeros, and constants; a fifth in
+// the table of those that instructions find through it.
+TEST(AssemblySections, OfAllKindsAreLoadedWithTheAddressesInThem) {
+    const Result<AssembledFile> file = assemble(R"(
+        .globl k
+    k:  s_getpc_b64 s[2:3]
+        s_add_u32 s2, s2, table@rel32@lo+4
+        s_addc_u32 s3, s3, table@rel32@hi+12
+        s_getpc_b64 s[4:5]
+        s_add_u32 s4, s4, zeros@gotpcrel32@lo+4
+        s_addc_u32 s5, s5, zeros@gotpcrel32@hi+12
+        s_branch far
+        .section .text.far,"ax",@progbits
+        s_nop 7
+    far: s_endpgm
+        .section .data.rel.ro,"aw",@progbits
+        .p2align 3
+        .long 7
+        .p2align 3
+    table:
+        .quad far, table + 4, zeros, constant
+        .bss
+        .p2align 6
+        .zero 8
+    zeros: .zero 100
+        .section .rodata.constants,"a",@progbits
+        .p2align 9
+    constant: .quad 9
+        .section .debug_info,"",@progbits
+        .uleb128 300
+        .quad nowhere
+    )",
+                                                "k.s", Target::gfx1100);
+    ASSERT_TRUE(file) << file.error().message;
+    EXPECT_TRUE(file->lacks_debug_information);
+    EXPECT_FALSE(kernel_codes(*file));
+    const Result<std::vector<std::byte>> written = write_code_object(*file);
+    ASSERT_TRUE(written) << written.error().message;
+    Result<LoadedObject> object = load_code_object(*written);
+    ASSERT_TRUE(object) << object.error().message;
+    move_object(*object, 0x40000);
+    ASSERT_EQ(object->address_words.size(), 5U);
+    const auto value = [&](uint64_t address) {
+        uint64_t word = 0;
+        std::memcpy(&word, object->bytes({address, sizeof word}).data(), sizeof word);
+        return word;
+    };
+    const auto data = [&](std::string_view name) {
+        return std::ranges::find(object->data, name, &LoadedData::name)->range;
+    };
+    const uint64_t code = object->kernels.at(0).code.address, got = object->address_words[0],
+                   table = object->address_words[1];
+    EXPECT_EQ(got, data(".data").address);  // instructions named it first
+    EXPECT_EQ(table, got + 16);
+    EXPECT_EQ(value(table), code + 48);  // seven instructions, four of them of two words, and s_nop 7
+    EXPECT_EQ(value(table + 8), table + 4);
+    EXPECT_EQ(value(table + 16), data(".bss").address + 8);
+    EXPECT_EQ(data(".bss").size, 108U);
+    EXPECT_EQ(value(table + 24) % 512, 0U);
+    EXPECT_EQ(value(value(table + 24)), 9U);
+    EXPECT_EQ(value(got), value(table + 16));
+    // s_getpc_b64 gives the address of the next instruction, which is 4 before the first distance.
+    const auto distance = [&](uint64_t at) { return static_cast<int32_t>(value(at)); };
+    EXPECT_EQ(code + 4 + static_cast<uint64_t>(distance(code + 8)), table);
+    EXPECT_EQ(code + 24 + static_cast<uint64_t>(distance(code + 28)), got);
+}
+
 std::string refusal(std::string_view source) {
     const Result<AssembledFile> file = assemble(source, "k.s", Target::gfx1100);
     return file ? "accepted" : file.error().message;
@@ -292,6 +358,13 @@ TEST(AssemblyErrors, SayFileLineAndColumn) {
               "k.s:2:1: kernel k: .amdhsa_next_free_vgpr is missing");
     EXPECT_EQ(refusal(".long 1 +\n"), "k.s:1:7: expression '1 +' ends too early");
     EXPECT_EQ(refusal(".zero -1\n"), "k.s:1:7: too many bytes");
+    EXPECT_EQ(refusal(".data\n.long k\nk:\n"), "k.s:2:7: the address of 'k' in 4 bytes, it takes 8");
+    EXPECT_EQ(refusal(".rodata\n.quad k\nk:\n"),
+              "k.s:2:7: the address of 'k' in section .rodata, which loading does not write to; compilers put it into "
+              ".data.rel.ro");
+    EXPECT_EQ(refusal(".data\n.quad .\n"), "k.s:2:7: the address of this place: give it a label");
+    EXPECT_EQ(refusal(".data\n.uleb128 3\n"), "k.s:2:1: .uleb128 in section .data");
+    EXPECT_EQ(refusal("  .section mine\n"), "k.s:1:3: section mine has no flag \"a\": it would not be loaded");
     EXPECT_EQ(refusal("s_nop 0\n"), "k.s: no kernel: neither .amdhsa_kernel nor a .globl label in .text");
 }
 
