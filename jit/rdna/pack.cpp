@@ -218,7 +218,8 @@ private:
             return refuse_operand(i, "must be a VGPR beside DPP on this target");
         if (operand_info.type == OperandType::mask) return check_mask(i, operand);
         const bool is_matrix = is_register_type(operand_info.type) && operand_info.type >= OperandType::b128;
-        if (operand.is_scalar_register() && is_matrix)  // what a WMMA adds to
+        const bool is_null = operand == null_register(context_.generation);
+        if (operand.is_scalar_register() && is_matrix && !is_null)  // what a WMMA adds to
             return refuse_operand(i, "must be VGPRs or an inline constant");
         if (operand.is_scalar_register())
             return is_scalar_group(context_.generation, operand.code, dwords(i))
