@@ -163,6 +163,14 @@ int run(std::vector<std::string_view> words) {
             words.erase(words.begin());
         }
     if (!words.empty()) {
+        for (const std::string_view word : words)
+            if (word != "all" && std::ranges::none_of(all_instructions(), [&](const InstructionInfo& row) {
+                    return row.name.find(word) != std::string_view::npos;
+                })) {
+                fmt::print(stderr, "usage: rdna_rows_bench [TARGET] [all | WORDS]   no instruction's name has '{}'\n",
+                           word);
+                return 1;
+            }
         if (words.front() == "all") words.clear();
         for (const Target target : targets) print_rows(measure_rows(target, words));
         return 0;

@@ -70,8 +70,7 @@ std::string failure_text(const CLI::App* app, const CLI::Error& error) {
     if (!unknown.empty()) {
         return fmt::format("error: invalid argument: {}{}\n", unknown.front(), hint(*command, unknown.front()));
     }
-    const std::string_view text = error.what();
-    return fmt::format("{}{}\n", text.starts_with("error ") ? "" : "error: ", text);
+    return fmt::format("error: {}\n", error.what());
 }
 
 }  // namespace

@@ -29,14 +29,6 @@ TEST(Streams, AreNotMissedWhereOnlyDiagnosticsAreLost) {
     EXPECT_NE(read_whole(program.folder() / "answer").find("\"stop_reason\""), std::string::npos);
 }
 
-TEST(Streams, CarryTheWordErrorOnce) {
-    const Program program;
-    EXPECT_NE(bash(program, "$riftjit bench -p abc 2> err"), 0);
-    EXPECT_TRUE(read_whole(program.folder() / "err").starts_with("error while handling argument \"--n-prompt\": "));
-    EXPECT_NE(bash(program, "$riftjit bench --unheard-of 2> err"), 0);
-    EXPECT_TRUE(read_whole(program.folder() / "err").starts_with("error: invalid argument: --unheard-of"));
-}
-
 TEST(Streams, TurnALimitOnFilesIntoAnError) {
     const Program program;
     EXPECT_EQ(
