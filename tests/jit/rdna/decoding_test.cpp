@@ -197,8 +197,9 @@ private:
         for (size_t i = 0; i < with_halves_.size(); ++i) {
             const Decoded ours = decode(target(), wave(), with_halves_[i]);
             expect_size(with_halves_[i], ours, readings[i] ? readings[i]->words : 0);
-            if (readings[i] && tells_alike(ours.instruction, readings[i]->text))
+            if (readings[i] && tells_alike(ours.instruction, readings[i]->text)) {
                 EXPECT_EQ(print(target(), wave(), ours.instruction), readings[i]->text);
+            }
         }
         fmt::print("halves of registers named: {}\n", with_halves_.size());
     }

@@ -183,6 +183,11 @@ public:
         : target_(target), wave_(wave), v19_(target, wave), v22_(target, wave, LlvmVersion::v22) {}
 
     static bool are_present() { return LlvmOracle::is_present() && LlvmOracle::is_present(LlvmVersion::v22); }
+    // Where there is no LLVM 22, what it would be asked is left out.
+    static bool judge(Target target, const Instruction& instruction) {
+        static const bool has_22 = LlvmOracle::is_present(LlvmVersion::v22);
+        return has_22 || !spells_halves(generation(target), instruction);
+    }
 
     std::vector<std::optional<std::string>> disassemble(std::span<const InstructionWords> instructions) const {
         return ask<std::string>(
@@ -220,6 +225,7 @@ private:
         }
         std::vector<std::optional<Answer>> answers(items.size());
         for (size_t part = 0; part < 2; ++part) {
+            if (parts[part].empty()) continue;
             auto some = question(part == 0 ? v19_ : v22_, std::span<const Item>(parts[part]));
             for (size_t i = 0; i < some.size(); ++i) answers[places[part][i]] = std::move(some[i]);
         }

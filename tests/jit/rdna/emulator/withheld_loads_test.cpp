@@ -200,8 +200,9 @@ TEST(WithheldLoads, ThroughFlatMayGoWhereTheOlderLoadDidNot) {
             EXPECT_TRUE(reports_nothing(run(target, address + older + w.wait_load(0) + w.wait_lds(0) + flat)));
         }
         EXPECT_TRUE(reports_only(run(target, address + flat + load(w, 1)), FindingKind::overwrite_before_wait));
-        if (generation(target) != Generation::gfx12)
+        if (generation(target) != Generation::gfx12) {
             EXPECT_TRUE(reports_nothing(run(target, address + flat + w.wait_lds(0) + load(w, 1))));
+        }
     }
 }
 
