@@ -183,10 +183,14 @@ private:
                       << ", says LLVM";
     }
 
-    // LLVM 22 loses the eighth bit of DPP8 selectors below 256, and writes lit() where the 16 bits that are read of a
-    // literal would do as an inline constant.
+    // LLVM 22 loses the eighth bit of DPP8 selectors below 256, takes the constant of fmaak and fmamk for an inline
+    // one's code (0xc4: -4), and writes lit() where the 16 bits that are read of a literal would do as an inline
+    // constant.
     static bool tells_alike(const Instruction& instruction, std::string_view theirs) {
         if (is_dpp8(instruction.encoding) && instruction.dpp.selectors < 256) return false;
+        const bool has_constant =
+            instruction.opcode == Opcode::v_fmaak_f16 || instruction.opcode == Opcode::v_fmamk_f16;
+        if (has_constant && instruction.literal < 256) return false;
         return theirs.find("lit(") == std::string_view::npos;
     }
 
