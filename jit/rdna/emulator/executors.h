@@ -54,7 +54,9 @@ struct Checks {
     bool races = true;               // vector clocks on LDS and global memory
     bool visibility = true;          // stores withheld until waited for, caches' rules
 
-    static constexpr Checks none() { return {false, false, false, false, false, false, false, false, false, false, false}; }
+    static constexpr Checks none() {
+        return {false, false, false, false, false, false, false, false, false, false, false};
+    }
     bool any() const { return *this != none(); }
     bool operator==(const Checks&) const = default;
 };

@@ -20,15 +20,18 @@ RegisterSet vcc_only() {
     return set;
 }
 
-void remove(RegisterSet& set, const RegisterSet& removed) {
-    for (size_t i = 0; i < 2; ++i) set.scalars[i] &= ~removed.scalars[i];
-}
-
 // Fields of s_wait_alu (s_waitcnt_depctr before gfx12): zero waits for all of that class.
 constexpr unsigned va_vdst(uint16_t simm) { return simm >> 12 & 15; }
 constexpr unsigned va_sdst(uint16_t simm) { return simm >> 9 & 7; }
 constexpr unsigned va_vcc(uint16_t simm) { return simm >> 1 & 1; }
 constexpr unsigned sa_sdst(uint16_t simm) { return simm & 1; }
+
+// Of scalars that VALUs wrote, those that the wait leaves pending: va_sdst is for all but vcc, va_vcc for that.
+RegisterSet without_waited(RegisterSet written, uint16_t alu_wait) {
+    if (va_sdst(alu_wait) == 0) written = written & vcc_only();
+    if (va_vcc(alu_wait) == 0) written.remove(vcc_only());
+    return written;
+}
 
 constexpr unsigned kTransUseValus = 5, kTransUseTrans = 1;  // VALUTransUse: that may still lie between
 constexpr unsigned kForwardAround = 2, kForwardAfter = 4;   // VALUPartialForwarding: intervals 1 + 2, and 3
@@ -208,16 +211,12 @@ void HazardState::check_partial_forwarding(WaveState& wave, const Op& op) {
 void HazardState::apply_mask_waits(uint16_t alu_wait) {
     if (sa_sdst(alu_wait) == 0) masks_read_ = masks_overwritten_ = masks_rewritten_ = masks_unwaited_ = {};
     if (masks_rewritten_.empty() && masks_unwaited_.empty()) return;
-    RegisterSet ended;
-    if (va_sdst(alu_wait) == 0) {
-        ended = masks_rewritten_;
-        remove(ended, vcc_only());
-    }
-    if (va_vcc(alu_wait) == 0) ended = ended | (masks_rewritten_ & vcc_only());
-    remove(masks_read_, ended);
-    remove(masks_rewritten_, ended);
-    if (va_sdst(alu_wait) == 0) masks_unwaited_ = masks_unwaited_ & vcc_only();
-    if (va_vcc(alu_wait) == 0) remove(masks_unwaited_, vcc_only());
+    const RegisterSet still = without_waited(masks_rewritten_, alu_wait);
+    RegisterSet waited = masks_rewritten_;
+    waited.remove(still);
+    masks_read_.remove(waited);
+    masks_rewritten_ = still;
+    masks_unwaited_ = without_waited(masks_unwaited_, alu_wait);
 }
 
 // Masks that were read before, unless this VALU reads a literal or any scalar beside them (other masks included).
@@ -257,10 +256,10 @@ void HazardState::step_mask_write(WaveState& wave, const Op& op) {
         masks_unwaited_ = masks_unwaited_ | rewritten;
         masks_rewritten_ = masks_rewritten_ | rewritten;
         masks_read_ = masks_read_ | footprint.lane_mask;
-        remove(masks_rewritten_, footprint.lane_mask);  // and read again since
+        masks_rewritten_.remove(footprint.lane_mask);  // and read again since
     } else if (traits.salu && masks_read_.meets_scalars(footprint.writes)) {
         masks_overwritten_ = masks_overwritten_ | (masks_read_ & footprint.writes);
-        remove(masks_unwaited_, footprint.writes);
+        masks_unwaited_.remove(footprint.writes);
     }
 }
 
@@ -276,7 +275,7 @@ void HazardState::step_mask_rewrite(WaveState& wave, const Op& op) {
         fmt::format("{}, a VALU's lane mask that another VALU wrote anew, is read without a wait for {} "
                     "before it",
                     scalar_name(first), read.meets_scalars(vcc_only()) ? "va_vcc" : "va_sdst"));
-    remove(masks_unwaited_, read);
+    masks_unwaited_.remove(read);
 }
 
 void HazardState::note_writes(WaveState& wave, const Op& op) {
@@ -317,11 +316,7 @@ RegisterSet whole_pairs(const RegisterSet& set) {
 
 void HazardState::apply_sgpr_waits(uint16_t alu_wait) {
     if (sa_sdst(alu_wait) == 0) salu_pending_ = {};
-    if (va_sdst(alu_wait) == 0) {
-        const RegisterSet vcc = valu_pending_ & vcc_only();
-        valu_pending_ = vcc;
-    }
-    if (va_vcc(alu_wait) == 0) remove(valu_pending_, vcc_only());
+    valu_pending_ = without_waited(valu_pending_, alu_wait);
 }
 
 // AMDGPUWaitSGPRHazards: pairs that some VALU read stay tracked; writes to them are pending until waited for, and a
@@ -350,7 +345,7 @@ void HazardState::step_sgpr_read(WaveState& wave, const Op& op) {
     if (traits.salu && valu_pending_.meets_scalars(reads)) {  // interlocked, and so waited for
         const bool vcc = (valu_pending_ & reads).meets_scalars(vcc_only());
         if (vcc)
-            remove(valu_pending_, vcc_only());
+            valu_pending_.remove(vcc_only());
         else
             valu_pending_ = valu_pending_ & vcc_only();
     }
@@ -358,10 +353,10 @@ void HazardState::step_sgpr_read(WaveState& wave, const Op& op) {
     const RegisterSet written = writes & tracked_;
     if (traits.salu) {
         salu_pending_ = salu_pending_ | written;
-        remove(valu_pending_, written);
+        valu_pending_.remove(written);
     } else if (traits.valu) {
         valu_pending_ = valu_pending_ | written;
-        remove(salu_pending_, written);
+        salu_pending_.remove(written);
     }
 }
 
