@@ -164,11 +164,9 @@ int run(std::vector<std::string_view> words) {
         }
     if (!words.empty()) {
         for (const std::string_view word : words)
-            if (word != "all" && std::ranges::none_of(all_instructions(), [&](const InstructionInfo& row) {
-                    return row.name.find(word) != std::string_view::npos;
-                })) {
-                fmt::print(stderr, "usage: rdna_rows_bench [TARGET] [all | WORDS]   no instruction's name has '{}'\n",
-                           word);
+            if (word != "all" && std::ranges::find(all_instructions(), word, &InstructionInfo::name) ==
+                                     std::ranges::end(all_instructions())) {
+                fmt::print(stderr, "usage: rdna_rows_bench [TARGET] [all | INSTRUCTION...]   {} is none\n", word);
                 return 1;
             }
         if (words.front() == "all") words.clear();
