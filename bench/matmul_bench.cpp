@@ -17,9 +17,9 @@
 
 #include "jit/code_memory.h"
 #include "jit/x86/backend.h"
+#include "jit/x86/decoders/packed.h"
 #include "jit/x86/detect.h"
-#include "jit/x86/packed.h"
-#include "jit/x86/x86_kernel.h"
+#include "jit/x86/emit/x86_kernel.h"
 
 namespace riftjit::x86 {
 namespace {

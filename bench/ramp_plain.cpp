@@ -83,6 +83,6 @@ int main(int argc, char** argv) {
         hash = (hash ^ spikes_of_neuron) * 1099511628211u;
     }
     const auto seconds = [](auto from, auto to) { return std::chrono::duration<double>(to - from).count(); };
-    std::printf("%llu %016llx %.3f %.3f\n", static_cast<unsigned long long>(spikes), static_cast<unsigned long long>(hash),
-                seconds(start, built), seconds(built, done));
+    std::printf("%llu %016llx %.3f %.3f\n", static_cast<unsigned long long>(spikes),
+                static_cast<unsigned long long>(hash), seconds(start, built), seconds(built, done));
 }

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "jit/rdna/emulator/valu.h"
-#include "jit/rdna/emulator/valu_op.h"
+#include "jit/rdna/emulator/valu/valu.h"
+#include "jit/rdna/emulator/valu/valu_op.h"
 
 namespace riftjit::rdna::emulator {
 namespace {

@@ -16,10 +16,10 @@
 #include <string_view>
 #include <vector>
 
-#include "jit/rdna/assembly_file.h"
-#include "jit/rdna/assembly_object.h"
-#include "jit/rdna/emulator/lanes_x86.h"
-#include "jit/rdna/emulator/machine.h"
+#include "jit/rdna/assembly/assembly_file.h"
+#include "jit/rdna/assembly/assembly_object.h"
+#include "jit/rdna/emulator/lanes/lanes_x86.h"
+#include "jit/rdna/emulator/machine/machine.h"
 #include "jit/rdna/kernels/kernels.h"
 
 namespace riftjit::rdna::emulator {

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <vector>
 
-#include "jit/rdna/assembly_file.h"
-#include "jit/rdna/assembly_object.h"
-#include "jit/rdna/emulator/machine.h"
-#include "jit/rdna/emulator/valu.h"
-#include "jit/rdna/encoding.h"
+#include "jit/rdna/assembly/assembly_file.h"
+#include "jit/rdna/assembly/assembly_object.h"
+#include "jit/rdna/emulator/machine/machine.h"
+#include "jit/rdna/emulator/valu/valu.h"
+#include "jit/rdna/encode/encoding.h"
 
 namespace riftjit::rdna::emulator {
 namespace {

@@ -5,7 +5,7 @@ pkg_check_modules(CAIRO REQUIRED IMPORTED_TARGET cairo)
 
 # Program and module share these headers' types: each refuses another build of them.
 set(module_interface "${PROJECT_VERSION}")
-foreach(header jit/result.h sim/files/recording.h sim/files/metadata.h sim/files/recording_source.h
+foreach(header host/result.h sim/files/recording.h sim/files/metadata.h sim/files/recording_source.h
                sim/files/network_file.h
                sim/files/hdf5_module.h sim/plots/canvas.h)
   file(SHA256 ${PROJECT_SOURCE_DIR}/${header} hash)
@@ -31,10 +31,10 @@ function(riftjit_module name)
 endfunction()
 
 riftjit_module(hdf5 FOLDER sim/files/hdf5
-               SOURCES jit/result.cpp sim/available_memory.cpp sim/files/append_file.cpp sim/files/metadata.cpp
+               SOURCES host/result.cpp host/available_memory.cpp sim/files/append_file.cpp sim/files/metadata.cpp
                        sim/files/recording_times.cpp sim/files/unfinished_file.cpp
                LINK PkgConfig::HDF5 nlohmann_json::nlohmann_json)
-riftjit_module(plots FOLDER sim/plots/cairo SOURCES jit/result.cpp LINK PkgConfig::CAIRO)
+riftjit_module(plots FOLDER sim/plots/cairo SOURCES host/result.cpp LINK PkgConfig::CAIRO)
 
 function(riftjit_depends_on_modules target)
   if(TARGET ${target})

@@ -4,9 +4,9 @@
 #include <bit>
 #include <cstring>
 
-#include "jit/half.h"
-#include "jit/quant_grids.h"
-#include "jit/result.h"
+#include "host/half.h"
+#include "host/result.h"
+#include "jit/formats/quant_grids.h"
 
 #ifdef __FMA__
 #error "every product must be rounded before it is added: build this file for baseline x86-64"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "jit/dtype.h"
+#include "jit/formats/dtype.h"
 
 namespace riftjit::graph {
 

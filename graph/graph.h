@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "jit/dtype.h"
+#include "host/result.h"
+#include "jit/formats/dtype.h"
 #include "jit/kernel_spec.h"
-#include "jit/result.h"
 
 namespace riftjit::graph {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "jit/result.h"
+#include "host/result.h"
 
 namespace riftjit {
 

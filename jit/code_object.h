@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "host/result.h"
 #include "jit/isa.h"
-#include "jit/result.h"
 
 namespace riftjit {
 

@@ -19,14 +19,13 @@
 #include <variant>
 #include <vector>
 
-#include "jit/column_program.h"
-#include "jit/dtype.h"
+#include "host/result.h"
+#include "host/round_up.h"
+#include "jit/columns/column_program.h"
+#include "jit/formats/dtype.h"
 #include "jit/isa.h"
-#include "jit/result.h"
 
 namespace riftjit {
-
-constexpr uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 // ---- activation rows ------------------------------------------------------------------------------------------------
 
@@ -130,9 +129,9 @@ struct QuantizeArgs {
     const BatchState* batch;
 };
 
-// out[t][r] (+)= sum_k weight[r][k] * x[t][k] (+ bias[r]). Weights are packed panels of 16 rows (jit/x86/packed.h).
-// x rows are in activation_format(weight, isa) with stride activation_row_bytes; out rows are f32 with stride
-// out_stride floats; a kernel writes round_up(rows, 16) floats per row. Unit: panel of 16 rows.
+// out[t][r] (+)= sum_k weight[r][k] * x[t][k] (+ bias[r]). Weights are packed panels of 16 rows
+// (jit/x86/decoders/packed.h). x rows are in activation_format(weight, isa) with stride activation_row_bytes; out rows
+// are f32 with stride out_stride floats; a kernel writes round_up(rows, 16) floats per row. Unit: panel of 16 rows.
 enum class MatmulForm : uint8_t {
     vector,  // few tokens: weights decoded in registers, bandwidth bound
     tile,    // many tokens: a panel is decoded once to L1, then multiplied by tiles of tokens
@@ -282,8 +281,8 @@ struct ReduceArgs {
     uint32_t* indices;
 };
 
-// One step of the leaky integrate-and-fire neurons of sim/ramp_network.h: arrivals, decay, integration, threshold. All
-// in f64. Unit: neuron of the range that the arguments point at; begin and end are multiples of kLifStepNeurons.
+// One step of the leaky integrate-and-fire neurons of sim/ramp/ramp_network.h: arrivals, decay, integration, threshold.
+// All in f64. Unit: neuron of the range that the arguments point at; begin and end are multiples of kLifStepNeurons.
 struct LifStepSpec {
     uint32_t neurons, excitatory;   // of the network: ids from `neurons` on never fire, those below `excitatory` ...
     double weight_ee, weight_ei;    // ... take these from an excitatory source (to excitatory, to inhibitory)

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "jit/file_descriptor.h"
+#include "host/file_descriptor.h"
 
 // The GDB manual, "JIT Compilation Interface": these names, types and the empty function are the protocol.
 // NOLINTBEGIN(bugprone-reserved-identifier)

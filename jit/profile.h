@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "host/result.h"
 #include "jit/code_object.h"
-#include "jit/result.h"
 
 namespace riftjit {
 

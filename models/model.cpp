@@ -8,7 +8,7 @@
 #include "models/architectures/hyperparameters.h"
 #include "models/architectures/key_check.h"
 #include "models/architectures/tensor_check.h"
-#include "models/gguf_text.h"
+#include "models/gguf/gguf_text.h"
 
 namespace riftjit::models {
 

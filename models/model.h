@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "models/gguf.h"
+#include "models/gguf/gguf.h"
 
 namespace riftjit::models {
 

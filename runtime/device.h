@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "graph/plan.h"
-#include "jit/dtype.h"
+#include "host/result.h"
+#include "jit/formats/dtype.h"
 #include "jit/isa.h"
-#include "jit/result.h"
 
 namespace riftjit::runtime {
 

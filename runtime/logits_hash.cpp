@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "jit/result.h"
+#include "host/result.h"
 
 namespace riftjit::runtime {
 

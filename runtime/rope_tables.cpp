@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "jit/result.h"
+#include "host/result.h"
 
 namespace riftjit::runtime {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/cpu_device.h"
+#include "runtime/cpu/cpu_device.h"
 #include "runtime/kv_cache.h"
 #include "runtime/rope_tables.h"
 #include "runtime/weights.h"

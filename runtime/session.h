@@ -9,9 +9,9 @@
 #include <string>
 
 #include "graph/plan.h"
-#include "jit/kernel_cache.h"
-#include "jit/result.h"
-#include "runtime/team_choice.h"
+#include "host/result.h"
+#include "jit/cache/kernel_cache.h"
+#include "runtime/cpu/team_choice.h"
 
 namespace riftjit::runtime {
 

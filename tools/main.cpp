@@ -3,22 +3,22 @@
 #include <CLI/CLI.hpp>
 #include <system_error>
 
-#include "tools/arguments.h"
-#include "tools/asm_command.h"
-#include "tools/bench_command.h"
-#include "tools/cache_command.h"
-#include "tools/disasm_command.h"
-#include "tools/emulate_command.h"
-#include "tools/inspect_command.h"
-#include "tools/output.h"
-#include "tools/reporter.h"
-#include "tools/run_command.h"
-#include "tools/self_description.h"
-#include "tools/sim_command.h"
-#include "tools/suggestion.h"
-#include "tools/targets_command.h"
-#include "tools/tokenize_command.h"
-#include "tools/warm_command.h"
+#include "tools/bench/bench_command.h"
+#include "tools/cli/arguments.h"
+#include "tools/cli/output.h"
+#include "tools/cli/reporter.h"
+#include "tools/cli/self_description.h"
+#include "tools/cli/suggestion.h"
+#include "tools/model/cache_command.h"
+#include "tools/model/inspect_command.h"
+#include "tools/model/tokenize_command.h"
+#include "tools/model/warm_command.h"
+#include "tools/rdna/asm_command.h"
+#include "tools/rdna/disasm_command.h"
+#include "tools/rdna/emulate_command.h"
+#include "tools/rdna/targets_command.h"
+#include "tools/run/run_command.h"
+#include "tools/sim/sim_command.h"
 
 namespace {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "host/result.h"
 #include "jit/isa.h"
-#include "jit/result.h"
 
 namespace riftjit::x86 {
 

@@ -1,6 +1,6 @@
 #include "jit/x86/peaks.h"
 
-#include "jit/x86/x86_kernel.h"
+#include "jit/x86/emit/x86_kernel.h"
 
 namespace riftjit::x86 {
 namespace {

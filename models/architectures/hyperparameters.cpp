@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "models/architectures/key_check.h"
-#include "models/gguf_text.h"
+#include "models/gguf/gguf_text.h"
 
 namespace riftjit::models {
 

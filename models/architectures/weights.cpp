@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "models/gguf_text.h"
+#include "models/gguf/gguf_text.h"
 
 namespace riftjit::models {
 

@@ -1,7 +1,7 @@
 // What plastic synapses have sent and kernels have not taken yet: a slot of sums per step, for one receptor.
 #pragma once
 
-#include "runtime/pages.h"
+#include "host/pages.h"
 #include "sim/engine/neuron_state.h"
 #include "sim/engine/slices.h"
 #include "sim/engine/step_ring.h"
@@ -15,8 +15,8 @@ public:
     }
     static Result<ArrivalRing> create(uint32_t population, uint32_t neurons, uint32_t first_arrival, uint32_t max_lag) {
         ArrivalRing ring;
-        RIFTJIT_TRY(sums, runtime::Pages::allocate(bytes(neurons, max_lag), runtime::Pages::Size::huge,
-                                                   "the delays of plastic synapses"));
+        RIFTJIT_TRY(sums,
+                    Pages::allocate(bytes(neurons, max_lag), Pages::Size::huge, "the delays of plastic synapses"));
         ring.population_ = population;
         ring.first_arrival_ = first_arrival;
         ring.stride_ = round_up(neurons, kColumnPadding);
@@ -45,7 +45,7 @@ private:
     uint32_t population_ = 0, first_arrival_ = 0;
     uint64_t stride_ = 0;
     StepRing steps_;
-    runtime::Pages sums_;
+    Pages sums_;
 };
 
 }  // namespace riftjit::sim

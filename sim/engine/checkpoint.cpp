@@ -164,7 +164,7 @@ Result<CheckpointReader> CheckpointReader::open(const std::string& path, const C
                     header.version, kVersion);
     }
     CheckpointReader reader;
-    RIFTJIT_TRY(memory, runtime::Pages::allocate(size, runtime::Pages::Size::normal, "the saved simulation"));
+    RIFTJIT_TRY(memory, Pages::allocate(size, Pages::Size::normal, "the saved simulation"));
     reader.path_ = path;
     reader.memory_ = std::move(memory);
     std::memcpy(reader.memory_.data(), &header, sizeof header);

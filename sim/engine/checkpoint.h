@@ -9,8 +9,8 @@
 #include <string>
 #include <type_traits>
 
-#include "jit/result.h"
-#include "runtime/pages.h"
+#include "host/pages.h"
+#include "host/result.h"
 
 namespace riftjit::sim {
 
@@ -80,7 +80,7 @@ public:
 
 private:
     std::string path_;
-    runtime::Pages memory_;
+    Pages memory_;
     uint64_t position_ = 0, end_ = 0;
     uint32_t step_ = 0;
 };

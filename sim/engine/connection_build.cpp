@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "sim/available_memory.h"
+#include "host/available_memory.h"
 
 namespace riftjit::sim {
 
@@ -31,8 +31,8 @@ struct Build {
     uint32_t first_arrival(const BlueprintProjection& projection) const {
         return *state->first_arrival(projection.target, projection.receptor);
     }
-    runtime::Share sources(uint32_t population, uint32_t thread) const {
-        return runtime::share_of(blueprint->populations[population].size, thread, slices->threads());
+    Share sources(uint32_t population, uint32_t thread) const {
+        return share_of(blueprint->populations[population].size, thread, slices->threads());
     }
     bool accept(ThreadTotals& totals, uint32_t index, uint32_t source, std::span<const Synapse> synapses) const;
 };
@@ -125,7 +125,7 @@ void StaticRowBuild::join_narrow(uint32_t population) {
         }
     }
     if (projections_.empty()) return;
-    const runtime::Share share = build_.sources(population, thread_);
+    const Share share = build_.sources(population, thread_);
     const uint64_t per_source = expected / build_.blueprint->populations[population].size + 1;
     const auto block = static_cast<uint32_t>(std::max<uint64_t>(1, kBlockSynapses / per_source));
     for (uint64_t begin = share.begin; begin < share.end && !totals_.error; begin += block) {
@@ -169,7 +169,7 @@ void StaticRowBuild::write_block(uint32_t begin, uint32_t end) {
 
 void StaticRowBuild::write_wide(uint32_t group) {
     const uint32_t projection = (*build_.groups)[group].projections.front();
-    const runtime::Share share = build_.sources(build_.projection(projection).source, thread_);
+    const Share share = build_.sources(build_.projection(projection).source, thread_);
     build_.projection(projection)
         .generate(share.begin, share.end, [&](uint32_t source, std::span<const Synapse> synapses) {
             for_each_entry(projection, source, synapses,
@@ -191,7 +191,7 @@ void StaticRowBuild::write_rows(uint32_t group, uint32_t source) {
 
 // Runs body(thread) on every thread.
 template <class Body>
-void on_all_threads(runtime::ThreadPool& pool, const Body& body) {
+void on_all_threads(ThreadPool& pool, const Body& body) {
     pool.run([](void* context, uint32_t thread) { (*static_cast<const Body*>(context))(thread); },
              const_cast<Body*>(&body));
 }
@@ -207,13 +207,13 @@ struct RowCounts {
     std::vector<std::vector<uint64_t>> starts;  // per thread, by source
     uint32_t max_lag = 0;
 };
-Result<RowCounts> count_rows(Build& build, uint32_t index, runtime::ThreadPool& pool) {
+Result<RowCounts> count_rows(Build& build, uint32_t index, ThreadPool& pool) {
     const BlueprintProjection& projection = build.projection(index);
     RowCounts counts;
     counts.starts.resize(pool.size(), std::vector<uint64_t>(build.blueprint->populations[projection.source].size + 1u));
     std::vector<uint32_t> max_lags(pool.size());
     on_all_threads(pool, [&](uint32_t thread) {
-        const runtime::Share share = build.sources(projection.source, thread);
+        const Share share = build.sources(projection.source, thread);
         projection.generate(share.begin, share.end, [&](uint32_t source, std::span<const Synapse> synapses) {
             if (!build.accept(build.totals[thread], index, source, synapses)) return;
             for (const Synapse& synapse : synapses) {
@@ -229,10 +229,10 @@ Result<RowCounts> count_rows(Build& build, uint32_t index, runtime::ThreadPool& 
     return counts;
 }
 
-void store_rows(const Build& build, PlasticProjection& plastic, runtime::ThreadPool& pool) {
+void store_rows(const Build& build, PlasticProjection& plastic, ThreadPool& pool) {
     const BlueprintProjection& projection = build.projection(plastic.projection);
     on_all_threads(pool, [&](uint32_t thread) {
-        const runtime::Share share = build.sources(projection.source, thread);
+        const Share share = build.sources(projection.source, thread);
         std::vector<std::vector<PlasticSynapses::Entry>> rows(pool.size());
         projection.generate(share.begin, share.end, [&](uint32_t source, std::span<const Synapse> synapses) {
             for (auto& row : rows) row.clear();
@@ -245,7 +245,7 @@ void store_rows(const Build& build, PlasticProjection& plastic, runtime::ThreadP
     });
 }
 
-Result<void> build_plastic(Build& build, uint32_t index, std::vector<uint32_t>& ring_lags, runtime::ThreadPool& pool) {
+Result<void> build_plastic(Build& build, uint32_t index, std::vector<uint32_t>& ring_lags, ThreadPool& pool) {
     const BlueprintProjection& projection = build.projection(index);
     RIFTJIT_TRY(counts, count_rows(build, index, pool));
     PlasticProjection plastic{index, projection.source, projection.target, 0, {}};
@@ -315,7 +315,7 @@ uint64_t connection_bytes(const Blueprint& blueprint, uint32_t threads) {
 }
 
 Result<Connections> build_connections(const Blueprint& blueprint, const NeuronState& state, const Slices& slices,
-                                      runtime::ThreadPool& pool) {
+                                      ThreadPool& pool) {
     const uint32_t threads = pool.size();
     const std::vector<RowGroup> groups = row_groups(blueprint);
     const uint64_t share_words = connection_bytes(blueprint, threads) / sizeof(uint32_t) / threads / threads;

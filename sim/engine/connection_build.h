@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "runtime/thread_pool.h"
+#include "host/thread_pool.h"
 #include "sim/engine/plastic_synapses.h"
 #include "sim/engine/static_synapses.h"
 
@@ -35,6 +35,6 @@ uint64_t connection_bytes(const Blueprint& blueprint, uint32_t threads);
 // In parallel, each thread drawing its share of the sources. Takes little more memory than the rows: static rows are
 // written once, where they stay; plastic ones are drawn twice, to count and to store. The blueprint must stay in place.
 Result<Connections> build_connections(const Blueprint& blueprint, const NeuronState& state, const Slices& slices,
-                                      runtime::ThreadPool& pool);
+                                      ThreadPool& pool);
 
 }  // namespace riftjit::sim

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "sim/available_memory.h"
+#include "host/available_memory.h"
 
 namespace riftjit::sim {
 
@@ -28,10 +28,10 @@ bool has_receptor(const BlueprintPopulation& population, const std::string& rece
 
 }  // namespace
 
-Engine::Engine(Blueprint blueprint, runtime::ThreadPool& pool)
+Engine::Engine(Blueprint blueprint, ThreadPool& pool)
     : blueprint_(std::move(blueprint)), pool_(&pool), slices_(sizes_of(blueprint_), pool.size()), filter_(blueprint_) {}
 
-Result<std::unique_ptr<Engine>> Engine::create(Blueprint blueprint, runtime::ThreadPool& pool) {
+Result<std::unique_ptr<Engine>> Engine::create(Blueprint blueprint, ThreadPool& pool) {
     RIFTJIT_TRY_VOID(check_references(blueprint));
     std::unique_ptr<Engine> engine(new Engine(std::move(blueprint), pool));
     RIFTJIT_TRY_VOID(engine->check_memory());

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/thread_pool.h"
+#include "host/thread_pool.h"
 #include "sim/engine/blueprint.h"
 #include "sim/engine/checkpoint.h"
 #include "sim/engine/connection_build.h"
@@ -21,7 +21,7 @@ namespace riftjit::sim {
 class Engine {
 public:
     // Refuses what does not fit into memory before allocating it. The pool must outlive the engine.
-    static Result<std::unique_ptr<Engine>> create(Blueprint blueprint, runtime::ThreadPool& pool);
+    static Result<std::unique_ptr<Engine>> create(Blueprint blueprint, ThreadPool& pool);
     Engine(const Engine&) = delete;
 
     // As Simulation::run().
@@ -70,7 +70,7 @@ private:
     };
     struct Restored;  // a saved state, checked
 
-    explicit Engine(Blueprint blueprint, runtime::ThreadPool& pool);
+    explicit Engine(Blueprint blueprint, ThreadPool& pool);
     static Result<void> check_references(const Blueprint& blueprint);
     Result<void> check_finite() const;  // what neurons and plastic synapses hold
     Result<void> check_memory() const;
@@ -118,7 +118,7 @@ private:
     void restore_in_flight(const std::vector<Spike>& spikes);
 
     Blueprint blueprint_;
-    runtime::ThreadPool* pool_;
+    ThreadPool* pool_;
     Slices slices_;
     NeuronState state_;
     Connections connections_;

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "sim/engine/engine.h"
-#include "sim/ramp_network.h"
+#include "sim/ramp/ramp_network.h"
 
 namespace riftjit::sim {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "sim/available_memory.h"
+#include "host/available_memory.h"
 #include "sim/engine/recorders.h"
 #include "sim/network/distribution.h"
 #include "sim/network/random.h"

@@ -1,7 +1,7 @@
 // From a described network to what the engine runs: models become programs, programs kernels, times steps.
 #pragma once
 
-#include "jit/kernel_cache.h"
+#include "jit/cache/kernel_cache.h"
 #include "sim/engine/blueprint.h"
 
 namespace riftjit::sim {

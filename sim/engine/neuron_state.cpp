@@ -89,7 +89,7 @@ uint64_t NeuronState::bytes(const Blueprint& blueprint) {
     return bytes;
 }
 
-Result<NeuronState> NeuronState::create(const Blueprint& blueprint, const Slices& slices, runtime::ThreadPool& pool) {
+Result<NeuronState> NeuronState::create(const Blueprint& blueprint, const Slices& slices, ThreadPool& pool) {
     NeuronState state;
     RIFTJIT_TRY_VOID(state.add_receptors(blueprint));
     RIFTJIT_TRY_VOID(state.place_columns(blueprint));
@@ -131,8 +131,8 @@ Result<void> NeuronState::add_receptors(const Blueprint& blueprint) {
 // One piece of memory, arrivals first: spikes reach into all of them, which few huge pages make cheaper.
 Result<void> NeuronState::place_columns(const Blueprint& blueprint) {
     const uint64_t needed = bytes(blueprint);
-    RIFTJIT_TRY(memory, runtime::Pages::allocate(needed < kWorthAHugePage ? needed : std::max(needed, kHugePage),
-                                                 runtime::Pages::Size::huge, "the neurons"));
+    RIFTJIT_TRY(memory, Pages::allocate(needed < kWorthAHugePage ? needed : std::max(needed, kHugePage),
+                                        Pages::Size::huge, "the neurons"));
     memory_ = std::move(memory);
     uint64_t next = arrivals_count_ * sizeof(double);
     for (uint32_t i = 0; i < blueprint.populations.size(); ++i) {

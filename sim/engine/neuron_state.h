@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/pages.h"
-#include "runtime/thread_pool.h"
+#include "host/pages.h"
+#include "host/thread_pool.h"
 #include "sim/engine/blueprint.h"
 #include "sim/engine/slices.h"
 
@@ -20,7 +20,7 @@ class NeuronState {
 public:
     static uint64_t bytes(const Blueprint& blueprint);
     // Each thread fills, and so first touches, its own slices.
-    static Result<NeuronState> create(const Blueprint& blueprint, const Slices& slices, runtime::ThreadPool& pool);
+    static Result<NeuronState> create(const Blueprint& blueprint, const Slices& slices, ThreadPool& pool);
 
     // In the order of the program's columns; empty for populations without a program.
     const std::vector<void*>& columns(uint32_t population) const { return columns_[population]; }
@@ -45,7 +45,7 @@ private:
 
     uint64_t arrivals_count_ = 0;
     std::vector<Receptor> receptors_;
-    runtime::Pages memory_;  // arrivals, then the columns of all populations
+    Pages memory_;  // arrivals, then the columns of all populations
     std::vector<std::vector<void*>> columns_;
 };
 

@@ -12,9 +12,9 @@ constexpr uint32_t kBatch = 1024;  // a handful of columns of it fit the first-l
 
 bool lasts(ColumnRole role) { return role == ColumnRole::state || role == ColumnRole::weight; }
 
-Result<runtime::Pages> batch_memory(ColumnType type) {
-    return runtime::Pages::allocate(uint64_t(kBatch + kColumnPadding) * column_bytes(type),
-                                    runtime::Pages::Size::normal, "plastic synapses");
+Result<Pages> batch_memory(ColumnType type) {
+    return Pages::allocate(uint64_t(kBatch + kColumnPadding) * column_bytes(type), Pages::Size::normal,
+                           "plastic synapses");
 }
 
 template <size_t Bytes>
@@ -62,9 +62,8 @@ Result<PlasticSynapses> PlasticSynapses::create(const Blueprint& blueprint, cons
         const size_t column = synapses.column_of(ColumnRole::state, name);
         if (column < synapses.columns_.size()) synapses.column_start_.push_back({column, value});
     }
-    const auto allocate = [&](runtime::Pages& pages, uint64_t bytes) -> Result<void> {
-        RIFTJIT_TRY(memory,
-                    runtime::Pages::allocate(synapses.size() * bytes, runtime::Pages::Size::huge, "plastic synapses"));
+    const auto allocate = [&](Pages& pages, uint64_t bytes) -> Result<void> {
+        RIFTJIT_TRY(memory, Pages::allocate(synapses.size() * bytes, Pages::Size::huge, "plastic synapses"));
         pages = std::move(memory);
         return {};
     };
@@ -287,7 +286,7 @@ void PlasticSynapses::run(Program& program, uint32_t elements) {
 
 std::vector<std::span<std::byte>> PlasticSynapses::row_columns(uint32_t source) {
     std::vector<std::span<std::byte>> spans;
-    const auto add = [&](const runtime::Pages& pages, uint64_t bytes) {
+    const auto add = [&](const Pages& pages, uint64_t bytes) {
         spans.emplace_back(pages.data() + starts_[source] * bytes, (starts_[source + 1] - starts_[source]) * bytes);
     };
     for (const Column& column : columns_) add(column.values, column_bytes(column.type));

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/pages.h"
+#include "host/pages.h"
 #include "sim/engine/arrival_ring.h"
 #include "sim/engine/blueprint.h"
 #include "sim/engine/spike_history.h"
@@ -63,9 +63,9 @@ private:
         ColumnType type;
         ColumnRole role;
         std::string name;
-        runtime::Pages values;  // per synapse
-        runtime::Pages batch;   // copied together, for a spike of the source
-        runtime::Pages subset;  // copied out of the batch, for a spike of the target
+        Pages values;  // per synapse
+        Pages batch;   // copied together, for a spike of the source
+        Pages subset;  // copied out of the batch, for a spike of the target
     };
     struct Program {
         KernelFunction kernel = nullptr;
@@ -101,9 +101,9 @@ private:
     std::vector<uint32_t> replayed_end_;  // per source: first step whose effects were not replayed
     std::vector<Column> columns_;
     size_t weight_ = 0;
-    runtime::Pages targets_, delays_, last_;  // last_: stamp of the last event, 0 at the start
+    Pages targets_, delays_, last_;  // last_: stamp of the last event, 0 at the start
     Program pre_, post_;
-    std::vector<runtime::Pages> temporaries_;
+    std::vector<Pages> temporaries_;
     std::vector<std::pair<size_t, double>> column_start_;
 
     std::vector<Segment> segments_;

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "jit/kernel_cache.h"
-#include "runtime/thread_pool.h"
+#include "host/thread_pool.h"
+#include "jit/cache/kernel_cache.h"
 #include "sim/files/recording.h"
 #include "sim/network/description.h"
 
@@ -67,7 +67,7 @@ class Simulation {
 public:
     // Builds connectivity; refuses what does not fit into memory before allocating it (needed and available bytes
     // named). Kernels and pool must outlive it.
-    static Result<Simulation> create(const Network& network, KernelCache& kernels, Isa isa, runtime::ThreadPool& pool,
+    static Result<Simulation> create(const Network& network, KernelCache& kernels, Isa isa, ThreadPool& pool,
                                      Precision precision = Precision::f64);
     // What create() would make, without making it.
     static Result<SimulationPlan> plan(const Network& network, KernelCache& kernels, Isa isa, uint32_t threads,

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 
-#include "jit/column_program.h"
+#include "host/thread_pool.h"
+#include "jit/columns/column_program.h"
 #include "jit/kernel_spec.h"
-#include "runtime/thread_pool.h"
 
 namespace riftjit::sim {
 
@@ -24,7 +24,7 @@ Slices::Slices(const std::vector<uint32_t>& population_sizes, uint32_t threads) 
         const auto count = static_cast<uint32_t>((uint64_t(size) + (1u << units.log2_size) - 1) >> units.log2_size);
         units.owners.resize(count);
         for (uint32_t thread = 0; thread < threads; ++thread) {
-            const runtime::Share share = runtime::share_of(count, thread, threads);
+            const Share share = share_of(count, thread, threads);
             std::fill(units.owners.begin() + share.begin, units.owners.begin() + share.end,
                       static_cast<uint16_t>(thread));
             const auto element = [&](uint32_t unit) {

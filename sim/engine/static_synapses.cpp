@@ -46,8 +46,7 @@ Result<uint32_t*> RowWriter::allocate(uint32_t owner, uint64_t words) {
         const uint64_t wanted = std::max(words, chunk_words_);
         if (wanted > block_.left) {
             const uint64_t size = std::max(wanted, std::min(chunk_words_ * chunks_.size(), kMaxBlockWords));
-            RIFTJIT_TRY(block,
-                        runtime::Pages::allocate(size * sizeof(uint32_t), runtime::Pages::Size::huge, "the synapses"));
+            RIFTJIT_TRY(block, Pages::allocate(size * sizeof(uint32_t), Pages::Size::huge, "the synapses"));
             block_ = {block.as<uint32_t>(), size};
             blocks_.push_back(std::move(block));
         }

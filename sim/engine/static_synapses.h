@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/pages.h"
+#include "host/pages.h"
 #include "sim/engine/blueprint.h"
 #include "sim/engine/neuron_state.h"
 #include "sim/engine/slices.h"
@@ -50,7 +50,7 @@ private:
     uint64_t chunk_words_;
     Room block_;                // of the last of `blocks_`, not yet given to an owner
     std::vector<Room> chunks_;  // by owner
-    std::vector<runtime::Pages> blocks_;
+    std::vector<Pages> blocks_;
 };
 
 // The lags that occur in the rows of all writers, ascending.

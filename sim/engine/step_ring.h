@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "jit/result.h"
+#include "host/result.h"
 
 namespace riftjit::sim {
 

@@ -1,5 +1,5 @@
 // Neuron and synapse models written as equations: parsed, checked for units, and lowered to column programs
-// (jit/column_program.h). Built-in models are written in the same language (share/sim/models/*.toml).
+// (jit/columns/column_program.h). Built-in models are written in the same language (share/sim/models/*.toml).
 //
 // Numbers are held in the base units of units.h; a text such as "10 ms" or "8 Hz" is converted when it is read.
 // Grammar: parser.h. Names in expressions: the model's own, then "dt" (the step), "pi", and units with a prefix or
@@ -15,8 +15,8 @@
 #include <variant>
 #include <vector>
 
-#include "jit/column_program.h"
-#include "jit/result.h"
+#include "host/result.h"
+#include "jit/columns/column_program.h"
 #include "sim/equations/units.h"
 
 namespace riftjit::sim {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "jit/result.h"
+#include "host/result.h"
 
 namespace riftjit::sim {
 

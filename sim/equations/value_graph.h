@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "jit/column_program.h"
-#include "jit/result.h"
+#include "host/result.h"
+#include "jit/columns/column_program.h"
 
 namespace riftjit::sim {
 

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "sim/available_memory.h"
+#include "host/available_memory.h"
 #include "sim/files/unfinished_file.h"
 
 namespace riftjit::sim {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "jit/file_descriptor.h"
+#include "host/file_descriptor.h"
 #include "sim/files/recording.h"
 
 namespace riftjit::sim {

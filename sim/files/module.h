@@ -1,7 +1,7 @@
 // Shared libraries that the program opens only when it needs them: beside itself, or in ../lib/riftjit.
 #pragma once
 
-#include "jit/result.h"
+#include "host/result.h"
 
 namespace riftjit::sim {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <optional>
 
-#include "jit/little_endian.h"
+#include "host/little_endian.h"
 
 namespace riftjit::sim {
 

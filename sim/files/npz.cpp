@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sim/available_memory.h"
+#include "host/available_memory.h"
 #include "sim/files/append_file.h"
 #include "sim/files/metadata.h"
 #include "sim/files/npy_array.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "sim/available_memory.h"
+#include "host/available_memory.h"
 #include "sim/files/append_file.h"
 #include "sim/files/hdf5_module.h"
 #include "sim/files/isolated_read.h"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "jit/result.h"
+#include "host/result.h"
 
 namespace riftjit::sim {
 

@@ -1,7 +1,7 @@
 // A .part file, read block by block.
 #pragma once
 
-#include "jit/file_descriptor.h"
+#include "host/file_descriptor.h"
 #include "sim/files/recording_source.h"
 #include "sim/files/spool.h"
 

@@ -1,7 +1,7 @@
 // What a connection rule cannot do, found before anything is allocated.
 #include <algorithm>
 
-#include "jit/result.h"
+#include "host/result.h"
 #include "sim/network/connection_rows.h"
 
 namespace riftjit::sim {

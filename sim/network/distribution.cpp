@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "jit/result.h"
+#include "host/result.h"
 
 namespace riftjit::sim {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "jit/column_program.h"
+#include "jit/columns/column_program.h"
 #include "sim/network/network_reader.h"
 
 namespace riftjit::sim {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "jit/result.h"
+#include "host/result.h"
 
 namespace riftjit::sim {
 

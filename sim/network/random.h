@@ -1,11 +1,11 @@
 // Random numbers keyed by what they are for: each is a function of (seed, purpose, objects, index) alone, never of a
-// thread or of the order of calls. Philox 4x32-10 underneath (jit/philox.h).
+// thread or of the order of calls. Philox 4x32-10 underneath (jit/columns/philox.h).
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 
-#include "jit/philox.h"
+#include "jit/columns/philox.h"
 
 namespace riftjit::sim {
 

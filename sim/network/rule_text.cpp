@@ -1,5 +1,5 @@
 // Rules in words.
-#include "jit/result.h"
+#include "host/result.h"
 #include "sim/network/description.h"
 
 namespace riftjit::sim {

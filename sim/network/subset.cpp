@@ -1,6 +1,6 @@
 #include "sim/network/subset.h"
 
-#include "jit/result.h"
+#include "host/result.h"
 
 namespace riftjit::sim {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "jit/result.h"
+#include "host/result.h"
 #include "sim/network/description.h"
 
 namespace riftjit::sim {

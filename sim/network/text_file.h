@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "jit/result.h"
+#include "host/result.h"
 
 namespace riftjit::sim {
 

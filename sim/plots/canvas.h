@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "jit/result.h"
+#include "host/result.h"
 
 namespace riftjit::sim {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "models/chat_template.h"
+#include "models/template/chat_template.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 //   build-fuzz/tests/fuzz/code_object_fuzz build-fuzz/tests/fuzz/code_object_corpus
 #include <span>
 
-#include "jit/rdna/loader.h"
+#include "jit/rdna/object/loader.h"
 
 namespace {
 

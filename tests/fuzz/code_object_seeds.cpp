@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "jit/rdna/code_object.h"
+#include "jit/rdna/object/code_object.h"
 
 namespace {
 

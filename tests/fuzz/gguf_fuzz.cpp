@@ -3,10 +3,10 @@
 #include <array>
 
 #include "graph/reference.h"
-#include "models/gguf_data_check.h"
+#include "models/gguf/gguf_data_check.h"
 #include "models/model.h"
-#include "models/tokenizer.h"
-#include "tests/models/gguf_builder.h"
+#include "models/tokenizer/tokenizer.h"
+#include "tests/models/gguf/gguf_builder.h"
 
 namespace {
 

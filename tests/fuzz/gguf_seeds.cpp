@@ -3,7 +3,7 @@
 #include <fstream>
 
 #include "models/model.h"
-#include "tests/models/gguf_builder.h"
+#include "tests/models/gguf/gguf_builder.h"
 
 int main(int argc, char** argv) {
     using namespace riftjit;

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <vector>
 
-#include "jit/rdna/encoding.h"
-#include "jit/rdna/listing.h"
-#include "jit/rdna/text.h"
+#include "jit/rdna/encode/encoding.h"
+#include "jit/rdna/text/listing.h"
+#include "jit/rdna/text/text.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "tests/jit/rdna/assembly_text.h"
+#include "tests/jit/rdna/text/assembly_text.h"
 
 namespace {
 

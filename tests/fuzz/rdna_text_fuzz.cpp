@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "jit/rdna/assembly_file.h"
-#include "jit/rdna/encoding.h"
-#include "jit/rdna/text.h"
+#include "jit/rdna/assembly/assembly_file.h"
+#include "jit/rdna/encode/encoding.h"
+#include "jit/rdna/text/text.h"
 
 using namespace riftjit::rdna;
 

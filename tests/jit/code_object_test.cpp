@@ -6,7 +6,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "tests/jit/scratch.h"
+#include "tests/host/scratch.h"
 
 namespace riftjit {
 namespace {

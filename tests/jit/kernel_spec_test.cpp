@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "tests/jit/scratch.h"
+#include "tests/host/scratch.h"
 #include "tests/jit/spec_table.h"
 
 namespace riftjit {

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "tests/jit/cache_fixture.h"
+#include "tests/jit/cache/cache_fixture.h"
 
 // What gdb reads of the process: the protocol's own declarations.
 extern "C" {

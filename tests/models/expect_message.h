@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "models/model.h"
-#include "tests/models/gguf_builder.h"
+#include "tests/models/gguf/gguf_builder.h"
 
 namespace riftjit::models::test {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/kernel_cache.h"
+#include "jit/cache/kernel_cache.h"
 #include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
 #include "models/model.h"

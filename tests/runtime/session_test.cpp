@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "runtime/sampler.h"
+#include "runtime/sampling/sampler.h"
 #include "tests/runtime/allocation_counter.h"
 #include "tests/runtime/golden_run.h"
 

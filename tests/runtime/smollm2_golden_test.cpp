@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "models/tokenizer.h"
+#include "models/tokenizer/tokenizer.h"
 #include "tests/runtime/golden_run.h"
 
 namespace riftjit::runtime {

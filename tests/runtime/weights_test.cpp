@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "graph/graph.h"
-#include "jit/half.h"
+#include "host/half.h"
 
 namespace riftjit::runtime {
 namespace {

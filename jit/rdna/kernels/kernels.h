@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-#include "jit/rdna/assembler.h"
+#include "jit/rdna/emit/assembler.h"
 
 namespace riftjit::rdna::kernels {
 

@@ -4,9 +4,9 @@
 #include <bit>
 #include <string_view>
 
-#include "jit/rdna/occupancy.h"
-#include "jit/rdna/target.h"
-#include "jit/result.h"
+#include "host/result.h"
+#include "jit/rdna/object/occupancy.h"
+#include "jit/rdna/table/target.h"
 
 namespace riftjit::rdna::kernels {
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "jit/file_descriptor.h"
+#include "host/file_descriptor.h"
 
 namespace riftjit::sim::h5 {
 
@@ -61,7 +61,7 @@ int GrowingFile::reserve(std::span<const size_t> rows) const {
         bytes += (after - chunks(column.written_rows)) * chunk.bytes + index_bytes(after);
     }
     const FileDescriptor file(open(path_.c_str(), O_RDWR | O_CLOEXEC));
-    struct stat status {};
+    struct stat status{};
     if (!file || fstat(file.get(), &status) != 0) return errno;
     const int error = posix_fallocate(file.get(), status.st_size, off_t(bytes));
     if (error != 0 && ftruncate(file.get(), status.st_size) != 0) return errno;

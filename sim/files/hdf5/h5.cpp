@@ -6,7 +6,7 @@
 #include <cstring>
 #include <optional>
 
-#include "sim/available_memory.h"
+#include "host/available_memory.h"
 
 namespace riftjit::sim::h5 {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "jit/result.h"
+#include "host/result.h"
 
 namespace riftjit::sim::h5 {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <random>
 
-#include "sim/available_memory.h"
+#include "host/available_memory.h"
 #include "sim/files/recording_times.h"
 
 namespace riftjit::sim::h5 {

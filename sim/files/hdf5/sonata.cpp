@@ -11,8 +11,8 @@ namespace riftjit::sim::h5 {
 namespace {
 
 constexpr uint32_t kMagic = 0x0A7A;
-// Attribute of /spikes: how many spikes of all populations together, in the order of their times, are there for certain.
-// After a kill the columns of some populations may reach further than those of others.
+// Attribute of /spikes: how many spikes of all populations together, in the order of their times, are there for
+// certain. After a kill the columns of some populations may reach further than those of others.
 constexpr const char* kFlushed = "flushed";
 
 // The enumeration that the format prescribes, with its value for spikes in the order of their times.

@@ -14,10 +14,10 @@
 #include <string_view>
 #include <vector>
 
-#include "jit/rdna/encoding.h"
-#include "jit/rdna/syntax.h"
-#include "jit/rdna/target.h"
-#include "tests/jit/scratch.h"
+#include "jit/rdna/encode/encoding.h"
+#include "jit/rdna/table/syntax.h"
+#include "jit/rdna/table/target.h"
+#include "tests/host/scratch.h"
 
 namespace riftjit::rdna::test {
 

@@ -12,8 +12,8 @@
 #include <set>
 #include <sstream>
 
-#include "tests/jit/x86/decoding.h"
-#include "tests/jit/x86/kernel_runner.h"
+#include "tests/jit/x86/decoders/decoding.h"
+#include "tests/jit/x86/ops/kernel_runner.h"
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {

@@ -93,7 +93,7 @@ Results results_of(Engine& engine) {
     return results;
 }
 
-std::unique_ptr<Engine> engine_of(Blueprint blueprint, runtime::ThreadPool& pool) {
+std::unique_ptr<Engine> engine_of(Blueprint blueprint, ThreadPool& pool) {
     auto engine = Engine::create(std::move(blueprint), pool);
     EXPECT_TRUE(engine.has_value()) << engine.error().message;
     return std::move(*engine);
@@ -102,7 +102,7 @@ std::unique_ptr<Engine> engine_of(Blueprint blueprint, runtime::ThreadPool& pool
 constexpr uint32_t kSteps = 400;
 
 TEST(SavedState, ContinuesAsIfNothingHadHappened) {
-    runtime::ThreadPool pool = pool_of(2);
+    ThreadPool pool = pool_of(2);
     const auto uninterrupted = engine_of(full_network(), pool);
     ASSERT_TRUE(uninterrupted->run(kSteps, {}).has_value());
     const Results expected = results_of(*uninterrupted);
@@ -110,7 +110,7 @@ TEST(SavedState, ContinuesAsIfNothingHadHappened) {
     const TemporaryFile file;
     for (const uint32_t at : {0u, 1u, 2u, 37u, 211u, 399u, 400u}) {
         for (const auto& [before, after] : {std::pair(1u, 3u), std::pair(3u, 2u), std::pair(5u, 1u)}) {
-            runtime::ThreadPool first = pool_of(before), second = pool_of(after);
+            ThreadPool first = pool_of(before), second = pool_of(after);
             const auto saving = engine_of(full_network(), first);
             ASSERT_TRUE(saving->run(at, {}).has_value());
             const auto saved = saving->save(file.path());
@@ -134,7 +134,7 @@ TEST(SavedState, HasTheSameBytesAtAnyThreadCount) {
     std::vector<char> expected;
     const TemporaryFile file;
     for (const uint32_t threads : {1u, 2u, 5u}) {
-        runtime::ThreadPool pool = pool_of(threads);
+        ThreadPool pool = pool_of(threads);
         const auto engine = engine_of(full_network(), pool);
         ASSERT_TRUE(engine->run(123, {}).has_value());
         ASSERT_TRUE(engine->save(file.path()).has_value());
@@ -167,7 +167,7 @@ protected:
     }
 
     TemporaryFile file_;
-    runtime::ThreadPool pool_;
+    ThreadPool pool_;
     std::unique_ptr<Engine> engine_;
     std::vector<char> bytes_;
 };
@@ -245,14 +245,14 @@ TEST_F(Refusals, LeaveForgedFilesHarmless) {
 }
 
 TEST(Saving, SaysWhyItCannot) {
-    runtime::ThreadPool pool = pool_of(1);
+    ThreadPool pool = pool_of(1);
     const auto engine = engine_of(full_network(), pool);
     EXPECT_EQ(engine->save("/no/such/folder/state").error().message,
               "/no/such/folder/state.part: cannot be created: No such file or directory");
 }
 
 TEST(Saving, KeepsALinkAndReplacesWhatItNames) {
-    runtime::ThreadPool pool = pool_of(1);
+    ThreadPool pool = pool_of(1);
     const auto engine = engine_of(full_network(), pool);
     const TemporaryFile state;
     const std::string link = state.path() + "-link";

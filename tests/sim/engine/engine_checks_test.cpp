@@ -36,7 +36,7 @@ synapse = "loud"
 TEST(Checks, FindWhatIsNotFiniteBeforeItArrives) {
     const Network network = parse_network(kOverflow, "net.toml").value();
     KernelCache kernels(x86::compile, DiskCache::disabled());
-    auto pool = runtime::ThreadPool::create(2);
+    auto pool = ThreadPool::create(2);
     auto simulation = Simulation::create(network, kernels, x86::detect().levels.front(), *pool).value();
     ASSERT_TRUE(simulation.run(5));
     EXPECT_TRUE(simulation.check_totals());

@@ -3,7 +3,7 @@
 
 #include <sys/resource.h>
 
-#include "sim/available_memory.h"
+#include "host/available_memory.h"
 #include "tests/sim/engine/hand_made.h"
 
 namespace riftjit::sim {
@@ -63,7 +63,7 @@ TEST(Engine, SpikesAsLoopsDo) {
             LoopSimulator loops(network.blueprint, network.lifs);
             const std::vector<Spike> expected = loops.run(400);
             ASSERT_GT(expected.size(), 300u);
-            runtime::ThreadPool pool = pool_of(1 + seed % 3);
+            ThreadPool pool = pool_of(1 + seed % 3);
             auto engine = Engine::create(network.blueprint, pool);
             ASSERT_TRUE(engine.has_value()) << engine.error().message;
             ASSERT_TRUE((*engine)->run(400, {}).has_value());
@@ -106,7 +106,7 @@ TEST(Engine, GivesTheSameBitsAtAnyThreadCount) {
     std::vector<double> states;
     uint64_t graph_hash = 0;
     for (const uint32_t threads : {1u, 2u, 3u, 5u}) {
-        runtime::ThreadPool pool = pool_of(threads);
+        ThreadPool pool = pool_of(threads);
         auto engine = Engine::create(inexact_network(), pool);
         ASSERT_TRUE(engine.has_value()) << engine.error().message;
         ASSERT_TRUE((*engine)->run(300, {}).has_value());
@@ -136,7 +136,7 @@ std::vector<Spike> answer_to_one_spike(Compat compat, uint16_t delay) {
     number_populations(blueprint);
     blueprint.projections.push_back(projection_of("one", 0, 1, "delta", {{{0, delay, 10}}}));
     record_all_spikes(blueprint);
-    runtime::ThreadPool pool = pool_of(1);
+    ThreadPool pool = pool_of(1);
     auto engine = Engine::create(std::move(blueprint), pool);
     EXPECT_TRUE(engine.has_value()) << engine.error().message;
     EXPECT_TRUE((*engine)->run(uint32_t(delay) + 20, {}).has_value());
@@ -158,7 +158,7 @@ TEST(Delays, OutsideTheirRangeAreRefused) {
         blueprint.populations.push_back(lif_population("cells", 2, Lif{}, 0));
         number_populations(blueprint);
         blueprint.projections.push_back(projection_of("loop", 0, 0, "ex", {{{1, delay, 1}}}));
-        runtime::ThreadPool pool = pool_of(1);
+        ThreadPool pool = pool_of(1);
         const auto engine = Engine::create(std::move(blueprint), pool);
         return engine ? "accepted" : engine.error().message;
     };
@@ -191,7 +191,7 @@ TEST(Refractoriness, GivesIntervalsByTheRulesInForce) {
         blueprint.populations.push_back(lif_population("cell", 1, Lif{.compat = compat, .refractory = 20}, 100));
         number_populations(blueprint);
         record_all_spikes(blueprint);
-        runtime::ThreadPool pool = pool_of(1);
+        ThreadPool pool = pool_of(1);
         auto engine = Engine::create(std::move(blueprint), pool);
         EXPECT_TRUE((*engine)->run(100, {}).has_value());
         const std::vector<Spike> spikes = (*engine)->take_spikes();
@@ -212,7 +212,7 @@ TEST(Memory, IsComparedBeforeAnythingIsAllocated) {
     blueprint.projections.back().generate = [](uint32_t, uint32_t, const ProjectionBuilder::Receive&) {
         FAIL() << "drew synapses that have no room";
     };
-    runtime::ThreadPool pool = pool_of(2);
+    ThreadPool pool = pool_of(2);
     const auto engine = Engine::create(std::move(blueprint), pool);
     ASSERT_FALSE(engine.has_value());
     EXPECT_EQ(engine.error().kind, ErrorKind::OutOfMemory);
@@ -226,7 +226,7 @@ TEST(Memory, DoesNotGrowOverRebuilds) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "the sanitizer keeps what is freed for a while";
 #endif
-    runtime::ThreadPool pool = pool_of(2);
+    ThreadPool pool = pool_of(2);
     const auto build = [&] {
         auto engine = Engine::create(inexact_network(), pool);
         EXPECT_TRUE((*engine)->run(20, {}).has_value());
@@ -261,7 +261,7 @@ TEST(Memory, GrowsWithTheThreadsNotWithTheirSquare) {
     EXPECT_EXIT(
         {
             const long before = peak_resident();
-            runtime::ThreadPool pool = pool_of(128);
+            ThreadPool pool = pool_of(128);
             auto engine = Engine::create(inexact_network(), pool);
             const bool ran = engine && (*engine)->run(3, {});
             std::exit(!ran ? 1 : peak_resident() - before < 128 ? 0 : 2);  // a MiB a thread
@@ -278,7 +278,7 @@ TEST(References, ThatLeadNowhereAreRefused) {
         blueprint.populations.push_back({"relay", 3, 0, RelayedPopulation{}});
         number_populations(blueprint);
         change(blueprint);
-        runtime::ThreadPool pool = pool_of(1);
+        ThreadPool pool = pool_of(1);
         const auto engine = Engine::create(std::move(blueprint), pool);
         return engine ? "accepted" : engine.error().message;
     };
@@ -322,7 +322,7 @@ TEST(Recorders, KeepChosenNeuronsInTheirWindow) {
         const bool rest = spike.id >= first && spike.id < end && spike.step >= 50;
         if (some || overlap || rest) expected.push_back(spike);
     }
-    runtime::ThreadPool pool = pool_of(3);
+    ThreadPool pool = pool_of(3);
     auto engine = Engine::create(network.blueprint, pool);
     ASSERT_TRUE(engine.has_value());
     std::vector<Spike> taken;
@@ -355,7 +355,7 @@ TEST(Recorders, SampleStatesAtTheEndOfSteps) {
                 expected.push_back(loops.state(1, neuron).v);
             }
         }
-        runtime::ThreadPool pool = pool_of(threads);
+        ThreadPool pool = pool_of(threads);
         auto engine = Engine::create(network.blueprint, pool);
         ASSERT_TRUE(engine.has_value()) << engine.error().message;
         ASSERT_TRUE((*engine)->run(55, {}).has_value());
@@ -381,7 +381,7 @@ TEST(Waveforms, AreZeroOutsideTheirWindow) {
 }
 
 TEST(Run, EndsWhereItIsToldTo) {
-    runtime::ThreadPool pool = pool_of(2);
+    ThreadPool pool = pool_of(2);
     auto engine = Engine::create(random_network(2, Compat::nest).blueprint, pool);
     uint32_t seen = 0;
     ASSERT_TRUE((*engine)

@@ -77,7 +77,7 @@ TEST(States, ThatAreNotFiniteAreAnErrorThatNamesThem) {
                              "[population.M]\nmodel = \"m\"\nsize = 3\ninitial = { x = [0, -0.5, 1] }\n";
     const Network network = parse_network(text, "net.toml").value();
     KernelCache kernels(x86::compile, DiskCache::disabled());
-    auto pool = runtime::ThreadPool::create(2);
+    auto pool = ThreadPool::create(2);
     auto simulation = Simulation::create(network, kernels, x86::detect().levels.front(), *pool).value();
     EXPECT_TRUE(simulation.run(5));
     const auto run = simulation.run(95);
@@ -96,7 +96,7 @@ TEST(States, OfPlasticSynapsesThatAreNotFiniteAreAnErrorToo) {
         "pairs = [[0, 1], [1, 3]]\nweight = \"0.1 mV\"\ndelay = \"1 ms\"\nsynapse = \"growing\"\n";
     const Network network = parse_network(text, "net.toml").value();
     KernelCache kernels(x86::compile, DiskCache::disabled());
-    auto pool = runtime::ThreadPool::create(2);
+    auto pool = ThreadPool::create(2);
     auto simulation = Simulation::create(network, kernels, x86::detect().levels.front(), *pool).value();
     EXPECT_TRUE(simulation.run(95));  // 2^(2^9)
     const auto run = simulation.run(5);

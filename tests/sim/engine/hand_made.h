@@ -8,7 +8,7 @@
 #include <deque>
 #include <random>
 
-#include "jit/column_reference.h"
+#include "jit/columns/column_reference.h"
 #include "sim/engine/engine.h"
 
 namespace riftjit::sim::test {
@@ -209,8 +209,8 @@ inline Rows random_rows(std::mt19937& random, uint32_t sources, uint32_t targets
     return rows;
 }
 
-inline runtime::ThreadPool pool_of(uint32_t threads) {
-    auto pool = runtime::ThreadPool::create(threads);
+inline ThreadPool pool_of(uint32_t threads) {
+    auto pool = ThreadPool::create(threads);
     EXPECT_TRUE(pool.has_value());
     return std::move(*pool);
 }

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <numbers>
 
-#include "jit/philox.h"
+#include "jit/columns/philox.h"
 #include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
 #include "sim/engine/simulation.h"
@@ -24,7 +24,7 @@ Outcome run(const std::string& text, uint32_t threads = 2) {
     const Result<Network> network = parse_network(text, "net.toml");
     if (!network) throw std::runtime_error(network.error().message);
     KernelCache kernels(x86::compile, DiskCache::disabled());
-    auto pool = runtime::ThreadPool::create(threads);
+    auto pool = ThreadPool::create(threads);
     auto simulation = Simulation::create(*network, kernels, x86::detect().levels.back(), *pool).value();
     const auto ran = simulation.run(network->steps());
     if (!ran) throw std::runtime_error(ran.error().message);
@@ -289,7 +289,7 @@ TEST(Noise, IsHeldOverItsInterval) {
 }
 
 // Brian2 issue 608: noise and a clamp while refractory. The clamp holds V; the noise is drawn on, and what it drives
-// that is not clamped goes on. An independent loop with the numbers of jit/philox.h.
+// that is not clamped goes on. An independent loop with the numbers of jit/columns/philox.h.
 TEST(Noise, GoesOnWhileTheRefractoryPotentialIsClamped) {
     const std::string text =
         simulation(200) +
@@ -379,7 +379,7 @@ TEST(InitialValues, ThatAreNoNumbersAreRefusedBeforeTheRun) {
     const Result<Network> network = parse_network(text, "net.toml");
     ASSERT_TRUE(network) << network.error().message;
     KernelCache kernels(x86::compile, DiskCache::disabled());
-    auto pool = runtime::ThreadPool::create(2);
+    auto pool = ThreadPool::create(2);
     const auto simulation = Simulation::create(*network, kernels, x86::detect().levels.back(), *pool);
     ASSERT_FALSE(simulation);
     EXPECT_TRUE(simulation.error().message.starts_with("after 0 steps, V of neuron ")) << simulation.error().message;

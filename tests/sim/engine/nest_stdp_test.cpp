@@ -82,7 +82,7 @@ std::vector<double> weights_of(const Case& given, const std::string& synapse, do
     const Result<Network> network = parse_network(text, "net.toml");
     if (!network) throw std::runtime_error(network.error().message);
     KernelCache kernels(x86::compile, DiskCache::disabled());
-    auto pool = runtime::ThreadPool::create(2);
+    auto pool = ThreadPool::create(2);
     auto simulation = Simulation::create(*network, kernels, x86::detect().levels.back(), *pool).value();
     if (const auto ran = simulation.run(network->steps()); !ran) throw std::runtime_error(ran.error().message);
     return simulation.take_samples(0);
@@ -232,7 +232,7 @@ TEST(NestStdp, OfTwoSpikesInOneStep) {
         "delay = \"1 ms\"\nsynapse = \"stdp\"\n[[record]]\nweights = \"p\"\ninterval = \"5 ms\"\n";
     const Network network = parse_network(text, "net.toml").value();
     KernelCache kernels(x86::compile, DiskCache::disabled());
-    auto pool = runtime::ThreadPool::create(1);
+    auto pool = ThreadPool::create(1);
     auto simulation = Simulation::create(network, kernels, x86::detect().levels.back(), *pool).value();
     ASSERT_TRUE(simulation.run(50));
     // Postsynaptic spikes at 1 and 3 ms act at 2 and 4 ms; the relay fires twice at 4 ms.

@@ -174,7 +174,7 @@ TEST(Stdp, MatchesTheRuleEventByEvent) {
             const Driven driven = random_driven(seed, steps, compat == Compat::nest ? 1 : 0);
             const std::vector<double> expected = weights_event_by_event(driven, stdp, compat, steps, 100);
             for (const uint32_t threads : {1u, 3u}) {
-                runtime::ThreadPool pool = pool_of(threads);
+                ThreadPool pool = pool_of(threads);
                 auto engine = Engine::create(driven_network(driven, compat, rule_of(stdp), 10), pool);
                 ASSERT_TRUE(engine.has_value()) << engine.error().message;
                 ASSERT_TRUE((*engine)->run(steps, {}).has_value());
@@ -192,7 +192,7 @@ TEST(Stdp, DoesNotDependOnWhenItIsLookedAt) {
     const Driven driven = random_driven(9, steps, 1);
     const std::vector<double> fine = weights_event_by_event(driven, stdp, Compat::nest, steps, 1);
     for (const double interval : {0.1, 0.7, 60.0}) {
-        runtime::ThreadPool pool = pool_of(2);
+        ThreadPool pool = pool_of(2);
         auto engine = Engine::create(driven_network(driven, Compat::nest, rule_of(stdp), interval), pool);
         ASSERT_TRUE((*engine)->run(steps, {}).has_value());
         const std::vector<double> weights = (*engine)->take_samples(0);
@@ -250,7 +250,7 @@ TEST(ShortTermPlasticity, SendsWhatTheRecursionSays) {
         projection_of("plastic", 0, 1, "ex", {{{0, delays[0], 2}, {1, delays[1], 3}, {2, delays[2], 4}}}));
     blueprint.projections.back().rule = rule;
     blueprint.recorders = {{"sums", 1, StateRecorder{{"S"}, {}, 0.1}}};
-    runtime::ThreadPool pool = pool_of(2);
+    ThreadPool pool = pool_of(2);
     auto engine = Engine::create(std::move(blueprint), pool);
     ASSERT_TRUE(engine.has_value()) << engine.error().message;
     ASSERT_TRUE((*engine)->run(200, {}).has_value());
@@ -278,7 +278,7 @@ TEST(SpikeHistory, IsReplayedWhenItIsFull) {
     for (uint32_t step = 2; step < steps; ++step) driven.after.emplace_back(step, 0);
     const Stdp stdp;
     const std::vector<double> expected = weights_event_by_event(driven, stdp, Compat::nest, steps, steps);
-    runtime::ThreadPool pool = pool_of(1);
+    ThreadPool pool = pool_of(1);
     auto engine = Engine::create(driven_network(driven, Compat::nest, rule_of(stdp), steps * 0.1), pool);
     ASSERT_TRUE((*engine)->run(steps, {}).has_value());
     EXPECT_EQ((*engine)->take_samples(0), expected);
@@ -288,7 +288,7 @@ TEST(SpikeHistory, IsReplayedWhenItIsFull) {
 TEST(PlasticSynapses, TakeTwoSpikesOfOneStepInTurn) {
     const Stdp stdp;
     Driven driven{{{4, 0}, {4, 0}, {9, 0}}, {{5, 0}}, {{{0, 2, 5}}}, 1, 1};
-    runtime::ThreadPool pool = pool_of(1);
+    ThreadPool pool = pool_of(1);
     auto engine = Engine::create(driven_network(driven, Compat::nest, rule_of(stdp), 2), pool);
     ASSERT_TRUE((*engine)->run(20, {}).has_value());
     Stdp::State state{5};

@@ -7,7 +7,7 @@
 
 #include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
-#include "sim/ramp_network.h"
+#include "sim/ramp/ramp_network.h"
 
 namespace riftjit::sim {
 namespace {
@@ -29,7 +29,7 @@ struct Outcome {
 };
 Outcome outcome_of(const Network& network, Isa isa, uint32_t threads, Precision precision = Precision::f64) {
     KernelCache kernels(x86::compile, DiskCache::disabled());
-    auto pool = runtime::ThreadPool::create(threads);
+    auto pool = ThreadPool::create(threads);
     auto simulation = Simulation::create(network, kernels, isa, *pool, precision);
     EXPECT_TRUE(simulation.has_value()) << simulation.error().message;
     EXPECT_TRUE(simulation->run(network.steps()).has_value());
@@ -144,7 +144,7 @@ TEST(Simulation, ContinuesFromASavedState) {
     const Outcome expected = outcome_of(network, isa, 2);
     const std::string path = testing::TempDir() + fmt::format("riftjit-simulation-{}", getpid());
     KernelCache kernels(x86::compile, DiskCache::disabled());
-    auto first = runtime::ThreadPool::create(3), second = runtime::ThreadPool::create(1);
+    auto first = ThreadPool::create(3), second = ThreadPool::create(1);
     auto saving = Simulation::create(network, kernels, isa, *first);
     ASSERT_TRUE(saving->run(277).has_value());
     ASSERT_TRUE(saving->save(path).has_value());
@@ -271,7 +271,7 @@ TEST(SimulationPlan, SharesAStepAmongNoMoreThreadsThanItKeepsBusy) {
 
 TEST(Simulation, DescribesWhatItRecords) {
     KernelCache kernels(x86::compile, DiskCache::disabled());
-    auto pool = runtime::ThreadPool::create(1);
+    auto pool = ThreadPool::create(1);
     Network network = network_of(kMixed);
     network.recorders = {{"some", 1, SpikeRecorder{{3, 5}}},
                          {"V", 1, StateRecorder{{"V"}, {}, 0.5}},

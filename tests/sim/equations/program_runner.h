@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/column_reference.h"
+#include "jit/columns/column_reference.h"
 #include "sim/equations/model_file.h"
 
 namespace riftjit::sim {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "jit/philox.h"
+#include "jit/columns/philox.h"
 #include "tests/sim/equations/program_runner.h"
 
 namespace riftjit::sim {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "sim/available_memory.h"
+#include "host/available_memory.h"
 #include "sim/files/metadata.h"
 #include "sim/files/module.h"
 #include "sim/files/unfinished_file.h"

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "jit/half.h"
+#include "host/half.h"
 #include "jit/rdna/kernels/kernels.h"
 
 namespace riftjit::rdna::kernels {

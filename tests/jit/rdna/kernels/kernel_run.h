@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "jit/rdna/code_object.h"
-#include "jit/rdna/emulator/machine.h"
+#include "jit/rdna/emulator/machine/machine.h"
+#include "jit/rdna/object/code_object.h"
 #include "tests/jit/rdna/kernels/kernel_cases.h"
 
 namespace riftjit::rdna::kernels {

@@ -2,9 +2,9 @@
 
 #include <set>
 
-#include "jit/rdna/encoding.h"
+#include "jit/rdna/encode/encoding.h"
 #include "jit/rdna/kernels/kernels.h"
-#include "jit/rdna/text.h"
+#include "jit/rdna/text/text.h"
 #include "tests/jit/rdna/llvm_oracle.h"
 
 namespace riftjit::rdna::kernels {

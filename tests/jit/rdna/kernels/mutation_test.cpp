@@ -4,7 +4,7 @@
 
 #include <iostream>
 
-#include "jit/rdna/text.h"
+#include "jit/rdna/text/text.h"
 #include "tests/jit/rdna/kernels/kernel_run.h"
 
 namespace riftjit::rdna::kernels {

@@ -1,0 +1,169 @@
+#include "jit/cache/kernel_cache.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+#include "jit/cache/kernel_publisher.h"
+
+namespace riftjit {
+
+namespace {
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Exact identity of spec and level, floats by their bits.
+std::string identity(const KernelSpec& spec, Isa isa) {
+    const std::vector<std::byte> fields = serialize(spec);
+    std::string bytes(reinterpret_cast<const char*>(fields.data()), fields.size());
+    return bytes + static_cast<char>(isa);
+}
+
+}  // namespace
+
+struct KernelCache::Impl {
+    // A kernel that is being made, or is ready. Slots of failed kernels are erased.
+    struct Slot {
+        std::unique_ptr<Kernel> kernel;
+        uint32_t order = 0;
+    };
+    enum class Origin : uint8_t { disk, compiler };
+    struct Obtained {
+        CodeObject object;
+        Origin origin;
+    };
+    // Where a kernel that is not yet announced to profilers lies.
+    struct Placed {
+        const Kernel* kernel;
+        const std::byte* address;
+    };
+
+    Impl(Compile compile_function, DiskCache disk_cache, Use use_)
+        : compile(std::move(compile_function)), disk(std::move(disk_cache)), use(use_), publisher(disk) {}
+
+    Result<const Kernel*> find_or_make(const KernelSpec& spec, Isa isa);
+    Result<std::unique_ptr<Kernel>> make(const KernelSpec& spec, Isa isa);
+    Result<Obtained> load_or_compile(const KernelSpec& spec, Isa isa);
+    Result<void> place(Kernel& kernel, const MachineCode& code);
+
+    const Compile compile;
+    DiskCache disk;
+    const Use use;
+
+    mutable std::mutex mutex;  // guards all below; never held while compiling, reading or writing
+    std::condition_variable ready;
+    std::map<std::string, Slot> slots;
+    uint32_t next_order = 0;
+    CacheStatistics statistics;
+    CodeMemory memory;
+    std::vector<Placed> unannounced;
+    std::unique_ptr<ProfileRegistry> profile;
+
+    KernelPublisher publisher;  // last: it is joined before what it reads goes away
+};
+
+Result<KernelCache::Impl::Obtained> KernelCache::Impl::load_or_compile(const KernelSpec& spec, Isa isa) {
+    const auto load_start = std::chrono::steady_clock::now();
+    RIFTJIT_TRY(loaded, disk.load(spec, isa));
+    const double load_ms = milliseconds_since(load_start);
+    if (loaded) {
+        const std::lock_guard lock(mutex);
+        statistics.load_ms += load_ms;
+        ++statistics.hits;
+        return Obtained{std::move(*loaded), Origin::disk};
+    }
+    const auto compile_start = std::chrono::steady_clock::now();
+    auto compiled = compile(spec, isa);
+    const std::lock_guard lock(mutex);
+    statistics.load_ms += load_ms;
+    statistics.compile_ms += milliseconds_since(compile_start);
+    ++statistics.misses;
+    if (!compiled) return std::unexpected(compiled.error());
+    return Obtained{std::move(*compiled), Origin::compiler};
+}
+
+Result<void> KernelCache::Impl::place(Kernel& kernel, const MachineCode& code) {
+    if (use == Use::warm) return {};
+    const std::lock_guard lock(mutex);
+    RIFTJIT_TRY(address, memory.add(code.bytes));
+    kernel.function = std::bit_cast<KernelFunction>(address);
+    unannounced.push_back({&kernel, address});
+    return {};
+}
+
+Result<std::unique_ptr<Kernel>> KernelCache::Impl::make(const KernelSpec& spec, Isa isa) {
+    RIFTJIT_TRY_VOID(validate(spec));
+    RIFTJIT_TRY(obtained, load_or_compile(spec, isa));
+    RIFTJIT_TRY(parsed, read_x86_object(obtained.object.elf));
+    auto kernel = std::make_unique<Kernel>(spec, isa, parsed.name, nullptr, std::move(obtained.object),
+                                           parsed.code.instruction_bytes, obtained.origin == Origin::disk);
+    RIFTJIT_TRY_VOID(place(*kernel, parsed.code));
+    if (obtained.origin == Origin::compiler) publisher.add(kernel->spec, kernel->object);
+    return kernel;
+}
+
+Result<const Kernel*> KernelCache::Impl::find_or_make(const KernelSpec& spec, Isa isa) {
+    const std::string id = identity(spec, isa);
+    std::unique_lock lock(mutex);
+    while (true) {
+        const auto [slot, is_new] = slots.try_emplace(id);
+        if (slot->second.kernel) return slot->second.kernel.get();
+        if (is_new) {
+            slot->second.order = next_order++;
+            break;
+        }
+        ready.wait(lock);  // another thread makes it; if that fails, this one tries
+    }
+    lock.unlock();
+    auto made = make(spec, isa);
+    lock.lock();
+    const auto slot = slots.find(id);
+    ready.notify_all();
+    if (!made) {
+        slots.erase(slot);
+        return std::unexpected(made.error());
+    }
+    slot->second.kernel = std::move(*made);
+    return slot->second.kernel.get();
+}
+
+KernelCache::KernelCache(Compile compile, DiskCache disk, Use use)
+    : impl_(std::make_unique<Impl>(std::move(compile), std::move(disk), use)) {}
+
+KernelCache::~KernelCache() = default;
+
+void KernelCache::set_profile(Profile sinks) { impl_->profile = std::make_unique<ProfileRegistry>(sinks); }
+
+Result<const Kernel*> KernelCache::get(const KernelSpec& spec, Isa isa) { return impl_->find_or_make(spec, isa); }
+
+const CacheStatistics& KernelCache::statistics() const { return impl_->statistics; }
+
+std::vector<const Kernel*> KernelCache::kernels() const {
+    const std::lock_guard lock(impl_->mutex);
+    std::vector<const Impl::Slot*> finished;
+    for (const auto& [id, slot] : impl_->slots)
+        if (slot.kernel) finished.push_back(&slot);
+    std::ranges::sort(finished, {}, &Impl::Slot::order);
+    std::vector<const Kernel*> kernels;
+    kernels.reserve(finished.size());
+    for (const Impl::Slot* slot : finished) kernels.push_back(slot->kernel.get());
+    return kernels;
+}
+
+Result<void> KernelCache::seal() {
+    const std::lock_guard lock(impl_->mutex);
+    RIFTJIT_TRY_VOID(impl_->memory.seal());
+    impl_->publisher.start();
+    const auto placed = std::exchange(impl_->unannounced, {});
+    if (!impl_->profile) return {};
+    for (const auto& [kernel, address] : placed)
+        RIFTJIT_TRY_VOID(impl_->profile->announce(kernel->object, address, kernel->instruction_bytes));
+    return {};
+}
+
+}  // namespace riftjit

@@ -1,0 +1,30 @@
+// Integer expressions of assembly files: numbers, symbols, labels and their differences.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "host/result.h"
+
+namespace riftjit::rdna {
+
+// A number, or a place in a section.
+struct AssemblyValue {
+    int64_t number = 0;             // or the offset in `section`
+    std::optional<size_t> section;  // none for a plain number
+};
+
+// What a symbol stands for; nothing if it is not defined (yet).
+using SymbolLookup = std::function<std::optional<AssemblyValue>(std::string_view name)>;
+
+// + - * / % << >> & | ^ ~ and parentheses, with C's precedence, and the functions by which LLVM since 20 counts what a
+// kernel and those it calls need: max, or, alignto, extrasgprs, totalnumvgprs (LLVM, AMDGPUUsage, "AMDGPU-specific
+// expressions"). `.` is looked up like any symbol.
+Result<AssemblyValue> evaluate(std::string_view expression, const SymbolLookup& lookup);
+
+bool names_this_place(std::string_view expression);  // by `.`
+
+}  // namespace riftjit::rdna

@@ -1,0 +1,110 @@
+#include "jit/rdna/emit/assembler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "jit/rdna/emit/emit.h"
+#include "jit/rdna/passes/effects.h"
+
+namespace riftjit::rdna {
+namespace {
+
+constexpr uint16_t kTtmp9 = 117;  // gfx12: the workgroup id
+
+uint16_t workgroup_register(KernelTarget target, const KernelCode& header) {
+    if (generation(target.target) == Generation::gfx12) return kTtmp9;
+    return static_cast<uint16_t>(
+        user_sgpr_count(target.target, target.wave_size, header.user_sgprs, header.workgroup_ids));
+}
+
+}  // namespace
+
+Assembler::Assembler(KernelTarget target, std::string name)
+    : target_(target),
+      vcc_(RegisterPart{}),
+      launch_args_(RegisterPart{}),
+      launch_workgroup_(RegisterPart{}),
+      launch_lane_(RegisterPart{}) {
+    header_.name = std::move(name);
+    header_.wave_size = target.wave_size;
+    const auto mask_dwords = static_cast<uint8_t>(lanes() / 32);
+    const auto here = std::source_location::current();
+    vcc_ = Sgpr(declare({RegisterBank::scalar, mask_dwords, Operand::kVcc, false, here}));
+    launch_args_ = Sgpr(declare({RegisterBank::scalar, 2, uint16_t{0}, true, here}));
+    launch_workgroup_ = Sgpr(declare({RegisterBank::scalar, 1, workgroup_register(target, header_), true, here}));
+    launch_lane_ = Vgpr(declare({RegisterBank::vector, 1, Operand::kFirstVgpr, true, here}));
+}
+
+RegisterPart Assembler::declare(VirtualRegister reg) {
+    check(registers_.size() < RegisterPart::kNone, "a kernel has fewer than 65535 registers");
+    registers_.push_back(reg);
+    return {static_cast<uint16_t>(registers_.size() - 1), 0, reg.dwords};
+}
+
+Sgpr Assembler::sgpr(unsigned dwords, std::source_location where) {
+    return Sgpr(declare({RegisterBank::scalar, static_cast<uint8_t>(dwords), std::nullopt, false, where}));
+}
+Vgpr Assembler::vgpr(unsigned dwords, std::source_location where) {
+    return Vgpr(declare({RegisterBank::vector, static_cast<uint8_t>(dwords), std::nullopt, false, where}));
+}
+Sgpr Assembler::lane_mask(std::source_location where) { return sgpr(lanes() / 32, where); }
+
+Sgpr Assembler::fixed_sgpr(unsigned first, unsigned dwords, std::source_location where) {
+    return Sgpr(
+        declare({RegisterBank::scalar, static_cast<uint8_t>(dwords), static_cast<uint16_t>(first), false, where}));
+}
+Vgpr Assembler::fixed_vgpr(unsigned first, unsigned dwords, std::source_location where) {
+    return Vgpr(declare({RegisterBank::vector, static_cast<uint8_t>(dwords),
+                         static_cast<uint16_t>(Operand::kFirstVgpr + first), false, where}));
+}
+
+void Assembler::release(RegisterPart part) { registers_[part.id].released = true; }
+
+Label Assembler::label() {
+    bound_.push_back(false);
+    return {static_cast<uint16_t>(bound_.size() - 1)};
+}
+
+void Assembler::bind(Label label) {
+    if (bound_[label.id]) throw AssemblyError(fmt::format("{}: label {} is bound twice", header_.name, label.id));
+    bound_[label.id] = true;
+    pending_labels_.push_back(label);
+}
+
+uint32_t Assembler::lds(uint32_t bytes, uint32_t align) {
+    const uint32_t offset = (header_.resources.lds_bytes + align - 1) / align * align;
+    header_.resources.lds_bytes = offset + bytes;
+    if (header_.resources.lds_bytes > kMaxLdsBytes)
+        throw AssemblyError(fmt::format("{}: {} bytes of LDS, a workgroup has {}", header_.name,
+                                        header_.resources.lds_bytes, kMaxLdsBytes));
+    return offset;
+}
+
+void Assembler::drain(CounterSet counters) { pending_drain_.bits |= counters.bits; }
+
+void Assembler::emit(Opcode opcode, std::initializer_list<Argument> arguments) {
+    const EmitContext context{target_.target, target_.wave_size, header_.name, registers_, vcc_.whole(), lines_.size()};
+    add_line(build_line(context, opcode, arguments));
+}
+
+void Assembler::add_line(Line line) {
+    line.labels = std::exchange(pending_labels_, {});
+    line.drain = std::exchange(pending_drain_, {});
+    lines_.push_back(std::move(line));
+}
+
+KernelProgram Assembler::finish(PassOptions options) {
+    for (size_t i = 0; i < bound_.size(); ++i)
+        if (!bound_[i]) throw AssemblyError(fmt::format("{}: label {} is never bound", header_.name, i));
+    if (lines_.empty() || !ends_wave(lines_.back().instruction.opcode) || !pending_labels_.empty())
+        throw AssemblyError(fmt::format("{}: the code does not end with s_endpgm", header_.name));
+    KernelProgram kernel{{target_.target, target_.wave_size, header_.name, std::move(lines_)}, header_};
+    allocate_registers(kernel.program, registers_);
+    check_overlaps(kernel.program);
+    run_passes(kernel.program, options);
+    return kernel;
+}
+
+}  // namespace riftjit::rdna

@@ -1,0 +1,10 @@
+// gfx12: an SGPR that vector instructions read needs a wait between its next write and the reads after that.
+#pragma once
+
+#include "jit/rdna/emit/program.h"
+
+namespace riftjit::rdna {
+
+void insert_sgpr_read_waits(Program& program);
+
+}  // namespace riftjit::rdna

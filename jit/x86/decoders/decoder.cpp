@@ -1,0 +1,43 @@
+#include "jit/x86/decoders/decoder.h"
+
+#include "host/result.h"
+#include "jit/x86/decoders/decoder_ops.h"
+#include "jit/x86/decoders/packed.h"
+
+namespace riftjit::x86 {
+
+using Xbyak::Xmm;
+
+Xbyak::Address DecodeSite::body_dwords(uint32_t block, uint32_t dword) const {
+    const uint32_t position = step_layout(traits_).body_position(block) + dword * 64;
+    return code.ptr[place_.body + place_.body_offset + static_cast<int>(position) + place_.half * 32];
+}
+
+Xbyak::Address DecodeSite::header_halves(uint32_t block, uint32_t field) const {
+    const uint32_t position = step_layout(traits_).header_position(block) + field * 32;
+    return code.ptr[place_.header + place_.header_offset + static_cast<int>(position) + place_.half * 16];
+}
+
+Xbyak::Address DecodeSite::header_bytes(uint32_t block) const {
+    const uint32_t position = step_layout(traits_).header_position(block);
+    return code.ptr[place_.header + place_.header_offset + static_cast<int>(position) + place_.half * 8];
+}
+
+void Decoder::prepare(const DecodeSite& site) const {
+    const auto values = constants(site.code.isa());
+    for (size_t i = 0; i < values.size(); ++i)
+        load(site.code, site.constant(i), site.code.constant_bytes(values[i].data(), sizeof values[i]));
+}
+
+void Decoder::sub_scale(const DecodeSite&, uint32_t, const Xmm&) const { check(false, "type without sub-scales"); }
+void Decoder::minimum(const DecodeSite&, uint32_t, const Xmm&) const { check(false, "type without minima"); }
+void Decoder::minimum_scale(const DecodeSite&, const Xmm&) const { check(false, "type without integer minima"); }
+
+const Decoder* find_decoder(DType type) {
+    for (const auto find :
+         {find_block32_decoder, find_k_decoder, find_codebook_decoder, find_ternary_decoder, find_grid_decoder})
+        if (const Decoder* decoder = find(type)) return decoder;
+    return nullptr;
+}
+
+}  // namespace riftjit::x86

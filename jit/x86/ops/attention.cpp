@@ -1,0 +1,453 @@
+// Causal attention with grouped queries over the KV cache, with an online softmax.
+//
+// Both forms are one algorithm over rows (query heads of tokens that share a KV head): the vector form has one token's
+// rows, the tile form those of several. Positions are visited in blocks of 64 that start at multiples of 64, whatever
+// the batch; within a block every row takes the same operations in the same order in both forms. A masked score is
+// -infinity, its probability exactly 0; a block that a row does not see at all leaves that row's state as it was
+// (its correction is exp(0) = 1). Values beyond a token's own position are not even multiplied by 0, so that neither
+// infinities there nor signs of zeros can reach it.
+#include <array>
+#include <limits>
+#include <stdexcept>
+
+#include "jit/x86/backend.h"
+#include "jit/x86/emit/math.h"
+#include "jit/x86/ops/attention_products.h"
+
+namespace riftjit::x86 {
+
+namespace {
+
+// Where a row's maximum starts: finite, so that no difference of maxima is infinity - infinity.
+constexpr float kNoScore = -0x1p126f;
+constexpr uint32_t kMaxFrameBytes = 4 << 20;
+
+class AttentionKernel final : public AttentionProducts {
+    using AttentionProducts::AttentionProducts;
+
+    // Register map. Of the unit: first_position is that of the tile's first token.
+    const Reg64 args = rdi, queries = r15;
+    const Reg32 unit = esi, first_position = r12d;
+    // Of the block: its first position, its keys and its values.
+    const Reg32 block_start = r13d;
+    const Reg64 keys = rbx, values = r14;
+    const int group = int(spec_.heads / spec_.kv_heads);
+    const int tile_tokens = int(attention_tile_tokens(spec_));
+    const int rows = group * tile_tokens;
+    static constexpr int segment_panels = kKvSegment / kPanel;
+
+    // Within a phase.
+    const KeyRegisters key_registers = {rcx, rdx, r8, rax, r9};
+    const ValueRegisters value_registers = {rcx, rdx, r9, r8, rax};
+    const Ahead values_ahead = {r10, lines_a_step(kBlock* value_bytes(), score_steps(rows))};
+    const Ahead keys_ahead = {r10, lines_a_step(kBlock / kPanel * panel_bytes(), output_steps(rows))};
+
+    // While one product computes, the memory that the other reads next comes nearer.
+    static int lines_a_step(uint32_t block_bytes, int steps) {
+        return (int(block_bytes / kLineBytes) + steps - 1) / steps;
+    }
+
+    // The frame at rsp: rows of floats, then what has no register.
+    int frame_bytes_ = 0;
+    int reserve(uint64_t bytes) {
+        const uint64_t begin = uint64_t(frame_bytes_);
+        if (begin + bytes > kMaxFrameBytes)
+            throw std::length_error(fmt::format("{} rows of head_dim {} need more than {} bytes of stack", rows,
+                                                spec_.head_dim, kMaxFrameBytes));
+        frame_bytes_ = int(round_up(begin + bytes, 64));
+        return int(begin);
+    }
+    const uint64_t padded_rows = round_up(uint64_t(rows), kPanel);
+    const int scores_at = reserve(uint64_t(rows) * score_row_bytes());  // then probabilities
+    const int outputs_at = reserve(uint64_t(rows) * output_row_bytes());
+    const int sums_at = reserve(uint64_t(rows) * kPanel * sizeof(float));  // of probabilities, 16 lanes a row
+    const int maxima_at = reserve(padded_rows * sizeof(float));
+    const int corrections_at = reserve(padded_rows * sizeof(float));
+    const int queries_at = reserve(tile_tokens == 1 ? 0 : uint64_t(rows) * query_row_bytes() + 64);
+    const int slots_at = reserve(6 * sizeof(uint64_t));
+    Address slot(int index) { return qword[rsp + slots_at + 8 * index]; }
+    Address slot32(int index) { return dword[rsp + slots_at + 8 * index]; }
+    const Address end = slot32(0), tokens = slot32(1), row_blocks = slot32(2), positions = slot32(3);
+    const Address out = slot(4), first_value = slot(5);
+
+    void generate() override {
+        prologue({rbx, r12, r13, r14, r15}, uint32_t(frame_bytes_));
+        mov(end, edx);
+        set_partial_mask();
+        for_units(unit, end, [&] {
+            locate_unit();
+            if (tile_tokens > 1) copy_queries();
+            reset_rows();
+            for_each_block([&] {
+                multiply_all_keys();
+                find_maxima();
+                compute_corrections();
+                compute_probabilities();
+                multiply_common_values();
+                if (tile_tokens > 1) multiply_own_values();
+            });
+            store_outputs();
+        });
+        epilogue();
+    }
+
+    // ---- a unit: a KV head and a tile of tokens
+    void locate_unit() {
+        const Reg64 kv_head = rdx, token = rcx, batch = r9, count = r10;
+        mov(eax, unit);
+        xor_(edx, edx);
+        mov(ecx, spec_.kv_heads);
+        div(ecx);
+        imul(token.cvt32(), eax, tile_tokens);
+        mov(batch, ptr[args + offsetof(AttentionArgs, batch)]);
+        mov(count.cvt32(), ptr[batch + offsetof(BatchState, tokens)]);
+        sub(count.cvt32(), token.cvt32());
+        mov(eax, tile_tokens);
+        cmp(count.cvt32(), eax);
+        cmova(count.cvt32(), eax);
+        mov(tokens, count.cvt32());
+        mov(first_position, ptr[batch + offsetof(BatchState, position)]);
+        add(first_position, token.cvt32());
+        locate_rows(kv_head, token);
+        locate_cache(kv_head);
+    }
+    void locate_rows(const Reg64& kv_head, const Reg64& token) {
+        const Reg64 row = r8;
+        imul(rax, kv_head, group * query_row_bytes());
+        imul(queries, token, spec_.q_stride * uint32_t(sizeof(float)));
+        add(queries, rax);
+        add(queries, ptr[args + offsetof(AttentionArgs, q)]);
+        imul(row, token, spec_.out_stride * uint32_t(sizeof(float)));
+        add(row, rax);
+        add(row, ptr[args + offsetof(AttentionArgs, out)]);
+        mov(out, row);
+    }
+    // Of block 0; for_each_block moves them on.
+    void locate_cache(const Reg64& kv_head) {
+        imul(keys, kv_head, segment_panels * panel_bytes());
+        add(keys, ptr[args + offsetof(AttentionArgs, keys)]);
+        imul(values, kv_head, int(kKvSegment) * value_bytes());
+        add(values, ptr[args + offsetof(AttentionArgs, values)]);
+    }
+    // Runs `body` with `token` = 0, 1, ... below `limit`, at least once; with `head` counting the group's heads down.
+    void for_each_token(const Reg32& token, const Xbyak::Operand& limit, const std::function<void()>& body) {
+        Label next;
+        xor_(token, token);
+        L(next);
+        body();
+        inc(token);
+        cmp(token, limit);
+        jb(next);
+    }
+    void for_each_head(const Reg32& head, const std::function<void()>& body) {
+        Label next;
+        mov(head, group);
+        L(next);
+        body();
+        dec(head);
+        jnz(next);
+    }
+    // The tile's query rows, one after the other; zeros for tokens that the batch does not have.
+    void copy_queries() {
+        const Reg64 source = queries, copy = r10, offset = rax;
+        const Reg32 token = ecx, all_tokens = edx;
+        const uint32_t width = uint32_t(group) * spec_.head_dim;
+        lea(copy, ptr[rsp + queries_at]);
+        mov(all_tokens, tile_tokens);
+        for_each_token(token, all_tokens, [&] {
+            Label is_missing, copied;
+            cmp(token, tokens);
+            jae(is_missing);
+            for_each_group(offset, width, 2, [&](int index, uint32_t count) {
+                load_lanes(wide(0), source + offset + 64 * index, count);
+                vmovups(lanes_at(copy + offset + 64 * index), wide(0));
+            });
+            jmp(copied);
+            L(is_missing);
+            vxorps(wide(0), wide(0), wide(0));
+            for_each_group(offset, width, 2,
+                           [&](int index, uint32_t) { vmovups(lanes_at(copy + offset + 64 * index), wide(0)); });
+            L(copied);
+            add(source, spec_.q_stride * uint32_t(sizeof(float)));
+            add(copy, width * uint32_t(sizeof(float)));
+        });
+        lea(queries, ptr[rsp + queries_at]);
+    }
+    void reset_rows() {
+        vxorps(wide(0), wide(0), wide(0));
+        fill(outputs_at, uint32_t(rows) * output_row_bytes(), wide(0));
+        fill(sums_at, uint32_t(rows) * kPanel * sizeof(float), wide(0));
+        vbroadcastss(wide(0), constant(kNoScore));
+        fill(maxima_at, uint32_t(padded_rows * sizeof(float)), wide(0));
+    }
+    void fill(int begin, uint32_t bytes, const Wide& value) {
+        for_count(rax, bytes / 64, 64, [&] { vmovups(lanes_at(rsp + rax + begin), value); });
+    }
+    void for_each_block(const std::function<void()>& body) {
+        Label next, done;
+        xor_(block_start, block_start);
+        L(next);
+        body();
+        add(block_start, kBlock);
+        mov(eax, first_position);
+        add(eax, tokens);
+        cmp(block_start, eax);
+        jae(done);
+        add(keys, int(kBlock / kPanel) * panel_bytes());
+        add(values, int(kBlock) * value_bytes());
+        test(block_start, kKvSegment - 1);
+        jnz(next);
+        // Over the other heads' parts of the segment.
+        mov(rax, uint64_t(spec_.kv_heads - 1) * segment_panels * uint64_t(panel_bytes()));
+        add(keys, rax);
+        mov(rax, uint64_t(spec_.kv_heads - 1) * kKvSegment * uint64_t(value_bytes()));
+        add(values, rax);
+        jmp(next);
+        L(done);
+    }
+
+    // ---- scores
+    // Panels behind the last token's hold anything, or nothing yet: they are left out where that is cheap, else masked.
+    void multiply_all_keys() {
+        const Blocking blocking = score_blocking(rows);
+        const int panels = blocking.vectors / halves();
+        Label done;
+        mov(values_ahead.next, values);
+        for (int first = 0; first < int(kBlock / kPanel); first += panels) {
+            if (first != 0) {
+                lea(eax, ptr[r13 + first * int(kPanel)]);
+                sub(eax, first_position);
+                cmp(eax, tokens);
+                jge(done);
+            }
+            lea(key_registers.panels, ptr[keys + first * panel_bytes()]);
+            mov(key_registers.query, queries);
+            lea(key_registers.scores, ptr[rsp + scores_at + first * int(kPanel * sizeof(float))]);
+            for_row_blocks(rows, blocking, [&](const Blocking& block) {
+                multiply_keys(block, key_registers, values_ahead);
+                add(key_registers.query, block.rows * query_row_bytes());
+                add(key_registers.scores, block.rows * score_row_bytes());
+            });
+        }
+        L(done);
+    }
+    // Runs `body` for blocks of blocking.rows rows and then for the rows that are left.
+    void for_row_blocks(int row_count, const Blocking& blocking, const std::function<void(const Blocking&)>& body) {
+        const int blocks = row_count / blocking.rows, rest = row_count % blocking.rows;
+        if (blocks > 1) {
+            Label next;
+            mov(row_blocks, blocks);
+            L(next);
+            body(blocking);
+            dec(row_blocks);
+            jnz(next);
+        } else if (blocks == 1) {
+            body(blocking);
+        }
+        if (rest != 0) body({rest, blocking.vectors});
+    }
+
+    // ---- softmax. Rows are visited token by token; `row` counts bytes into the arrays of one float a row.
+    const Reg64 score_row = rdx, row = r8, sums_row = r9;
+    Xbyak::RegExp maximum() const { return rsp + row + maxima_at; }
+    Xbyak::RegExp correction() const { return rsp + row + corrections_at; }
+
+    // Scales and masks the scores; then each row's new maximum, and the difference from the old one in place of its
+    // correction.
+    void find_maxima() {
+        const Reg32 token = ecx, visible = eax, head = r9d, all_tokens = r10d;
+        const Xmm largest = xmm_of(wide(6));
+        vbroadcastss(nothing, constant(-std::numeric_limits<float>::infinity()));
+        lea(score_row, ptr[rsp + scores_at]);
+        xor_(row.cvt32(), row.cvt32());
+        mov(all_tokens, tile_tokens);
+        for_each_token(token, all_tokens, [&] {
+            lea(visible, ptr[r12 + rcx + 1]);
+            sub(visible, block_start);
+            vmovd(xmm_of(limit), visible);
+            vbroadcastss(limit, xmm_of(limit));
+            for_each_head(head, [&] {
+                mask_row(largest);
+                update_maximum(largest);
+                add(score_row, score_row_bytes());
+                add(row, sizeof(float));
+            });
+        });
+    }
+    const Wide nothing = wide(2), limit = wide(3);
+    // score = scale * score, or -infinity from position number `limit` of the block on; the largest in lane 0.
+    void mask_row(const Xmm& largest) {
+        const Wide score = wide(0), largest_lanes = wide(1);
+        const LaneMask is_visible = lane_mask(0, wide(4));
+        for (int panel = 0; panel < int(kBlock / kPanel); ++panel) {
+            vmovups(score, lanes_at(score_row + 64 * panel));
+            vmulps(score, score, splat(spec_.scale));
+            compare_greater_i32(is_visible, limit, positions_of(panel));
+            select(score, is_visible, score, nothing);
+            vmovups(lanes_at(score_row + 64 * panel), score);
+            panel == 0 ? vmovaps(largest_lanes, score) : vmaxps(largest_lanes, largest_lanes, score);
+        }
+        fold(largest, largest_lanes, xmm_of(wide(7)),
+             [this](const Xmm& to, const Xmm& left, const Xmm& right) { vmaxps(to, left, right); });
+    }
+    void update_maximum(const Xmm& largest) {
+        const Xmm old_maximum = xmm_of(wide(5));
+        vmovss(old_maximum, ptr[maximum()]);
+        vmaxss(largest, largest, old_maximum);
+        vmovss(ptr[maximum()], largest);
+        vsubss(old_maximum, old_maximum, largest);
+        vmovss(ptr[correction()], old_maximum);
+    }
+    WideConstant positions_of(int panel) {
+        std::array<int32_t, kPanel> numbers;
+        for (int lane = 0; lane < int(kPanel); ++lane) numbers[lane] = panel * int(kPanel) + lane;
+        return wide_constant(numbers.data());
+    }
+    void compute_corrections() {
+        const ExpScratch<Wide, LaneMask> scratch = {wide(2), wide(3), lane_mask(0, wide(2))};
+        for_count(row, padded_rows / kPanel, 64, [&] {
+            vmovups(wide(0), lanes_at(correction()));
+            emit_exp(*this, wide(1), wide(0), scratch, ExpDomain::not_positive);
+            vmovups(lanes_at(correction()), wide(1));
+        });
+    }
+    // Lane i of a row's sum adds the probabilities of the positions i modulo 16, in order.
+    void compute_probabilities() {
+        const Wide difference = wide(0), probability = wide(1), maximum_lanes = wide(4), sum = wide(5),
+                   factor = wide(6);
+        const ExpScratch<Wide, LaneMask> scratch = {wide(2), wide(3), lane_mask(0, wide(2))};
+        lea(score_row, ptr[rsp + scores_at]);
+        lea(sums_row, ptr[rsp + sums_at]);
+        for_count(row, uint64_t(rows), sizeof(float), [&] {
+            vbroadcastss(maximum_lanes, ptr[maximum()]);
+            vbroadcastss(factor, ptr[correction()]);
+            vmulps(sum, factor, lanes_at(sums_row));
+            for (int panel = 0; panel < int(kBlock / kPanel); ++panel) {
+                vmovups(difference, lanes_at(score_row + 64 * panel));
+                vsubps(difference, difference, maximum_lanes);
+                emit_exp(*this, probability, difference, scratch, ExpDomain::not_positive);
+                vmovups(lanes_at(score_row + 64 * panel), probability);
+                vaddps(sum, sum, probability);
+            }
+            vmovups(lanes_at(sums_row), sum);
+            add(score_row, score_row_bytes());
+            add(sums_row, 64);
+        });
+    }
+
+    // ---- outputs
+    // The positions of the block that all tokens of the tile see: those up to the first token's.
+    void multiply_common_values() {
+        mov(eax, first_position);
+        inc(eax);
+        sub(eax, block_start);
+        xor_(ecx, ecx);
+        test(eax, eax);
+        cmovs(eax, ecx);
+        mov(ecx, kBlock);
+        cmp(eax, ecx);
+        cmova(eax, ecx);
+        mov(positions, eax);
+        mov(first_value, values);
+        lea(rcx, ptr[rsp + scores_at]);
+        lea(rdx, ptr[rsp + outputs_at]);
+        lea(r9, ptr[rsp + corrections_at]);
+        lea(keys_ahead.next, ptr[keys + int(kBlock / kPanel) * panel_bytes()]);
+        multiply_values_of(rows, Rescale::yes);
+    }
+    // Then, token by token, the positions behind the first token's that it sees.
+    void multiply_own_values() {
+        const Reg32 token = r10d, begin = r11d;
+        Label next, done;
+        mov(begin, first_position);
+        inc(begin);
+        cmp(begin, block_start);
+        cmovb(begin, block_start);  // begin = max(block_start, first_position + 1)
+        xor_(token, token);
+        L(next);
+        inc(token);
+        cmp(token, tokens);
+        jae(done);
+        lea(eax, ptr[r12 + r10 + 1]);
+        lea(ecx, ptr[r13 + kBlock]);
+        cmp(eax, ecx);
+        cmova(eax, ecx);  // the end: min(block_start + kBlock, first_position + token + 1)
+        sub(eax, begin);
+        jbe(next);
+        mov(positions, eax);
+        mov(eax, begin);
+        sub(eax, block_start);
+        imul(rcx, rax, value_bytes());
+        add(rcx, values);
+        mov(first_value, rcx);
+        imul(ecx, token, group * score_row_bytes());
+        lea(rcx, ptr[rcx + rax * 4]);
+        lea(rcx, ptr[rsp + rcx + scores_at]);
+        imul(edx, token, group * output_row_bytes());
+        lea(rdx, ptr[rsp + rdx + outputs_at]);
+        multiply_values_of(group, Rescale::no);
+        jmp(next);
+        L(done);
+    }
+    // The rows from score row rcx and output row rdx (corrections r9) on, at `positions` positions from first_value.
+    void multiply_values_of(int row_count, Rescale rescale) {
+        const ValueRegisters& r = value_registers;
+        const Blocking blocking = output_blocking(row_count);
+        for (int first = 0; first < output_vectors(); first += blocking.vectors) {
+            const int vectors = std::min(blocking.vectors, output_vectors() - first);
+            for_row_blocks(row_count, {blocking.rows, vectors}, [&](const Blocking& block) {
+                mov(r.positions.cvt32(), positions);
+                mov(r.values, first_value);
+                multiply_values(block, first, rescale, r, rescale == Rescale::yes ? keys_ahead : Ahead{r10, 0});
+                mov(eax, positions);
+                shl(rax, 2);
+                sub(r.scores, rax);
+                add(r.scores, block.rows * score_row_bytes());
+                add(r.output, block.rows * output_row_bytes());
+                if (rescale == Rescale::yes) add(r.corrections, block.rows * int(sizeof(float)));
+            });
+            sub(r.scores, row_count * score_row_bytes());
+            sub(r.output, row_count * output_row_bytes());
+            if (rescale == Rescale::yes) sub(r.corrections, row_count * int(sizeof(float)));
+        }
+    }
+
+    // ---- the end: outputs divided by the sums
+    void store_outputs() {
+        const Reg64 output_row = rdx, target = r8, sums = r9, target_row = r10;
+        const Reg32 token = ecx, head = r11d;
+        lea(output_row, ptr[rsp + outputs_at]);
+        lea(sums, ptr[rsp + sums_at]);
+        mov(target_row, out);
+        for_each_token(token, tokens, [&] {
+            mov(target, target_row);
+            for_each_head(head, [&] {
+                store_output(target, output_row, sums);
+                add(output_row, output_row_bytes());
+                add(sums, kPanel * uint32_t(sizeof(float)));
+                add(target, query_row_bytes());
+            });
+            add(target_row, spec_.out_stride * uint32_t(sizeof(float)));
+        });
+    }
+    void store_output(const Reg64& target, const Reg64& output_row, const Reg64& sums) {
+        const Reg64 offset = rax;
+        const Xmm total = xmm_of(wide(1)), inverse = xmm_of(wide(2));
+        const Wide factor = wide(3), value = wide(4), spare = wide(5);
+        vmovups(wide(0), lanes_at(sums));
+        fold_sum(total, wide(0), inverse);
+        vmovss(inverse, constant(1.0f));
+        vdivss(inverse, inverse, total);
+        vbroadcastss(factor, inverse);
+        for_each_group(offset, spec_.head_dim, 2, [&](int index, uint32_t count) {
+            vmulps(value, factor, lanes_at(output_row + offset + 64 * index));
+            store_lanes(target + offset + 64 * index, value, count, spare);
+        });
+    }
+};
+
+}  // namespace
+
+MachineCode generate_attention(const AttentionSpec& spec, Isa isa) { return AttentionKernel(spec, isa).finish(); }
+
+}  // namespace riftjit::x86

@@ -1,0 +1,216 @@
+#include "jit/x86/ops/attention_products.h"
+
+namespace riftjit::x86 {
+
+namespace {
+constexpr uint32_t kScaleBlock = 32;  // head dims that share a Q8_0 scale
+}
+
+// The largest power of two of vectors that fits the registers.
+AttentionProducts::Blocking AttentionProducts::largest_blocking(int rows, int max_vectors, int registers_per_vector,
+                                                                int registers_beside) const {
+    const int max_rows = has_avx512(isa_) ? 8 : registers_per_vector == 0 ? 6 : 4;
+    const int block_rows = rows <= max_rows ? rows : has_avx512(isa_) ? 8 : 4;
+    const auto registers = [&](int vectors) {
+        return block_rows * vectors + operand_registers(block_rows, vectors) + registers_per_vector * vectors +
+               registers_beside;
+    };
+    int vectors = max_vectors;
+    while (vectors > 1 && registers(vectors) > vector_registers()) vectors /= 2;
+    return {block_rows, vectors};
+}
+
+AttentionProducts::Blocking AttentionProducts::score_blocking(int rows) const {
+    const Blocking blocking =
+        largest_blocking(rows, int(kBlock) / lanes(), /*registers_per_vector=*/spec_.key_type == DType::Q8_0, 0);
+    check(blocking.vectors >= halves(), "a block holds whole panels");
+    return blocking;
+}
+
+AttentionProducts::Blocking AttentionProducts::output_blocking(int rows) const {
+    return largest_blocking(rows, 8, 0, /*registers_beside=*/spec_.value_type == DType::Q8_0);
+}
+
+int AttentionProducts::score_steps(int rows) const {
+    const Blocking blocking = score_blocking(rows);
+    const int row_blocks = (rows + blocking.rows - 1) / blocking.rows;
+    return row_blocks * int(kBlock) / (blocking.vectors * lanes()) * int(spec_.head_dim) / d_step();
+}
+
+int AttentionProducts::output_steps(int rows) const {
+    const Blocking blocking = output_blocking(rows);
+    const int row_blocks = (rows + blocking.rows - 1) / blocking.rows;
+    return row_blocks * ((output_vectors() + blocking.vectors - 1) / blocking.vectors) * int(kBlock);
+}
+
+// accumulator(row, v) += vector v * factor of row. The smaller side of the block waits in registers.
+void AttentionProducts::accumulate(const Blocking& blocking, const std::function<void(const Xmm&, int)>& load_vector,
+                                   const std::function<Address(int)>& row_factor) {
+    const auto [rows, vectors] = blocking;
+    const int first = rows * vectors;
+    const Xmm passing = vector(first + std::min(rows, vectors));
+    const auto waiting = [&](int index) { return vector(first + index); };
+    if (rows <= vectors) {
+        for (int row = 0; row < rows; ++row) vbroadcastss(waiting(row), row_factor(row));
+        for (int v = 0; v < vectors; ++v) {
+            load_vector(passing, v);
+            for (int row = 0; row < rows; ++row) vfmadd231ps(accumulator(blocking, row, v), passing, waiting(row));
+        }
+        return;
+    }
+    for (int v = 0; v < vectors; ++v) load_vector(waiting(v), v);
+    for (int row = 0; row < rows; ++row) {
+        vbroadcastss(passing, row_factor(row));
+        for (int v = 0; v < vectors; ++v) vfmadd231ps(accumulator(blocking, row, v), waiting(v), passing);
+    }
+}
+
+void AttentionProducts::prefetch(const Ahead& ahead) {
+    if (ahead.lines == 0) return;
+    for (int line = 0; line < ahead.lines; ++line) prefetcht1(ptr[ahead.next + line * kLineBytes]);
+    add(ahead.next, ahead.lines * kLineBytes);
+}
+
+// ---- keys -----------------------------------------------------------------------------------------------------------
+
+// Key d (ahead of the pointers) at the positions of one vector. Q8_0 scales wait in the last registers of the block.
+void AttentionProducts::load_key(const Blocking& blocking, const KeyRegisters& r, const Xmm& out, int vector_index,
+                                 int d) {
+    const int bytes = static_cast<int>(code_bytes(spec_.key_type));
+    const int offset =
+        vector_index / halves() * panel_bytes() + bytes * (d * int(kPanel) + vector_index % halves() * lanes());
+    switch (spec_.key_type) {
+        case DType::F32:
+            return vmovups(out, ptr[r.panels + offset]);
+        case DType::F16:
+            return vcvtph2ps(out, ptr[r.panels + offset]);
+        default:
+            break;
+    }
+    const auto [rows, vectors] = blocking;
+    vpmovsxbd(out, ptr[r.panels + offset]);
+    vcvtdq2ps(out, out);
+    vmulps(out, out, vector(rows * vectors + operand_registers(rows, vectors) + vector_index));
+}
+
+void AttentionProducts::multiply_keys(const Blocking& blocking, const KeyRegisters& r, const Ahead& ahead) {
+    const auto [rows, vectors] = blocking;
+    const bool is_scaled = spec_.key_type == DType::Q8_0;
+    const int step = d_step();
+    const uint32_t d_bytes = kPanel * code_bytes(spec_.key_type);
+    for (int i = 0; i < rows * vectors; ++i) vxorps(vector(i), vector(i), vector(i));
+    xor_(r.counter.cvt32(), r.counter.cvt32());
+    if (is_scaled) mov(r.scales.cvt32(), spec_.head_dim * kPanel);  // from the codes that `panels` points to
+    Label next_scales, next_d;
+    L(next_scales);
+    if (is_scaled) {
+        for (int v = 0; v < vectors; ++v)
+            vcvtph2ps(vector(rows * vectors + operand_registers(rows, vectors) + v),
+                      ptr[r.panels + r.scales + v / halves() * panel_bytes() + v % halves() * lanes() * 2]);
+        sub(r.scales, kScaleBlock * d_bytes - kPanel * 2);  // codes advance faster than scales
+    }
+    L(next_d);
+    for (int d = 0; d < step; ++d)
+        accumulate(
+            blocking, [&](const Xmm& out, int v) { load_key(blocking, r, out, v, d); },
+            [&](int row) { return ptr[r.query + row * int(query_row_bytes()) + d * int(sizeof(float))]; });
+    prefetch(ahead);
+    add(r.query, step * sizeof(float));
+    add(r.panels, step * d_bytes);
+    add(r.counter.cvt32(), step);
+    if (is_scaled) {
+        test(r.counter.cvt32(), kScaleBlock - 1);
+        jnz(next_d);
+    }
+    cmp(r.counter.cvt32(), spec_.head_dim);
+    jb(next_scales);
+    sub(r.query, query_row_bytes());
+    sub(r.panels, spec_.head_dim * d_bytes);
+    for (int row = 0; row < rows; ++row)
+        for (int v = 0; v < vectors; ++v)
+            vmovups(ptr[r.scores + row * int(score_row_bytes()) + v * vector_bytes()], accumulator(blocking, row, v));
+}
+
+// ---- values ---------------------------------------------------------------------------------------------------------
+
+void AttentionProducts::set_partial_mask() {
+    if (has_avx512(isa_) && spec_.head_dim % kPanel != 0) kmovw(k6, constant_u32((1u << spec_.head_dim % kPanel) - 1));
+}
+
+void AttentionProducts::load_partial_floats(const Xmm& out, const Xbyak::RegExp& start, int count) {
+    std::array<uint32_t, 8> lane_bits{};
+    std::fill_n(lane_bits.begin(), count, ~0u);
+    vmovups(out, constant_bytes(lane_bits.data(), sizeof lane_bits, sizeof lane_bits));
+    vmaskmovps(out, out, ptr[start]);
+}
+
+// `count` halves in the low lanes of `out`, zeros above; nothing beyond them is read. Levels without AVX-512.
+void AttentionProducts::load_partial_halves(const Xmm& out, const Xbyak::RegExp& start, int count) {
+    const Xmm halves(out.getIdx());
+    int loaded = count & 4;
+    if (loaded != 0) {
+        vmovq(halves, ptr[start]);
+    } else {
+        vpxor(halves, halves, halves);
+    }
+    for (; loaded < count; loaded += 2) vpinsrd(halves, halves, ptr[start + 2 * loaded], uint8_t(loaded / 2));
+    vcvtph2ps(out, halves);
+}
+
+// Vector `vector_index` of the head's values at the position that r.values points to. Only the head's last vector may
+// be partial: what follows it in memory may be the end of the cache.
+void AttentionProducts::load_value(const ValueRegisters& r, const Xmm& out, const Xmm& scale, int vector_index,
+                                   bool is_new_block) {
+    const int first_d = vector_index * lanes();
+    const int count = std::min(lanes(), int(spec_.head_dim) - first_d);
+    const auto start = r.values + first_d * int(code_bytes(spec_.value_type));
+    if (spec_.value_type == DType::Q8_0) {
+        const Xmm halves = has_avx512(isa_) ? Xmm(Ymm(scale.getIdx())) : Xmm(scale.getIdx());
+        if (is_new_block || first_d % kScaleBlock == 0) {
+            vpbroadcastw(halves, ptr[r.values + int(spec_.head_dim) + first_d / int(kScaleBlock) * 2]);
+            vcvtph2ps(scale, halves);
+        }
+        vpmovsxbd(out, ptr[start]);
+        vcvtdq2ps(out, out);
+        return vmulps(out, out, scale);
+    }
+    if (count == lanes()) return spec_.value_type == DType::F32 ? vmovups(out, ptr[start]) : vcvtph2ps(out, ptr[start]);
+    if (has_avx512(isa_)) {
+        const Xmm masked = out | k6 | T_z;  // set_partial_mask
+        return spec_.value_type == DType::F32 ? vmovups(masked, ptr[start]) : vcvtph2ps(masked, ptr[start]);
+    }
+    spec_.value_type == DType::F32 ? load_partial_floats(out, start, count) : load_partial_halves(out, start, count);
+}
+
+void AttentionProducts::multiply_values(const Blocking& blocking, int first, Rescale rescale, const ValueRegisters& r,
+                                        const Ahead& ahead) {
+    const auto [rows, vectors] = blocking;
+    const Xmm passing = vector(rows * vectors), scale = vector(rows * vectors + operand_registers(rows, vectors));
+    const auto output_at = [&](int row, int v) {
+        return ptr[r.output + row * int(output_row_bytes()) + (first + v) * vector_bytes()];
+    };
+    for (int row = 0; row < rows; ++row) {
+        if (rescale == Rescale::yes) vbroadcastss(passing, ptr[r.corrections + row * int(sizeof(float))]);
+        for (int v = 0; v < vectors; ++v) {
+            if (rescale == Rescale::yes) vmulps(accumulator(blocking, row, v), passing, output_at(row, v));
+            if (rescale == Rescale::no) vmovups(accumulator(blocking, row, v), output_at(row, v));
+        }
+    }
+    Label next_position, done;
+    test(r.positions.cvt32(), r.positions.cvt32());
+    jz(done);
+    L(next_position);
+    accumulate(
+        blocking, [&](const Xmm& out, int v) { load_value(r, out, scale, first + v, v == 0); },
+        [&](int row) { return ptr[r.scores + row * int(score_row_bytes())]; });
+    prefetch(ahead);
+    add(r.values, value_bytes());
+    add(r.scores, sizeof(float));
+    dec(r.positions.cvt32());
+    jnz(next_position);
+    L(done);
+    for (int row = 0; row < rows; ++row)
+        for (int v = 0; v < vectors; ++v) vmovups(output_at(row, v), accumulator(blocking, row, v));
+}
+
+}  // namespace riftjit::x86

@@ -1,0 +1,84 @@
+// The two register-blocked products of attention: queries by keys, probabilities by values.
+#pragma once
+
+#include <array>
+
+#include "jit/kernel_spec.h"
+#include "jit/x86/emit/wide.h"
+
+namespace riftjit::x86 {
+
+// A row is one query head of one token. Both products keep a block of rows by vectors of accumulators in registers and
+// visit the shared dimension in ascending order, one fused multiply-add each: an accumulator's value depends on neither
+// the blocking nor the level.
+class AttentionProducts : public X86Kernel<AttentionSpec, WideEmitter> {
+protected:
+    using X86Kernel::X86Kernel;
+
+    static constexpr uint32_t kBlock = 64;  // positions between two rescalings; blocks start at multiples of it
+    static constexpr int kLineBytes = 64;
+    static constexpr uint32_t kPanel = 16;  // positions of one key panel
+
+    // Accumulators: `rows` times `vectors` native vectors.
+    struct Blocking {
+        int rows, vectors;
+    };
+    Blocking score_blocking(int rows) const;
+    Blocking output_blocking(int rows) const;
+
+    // Steps of the loops of a whole block of positions, for Ahead.
+    int score_steps(int rows) const;
+    int output_steps(int rows) const;
+
+    // Memory to touch meanwhile: `lines` cache lines from `next` on at each step, to the second-level cache (the first
+    // level has too few misses in flight for what DRAM can deliver).
+    struct Ahead {
+        Reg64 next;
+        int lines;
+    };
+
+    // Score rows are kBlock floats apart, output rows output_row_bytes(), query rows query_row_bytes().
+    uint32_t query_row_bytes() const { return spec_.head_dim * uint32_t(sizeof(float)); }
+    uint32_t output_row_bytes() const { return uint32_t(round_up(spec_.head_dim, kPanel) * sizeof(float)); }
+    static constexpr uint32_t score_row_bytes() { return kBlock * sizeof(float); }
+    static uint32_t code_bytes(DType type) { return type == DType::F32 ? 4 : type == DType::F16 ? 2 : 1; }
+    int panel_bytes() const { return int(key_panel_bytes(spec_.key_type, spec_.head_dim)); }
+    int value_bytes() const { return int(value_row_bytes(spec_.value_type, spec_.head_dim)); }
+
+    // scores[row][position] = sum over d of query[row][d] * key[d][position], for the positions of blocking.vectors
+    // vectors: whole panels, one after the other from `panels` on. Leaves the pointers as they were. Clobbers counter,
+    // scales and all vectors.
+    struct KeyRegisters {
+        Reg64 query, scores, panels, counter, scales;
+    };
+    void multiply_keys(const Blocking& blocking, const KeyRegisters& r, const Ahead& ahead);
+
+    // output[row][d] = output[row][d] (* correction[row]) + sum over positions of score[row][position] *
+    // value[position][d], for the d of `vectors` vectors from number `first`. `positions` may be 0. Advances scores and
+    // values, clobbers positions and all vectors.
+    enum class Rescale : uint8_t { no, yes };
+    struct ValueRegisters {
+        Reg64 scores, output, corrections, values, positions;
+    };
+    void multiply_values(const Blocking& blocking, int first, Rescale rescale, const ValueRegisters& r,
+                         const Ahead& ahead);
+    void set_partial_mask();  // k6, before the first multiply_values
+    int output_vectors() const { return int(spec_.head_dim + lanes() - 1) / lanes(); }
+
+private:
+    int operand_registers(int rows, int vectors) const { return std::min(rows, vectors) + 1; }
+    Xmm accumulator(const Blocking& blocking, int row, int vector_index) const {
+        return vector(row * blocking.vectors + vector_index);
+    }
+    int d_step() const { return spec_.head_dim % 4 == 0 ? 4 : 2; }  // of one iteration over the keys
+    Blocking largest_blocking(int rows, int max_vectors, int registers_per_vector, int registers_beside) const;
+    void accumulate(const Blocking& blocking, const std::function<void(const Xmm&, int)>& load_vector,
+                    const std::function<Address(int)>& row_factor);
+    void load_key(const Blocking& blocking, const KeyRegisters& r, const Xmm& out, int vector_index, int d);
+    void load_value(const ValueRegisters& r, const Xmm& out, const Xmm& scale, int vector_index, bool is_new_block);
+    void prefetch(const Ahead& ahead);
+    void load_partial_floats(const Xmm& out, const Xbyak::RegExp& start, int count);
+    void load_partial_halves(const Xmm& out, const Xbyak::RegExp& start, int count);
+};
+
+}  // namespace riftjit::x86

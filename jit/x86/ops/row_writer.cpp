@@ -1,0 +1,175 @@
+#include "jit/x86/ops/row_writer.h"
+
+namespace riftjit::x86 {
+
+namespace {
+constexpr uint32_t kLanes = 16;
+constexpr uint32_t kBlockBytes = kI16Block * sizeof(float);
+constexpr uint32_t kSums16BytesPerBlock = kI16Block / 16 * sizeof(int32_t);
+}  // namespace
+
+void RowWriter::write_row(RowFormat format, uint32_t width, const Produce& produce) {
+    switch (format) {
+        case RowFormat::f32:
+            return write_f32(width, produce);
+        case RowFormat::bf16:
+            return write_bf16(width, produce);
+        case RowFormat::i16:
+            return write_i16(width, produce);
+    }
+}
+
+void RowWriter::write_f32(uint32_t width, const Produce& produce) {
+    for_each_group(offset, width, 2, [&](int group, uint32_t count) {
+        produce(offset + 64 * group, count);
+        vmovups(lanes_at(row_out + offset + 64 * group), value);
+    });
+}
+
+// bf16 rows are padded with zeros to 32 elements: the last group of 16 may have no element of the row.
+void RowWriter::write_bf16(uint32_t width, const Produce& produce) {
+    const auto half_offset = [&](int group) { return row_out + offset + 32 * group; };
+    const uint32_t groups = static_cast<uint32_t>(round_up(width, 32)) / kLanes;
+    const uint32_t full = width / kLanes;
+    for_count(offset, full, 32, [&] {
+        produce(offset * 2, kLanes);
+        round_to_bf16();
+        vmovdqu(ptr[half_offset(0)], codes);
+    });
+    mov(offset.cvt32(), full * 32);
+    for (uint32_t group = full; group < groups; ++group) {
+        const int ahead = static_cast<int>(group - full);
+        const uint32_t count = width > group * kLanes ? width - group * kLanes : 0;
+        if (count == 0) {
+            vpxor(codes, codes, codes);
+        } else {
+            produce(offset * 2 + 64 * ahead, count);
+            clear_lanes_from(value, count);
+            round_to_bf16();
+        }
+        vmovdqu(ptr[half_offset(ahead)], codes);
+    }
+}
+
+// codes = the upper halves of value, rounded to nearest even; NaN keeps its sign and upper payload and becomes quiet.
+void RowWriter::round_to_bf16() {
+    const LaneMask is_nan = lane_mask(0, unordered);
+    compare(is_nan, value, value, Compare::unordered);
+    vpsrld(spare, value, 16);
+    vandps(spare, spare, splat_u32(1));
+    vpaddd(spare, spare, splat_u32(0x7fff));
+    vpaddd(spare, spare, value);
+    vorps(value, value, splat_u32(0x0040'0000));
+    select(value, is_nan, value, spare);
+    vpsrld(value, value, 16);
+    if (has_avx512(isa_)) return vpmovdw(codes, Zmm(value.index()));
+    vpackusdw(codes, ymm_of(value), Ymm(value.high.getIdx()));
+    vpermq(codes, codes, 0b11'01'10'00);  // VPACKUSDW works within 128 bits
+}
+
+void RowWriter::write_i16(uint32_t width, const Produce& produce) {
+    row_ = I16Row{width};
+    vxorps(value, value, value);
+    for (uint32_t scales = 0; scales < round_up(row_.blocks(), kLanes); scales += kLanes)
+        vmovups(lanes_at(row_out + row_.scales_offset_bytes() + scales * sizeof(float)), value);
+    xor_(source.cvt32(), source.cvt32());
+    xor_(sums16.cvt32(), sums16.cvt32());
+    mov(pending, rsp);
+    const auto write_block = [&](uint32_t elements) {
+        collect_block(elements, produce);
+        scale_from_largest();
+        for (uint32_t part = 0; part < kI16Block / 64; ++part) quantize_64(part);
+    };
+    if (const uint32_t full = width / kI16Block; full != 0) {
+        Label again;
+        L(again);
+        write_block(kI16Block);
+        sub(pending, kBlockBytes);
+        add(sums16, kSums16BytesPerBlock);
+        cmp(sums16, full * kSums16BytesPerBlock);
+        jb(again);
+    }
+    if (width % kI16Block != 0) write_block(width % kI16Block);
+}
+
+// Leaves the block's values in memory, zeros beyond the row's end, and their largest magnitude per lane in `largest`.
+void RowWriter::collect_block(uint32_t elements, const Produce& produce) {
+    constexpr uint32_t kRound = 4;  // groups between two branches
+    constexpr uint32_t kRoundBytes = kRound * kLanes * sizeof(float);
+    vxorps(largest, largest, largest);
+    const uint32_t rounds = elements / (kRound * kLanes);
+    if (rounds != 0) {
+        Label again;
+        L(again);
+        for (uint32_t group = 0; group < kRound; ++group) collect_group(group, kLanes, produce);
+        add(source, kRoundBytes);
+        mov(index.cvt32(), source.cvt32());
+        and_(index.cvt32(), kBlockBytes - 1);
+        cmp(index.cvt32(), rounds * kRoundBytes % kBlockBytes);
+        jne(again);
+    }
+    const uint32_t first = rounds * kRound * kLanes;
+    uint32_t group = 0;
+    for (; first + group * kLanes < elements; ++group)
+        collect_group(group, std::min(kLanes, elements - first - group * kLanes), produce);
+    if (first + group * kLanes == kI16Block) return;
+    vxorps(value, value, value);
+    for (; first + group * kLanes < kI16Block; ++group) vmovups(lanes_at(pending + source + 64 * group), value);
+}
+
+void RowWriter::collect_group(uint32_t group, uint32_t count, const Produce& produce) {
+    const int ahead = static_cast<int>(64 * group);
+    produce(source + ahead, count);
+    clear_lanes_from(value, count);
+    vmovups(lanes_at(pending + source + ahead), value);
+    vandps(value, value, splat_u32(0x7fff'ffff));
+    vpmaxsd(largest, largest, value);
+}
+
+// Stores the block's scale and leaves its inverse in every lane of `largest`. Both are 0 below kI16Smallest, whose
+// inverse would overflow; with infinity or NaN the scale is too, and so is everything computed from the row.
+void RowWriter::scale_from_largest() {
+    const Xmm magnitude = xmm_of(largest);
+    fold(magnitude, largest, xmm_of(spare),
+         [this](const Xmm& out, const Xmm& left, const Xmm& right) { vpmaxsd(out, left, right); });
+    vcmpltss(is_tiny, magnitude, constant(kI16Smallest));
+    vmovss(xmm_of(value), constant(float(kI16Max)));
+    vdivss(xmm_of(spare), magnitude, xmm_of(value));
+    vdivss(inverse, xmm_of(value), magnitude);
+    vandnps(xmm_of(spare), is_tiny, xmm_of(spare));
+    vandnps(inverse, is_tiny, inverse);
+    mov(index, sums16);
+    shr(index, 4);  // 4 bytes per block
+    vmovss(ptr[row_out + index + row_.scales_offset_bytes()], xmm_of(spare));
+    vbroadcastss(largest, inverse);
+    shl(index, 3);  // 32 bytes per block, for quantize_64
+}
+
+// Codes and sums of the block's elements 64 * part .. 64 * part + 63.
+void RowWriter::quantize_64(uint32_t part) {
+    const Ymm sums[4] = {sum_low, sum_high, sum_high, codes};
+    const std::vector<int16_t> ones(kLanes, 1);
+    for (uint32_t group = 0; group < 4; ++group) {
+        const uint32_t element = 64 * part + kLanes * group;
+        vmulps(value, largest, lanes_at(rsp + element * sizeof(float)));
+        vcvtps2dq(value, value);
+        if (has_avx512(isa_)) {
+            vpmovsdw(codes, Zmm(value.index()));
+        } else {
+            vpackssdw(codes, ymm_of(value), Ymm(value.high.getIdx()));
+            vpermq(codes, codes, 0b11'01'10'00);  // VPACKSSDW works within 128 bits
+        }
+        vmovdqu(ptr[row_out + sums16 * 8 + element * sizeof(int16_t)], codes);
+        vpmaddwd(sums[group], codes, constant_bytes(ones.data(), sizeof(int16_t) * kLanes, 32));
+        if (group == 1) vphaddd(sum_low, sum_low, sum_high);
+    }
+    vphaddd(sum_high, sum_high, codes);
+    vphaddd(sum_low, sum_low, sum_high);  // per 128 bits: half of each of the four sums
+    vextracti128(Xmm(sum_high.getIdx()), sum_low, 1);
+    vpaddd(Xmm(sum_low.getIdx()), Xmm(sum_low.getIdx()), Xmm(sum_high.getIdx()));
+    vmovdqu(ptr[row_out + sums16 + row_.sums16_offset_bytes() + 16 * part], Xmm(sum_low.getIdx()));
+    vphaddd(Xmm(sum_low.getIdx()), Xmm(sum_low.getIdx()), Xmm(sum_low.getIdx()));
+    vmovq(ptr[row_out + index + row_.sums32_offset_bytes() + 8 * part], Xmm(sum_low.getIdx()));
+}
+
+}  // namespace riftjit::x86

@@ -1,0 +1,88 @@
+// Appends f32 value rows to the value cache.
+#include "jit/x86/backend.h"
+#include "jit/x86/ops/cache_writer.h"
+
+namespace riftjit::x86 {
+
+namespace {
+
+class ValueStoreKernel final : public X86Kernel<ValueStoreSpec, CacheWriter> {
+    using X86Kernel::X86Kernel;
+
+    // Register map. v, codes and scales advance through what the unit's token has of one head after the other.
+    const Reg64 args = rdi, v = rcx, codes = r8, scales = r9, counter = rax, head = r10, row = r11;
+    const Reg32 token = esi, end = edx;
+    const Wide value = wide(0), value_high = wide(1), spare = wide(2);
+    const Ymm halves = ymm_of(wide(2));
+    const Xmm scale = xmm_of(wide(4)), codes_low = part_xmm(0), codes_high = part_xmm(1);
+
+    // Two vectors that together are wide(3), or apart at the AVX-512 levels.
+    Xmm part_xmm(int half) const { return Xmm(has_avx512(isa_) ? 3 + 5 * half : part(wide(3), half).getIdx()); }
+    uint64_t row_bytes() const { return value_row_bytes(spec_.cache_type, spec_.head_dim); }
+
+    void generate() override {
+        prologue({});
+        for_units(token, end, [&] {
+            locate_rows();
+            for_count(head, spec_.kv_heads, 1, [&] {
+                mov(codes, row);
+                spec_.cache_type == DType::Q8_0 ? store_q8_0() : store_floats();
+                add(row, int(kKvSegment * row_bytes()));
+            });
+        });
+        epilogue();
+    }
+    void locate_rows() {  // v and row: of the token's first head, in [segment][head][position][head_dim]
+        const Reg64 position = counter, batch = row;
+        mov(v.cvt32(), token);
+        imul(v, v, spec_.row_stride * uint32_t(sizeof(float)));
+        add(v, ptr[args + offsetof(ValueStoreArgs, v)]);
+        mov(batch, ptr[args + offsetof(ValueStoreArgs, batch)]);
+        mov(position.cvt32(), ptr[batch + offsetof(BatchState, position)]);
+        add(position.cvt32(), token);
+        mov(row.cvt32(), position.cvt32());
+        shr(row.cvt32(), std::countr_zero(kKvSegment));
+        imul(row, row, int(spec_.kv_heads * kKvSegment));
+        and_(position.cvt32(), kKvSegment - 1);
+        add(row, position);
+        imul(row, row, int(row_bytes()));
+        add(row, ptr[args + offsetof(ValueStoreArgs, cache)]);
+    }
+    void store_floats() {
+        const uint32_t element_bytes = spec_.cache_type == DType::F16 ? 2 : 4, rest = spec_.head_dim % 16;
+        for_count(counter, spec_.head_dim / 16, 1, [&] {
+            store_group(16);
+            add(v, 64);
+            add(codes, 16 * element_bytes);
+        });
+        if (rest == 0) return;
+        store_group(rest);
+        add(v, rest * uint32_t(sizeof(float)));
+    }
+    void store_group(uint32_t count) {
+        load_lanes(value, v, count);
+        if (spec_.cache_type == DType::F32) return store_lanes(codes, value, count, spare);
+        convert_to_f16(halves, value);
+        store_halves(codes, halves, count);
+    }
+    void store_q8_0() {
+        lea(scales, ptr[codes + spec_.head_dim]);
+        for_count(counter, spec_.head_dim / 32, 1, [&] {
+            vmovups(value, lanes_at(v));
+            vmovups(value_high, lanes_at(v + 64));
+            convert_to_q8_0({value, value_high, codes_low, codes_high, scale}, spare);
+            vmovdqu(ptr[codes], codes_low);
+            vmovdqu(ptr[codes + 16], codes_high);
+            vpextrw(ptr[scales], scale, 0);
+            add(v, 128);
+            add(codes, 32);
+            add(scales, 2);
+        });
+    }
+};
+
+}  // namespace
+
+MachineCode generate_value_store(const ValueStoreSpec& spec, Isa isa) { return ValueStoreKernel(spec, isa).finish(); }
+
+}  // namespace riftjit::x86

@@ -1,0 +1,57 @@
+// Text to token ids and back: byte-level BPE with the pre-tokenizer table.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/result.h"
+#include "host/utf8.h"
+#include "models/gguf/gguf.h"
+
+namespace riftjit::models {
+
+enum class ParseSpecial : uint8_t { no, yes };  // yes: control tokens in the text become their ids
+enum class AddBos : uint8_t { no, yes };        // yes: if the vocabulary wants one and the text does not begin with it
+
+class Tokenizer {
+public:
+    // pre: overrides tokenizer.ggml.pre (--pre).
+    static Result<Tokenizer> from_gguf(const Gguf& file, std::optional<std::string_view> pre = std::nullopt);
+
+    // Fails on a byte for which the vocabulary has no token; nothing is dropped.
+    Result<std::vector<int32_t>> encode(std::string_view text, ParseSpecial parse_special, AddBos add_bos) const;
+    // A segment of a rendered conversation: template literals parse specials, message contents do not. Words reach
+    // across segments, so ids are those of the joined text; special tokens do not.
+    struct Segment {
+        std::string text;
+        ParseSpecial parse_special;
+    };
+    Result<std::vector<int32_t>> encode(std::span<const Segment> segments, AddBos add_bos) const;
+
+    // Ids must be those of tokens.
+    enum class ShowControl : uint8_t { no, yes };
+    std::string decode(std::span<const int32_t> ids, ShowControl show = ShowControl::no) const;  // raw bytes
+    std::string_view piece(int32_t id) const;  // raw bytes of one token (control tokens: their text)
+    bool is_control(int32_t id) const;         // hidden in output: control and unknown tokens, not gpt-oss's channels
+
+    uint32_t size() const;
+    std::string_view pre() const;  // the pre-tokenizer's name
+    std::optional<int32_t> bos() const;
+    std::optional<int32_t> eos() const;
+    bool adds_bos() const;
+    bool is_end_of_generation(int32_t id) const;
+    std::span<const int32_t> end_of_generation() const;        // ascending
+    std::optional<int32_t> find(std::string_view text) const;  // the token with exactly this text
+    std::span<const std::string> warnings() const;
+
+private:
+    struct Impl;
+    std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace riftjit::models

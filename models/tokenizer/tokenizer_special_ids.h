@@ -1,0 +1,30 @@
+// The special ids of a vocabulary, checked, and the set of tokens that end a generation.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/result.h"
+#include "models/gguf/gguf.h"
+#include "models/tokenizer/tokenizer_vocabulary.h"
+
+namespace riftjit::models {
+
+// An id that no key names is absent, but for the three of fill-in-the-middle that end a generation: these are also
+// found by their text.
+struct SpecialIds {
+    std::optional<int32_t> bos, eos, eot, eom, fim_pad, fim_repository, fim_separator;
+    std::vector<int32_t> further_eos;  // tokenizer.ggml.eos_token_ids
+};
+Result<SpecialIds> read_special_ids(const Gguf& file, const Vocabulary& vocabulary);
+
+struct EndTokens {
+    std::vector<int32_t> ids;    // ascending
+    std::vector<int32_t> shown;  // control tokens that are printed nevertheless: gpt-oss's channel marks, ascending
+};
+// Tokens known to be control by their text become so in `vocabulary`, with a warning where the file says otherwise.
+EndTokens find_end_tokens(const SpecialIds& special, Vocabulary& vocabulary, std::vector<std::string>& warnings);
+
+}  // namespace riftjit::models

@@ -1,0 +1,73 @@
+#include "runtime/cpu/cpu_device.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "jit/x86/decoders/packed.h"
+#include "runtime/cpu/cpu_plan.h"
+
+namespace riftjit::runtime {
+namespace {
+
+// Bytes of a weight that are in memory twice while it is packed. Small enough not to show in the peak, large enough
+// to keep threads busy between two barriers.
+constexpr uint64_t kPackChunkBytes = 8 << 20;
+
+// Panels [begin, end) of one tensor, shared by the pool's threads.
+struct PackJob {
+    const FileTensor& tensor;
+    std::byte* out;
+    uint32_t begin, end, threads;
+
+    void run(uint32_t thread) const {
+        const Share share = share_of(end - begin, thread, threads);
+        x86::pack_panels(tensor.type, tensor.rows, tensor.width, tensor.data, out, begin + share.begin,
+                         begin + share.end);
+    }
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CpuDevice>> CpuDevice::create(Isa isa, uint32_t threads, Helpers helpers, KernelCache& cache) {
+    RIFTJIT_TRY(pool, ThreadPool::create(threads));
+    return std::unique_ptr<CpuDevice>(new CpuDevice(isa, std::move(pool), helpers, cache));
+}
+
+Result<Address> CpuDevice::allocate(uint64_t bytes, MemoryUse use, std::string_view what) {
+    const auto size = use == MemoryUse::sparse ? Pages::Size::normal : Pages::Size::huge;
+    RIFTJIT_TRY(pages, Pages::allocate(bytes, size, what));
+    return memory_.emplace_back(std::move(pages)).data();
+}
+
+void CpuDevice::write(Address to, std::span<const std::byte> bytes) { std::memcpy(to, bytes.data(), bytes.size()); }
+
+std::span<const float> CpuDevice::view(Address from, size_t count) {
+    return {reinterpret_cast<const float*>(from), count};
+}
+
+uint64_t CpuDevice::packed_bytes(const FileTensor& tensor) const {
+    return x86::packed_bytes(tensor.type, tensor.rows, tensor.width);
+}
+
+void CpuDevice::pack(const FileTensor& tensor, Address to, const Release& release) {
+    const uint64_t bytes_per_row = row_bytes(tensor.type, tensor.width);
+    const uint64_t bytes_per_panel = bytes_per_row * x86::kPanelRows;
+    const auto panels = uint32_t(round_up(tensor.rows, x86::kPanelRows) / x86::kPanelRows);
+    const auto step = uint32_t(std::max<uint64_t>(1, kPackChunkBytes / bytes_per_panel));
+    for (uint32_t panel = 0; panel < panels; panel += step) {
+        PackJob job{tensor, to, panel, std::min(panel + step, panels), pool_.size()};
+        pool_.run([](void* pack, uint32_t thread) { static_cast<const PackJob*>(pack)->run(thread); }, &job);
+        const uint64_t begin_row = uint64_t(job.begin) * x86::kPanelRows;
+        const uint64_t end_row = std::min<uint64_t>(uint64_t(job.end) * x86::kPanelRows, tensor.rows);
+        if (release) release({tensor.data + begin_row * bytes_per_row, (end_row - begin_row) * bytes_per_row});
+    }
+}
+
+Result<std::unique_ptr<BoundPlan>> CpuDevice::bind(const graph::Plan& plan, const Addresses& addresses) {
+    RIFTJIT_TRY(bound, CpuPlan::create(plan, addresses, {isa_, pool_, helpers_, cache_}));
+    return std::unique_ptr<BoundPlan>(std::move(bound));
+}
+
+Result<void> CpuDevice::make_ready() { return cache_.seal(); }
+
+}  // namespace riftjit::runtime

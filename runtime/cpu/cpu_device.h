@@ -1,0 +1,39 @@
+// The processor this program runs on: threads that share the units of every launch, and a barrier between launches.
+#pragma once
+
+#include <vector>
+
+#include "host/pages.h"
+#include "host/thread_pool.h"
+#include "jit/cache/kernel_cache.h"
+#include "runtime/cpu/team_choice.h"
+#include "runtime/device.h"
+
+namespace riftjit::runtime {
+
+class CpuDevice final : public Device {
+public:
+    // The cache must outlive the device.
+    static Result<std::unique_ptr<CpuDevice>> create(Isa isa, uint32_t threads, Helpers helpers, KernelCache& cache);
+
+    Isa isa() const override { return isa_; }
+    Result<Address> allocate(uint64_t bytes, MemoryUse use, std::string_view what) override;
+    void write(Address to, std::span<const std::byte> bytes) override;
+    std::span<const float> view(Address from, size_t count) override;
+    uint64_t packed_bytes(const FileTensor& tensor) const override;
+    void pack(const FileTensor& tensor, Address to, const Release& release) override;
+    Result<std::unique_ptr<BoundPlan>> bind(const graph::Plan& plan, const Addresses& addresses) override;
+    Result<void> make_ready() override;
+
+private:
+    CpuDevice(Isa isa, ThreadPool pool, Helpers helpers, KernelCache& cache)
+        : isa_(isa), pool_(std::move(pool)), helpers_(helpers), cache_(cache) {}
+
+    Isa isa_;
+    ThreadPool pool_;
+    Helpers helpers_;
+    KernelCache& cache_;
+    std::vector<Pages> memory_;
+};
+
+}  // namespace riftjit::runtime

@@ -1,0 +1,193 @@
+#include "runtime/cpu/cpu_plan.h"
+
+#include <x86intrin.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+namespace riftjit::runtime {
+namespace {
+
+// Binding relies on it: Args structs are plain pointers in the order of a step's places, then the batch.
+template <class Args>
+constexpr bool is_row_of_pointers(size_t places) {
+    return sizeof(Args) == (places + 1) * sizeof(void*) && offsetof(Args, batch) == places * sizeof(void*);
+}
+static_assert(is_row_of_pointers<EmbedArgs>(3) && is_row_of_pointers<RmsNormArgs>(4) &&
+              is_row_of_pointers<QuantizeArgs>(2) && is_row_of_pointers<MatmulArgs>(4) &&
+              is_row_of_pointers<RopeArgs>(4) && is_row_of_pointers<ValueStoreArgs>(2) &&
+              is_row_of_pointers<AttentionArgs>(4) && is_row_of_pointers<SwigluArgs>(3) &&
+              is_row_of_pointers<ElementwiseArgs>(kMaxElementwiseInputs + 1));
+
+// A launch of some ten microseconds and more is handed out in pieces, so that a thread on a slow or busy core takes
+// fewer. Shorter ones are cut into equal shares: a claim costs as much as a cache miss.
+constexpr uint32_t kClaimsPerThread = 6;
+
+bool is_long(const KernelSpec& spec, uint32_t tokens) {
+    constexpr uint64_t kManyBytes = 256 * 1024, kManyFlops = 1'000'000;
+    const KernelCost work = cost(spec);
+    return work.weight_bytes >= kManyBytes || work.flops * tokens >= kManyFlops;
+}
+
+Address resolve(const graph::Place& place, const Addresses& addresses) {
+    using Kind = graph::Place::Kind;
+    switch (place.kind) {
+        case Kind::none:
+            return nullptr;
+        case Kind::arena:
+            return addresses.arena + place.offset_bytes;
+        case Kind::weight:
+            return addresses.weights[place.index];
+        case Kind::keys:
+            return addresses.keys[place.index];
+        case Kind::values:
+            return addresses.values[place.index];
+        case Kind::rope_table:
+            return addresses.rope_tables[place.index];
+        case Kind::token_ids:
+            return addresses.token_ids;
+    }
+    return nullptr;
+}
+
+// The f32 rows that a step writes: which of its places, and their shape. Other rows show in the step that reads them.
+struct FloatRows {
+    size_t place;
+    uint32_t width, stride;
+};
+
+std::optional<FloatRows> float_rows(const KernelSpec& spec) {
+    const auto padded = [](uint32_t width) { return static_cast<uint32_t>(round_up(width, 16)); };
+    if (const auto* s = std::get_if<EmbedSpec>(&spec)) return FloatRows{2, s->width, padded(s->width)};
+    if (const auto* s = std::get_if<MatmulSpec>(&spec)) return FloatRows{3, s->rows, s->out_stride};
+    if (const auto* s = std::get_if<AttentionSpec>(&spec)) return FloatRows{3, s->heads * s->head_dim, s->out_stride};
+    if (const auto* s = std::get_if<ElementwiseSpec>(&spec))
+        return FloatRows{kMaxElementwiseInputs, s->width, s->out_stride};
+    if (const auto* s = std::get_if<RmsNormSpec>(&spec); s != nullptr && s->output == RowFormat::f32)
+        return FloatRows{3, s->width, padded(s->width)};
+    if (const auto* s = std::get_if<SwigluSpec>(&spec); s != nullptr && s->output == RowFormat::f32)
+        return FloatRows{2, s->width, padded(s->width)};
+    return std::nullopt;
+}
+
+bool is_finite(const float* rows, const FloatRows& shape, uint32_t count) {
+    for (uint32_t row = 0; row < count; ++row) {
+        const float* const values = rows + uint64_t(row) * shape.stride;
+        if (!std::all_of(values, values + shape.width, [](float value) { return std::isfinite(value); })) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CpuPlan>> CpuPlan::create(const graph::Plan& plan, const Addresses& addresses,
+                                                 const Context& context) {
+    std::unique_ptr<CpuPlan> bound(new CpuPlan(plan, context.pool, context.helpers));
+    RIFTJIT_TRY_VOID(bound->find_kernels(context.isa, context.cache));
+    bound->bind_arguments(addresses);
+    return bound;
+}
+
+Result<void> CpuPlan::find_kernels(Isa isa, KernelCache& cache) {
+    launches_.reserve(plan_.steps.size());
+    for (const graph::Step& step : plan_.steps) {
+        RIFTJIT_TRY(kernel, cache.get(step.spec, isa));
+        launches_.push_back({kernel->function, nullptr, 0, 0, !step.parallel_with_next});
+    }
+    if (!launches_.empty()) launches_.back().barrier_after = false;  // the pool's join does it
+    progress_ = std::vector<Progress>(launches_.size());
+    return {};
+}
+
+void CpuPlan::bind_arguments(const Addresses& addresses) {
+    size_t count = 0;
+    for (const graph::Step& step : plan_.steps) count += step.places.size() + 1;
+    pointers_.reserve(count);  // launches keep pointers into it
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        const graph::Step& step = plan_.steps[i];
+        launches_[i].args = pointers_.data() + pointers_.size();
+        for (const graph::Place& place : step.places) {
+            pointers_.push_back(resolve(place, addresses));
+            check(place.kind == graph::Place::Kind::none || pointers_.back() != nullptr, "every place has an address");
+        }
+        pointers_.push_back(step.one_row ? &last_row_ : &batch_);
+    }
+}
+
+void CpuPlan::count_units(uint32_t tokens) {
+    if (tokens == counted_tokens_) return;
+    const uint32_t threads = pool_.size();
+    shares_.resize(size_t(threads) * launches_.size());
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        const graph::Step& step = plan_.steps[i];
+        Launch& launch = launches_[i];
+        const uint32_t rows = step.one_row ? 1 : tokens;
+        launch.units = unit_count(step.spec, rows);
+        launch.claim = is_long(step.spec, rows) ? std::max(1u, launch.units / (threads * kClaimsPerThread)) : 0;
+        for (uint32_t thread = 0; thread < threads; ++thread)
+            shares_[size_t(thread) * launches_.size() + i] = share_of(launch.units, thread, threads);
+    }
+    counted_tokens_ = tokens;
+}
+
+void CpuPlan::run_alone() const {
+    for (const Launch& launch : launches_) launch.function(launch.args, 0, launch.units);
+}
+
+uint64_t CpuPlan::walk(uint32_t thread) {
+    uint64_t waited = 0;
+    const Share* const shares = shares_.data() + size_t(thread) * launches_.size();
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        const Launch& launch = launches_[i];
+        if (launch.claim != 0) {
+            auto& next = progress_[i].next;
+            for (uint32_t begin; (begin = next.fetch_add(launch.claim, std::memory_order_relaxed)) < launch.units;)
+                launch.function(launch.args, begin, std::min(begin + launch.claim, launch.units));
+        } else if (shares[i].begin != shares[i].end) {
+            launch.function(launch.args, shares[i].begin, shares[i].end);
+        }
+        if (launch.barrier_after) waited += pool_.barrier();
+    }
+    return waited;
+}
+
+void CpuPlan::run_together() {
+    for (Progress& progress : progress_) progress.next.store(0, std::memory_order_relaxed);
+    const uint64_t start = __rdtsc();
+    const uint64_t waited = pool_.run(
+        [](void* context, uint32_t thread) {
+            auto* plan = static_cast<CpuPlan*>(context);
+            const uint64_t ticks = plan->walk(thread);
+            if (thread == 0) plan->caller_waited_ = ticks;
+        },
+        this);
+    team_.record(caller_waited_ + waited, __rdtsc() - start);
+}
+
+const graph::Step* CpuPlan::first_not_finite() {
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        const graph::Step& step = plan_.steps[i];
+        launches_[i].function(launches_[i].args, 0, launches_[i].units);
+        const auto shape = float_rows(step.spec);
+        if (!shape) continue;
+        const auto* const args = static_cast<const float* const*>(launches_[i].args);
+        const auto* norm = std::get_if<RmsNormSpec>(&step.spec);
+        const bool is_one_row = step.one_row || (norm != nullptr && norm->rows == RowRange::last);
+        if (!is_finite(args[shape->place], *shape, is_one_row ? 1 : batch_.tokens)) return &step;
+    }
+    return nullptr;
+}
+
+void CpuPlan::run(uint32_t tokens, uint32_t position) {
+    check(tokens >= 1 && tokens <= plan_.max_tokens, "a batch fits its plan");
+    batch_ = {tokens, position};
+    last_row_ = {1, position + tokens - 1};
+    count_units(tokens);
+    if (team_.together())
+        run_together();
+    else
+        run_alone();
+}
+
+}  // namespace riftjit::runtime

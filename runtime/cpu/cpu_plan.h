@@ -1,0 +1,62 @@
+// A plan bound to this processor: a flat list of calls that every thread walks.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "graph/plan.h"
+#include "host/thread_pool.h"
+#include "jit/cache/kernel_cache.h"
+#include "runtime/cpu/team_choice.h"
+#include "runtime/device.h"
+
+namespace riftjit::runtime {
+
+class CpuPlan final : public BoundPlan {
+public:
+    struct Context {
+        Isa isa;
+        ThreadPool& pool;
+        Helpers helpers;
+        KernelCache& cache;
+    };
+    static Result<std::unique_ptr<CpuPlan>> create(const graph::Plan& plan, const Addresses& addresses,
+                                                   const Context& context);
+    void run(uint32_t tokens, uint32_t position) override;
+    const graph::Step* first_not_finite() override;
+
+private:
+    struct Launch {
+        KernelFunction function;
+        const void* args;
+        uint32_t units;  // for counted_tokens_
+        uint32_t claim;  // units that a thread takes at a time; 0: each has its share
+        bool barrier_after;
+    };
+    // The units of a launch that nobody has taken yet begin here. On a cache line of its own.
+    struct alignas(64) Progress {
+        std::atomic<uint32_t> next = 0;
+    };
+
+    CpuPlan(const graph::Plan& plan, ThreadPool& pool, Helpers helpers)
+        : plan_(plan), pool_(pool), team_(pool.size(), helpers) {}
+    Result<void> find_kernels(Isa isa, KernelCache& cache);
+    void bind_arguments(const Addresses& addresses);
+    void count_units(uint32_t tokens);
+    void run_alone() const;
+    void run_together();
+    uint64_t walk(uint32_t thread);  // returns ticks waited
+
+    const graph::Plan& plan_;
+    ThreadPool& pool_;
+    std::vector<Launch> launches_;
+    std::vector<const void*> pointers_;  // every Args struct is a row of pointers, the last to a BatchState
+    uint32_t counted_tokens_ = 0;
+    std::vector<Share> shares_;        // [thread][launch]
+    std::vector<Progress> progress_;   // by launch
+    BatchState batch_{}, last_row_{};  // the latter for steps that run on one row
+    TeamChoice team_;
+    uint64_t caller_waited_ = 0;
+};
+
+}  // namespace riftjit::runtime

@@ -1,0 +1,46 @@
+#include <gtest/gtest.h>
+
+#include "tests/jit/x86/ops/cache_reference.h"
+#include "tests/jit/x86/ops/kernel_runner.h"
+#include "tests/kernel_cases.h"
+
+namespace riftjit::x86 {
+namespace {
+
+constexpr uint32_t kTokens = 5, kPosition = 253,  // over the end of a segment
+    kPositions = kPosition + kTokens;
+
+void expect_defined_bytes(const ValueStoreSpec& spec, double size) {
+    Random random(spec.head_dim);
+    const uint32_t width = spec.kv_heads * spec.head_dim;
+    GuardedBuffer<float> v((kTokens - 1) * spec.row_stride + width);
+    for (size_t i = 0; i < v.size(); ++i) v[i] = random.normal(size);
+    const CacheLayout layout{spec.cache_type, spec.kv_heads, spec.head_dim};
+    GuardedBuffer<std::byte> expected(layout.value_bytes(kPositions));
+    for (uint32_t token = 0; token < kTokens; ++token)
+        for (uint32_t head = 0; head < spec.kv_heads; ++head) {
+            const std::span values(v.data() + token * spec.row_stride + head * spec.head_dim, spec.head_dim);
+            store_value(layout, expected.data(), kPosition + token, head, values);
+        }
+    for (Isa isa : machine_isas()) {
+        GuardedBuffer<std::byte> cache(layout.value_bytes(kPositions));
+        const BatchState batch{kTokens, kPosition};
+        const ValueStoreArgs args{v.data(), cache.data(), &batch};
+        const RunnableKernel kernel(spec, isa);
+        kernel(&args, 3, kTokens);
+        kernel(&args, 0, 3);
+        EXPECT_EQ(cache, expected) << name(isa) << " " << kernel_name(spec) << " size " << size;
+    }
+}
+
+TEST(ValueStoreX86, WritesTheDefinedBytesAndNoOthers) {
+    for (const ValueStoreSpec& spec : kernel_cases::value_store()) expect_defined_bytes(spec, 1.0);
+}
+
+TEST(ValueStoreX86, RoundsToNearestOverTheWholeRangeOfHalves) {
+    for (double size : {1e-9, 1e-7, 1e-5, 1e-3, 1e3, 3e4, 1e5})  // zero, subnormal, normal, infinite
+        for (DType type : kernel_cases::kCacheTypes) expect_defined_bytes({2, 64, 128, type}, size);
+}
+
+}  // namespace
+}  // namespace riftjit::x86

@@ -1,0 +1,134 @@
+// Plans over a kernel made for the test: out[u] = x[(u + 1) mod tokens] + position. Every unit reads what another
+// thread may have written one step earlier, so that a wrong share, a missing barrier or a wrong batch shows in the
+// result.
+#include "runtime/cpu/cpu_plan.h"
+
+#include <gtest/gtest.h>
+#include <xbyak/xbyak.h>
+
+#include <cstring>
+#include <vector>
+
+namespace riftjit::runtime {
+namespace {
+
+class ShiftKernel : public Xbyak::CodeGenerator {
+public:
+    ShiftKernel() {
+        const Xbyak::Reg64 args = rdi, unit = rsi, end = rdx, x = r8, out = r9, batch = r10, source = rax;
+        Xbyak::Label loop, done, inside;
+        mov(x, ptr[args + offsetof(QuantizeArgs, x)]);
+        mov(out, ptr[args + offsetof(QuantizeArgs, out)]);
+        mov(batch, ptr[args + offsetof(QuantizeArgs, batch)]);
+        mov(esi, esi);
+        mov(edx, edx);
+        L(loop);
+        cmp(unit, end);
+        jae(done);
+        lea(source, ptr[unit + 1]);
+        cmp(eax, ptr[batch + offsetof(BatchState, tokens)]);
+        jb(inside);
+        xor_(eax, eax);
+        L(inside);
+        mov(ecx, ptr[x + source * 4]);
+        add(ecx, ptr[batch + offsetof(BatchState, position)]);
+        mov(ptr[out + unit * 4], ecx);
+        inc(unit);
+        jmp(loop);
+        L(done);
+        ret();
+    }
+};
+
+Result<CodeObject> compile_shift(const KernelSpec& spec, Isa isa) {
+    ShiftKernel kernel;
+    const auto* code = reinterpret_cast<const std::byte*>(kernel.getCode());
+    return write_x86_object(kernel_name(spec), isa, {{code, code + kernel.getSize()}, uint32_t(kernel.getSize())});
+}
+
+constexpr uint32_t kMaxTokens = 300;
+
+// `steps` shifts back and forth between two buffers; optionally a last one that runs on one row.
+struct ShiftPlan {
+    graph::Plan plan;
+    std::vector<uint32_t> arena = std::vector<uint32_t>(2 * kMaxTokens, 0);
+
+    explicit ShiftPlan(uint32_t steps) {
+        plan.max_tokens = kMaxTokens;
+        for (uint32_t i = 0; i < steps; ++i) add_step(i % 2, 1 - i % 2);
+    }
+    void add_step(uint32_t from, uint32_t to) {
+        const auto place = [](uint32_t buffer) {
+            return graph::Place{graph::Place::Kind::arena, buffer * kMaxTokens * sizeof(uint32_t), 0};
+        };
+        plan.steps.push_back({"shift", QuantizeSpec{16, RowFormat::i16}, {place(from), place(to)}, false, false});
+    }
+    Addresses addresses() {
+        Addresses addresses;
+        addresses.arena = reinterpret_cast<std::byte*>(arena.data());
+        return addresses;
+    }
+    uint32_t& at(uint32_t buffer, uint32_t unit) { return arena[buffer * kMaxTokens + unit]; }
+};
+
+struct Bound {
+    ThreadPool pool;
+    KernelCache cache{compile_shift, DiskCache::disabled()};
+    std::unique_ptr<CpuPlan> plan;
+
+    Bound(ShiftPlan& shift, uint32_t threads) : pool(std::move(*ThreadPool::create(threads))) {
+        auto created = CpuPlan::create(shift.plan, shift.addresses(), {Isa::avx2, pool, Helpers::always, cache});
+        EXPECT_TRUE(created) << created.error().message;
+        plan = std::move(*created);
+        EXPECT_TRUE(cache.seal());
+    }
+};
+
+TEST(CpuPlan, EveryUnitOfEveryStepRunsOnceAfterTheStepBefore) {
+    for (uint32_t threads : {1u, 2u, 3u, 7u}) {
+        ShiftPlan shift(60);
+        Bound bound(shift, threads);
+        for (uint32_t tokens : {1u, 2u, 7u, kMaxTokens, 5u}) {  // shares follow the batch
+            for (uint32_t unit = 0; unit < tokens; ++unit) shift.at(0, unit) = unit * 1000;
+            bound.plan->run(tokens, 3);
+            for (uint32_t unit = 0; unit < tokens; ++unit)
+                ASSERT_EQ(shift.at(0, unit), (unit + 60) % tokens * 1000 + 60 * 3)
+                    << threads << " threads, unit " << unit << " of " << tokens;
+        }
+    }
+}
+
+TEST(CpuPlan, StepsOfOneRowSeeTheLastPosition) {
+    ShiftPlan shift(0);
+    shift.add_step(0, 1);
+    shift.plan.steps.back().one_row = true;
+    Bound bound(shift, 2);
+    shift.at(0, 0) = 500;
+    bound.plan->run(9, 40);
+    EXPECT_EQ(shift.at(1, 0), 500u + 48) << "one token at position 40 + 9 - 1";
+    EXPECT_EQ(shift.at(1, 1), 0u) << "only one unit ran";
+}
+
+TEST(CpuPlan, StepsThatRunInParallelBothRun) {
+    ShiftPlan shift(0);
+    shift.add_step(0, 1);
+    shift.add_step(0, 1);  // the same values again: order does not matter
+    shift.plan.steps.front().parallel_with_next = true;
+    Bound bound(shift, 3);
+    for (uint32_t unit = 0; unit < 50; ++unit) shift.at(0, unit) = unit;
+    bound.plan->run(50, 1);
+    for (uint32_t unit = 0; unit < 50; ++unit) EXPECT_EQ(shift.at(1, unit), (unit + 1) % 50 + 1);
+}
+
+TEST(CpuPlan, PassesOnWhyAKernelCannotBeMade) {
+    ShiftPlan shift(1);
+    ThreadPool pool = std::move(*ThreadPool::create(1));
+    KernelCache cache([](const KernelSpec&, Isa) -> Result<CodeObject> { return fail(ErrorKind::Encoding, "no"); },
+                      DiskCache::disabled());
+    const auto created = CpuPlan::create(shift.plan, shift.addresses(), {Isa::avx2, pool, Helpers::always, cache});
+    ASSERT_FALSE(created);
+    EXPECT_EQ(created.error().message, "no");
+}
+
+}  // namespace
+}  // namespace riftjit::runtime

@@ -1,0 +1,177 @@
+// Flags, their spellings, and what is made from them: completion and the manual page.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/tools/program.h"
+#include "tools/cli/arguments.h"
+#include "tools/cli/command_table.h"
+#include "tools/cli/refused_flags.h"
+#include "tools/cli/suggestion.h"
+#include "tools/run/run_command.h"
+
+namespace riftjit::tools {
+namespace {
+
+std::vector<std::string> normalized(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "riftjit");
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    const auto result = normalize_arguments(static_cast<int>(argv.size()), argv.data());
+    return result ? *result : std::vector<std::string>{"error: " + result.error().message};
+}
+
+using Words = std::vector<std::string>;
+
+TEST(CommandLine, ReadsSingleDashNamesOfSeveralLetters) {
+    EXPECT_EQ(normalized({"run", "-ctk", "q8_0", "-no-cnv", "-ub", "64"}),
+              (Words{"run", "--cache-type-k", "q8_0", "--no-conversation", "--ubatch-size", "64"}));
+    EXPECT_EQ(normalized({"-n", "-1", "-sys=be kind"}), (Words{"-n", "-1", "--system-prompt=be kind"}));
+}
+
+TEST(CommandLine, TakesUnderscoresForDashesInNamesOnly) {
+    EXPECT_EQ(normalized({"--top_k=5", "--cache_type_k", "q8_0", "some_file"}),
+              (Words{"--top-k=5", "--cache-type-k", "q8_0", "some_file"}));
+}
+
+TEST(CommandLine, LeavesTextAlone) {
+    EXPECT_EQ(normalized({"-p", "--top_k", "-r", "-md"}), (Words{"-p", "--top_k", "-r", "-md"}));
+}
+
+TEST(CommandLine, RefusesWithTheReason) {
+    EXPECT_EQ(normalized({"--grammar", "x"}),
+              (Words{"error: --grammar is not implemented in this build: no grammars"}));
+    EXPECT_EQ(normalized({"--spec_type=none"})[0].substr(0, 40), "error: --spec-type is not implemented in");
+    EXPECT_FALSE(refusal_of("--top-k"));
+    EXPECT_FALSE(refusal_of("--spec"));  // only whole names
+}
+
+// Nothing that llama.cpp's own program takes may be unknown here: it works, or the reason is named.
+TEST(CommandLine, AnswersEveryFlagOfLlamaCompletion) {
+    CLI::App app;
+    int exit_code = 0;
+    add_run_command(app, exit_code);
+    const CLI::App* run = app.get_subcommand("run");
+    std::ifstream file(std::string(RIFTJIT_SOURCE_DIR) + "/tests/data/tools/llama-completion-flags.txt");
+    size_t count = 0;
+    for (std::string flag; std::getline(file, flag); ++count) {
+        if (refusal_of(flag) || flag == "--version") continue;
+        const Words words = normalized({flag});
+        EXPECT_NE(run->get_option_no_throw(words.at(0)), nullptr) << flag;
+    }
+    EXPECT_GT(count, 200u);
+}
+
+TEST(CommandLine, SuggestsOnlyWhatIsNear) {
+    const Words known = {"--top-k", "--top-p", "--temp"};
+    EXPECT_EQ(closest("--topk", known), "--top-k");
+    EXPECT_EQ(closest("--tmep", known), "--temp");
+    EXPECT_EQ(closest("--grammar", known), "");
+}
+
+TEST(CommandTable, KnowsNamesValuesAndHelpOfFlags) {
+    CLI::App app;
+    int exit_code = 0;
+    add_run_command(app, exit_code);
+    const auto table = command_table(app);
+    ASSERT_EQ(table.size(), 2u);
+    EXPECT_EQ(table[0].subcommands, Words{"run"});
+    const auto flag = [&](const std::string& name) {
+        for (const auto& flag : table[1].flags) {
+            if (std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end()) return flag;
+        }
+        return CommandEntry::Flag{};
+    };
+    EXPECT_EQ(flag("--cache-type-k").names, (Words{"-ctk", "--cache-type-k"}));
+    EXPECT_EQ(flag("-ctk").values, (Words{"f16", "f32", "q8_0"}));
+    EXPECT_EQ(flag("-ctk").help, "type of cached keys");
+    EXPECT_TRUE(flag("-m").takes_file());
+    EXPECT_EQ(flag("--no-mmap").names, Words{});  // hidden
+    EXPECT_EQ(flag("--strict").value, "");
+}
+
+std::string completed(Program& program, const std::string& words) {
+    std::ofstream(program.folder() / "completion.bash") << program.run({"completion", "bash"}).out;
+    std::ofstream script(program.folder() / "complete.sh");
+    script << "source " << (program.folder() / "completion.bash").string() << "\nCOMP_WORDS=(" << words
+           << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_riftjit\necho \"${COMPREPLY[*]}\" > "
+           << (program.folder() / "reply").string() << "\n";
+    script.close();
+    EXPECT_EQ(std::system(("bash " + (program.folder() / "complete.sh").string()).c_str()), 0);
+    return read_whole(program.folder() / "reply");
+}
+
+TEST(Completion, CompletesCommandsFlagsAndValuesInBash) {
+    Program program;
+    EXPECT_EQ(completed(program, "riftjit in"), "inspect\n");
+    EXPECT_EQ(completed(program, "riftjit cache ver"), "verify\n");
+    EXPECT_EQ(completed(program, "riftjit run --cache-mode r"), "rw ro require\n");
+    EXPECT_EQ(completed(program, "riftjit run -ctk q"), "q8_0\n");
+    EXPECT_EQ(completed(program, "riftjit run --repeat-l"), "--repeat-last-n\n");
+    EXPECT_EQ(completed(program, "riftjit run -m /etc/passw"), "\n") << "the shell knows folders and blanks in names";
+}
+
+TEST(Completion, KnowsNetworksThatComeWithTheProgramAndFilesOfNetworks) {
+    Program program;
+    for (const char* name : {"bronze.toml", "bronze.txt"}) std::ofstream(program.folder() / name) << "";
+    std::filesystem::create_directory(program.folder() / "brown");
+    EXPECT_EQ(completed(program, "riftjit sim br"), "brunel\n");
+    EXPECT_EQ(completed(program, "riftjit sim --json cu"), "cuba\n");
+    const std::string start = (program.folder() / "bro").string();
+    EXPECT_EQ(completed(program, "riftjit sim " + start), start + "nze.toml " + start + "wn\n");
+    EXPECT_EQ(completed(program, "riftjit sim --print-n"), "--print-network\n");
+}
+
+TEST(Completion, KnowsChipsChecksSchedulesAndTheKernelsOfAFile) {
+    Program program;
+    const std::string source = program.folder() / "k.s", object = program.folder() / "k.co";
+    std::ofstream(source)
+        << ".p2align 8\n.globl scale\nscale:\n  s_endpgm\n.p2align 8\n.globl shift\nshift:\n  s_endpgm\n";
+    ASSERT_EQ(program.run({"asm", source, "--target", "gfx1100", "-o", object}).exit_code, 0);
+    EXPECT_EQ(completed(program, "riftjit asm --target gfx12"), "gfx1200 gfx1201\n");
+    EXPECT_EQ(completed(program, "riftjit disasm --target gfx103"),
+              "gfx1030 gfx1031 gfx1032 gfx1033 gfx1034 gfx1035 gfx1036\n");
+    EXPECT_EQ(completed(program, "riftjit emulate --schedule r"), "random reversed\n");
+    EXPECT_EQ(completed(program, "riftjit emulate --check n"), "none\n");
+    EXPECT_EQ(completed(program, "riftjit emulate --check all,-hazard-s"), "all,-hazard-sgpr-read\n");
+    const std::string command = RIFTJIT_BINARY " emulate " + object;
+    EXPECT_EQ(completed(program, command + " \"\""), "scale shift\n");
+    EXPECT_EQ(completed(program, RIFTJIT_BINARY " disasm " + object + " sh"), "shift\n");
+    EXPECT_EQ(completed(program, command + " shift sc"), "\n") << "one kernel is named already";
+    EXPECT_EQ(completed(program, command + " scale --sch"), "--schedule\n");
+}
+
+TEST(Completion, SpeaksToZshAndFish) {
+    Program program;
+    EXPECT_TRUE(program.run({"completion", "zsh"}).out.starts_with("#compdef riftjit\n"));
+    const std::string fish = program.run({"completion", "fish"}).out;
+    EXPECT_NE(fish.find("complete -c riftjit -n '__fish_seen_subcommand_from run' -s m -l model -r -F -d "),
+              std::string::npos);
+    EXPECT_NE(fish.find("-o ctk -l cache-type-k -x -a 'f16 f32 q8_0'"), std::string::npos) << fish.substr(0, 500);
+    EXPECT_NE(fish.find("__fish_seen_subcommand_from emulate' -l target -x -a 'gfx1030 "), std::string::npos);
+    EXPECT_NE(fish.find("__fish_seen_subcommand_from emulate' -a '(__riftjit_kernels)'"), std::string::npos);
+}
+
+TEST(ManPage, NamesEveryCommandAndFlag) {
+    Program program;
+    const std::string page = program.run({"man-page"}).out;
+    EXPECT_TRUE(page.starts_with(".TH RIFTJIT 1"));
+    for (const char* text : {".SH \"riftjit run\"", ".SH \"riftjit cache verify\"",
+                             ".B \\-ctk, \\-\\-cache\\-type\\-k \\fIf16|f32|q8_0\\fR", ".SH EXIT STATUS",
+                             ".SH ENVIRONMENT", ".SH EXAMPLES"}) {
+        EXPECT_NE(page.find(text), std::string::npos) << text;
+    }
+}
+
+TEST(ManPage, IsRoffWithoutMistakes) {
+    if (std::system("command -v groff > /dev/null") != 0) GTEST_SKIP() << "needs groff";
+    Program program;
+    std::ofstream(program.folder() / "riftjit.1") << program.run({"man-page"}).out;
+    const std::string command = "groff -man -Tutf8 -ww " + (program.folder() / "riftjit.1").string() +
+                                " > /dev/null 2> " + (program.folder() / "warnings").string();
+    EXPECT_EQ(std::system(command.c_str()), 0);
+    EXPECT_EQ(read_whole(program.folder() / "warnings"), "");
+}
+
+}  // namespace
+}  // namespace riftjit::tools

@@ -1,0 +1,128 @@
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/models/tokenizer/tokenizer_files.h"
+#include "tests/tools/program.h"
+
+namespace riftjit::tools {
+namespace {
+
+using nlohmann::json;
+
+Outcome tokenize(std::vector<std::string> arguments, const std::string& input = "") {
+    arguments.insert(arguments.begin(), "tokenize");
+    return Program().run(arguments, input);
+}
+
+// Ids of the storyteller, by the published tokenizers library: see tests/data/tokenizers/make_probes.py.
+json published_probes() {
+    std::ifstream file(RIFTJIT_SOURCE_DIR "/tests/data/tokenizers/probes.json");
+    return json::parse(file)["storyteller"]["cases"];
+}
+
+std::string one_line_probes(const json& probes) {
+    std::string lines;
+    for (const json& probe : probes) lines += json{{"text", probe["text"]}}.dump() + "\n";
+    return lines;
+}
+
+TEST(TokenizeCommand, AnswersEachLineWithThePublishedIds) {
+    const json probes = published_probes();
+    const struct {
+        std::vector<std::string> arguments;
+        const char* expected;
+    } modes[] = {{{"--jsonl", "--no-bos"}, "special"}, {{"--jsonl", "--no-parse-special"}, "plain"}};
+    for (const auto& mode : modes) {
+        const Outcome outcome = tokenize(mode.arguments, one_line_probes(probes));
+        ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+        EXPECT_EQ(outcome.err, "");
+        std::istringstream answers(outcome.out);
+        std::string line;
+        for (const json& probe : probes) {
+            ASSERT_TRUE(std::getline(answers, line));
+            EXPECT_EQ(json::parse(line), (json{{"ids", probe[mode.expected]}})) << probe["text"];
+        }
+        EXPECT_FALSE(std::getline(answers, line));
+    }
+}
+
+TEST(TokenizeCommand, NamesTheLineThatIsMalformedAndStops) {
+    const struct {
+        const char *line, *message;
+    } cases[] = {
+        {"nope", "error: line 2: not JSON: nope\n"},
+        {"", "error: line 2: not JSON: \n"},
+        {"[1]", "error: line 2: expected an object with a string \"text\", found: [1]\n"},
+        {"{\"txt\":\"a\"}", "error: line 2: expected an object with a string \"text\", found: {\"txt\":\"a\"}\n"},
+        {"{\"text\":1}", "error: line 2: expected an object with a string \"text\", found: {\"text\":1}\n"},
+        {"{\"text\":\"\\ud800\"}", "error: line 2: not JSON: {\"text\":\"\\ud800\"}\n"}};
+    for (const auto& [line, message] : cases) {
+        const Outcome outcome =
+            tokenize({"--jsonl"}, std::string("{\"text\":\"a\"}\n") + line + "\n{\"text\":\"b\"}\n");
+        EXPECT_EQ(outcome.exit_code, 1) << line;
+        EXPECT_EQ(outcome.out, "{\"ids\":[64]}\n") << line;
+        EXPECT_EQ(outcome.err, message);
+    }
+}
+
+TEST(TokenizeCommand, PrintsATokenALineWithNothingUnprintable) {
+    const Outcome outcome = tokenize({"-p", "Hi <|im_end|>\né", "--show-count"});
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.out,
+              "  3999 -> 'Hi'\n   220 -> ' '\n  4095 -> '<|im_end|>'\n   198 -> '\\x0a'\n   127 -> '\\xc3'\n"
+              "   102 -> '\\xa9'\nTotal number of tokens: 6\n");
+}
+
+TEST(TokenizeCommand, PrintsIdsOrOneObject) {
+    EXPECT_EQ(tokenize({"-p", "Hi <|im_end|>", "--ids"}).out, "[3999, 220, 4095]\n");
+    EXPECT_EQ(tokenize({"-p", "Hi <|im_end|>", "--ids", "--no-parse-special"}).out,
+              "[3999, 220, 27, 91, 366, 62, 494, 91, 29]\n");
+    EXPECT_EQ(json::parse(tokenize({"-p", "Hié", "--json"}).out),
+              (json{{"count", 3}, {"ids", {3999, 127, 102}}, {"pieces", {"Hi", {0xC3}, {0xA9}}}}));
+}
+
+TEST(TokenizeCommand, ReadsStandardInputByteForByte) {
+    const std::string text("Hi\0\xff\n", 5);
+    const json object = json::parse(tokenize({"--stdin", "--json"}, text).out);
+    EXPECT_EQ(object["pieces"], (json{"Hi", std::string(1, '\0'), {0xFF}, "\n"}));
+    EXPECT_EQ(tokenize({"--stdin", "--ids"}, "").out, "[]\n");
+}
+
+TEST(TokenizeCommand, AddsABeginTokenWhereTheModelWantsOneUnlessForbidden) {
+    using namespace models::test;
+    const TemporaryDirectory folder;
+    const GgufBuilder vocabulary =
+        byte_vocabulary({{"<s>", 3}}, {}, "llama-bpe").set("tokenizer.ggml.bos_token_id", u32(256));
+    const std::string file = folder.write("model.gguf", vocabulary.bytes());
+    const std::string letter = std::to_string('a');  // token b is byte b
+    EXPECT_EQ(tokenize({"-m", file, "-p", "a", "--ids"}).out, "[256, " + letter + "]\n");
+    EXPECT_EQ(tokenize({"-m", file, "-p", "a", "--ids", "--no-bos"}).out, "[" + letter + "]\n");
+    EXPECT_EQ(tokenize({"-m", file, "--jsonl"}, "{\"text\":\"a\"}\n").out, "{\"ids\":[256," + letter + "]}\n");
+    EXPECT_EQ(tokenize({"-m", file, "--jsonl", "--no-bos"}, "{\"text\":\"a\"}\n").out, "{\"ids\":[" + letter + "]}\n");
+}
+
+TEST(TokenizeCommand, RefusesTextsThatAreMissingOrTwo) {
+    const auto message = [](std::vector<std::string> arguments) {
+        const Outcome outcome = tokenize(std::move(arguments));
+        EXPECT_EQ(outcome.exit_code, 1);
+        EXPECT_EQ(outcome.out, "");
+        return outcome.err;
+    };
+    EXPECT_EQ(message({}), "error: no text: give -p TEXT, --stdin or --jsonl\n");
+    EXPECT_EQ(message({"-p", "a", "--stdin"}), "error: -p and --stdin are two texts; give one\n");
+    EXPECT_EQ(message({"-p", "a", "--jsonl"}),
+              "error: --jsonl reads lines from standard input; -p and --stdin do not go with it\n");
+    EXPECT_NE(message({"-p", "a", "--ids", "--json"}).find("--json"), std::string::npos);
+    EXPECT_NE(message({"-p", "a", "--pre", "nope"}).find("--pre: unknown pre-tokenizer type: 'nope'"),
+              std::string::npos);
+    EXPECT_NE(message({"-m", "/no/such/file.gguf", "-p", "a"}).find("/no/such/file.gguf"), std::string::npos);
+}
+
+// The whole path of a small vocabulary, from process start to the ids: a first token within 100 ms leaves it a few.
+TEST(TokenizeCommand, StartsQuickly) {
+    EXPECT_LT(tokenize({"-p", "Hi", "--ids"}).cpu_seconds, 0.1 * kSanitizerSlowdown);
+}
+
+}  // namespace
+}  // namespace riftjit::tools

@@ -1,0 +1,113 @@
+#include "tools/bench/bench_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "tools/bench/bench_peaks.h"
+#include "tools/bench/bench_printer.h"
+#include "tools/bench/bench_run.h"
+#include "tools/cli/output.h"
+
+namespace riftjit::tools {
+
+namespace {
+
+// Above it other work took enough of the processor to spoil a comparison.
+constexpr double kMostQueued = 0.02;
+
+class Bench {
+public:
+    Bench(const BenchOptions& options, Reporter& reporter)
+        : options_(options), reporter_(reporter), tests_(combinations(options)) {
+        for (FILE* file : {stdout, stderr}) {
+            const BenchFormat format = file == stdout ? options.output : options.error_output;
+            if (auto printer = make_printer(format, options, file)) printers_.push_back(std::move(printer));
+        }
+    }
+
+    int run() {
+        int exit_code = kExitDone;
+        for (size_t i = 0; i < tests_.size(); ++i) {
+            const auto result = run_test(i);
+            if (result) {
+                show(*result);
+                continue;
+            }
+            // The others may still work; a session that failed may not.
+            exit_code =
+                report({result.error().kind, fmt::format("{}: {}", test_name(tests_[i]), result.error().message)});
+            session_.reset();
+            if (result.error().kind == ErrorKind::Interrupted) break;
+        }
+        for (const auto& printer : printers_) printer->finish();
+        return exit_code;
+    }
+
+private:
+    Result<BenchResult> run_test(size_t index) {
+        const BenchTest& test = tests_[index];
+        const auto progress = [&](const std::string& what) {
+            if (options_.progress)
+                write_diagnostic(fmt::format("riftjit bench: benchmark {}/{}: {}: {}\n", index + 1, tests_.size(),
+                                             test_name(test), what));
+        };
+        if (!session_ || test.setup != open_setup_) {
+            progress("loading");
+            session_.reset();  // two models never are in memory at once
+            RIFTJIT_TRY(session, BenchSession::open(test.setup, context_of(test.setup), options_, reporter_));
+            session_ = std::move(session);
+            open_setup_ = test.setup;
+        }
+        return session_->measure(test, options_, progress);
+    }
+
+    uint32_t context_of(const BenchSetup& setup) const {
+        uint32_t context = 1;
+        for (const BenchTest& test : tests_)
+            if (test.setup == setup) context = std::max(context, test.depth + test.prompt + test.generate + 1);
+        return context;
+    }
+
+    void show(const BenchResult& result) {
+        for (const auto& printer : printers_) printer->print(result);
+        std::fflush(stdout);
+        if (result.queued > kMostQueued)
+            reporter_.warn(fmt::format("{}: the threads waited {:.0f} % of the time for a CPU, because other work ran",
+                                       test_name(result.test), 100 * result.queued));
+    }
+
+    const BenchOptions& options_;
+    Reporter& reporter_;
+    const std::vector<BenchTest> tests_;
+    std::vector<std::unique_ptr<BenchPrinter>> printers_;
+    std::optional<BenchSession> session_;
+    BenchSetup open_setup_{};
+};
+
+}  // namespace
+
+void add_bench_command(CLI::App& app, int& exit_code) {
+    CLI::App* command = app.add_subcommand("bench", "Measure speed: prompts (pp) and generation (tg)");
+    command->footer(
+        "Examples:\n"
+        "  riftjit bench -m a.gguf,b.gguf -p 512 -n 64 -r 5     both models\n"
+        "  riftjit bench -m a.gguf -n 0 -p 128-2048*2 -t 1,2    prompts of 128 to 2048 tokens, one and two threads\n"
+        "  riftjit bench -m a.gguf -pg 512,128 -d 0,4096        both in one timing, also with 4096 tokens in the "
+        "cache\n"
+        "  riftjit bench --peaks                                what this processor reaches at best");
+    auto options = std::make_shared<BenchOptions>();
+    add_bench_options(*command, *options);
+    command->callback([options, &exit_code] {
+        Reporter reporter;
+        if (options->peaks) {
+            const auto result = run_peaks(*options, reporter);
+            exit_code = result ? *result : report(result.error());
+        } else {
+            exit_code = Bench(*options, reporter).run();
+        }
+    });
+}
+
+}  // namespace riftjit::tools

@@ -1,0 +1,92 @@
+#include "tools/bench/bench_peaks.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+
+#include "host/cpus.h"
+#include "jit/cache/cache_directory.h"
+#include "jit/cache/disk_cache.h"
+#include "jit/x86/detect.h"
+#include "tools/run/engine.h"
+
+namespace riftjit::tools {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+// Beside the entries, so that the cache's own commands never meet it.
+constexpr const char* kFileName = "peaks.json";
+
+// Written whole or not at all: readers may look at any time.
+Result<void> save(const std::filesystem::path& path, const std::string& text) {
+    std::error_code error;
+    const std::filesystem::path temporary = path.string() + ".tmp";
+    std::ofstream file(temporary, std::ios::binary);
+    file << text << std::flush;
+    if (!file) return fail(ErrorKind::Io, "{}: cannot be written", temporary.string());
+    std::filesystem::rename(temporary, path, error);
+    if (error) return fail(ErrorKind::Io, "{}: {}", path.string(), error.message());
+    return {};
+}
+
+// The cache's own resolver makes the directory private: others' write permission would make the cache refuse it.
+Result<void> keep(const std::string& cache_directory, const std::string& text) {
+    RIFTJIT_TRY(place, locate_cache(cache_directory));
+    RIFTJIT_TRY_VOID(open_cache_directory(place, Absent::create));
+    return save(place.root / kFileName, text);
+}
+
+void print_table(const runtime::Peaks& peaks) {
+    fmt::print("{:<18} {:>14} {:>14}\n", fmt::format("level {}", name(peaks.isa)), "1 thread",
+               fmt::format("{} threads", peaks.threads));
+    for (size_t i = 0; i < runtime::kPeaks.size(); ++i)
+        if (const auto& value = peaks.values[i])
+            fmt::print("{:<18} {:>14.2f} {:>14.2f}\n", runtime::name(runtime::kPeaks[i]), value->one_thread,
+                       value->all_threads);
+}
+
+}  // namespace
+
+ordered_json to_json(const runtime::Peaks& peaks, const std::string& processor) {
+    ordered_json object = {{"isa", name(peaks.isa)}, {"threads", peaks.threads}, {"processor", processor}};
+    for (size_t i = 0; i < runtime::kPeaks.size(); ++i)
+        if (const auto& value = peaks.values[i])
+            object[std::string(runtime::name(runtime::kPeaks[i]))] = {{"one_thread", value->one_thread},
+                                                                      {"all_threads", value->all_threads}};
+    return object;
+}
+
+std::optional<std::filesystem::path> peaks_path(const std::string& cache_directory, std::string& reason) {
+    const auto entries = resolve_cache_directory(cache_directory, reason);
+    if (!entries) return std::nullopt;
+    return entries->parent_path() / kFileName;
+}
+
+std::optional<ordered_json> load_peaks(const std::string& cache_directory) {
+    std::string reason;
+    const auto path = peaks_path(cache_directory, reason);
+    if (!path) return std::nullopt;
+    std::ifstream file(*path, std::ios::binary);
+    if (!file) return std::nullopt;
+    ordered_json object = ordered_json::parse(file, nullptr, false);
+    if (!object.is_object()) return std::nullopt;
+    return object;
+}
+
+Result<int> run_peaks(const BenchOptions& options, Reporter& reporter) {
+    RIFTJIT_TRY(isa, select_isa(options.kernels.max_isa));
+    const uint32_t threads = options.threads.empty() ? physical_cores() : options.threads.front();
+    RIFTJIT_TRY(peaks, runtime::measure_peaks(isa, threads));
+    const std::string text = to_json(peaks, x86::detect().name).dump(2) + "\n";
+    if (options.peaks_json)
+        fmt::print("{}", text);
+    else
+        print_table(peaks);
+    if (const auto kept = keep(options.kernels.cache_directory, text); !kept)
+        reporter.warn("the peaks are not kept: " + kept.error().message);
+    return kExitDone;
+}
+
+}  // namespace riftjit::tools

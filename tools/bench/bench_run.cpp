@@ -1,0 +1,237 @@
+#include "tools/bench/bench_run.h"
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "jit/cache/build_id.h"
+#include "jit/x86/detect.h"
+#include "runtime/cpu/peaks.h"
+#include "runtime/logits_hash.h"
+#include "tools/run/engine.h"
+#include "tools/run/generation.h"
+
+namespace riftjit::tools {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Seconds that this process's threads could have run but had to wait for a CPU, since they started: the second number
+// of each schedstat file. 0 where the kernel does not count it.
+double seconds_in_queue() {
+    double nanoseconds = 0;
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", error)) {
+        std::ifstream file(task.path() / "schedstat");
+        double running = 0, waiting = 0;
+        if (file >> running >> waiting) nanoseconds += waiting;
+    }
+    return nanoseconds * 1e-9;
+}
+
+std::string build_name() {
+    std::string hex;
+    for (const std::byte byte : running_build_id().first(std::min<size_t>(4, running_build_id().size())))
+        hex += fmt::format("{:02x}", uint32_t(byte));
+    return hex.empty() ? RIFTJIT_VERSION : hex;
+}
+
+// 0.1.0 is 100: major, minor and patch in two digits each.
+uint32_t build_number() {
+    uint32_t number = 0, part = 0;
+    for (const char* c = RIFTJIT_VERSION;; ++c) {
+        if (*c >= '0' && *c <= '9') {
+            part = part * 10 + uint32_t(*c - '0');
+            continue;
+        }
+        number = number * 100 + part;
+        part = 0;
+        if (*c == '\0') return number;
+    }
+}
+
+std::string utc_now() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    char text[32];
+    std::strftime(text, sizeof text, "%FT%TZ", &parts);
+    return text;
+}
+
+// "qwen3 596.05 M q8_0": the architecture, parameters, and the type that most bytes have.
+BenchModel describe_model(const models::Model& model) {
+    BenchModel described{model.file.path().string(), {}, 0, 0};
+    std::map<DType, uint64_t> bytes_of_type;
+    for (const models::GgufTensor& tensor : model.file.tensors()) {
+        described.size_bytes += tensor.size_bytes;
+        described.parameters += tensor.rows() * tensor.width();
+        bytes_of_type[tensor.type] += tensor.size_bytes;
+    }
+    DType most = DType::F32;
+    for (const auto& [type, bytes] : bytes_of_type)
+        if (bytes > bytes_of_type[most]) most = type;
+    described.type = fmt::format("{} {:.2f} M {}", model.hyperparameters.architecture,
+                                 double(described.parameters) / 1e6, name(most));
+    return described;
+}
+
+uint64_t plan_weight_bytes(const graph::Plan& plan) {
+    uint64_t bytes = 0;
+    for (const graph::Step& step : plan.steps) bytes += cost(step.spec).weight_bytes;
+    return bytes;
+}
+
+struct Arithmetic {
+    double per_token = 0, per_token_and_position = 0;  // the latter in attention
+};
+
+Arithmetic plan_arithmetic(const graph::Plan& plan) {
+    Arithmetic flops;
+    for (const graph::Step& step : plan.steps) {
+        const auto amount = double(cost(step.spec).flops);
+        const bool once_per_batch = step.one_row && plan.max_tokens > 1;
+        if (std::holds_alternative<AttentionSpec>(step.spec))
+            flops.per_token_and_position += amount;
+        else
+            flops.per_token += once_per_batch ? amount / plan.max_tokens : amount;
+    }
+    return flops;
+}
+
+}  // namespace
+
+Result<BenchSession> BenchSession::open(const BenchSetup& setup, uint32_t context, const BenchOptions& options,
+                                        Reporter& reporter) {
+    BenchSession bench;
+    RIFTJIT_TRY(isa, select_isa(options.kernels.max_isa));
+    bench.isa_ = isa;
+    std::filesystem::path path = setup.model;
+    if (path.empty()) {
+        RIFTJIT_TRY(shipped, shipped_model());
+        path = shipped;
+    }
+    RIFTJIT_TRY(model, models::load_model(path));
+    for (const std::string& warning : model.warnings) reporter.warn(warning);
+    bench.model_ = describe_model(model);
+    RIFTJIT_TRY(graph, model.build(models::Logits::last));
+    bench.kernels_ =
+        open_kernel_cache(options.kernels.cache_directory, cache_mode_from_name(options.kernels.cache_mode).value(),
+                          KernelCache::Use::execute, reporter);
+    const runtime::SessionOptions session_options{.isa = isa,
+                                                  .threads = setup.threads,
+                                                  .context = context,
+                                                  .batch = std::min(setup.ubatch, setup.batch),
+                                                  .key_type = setup.type_k,
+                                                  .value_type = setup.type_v,
+                                                  .passes = options.kernels.passes};
+    const models::Gguf& file = model.file;
+    RIFTJIT_TRY(session, runtime::Session::create(graph, session_options, *bench.kernels_,
+                                                  [&file](auto range) { file.drop_pages(range); }));
+    bench.session_ = std::make_unique<runtime::Session>(std::move(session));
+    bench.kv_bytes_per_position_ = bench.session_->kv_bytes() / round_up(context, 16);
+    RIFTJIT_TRY(read_peak, runtime::measure_read_rate(isa, setup.threads, bench.session_->packed_weights()));
+    bench.peak_read_bytes_per_second_ = read_peak;
+    std::mt19937 engine(42);
+    bench.tokens_.resize(context);
+    for (int32_t& token : bench.tokens_) token = int32_t(engine() % bench.session_->vocabulary());
+    return bench;
+}
+
+Result<void> BenchSession::fill(uint32_t depth, uint32_t batch) {
+    while (session_->position() < depth) {
+        const uint32_t begin = session_->position(), count = std::min(batch, depth - begin);
+        RIFTJIT_TRY_VOID(session_->evaluate(std::span(tokens_).subspan(begin, count)));
+    }
+    return {};
+}
+
+Result<void> BenchSession::warm_up(const BenchTest& test) {
+    session_->truncate(0);
+    RIFTJIT_TRY_VOID(fill(test.prompt, test.setup.batch));
+    if (test.generate > 0) RIFTJIT_TRY_VOID(session_->evaluate(std::span(tokens_).subspan(session_->position(), 1)));
+    session_->truncate(0);
+    return {};
+}
+
+// Hashing is not part of the time; nor is sampling: the tokens are known beforehand.
+Result<BenchSession::Sample> BenchSession::time_once(const BenchTest& test) {
+    session_->truncate(test.depth);
+    RIFTJIT_TRY_VOID(fill(test.depth, test.setup.batch));
+    runtime::LogitsHash hash;
+    std::span<const float> logits;
+    const double queued_before = seconds_in_queue();
+    const auto start = Clock::now();
+    for (uint32_t done = 0; done < test.prompt;) {
+        const uint32_t count = std::min(test.setup.batch, test.prompt - done);
+        RIFTJIT_TRY(last, session_->evaluate(std::span(tokens_).subspan(session_->position(), count)));
+        logits = last;
+        done += count;
+    }
+    for (uint32_t done = 0; done < test.generate; ++done) {
+        RIFTJIT_TRY(last, session_->evaluate(std::span(tokens_).subspan(session_->position(), 1)));
+        logits = last;
+    }
+    const auto elapsed = Clock::now() - start;
+    const double seconds = std::chrono::duration<double>(elapsed).count();
+    const double queued = (seconds_in_queue() - queued_before) / (seconds * test.setup.threads);
+    hash.add(logits);
+    return Sample{uint64_t(std::chrono::nanoseconds(elapsed).count()), queued, hash.hex()};
+}
+
+// The least that must be read: for every step all weights, and all keys and values before it, once.
+void BenchSession::describe_work(const BenchTest& test, BenchResult& result) const {
+    const double tokens = test.prompt + test.generate;
+    const double mean_position = test.depth + tokens / 2;
+    const uint32_t rows = std::min(test.setup.ubatch, test.setup.batch);
+    const double steps = double(round_up(test.prompt, rows) / rows) + test.generate;
+    result.weight_bytes = plan_weight_bytes(session_->decode_plan());
+    result.bytes_per_token =
+        (double(result.weight_bytes) + double(kv_bytes_per_position_) * mean_position) * steps / tokens;
+    const Arithmetic prompt = plan_arithmetic(session_->prompt_plan()),
+                     decode = plan_arithmetic(session_->decode_plan());
+    result.flops_per_token = (prompt.per_token * test.prompt + decode.per_token * test.generate) / tokens +
+                             decode.per_token_and_position * mean_position;
+}
+
+Result<BenchResult> BenchSession::measure(const BenchTest& test, const BenchOptions& options,
+                                          const Progress& progress) {
+    if (options.delay_seconds > 0) std::this_thread::sleep_for(std::chrono::seconds(options.delay_seconds));
+    if (options.warmup) {
+        progress("warm-up");
+        RIFTJIT_TRY_VOID(warm_up(test));
+    }
+    session_->truncate(0);
+    const CacheStatistics& cache = kernels_->statistics();
+    BenchResult result{.test = test,
+                       .model = model_,
+                       .processor = x86::detect().name,
+                       .isa = std::string(name(isa_)),
+                       .build = build_name(),
+                       .test_time = utc_now(),
+                       .build_number = build_number(),
+                       .jit_compile_ns = uint64_t(cache.compile_ms * 1e6),
+                       .cache_hits = cache.hits,
+                       .cache_misses = cache.misses,
+                       .peak_read_bytes_per_second = peak_read_bytes_per_second_};
+    for (uint32_t repetition = 0; repetition < options.repetitions; ++repetition) {
+        progress(fmt::format("run {}/{}", repetition + 1, options.repetitions));
+        RIFTJIT_TRY(sample, time_once(test));
+        if (repetition > 0 && sample.logits_hash != result.logits_hash)
+            return fail(ErrorKind::Unsupported, "{}: repetition {} computed other logits than the first ({}, {})",
+                        test_name(test), repetition + 1, sample.logits_hash, result.logits_hash);
+        result.logits_hash = sample.logits_hash;
+        result.samples_ns.push_back(sample.nanoseconds);
+        result.queued += sample.queued / options.repetitions;
+    }
+    result.peak_rss_bytes = peak_rss_bytes();
+    describe_work(test, result);
+    return result;
+}
+
+}  // namespace riftjit::tools

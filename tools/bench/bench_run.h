@@ -1,0 +1,47 @@
+// Runs one test after the other on one loaded model.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "jit/cache/kernel_cache.h"
+#include "models/model.h"
+#include "runtime/session.h"
+#include "tools/bench/bench_record.h"
+#include "tools/cli/reporter.h"
+
+namespace riftjit::tools {
+
+// A model loaded for tests of one setup.
+class BenchSession {
+public:
+    // context: the most positions that any test of this setup needs.
+    static Result<BenchSession> open(const BenchSetup& setup, uint32_t context, const BenchOptions& options,
+                                     Reporter& reporter);
+
+    using Progress = std::function<void(const std::string&)>;
+    // The timed repetitions with everything that is said of them. Fails when repetitions give different logits.
+    Result<BenchResult> measure(const BenchTest& test, const BenchOptions& options, const Progress& progress);
+
+private:
+    struct Sample {
+        uint64_t nanoseconds;
+        double queued;
+        std::string logits_hash;
+    };
+
+    Result<void> warm_up(const BenchTest& test);
+    Result<void> fill(uint32_t depth, uint32_t batch);
+    Result<Sample> time_once(const BenchTest& test);
+    void describe_work(const BenchTest& test, BenchResult& result) const;
+
+    BenchModel model_;
+    Isa isa_;
+    double peak_read_bytes_per_second_ = 0;
+    uint64_t kv_bytes_per_position_ = 0;
+    std::vector<int32_t> tokens_;  // synthetic, the same in every run
+    std::unique_ptr<KernelCache> kernels_;
+    std::unique_ptr<runtime::Session> session_;
+};
+
+}  // namespace riftjit::tools

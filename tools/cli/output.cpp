@@ -1,0 +1,61 @@
+#include "tools/cli/output.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+#include "tools/cli/reporter.h"
+
+namespace riftjit::tools {
+
+namespace {
+
+// stdio keeps that writing failed, but not why.
+int write_error = 0;
+
+bool has_reader() {
+    pollfd output{STDOUT_FILENO, 0, 0};
+    return poll(&output, 1, 0) < 0 || (output.revents & (POLLERR | POLLHUP)) == 0;
+}
+
+}  // namespace
+
+bool write_output(std::string_view text) {
+    const bool is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+    if (!is_written) note_write_error(errno);
+    return is_written && std::ferror(stdout) == 0;
+}
+
+void note_write_error(int error) {
+    if (write_error == 0) write_error = error;
+}
+
+int finish_output(int exit_code) {
+    if (std::fflush(stdout) != 0) note_write_error(errno);
+    if (std::ferror(stdout) != 0) note_write_error(EIO);
+    if (write_error == 0 || write_error == EPIPE || !has_reader()) return exit_code;
+    std::fprintf(stderr, "error: standard output: %s\n", std::strerror(write_error));
+    return exit_code == kExitDone ? kExitError : exit_code;
+}
+
+void write_diagnostic(std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+}
+
+void prepare_standard_streams() {
+    std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
+    for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        const bool is_closed = fcntl(descriptor, F_GETFD) < 0 && errno == EBADF;
+        // Standard output only for reading: what is written there is missed.
+        if (is_closed && open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY) != descriptor) return;
+    }
+}
+
+}  // namespace riftjit::tools

@@ -1,0 +1,35 @@
+#include "tools/cli/reporter.h"
+
+#include <cstdio>
+
+#include "tools/cli/output.h"
+
+namespace riftjit::tools {
+
+void Reporter::warn(const std::string& message) {
+    ++warnings_;
+    if (shows(Verbosity::warnings)) write_diagnostic(fmt::format("warn: {}\n", message));
+}
+
+void Reporter::info(const std::string& line) const {
+    if (shows(Verbosity::info)) write_diagnostic(fmt::format("{}\n", line));
+}
+
+void Reporter::detail(const std::string& line) const {
+    if (shows(Verbosity::details)) write_diagnostic(fmt::format("{}\n", line));
+}
+
+int report(const Error& error) {
+    std::fflush(stdout);
+    write_diagnostic(fmt::format("error: {}\n", error.message));
+    switch (error.kind) {
+        case ErrorKind::Cache:
+            return kExitCache;
+        case ErrorKind::Interrupted:
+            return kExitInterrupted;
+        default:
+            return kExitError;
+    }
+}
+
+}  // namespace riftjit::tools

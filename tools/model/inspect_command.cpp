@@ -1,0 +1,92 @@
+#include "tools/model/inspect_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "models/tokenizer/tokenizer.h"
+#include "tools/cli/options.h"
+#include "tools/cli/reporter.h"
+#include "tools/model/inspect_report.h"
+#include "tools/run/engine.h"
+
+namespace riftjit::tools {
+
+namespace {
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  riftjit inspect model.gguf                    hyperparameters, metadata, tensors, totals per type\n"
+    "  riftjit inspect model.gguf --json | jq .types\n"
+    "  riftjit inspect model.gguf --check-tensors    also read every weight: NaN, infinity, holes of zeros\n"
+    "  riftjit inspect other.gguf --file-only        what is stored, for architectures that riftjit does not run";
+
+// Everything that `riftjit run` checks before it packs weights.
+Result<Inspection> look_at(const std::filesystem::path& path, InspectDepth depth) {
+    if (depth == InspectDepth::file) {
+        RIFTJIT_TRY(file, models::Gguf::open(path));
+        return Inspection{file, std::nullopt, std::nullopt};
+    }
+    RIFTJIT_TRY(model, models::load_model(path));
+    RIFTJIT_TRY_VOID(models::Tokenizer::from_gguf(model.file));
+    return Inspection{model.file, model, std::nullopt};
+}
+
+// The worst of what --check-tensors found becomes the command's error.
+Result<void> judge(const std::vector<models::Finding>& findings) {
+    const auto is_error = [](const models::Finding& finding) { return finding.level == models::FindingLevel::error; };
+    const auto first = std::ranges::find_if(findings, is_error);
+    if (first == findings.end()) return {};
+    const auto others = std::ranges::count_if(findings, is_error) - 1;
+    return fail(ErrorKind::Format, "{}{}", first->message,
+                others == 0 ? "" : fmt::format(" (and {} tensors more: --json names them)", others));
+}
+
+void print_json(const Inspection& inspection) {
+    // Strings of the file need not be UTF-8.
+    constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+    fmt::print("{}\n", to_json(inspection).dump(2, ' ', false, kReplace));
+}
+
+}  // namespace
+
+int inspect(const InspectOptions& options) {
+    Reporter reporter;
+    std::filesystem::path path = options.model;
+    if (path.empty()) {
+        const auto shipped = shipped_model();
+        if (!shipped) return report(shipped.error());
+        path = *shipped;
+    }
+    auto inspection = look_at(path, options.depth);
+    if (!inspection) return report(inspection.error());
+    if (options.tensor_data == TensorData::checked) inspection->findings = models::check_tensors(inspection->file);
+
+    const auto verdict = judge(inspection->findings.value_or(std::vector<models::Finding>()));
+    if (options.output == InspectOutput::json) print_json(*inspection);
+    if (!verdict) return report(verdict.error());
+    for (const std::string& warning : inspection->model ? inspection->model->warnings : std::vector<std::string>())
+        reporter.warn(warning);
+    if (options.output == InspectOutput::text) fmt::print("{}", to_text(*inspection));
+    return kExitDone;
+}
+
+void add_inspect_command(CLI::App& app, int& exit_code) {
+    CLI::App* command = app.add_subcommand("inspect", "Show what a model file holds, after checking all of it");
+    const auto options = std::make_shared<InspectOptions>();
+    command->footer(kExamples);
+    command->add_option("FILE,-m,--model", options->model, "GGUF file (default: the model that ships with riftjit)")
+        ->check(file_name());
+    command->add_flag_callback("--json", [options] { options->output = InspectOutput::json; }, "Print one JSON object");
+    command->add_flag_callback(
+        "--check-tensors", [options] { options->tensor_data = TensorData::checked; },
+        "Read every tensor and report NaN, infinity and holes of zeros; exit 1 when a value is no number");
+    command->add_flag_callback(
+        "--file-only", [options] { options->depth = InspectDepth::file; },
+        "Check the file's structure only, not its architecture and vocabulary");
+    command->callback([options, &exit_code] { exit_code = inspect(*options); });
+}
+
+}  // namespace riftjit::tools

@@ -1,0 +1,137 @@
+#include "tools/model/warm_command.h"
+
+#include <nlohmann/json.hpp>
+
+#include "graph/plan.h"
+#include "jit/x86/backend.h"
+#include "tools/cli/options.h"
+#include "tools/run/engine.h"
+
+namespace riftjit::tools {
+
+namespace {
+
+struct WarmOptions {
+    std::string model, levels, cache_directory, passes = "all";
+    std::string cache_type_k = "f16", cache_type_v = "f16";
+    bool json = false;
+};
+
+// "avx2,avx512_vnni"; nothing: the level that a run would choose here.
+Result<std::vector<Isa>> parse_levels(std::string_view text) {
+    std::vector<Isa> levels;
+    if (text.empty()) {
+        RIFTJIT_TRY(isa, select_isa(std::nullopt));
+        return std::vector{isa};
+    }
+    if (text == "all") return std::vector<Isa>(all_isas().begin(), all_isas().end());
+    for (size_t begin = 0; begin <= text.size();) {
+        const size_t end = std::min(text.find(',', begin), text.size());
+        const std::string_view name = text.substr(begin, end - begin);
+        const auto isa = isa_from_name(name);
+        if (!isa) {
+            return fail(ErrorKind::Usage,
+                        "error while handling argument \"--isa\": \"{}\" is not known, expected all or a list of {}",
+                        name, isa_names());
+        }
+        levels.push_back(*isa);
+        begin = end + 1;
+    }
+    return levels;
+}
+
+// The plans of a session, whose kernels do not depend on the lengths of batch and context.
+Result<void> warm_level(const graph::Graph& graph, const graph::PassSet& passes, const WarmOptions& options, Isa isa,
+                        KernelCache& kernels) {
+    constexpr uint32_t kManyRows = 512;
+    for (const uint32_t rows : {1u, kManyRows}) {
+        const graph::PlanOptions plan_options{isa, rows, *dtype_from_name(options.cache_type_k),
+                                              *dtype_from_name(options.cache_type_v), passes};
+        RIFTJIT_TRY(plan, graph::make_plan(graph, plan_options));
+        for (const graph::Step& step : plan.steps) RIFTJIT_TRY_VOID(kernels.get(step.spec, isa));
+    }
+    for (const ReduceSpec& spec : logit_kernel_specs(graph.tensor(graph.logits).width)) {
+        RIFTJIT_TRY_VOID(kernels.get(spec, isa));
+    }
+    return {};
+}
+
+Result<int> warm(const WarmOptions& options) {
+    RIFTJIT_TRY(levels, parse_levels(options.levels));
+    RIFTJIT_TRY(passes, graph::parse_passes(options.passes));
+    std::filesystem::path path = options.model;
+    if (path.empty()) {
+        RIFTJIT_TRY(shipped, shipped_model());
+        path = shipped;
+    }
+    Reporter reporter;
+    RIFTJIT_TRY(model, models::load_model(path));
+    for (const std::string& warning : model.warnings) reporter.warn(warning);
+    // `run` keeps the logits of the last row; --dump-logits those of all rows, which takes one kernel more.
+    std::vector<graph::Graph> graphs;
+    for (const models::Logits rows : {models::Logits::last, models::Logits::all}) {
+        RIFTJIT_TRY(built, model.build(rows));
+        graphs.push_back(graph::apply_passes(std::move(built), passes));
+    }
+    DiskCache disk = DiskCache::open(options.cache_directory, CacheMode::rw,
+                                     [&reporter](const std::string& message) { reporter.warn(message); });
+    if (disk.mode() != CacheMode::rw) return fail(ErrorKind::Io, "there is no cache to warm, see the warning above");
+    std::optional<KernelCache> kernels(std::in_place, x86::compile, disk, KernelCache::Use::warm);
+    auto summary = nlohmann::ordered_json::array();
+    CacheStatistics before;
+    for (const Isa isa : levels) {
+        for (const graph::Graph& graph : graphs) RIFTJIT_TRY_VOID(warm_level(graph, passes, options, isa, *kernels));
+        const CacheStatistics after = kernels->statistics();
+        const uint32_t generated = after.misses - before.misses, present = after.hits - before.hits;
+        const double generate_ms = after.compile_ms - before.compile_ms;
+        before = after;
+        if (!options.json) {
+            fmt::print("{}: {} kernels generated in {:.1f} ms, {} were there\n", name(isa), generated, generate_ms,
+                       present);
+        }
+        summary.push_back(
+            {{"isa", name(isa)}, {"generated", generated}, {"present", present}, {"jit_ms", generate_ms}});
+    }
+    RIFTJIT_TRY_VOID(kernels->seal());
+    kernels.reset();  // waits for what is still being written
+    if (const uint32_t lost = disk.failed_stores(); lost != 0)
+        return fail(ErrorKind::Io, "{} kernels could not be kept, see the warning above", lost);
+    if (options.json) fmt::print("{}\n", summary.dump());
+    return kExitDone;
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  riftjit warm                                  the shipped model, for this processor\n"
+    "  riftjit warm m.gguf --isa avx2,avx512_vnni    for other machines; then: riftjit cache export kernels.rja\n"
+    "  riftjit run -m m.gguf --cache-mode require    fails with exit 4 rather than generate anything";
+
+}  // namespace
+
+void add_warm_command(CLI::App& app, int& exit_code) {
+    CLI::App* command = app.add_subcommand("warm", "Generate a model's kernels into the cache, for any processor");
+    command->footer(kExamples);
+    const auto options = std::make_shared<WarmOptions>();
+    command->add_option("FILE,-m,--model", options->model, "GGUF file (default: the shipped storyteller)")
+        ->check(file_name());
+    command
+        ->add_option("--isa", options->levels,
+                     "levels: all, or a list of " + isa_names() + " (default: this machine's)")
+        ->type_name("LIST");
+    add_choice(*command, "--cache-type-k", options->cache_type_k, {"f16", "f32", "q8_0"}, "-ctk: type of cached keys");
+    add_choice(*command, "--cache-type-v", options->cache_type_v, {"f16", "f32", "q8_0"},
+               "-ctv: type of cached values");
+    command->add_option("--passes", options->passes, "graph passes, as in run")
+        ->type_name("LIST")
+        ->capture_default_str();
+    command->add_option("--cache-dir", options->cache_directory, "where kernels are kept (RIFTJIT_CACHE_DIR)")
+        ->type_name("DIR")
+        ->check(file_name());
+    command->add_flag("--json", options->json, "one JSON object per level, in a list");
+    command->callback([options, &exit_code] {
+        const auto result = warm(*options);
+        exit_code = result ? *result : report(result.error());
+    });
+}
+
+}  // namespace riftjit::tools

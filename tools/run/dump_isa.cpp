@@ -1,0 +1,128 @@
+#include "tools/run/dump_isa.h"
+
+#include <algorithm>
+#include <map>
+
+#include "jit/x86/backend.h"
+#include "jit/x86/listing.h"
+#include "tools/bench/bench_peaks.h"
+
+namespace riftjit::tools {
+
+namespace {
+
+// Where a kernel stands in the plans.
+struct Use {
+    KernelSpec spec;
+    uint32_t launches_one_row = 0, launches_many_rows = 0;  // in the decode plan, in the prompt plan
+};
+
+Result<void> collect(const graph::Graph& graph, const EngineOptions& options, Isa isa, std::vector<Use>& uses) {
+    RIFTJIT_TRY(passes, graph::parse_passes(options.passes));
+    const graph::Graph rewritten = graph::apply_passes(graph, passes);
+    std::map<std::string, size_t> by_name;
+    for (const bool is_prompt : {false, true}) {
+        const graph::PlanOptions plan_options{isa, is_prompt ? options.batch : 1, options.key_type, options.value_type,
+                                              passes};
+        RIFTJIT_TRY(plan, graph::make_plan(rewritten, plan_options));
+        for (const graph::Step& step : plan.steps) {
+            const auto [found, is_new] = by_name.try_emplace(kernel_name(step.spec), uses.size());
+            if (is_new) uses.push_back({step.spec});
+            Use& use = uses[found->second];
+            ++(is_prompt ? use.launches_many_rows : use.launches_one_row);
+        }
+    }
+    for (const ReduceSpec& spec : logit_kernel_specs(graph.tensor(graph.logits).width)) uses.push_back({spec});
+    return {};
+}
+
+// The peak that bounds a kernel's arithmetic: that of the dot product its weights take.
+x86::Peak arithmetic_peak(const KernelSpec& spec, Isa isa) {
+    const auto* matmul = std::get_if<MatmulSpec>(&spec);
+    if (!matmul) return x86::Peak::f32_fma;
+    switch (activation_format(matmul->weight, isa)) {
+        case RowFormat::f32:
+            return x86::Peak::f32_fma;
+        case RowFormat::i16:
+            return x86::Peak::i16_dot;
+        case RowFormat::bf16:
+            return x86::Peak::bf16_dot;
+    }
+    return x86::Peak::f32_fma;
+}
+
+// The shortest time that one row takes on this machine, by the peaks that `bench --peaks` measured here.
+std::string roofline(const KernelSpec& spec, Isa isa, const std::optional<nlohmann::ordered_json>& peaks) {
+    const KernelCost per_row = cost(spec);
+    if (!peaks) return "not measured here, see riftjit bench --peaks";
+    const auto value = [&](x86::Peak peak) -> std::optional<double> {
+        const auto found = peaks->find(std::string(runtime::name(peak)));
+        if (found == peaks->end() || !found->contains("all_threads")) return std::nullopt;
+        return (*found)["all_threads"].get<double>() * 1e9;
+    };
+    const auto read = value(x86::Peak::read), arithmetic = value(arithmetic_peak(spec, isa));
+    if (!read || !arithmetic) return "not measured at this level, see riftjit bench --peaks";
+    const double read_us = 1e6 * static_cast<double>(per_row.weight_bytes) / *read;
+    const double arithmetic_us = 1e6 * static_cast<double>(per_row.flops) / *arithmetic;
+    return fmt::format("{:.2f} us reading weights, {:.2f} us computing: bound by {}, which uses {:.1f} % of the other",
+                       read_us, arithmetic_us, read_us >= arithmetic_us ? "memory" : "arithmetic",
+                       100 * std::min(read_us, arithmetic_us) / std::max({read_us, arithmetic_us, 1e-9}));
+}
+
+std::vector<KernelNote> notes_of(const Use& use, Isa isa, const std::optional<nlohmann::ordered_json>& peaks) {
+    const KernelCost per_row = cost(use.spec);
+    return {{"launches",
+             fmt::format("{} for one token, {} for a prompt's batch", use.launches_one_row, use.launches_many_rows)},
+            {"work",
+             fmt::format("{} operations per token{}, {} bytes of weights per launch", per_row.flops,
+                         std::holds_alternative<AttentionSpec>(use.spec) ? " and position" : "", per_row.weight_bytes)},
+            {"roofline", roofline(use.spec, isa, peaks)}};
+}
+
+}  // namespace
+
+Result<void> print_kernel(const KernelSpec& spec, size_t number, Isa isa, std::span<const KernelNote> notes) {
+    RIFTJIT_TRY(object, x86::compile(spec, isa));
+    RIFTJIT_TRY(read, read_x86_object(object.elf));
+    RIFTJIT_TRY(listing, x86::disassemble(read.code, fmt::format(".L{}_", number)));
+    fmt::print("# kernel       {}\n", object.name);
+    fmt::print("# spec         {}\n", describe(spec));
+    fmt::print("# isa          {}\n", name(isa));
+    fmt::print("# code         {} bytes, {} instructions, and {} bytes of constants\n", read.code.instruction_bytes,
+               listing.instructions, read.code.bytes.size() - read.code.instruction_bytes);
+    fmt::print("# registers    {}\n", listing.registers);
+    for (const auto& [label, text] : notes) fmt::print("# {:<12} {}\n", label, text);
+    fmt::print("    .globl {0}\n{0}:\n{1}\n", object.name, listing.text);
+    return {};
+}
+
+void print_listing_head() { fmt::print("    .intel_syntax noprefix\n    .text\n"); }
+
+Result<Isa> listing_isa(std::optional<Isa> wanted) { return wanted ? Result<Isa>(*wanted) : select_isa(std::nullopt); }
+
+Result<int> dump_isa(const EngineOptions& options, std::string_view part, Reporter& reporter) {
+    std::filesystem::path path = options.model;
+    if (path.empty()) {
+        RIFTJIT_TRY(shipped, shipped_model());
+        path = shipped;
+    }
+    RIFTJIT_TRY(isa, listing_isa(options.max_isa));
+    RIFTJIT_TRY(model, models::load_model(path));
+    for (const std::string& warning : model.warnings) reporter.warn(warning);
+    RIFTJIT_TRY(graph, model.build(options.logits));
+    std::vector<Use> uses;
+    RIFTJIT_TRY_VOID(collect(graph, options, isa, uses));
+    std::string names;
+    for (const Use& use : uses) names += (names.empty() ? "" : ", ") + kernel_name(use.spec);
+    std::erase_if(uses, [part](const Use& use) { return !kernel_name(use.spec).contains(part); });
+    if (uses.empty()) {
+        return fail(ErrorKind::Usage, "--dump-isa: no kernel's name contains \"{}\"; there are {}", part, names);
+    }
+    const auto peaks = load_peaks(options.cache_directory);
+    print_listing_head();
+    for (size_t i = 0; i < uses.size(); ++i)
+        RIFTJIT_TRY_VOID(print_kernel(uses[i].spec, i, isa, notes_of(uses[i], isa, peaks)));
+    return kExitDone;
+}
+
+}  // namespace riftjit::tools

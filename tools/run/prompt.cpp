@@ -1,0 +1,209 @@
+#include "tools/run/prompt.h"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+namespace riftjit::tools {
+
+Result<std::string> read_file(const std::string& path) {
+    constexpr size_t kMaxBytes = size_t(1) << 30;
+    const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+    if (!file) return fail(ErrorKind::Io, "{}: {}", path, std::strerror(errno));
+    std::string text;
+    std::array<char, 1 << 16> chunk;
+    while (const size_t taken = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
+        text.append(chunk.data(), taken);
+        if (text.size() > kMaxBytes) return fail(ErrorKind::Usage, "{}: more than {} bytes", path, kMaxBytes);
+    }
+    if (std::ferror(file.get()) != 0) return fail(ErrorKind::Io, "{}: {}", path, std::strerror(errno));
+    return text;
+}
+
+std::string process_escapes(std::string_view text) {
+    std::string result;
+    for (size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '\\' || i + 1 == text.size()) {
+            result += text[i];
+            continue;
+        }
+        const char code = text[++i];
+        unsigned byte = 0;
+        if (code == 'x' && i + 2 < text.size() &&
+            std::from_chars(&text[i + 1], &text[i + 1] + 2, byte, 16).ptr == &text[i + 1] + 2) {
+            result += static_cast<char>(byte);
+            i += 2;
+            continue;
+        }
+        switch (code) {
+            case 'n':
+                result += '\n';
+                break;
+            case 'r':
+                result += '\r';
+                break;
+            case 't':
+                result += '\t';
+                break;
+            case '\'':
+                result += '\'';
+                break;
+            case '"':
+                result += '"';
+                break;
+            case '\\':
+                result += '\\';
+                break;
+            default:
+                (result += '\\') += code;
+        }
+    }
+    return result;
+}
+
+namespace {
+
+Result<std::optional<std::string>> prompt_text(const RunOptions& options) {
+    const int sources = (options.has_prompt ? 1 : 0) + (options.prompt_file.empty() ? 0 : 1) +
+                        (options.binary_file.empty() ? 0 : 1) + (options.prompt_ids ? 1 : 0);
+    if (sources > 1) return fail(ErrorKind::Usage, "-p, -f, -bf and --prompt-ids are different prompts; give one");
+    if (!options.prompt_file.empty()) {
+        RIFTJIT_TRY(text, read_file(options.prompt_file));
+        if (text.ends_with('\n')) text.pop_back();
+        return std::optional(std::move(text));
+    }
+    if (!options.binary_file.empty()) {
+        RIFTJIT_TRY(text, read_file(options.binary_file));
+        return std::optional(std::move(text));
+    }
+    if (!options.has_prompt) return std::nullopt;
+    return std::optional(options.process_escapes ? process_escapes(options.prompt) : options.prompt);
+}
+
+Result<std::string> system_text(const RunOptions& options) {
+    if (options.system_prompt_file.empty()) {
+        return options.process_escapes ? process_escapes(options.system_prompt) : options.system_prompt;
+    }
+    if (!options.system_prompt.empty()) return fail(ErrorKind::Usage, "-sys and -sysf are different texts; give one");
+    RIFTJIT_TRY(text, read_file(options.system_prompt_file));
+    if (text.ends_with('\n')) text.pop_back();
+    return text;
+}
+
+Result<std::optional<models::ChatTemplate>> template_of(const RunOptions& options) {
+    std::string source = options.chat_template, name = "--chat-template";
+    if (!options.chat_template_file.empty()) {
+        if (!source.empty()) {
+            return fail(ErrorKind::Usage, "--chat-template and --chat-template-file are different templates; give one");
+        }
+        RIFTJIT_TRY(text, read_file(options.chat_template_file));
+        source = std::move(text);
+        name = options.chat_template_file;
+    }
+    if (source.empty()) return std::nullopt;
+    RIFTJIT_TRY(parsed, models::ChatTemplate::parse(std::move(source), std::move(name)));
+    return std::optional(std::move(parsed));
+}
+
+Result<nlohmann::ordered_json> template_variables(const RunOptions& options) {
+    auto variables = nlohmann::ordered_json::object();
+    if (!options.chat_template_kwargs.empty()) {
+        variables = nlohmann::ordered_json::parse(options.chat_template_kwargs, nullptr, /*allow_exceptions=*/false);
+        if (!variables.is_object())
+            return fail(ErrorKind::Usage,
+                        "error while handling argument \"--chat-template-kwargs\": expected a JSON object, got \"{}\"",
+                        options.chat_template_kwargs);
+    }
+    if (!options.reasoning_effort.empty()) variables["reasoning_effort"] = options.reasoning_effort;
+    if (options.reasoning != "auto") variables["enable_thinking"] = options.reasoning == "on";
+    return variables;
+}
+
+}  // namespace
+
+std::vector<std::string> template_flags(const RunOptions& options) {
+    std::vector<std::string> flags;
+    if (!options.system_prompt.empty()) flags.push_back("-sys");
+    if (!options.system_prompt_file.empty()) flags.push_back("-sysf");
+    if (!options.chat_template.empty()) flags.push_back("--chat-template");
+    if (!options.chat_template_file.empty()) flags.push_back("--chat-template-file");
+    if (!options.chat_template_kwargs.empty()) flags.push_back("--chat-template-kwargs");
+    if (options.reasoning != "auto") flags.push_back("--reasoning");
+    if (!options.reasoning_effort.empty()) flags.push_back("--reasoning-effort");
+    return flags;
+}
+
+Result<PromptInputs> read_prompt_inputs(const RunOptions& options) {
+    PromptInputs inputs;
+    RIFTJIT_TRY(text, prompt_text(options));
+    RIFTJIT_TRY(system, system_text(options));
+    RIFTJIT_TRY(chat_template, template_of(options));
+    RIFTJIT_TRY(variables, template_variables(options));
+    inputs.text = std::move(text);
+    inputs.system = std::move(system);
+    inputs.chat_template = std::move(chat_template);
+    inputs.variables = std::move(variables);
+    return inputs;
+}
+
+Result<std::vector<int32_t>> parse_ids(std::string_view text, uint32_t vocabulary) {
+    std::vector<int32_t> ids;
+    while (true) {
+        const size_t end = std::min(text.find(','), text.size());
+        uint32_t id = 0;
+        const auto parsed = std::from_chars(text.data(), text.data() + end, id);
+        if (parsed.ec != std::errc{} || parsed.ptr != text.data() + end)
+            return fail(ErrorKind::Usage,
+                        "error while handling argument \"--prompt-ids\": expected an integer, got \"{}\"",
+                        text.substr(0, end));
+        if (id >= vocabulary)
+            return fail(ErrorKind::Usage,
+                        "error while handling argument \"--prompt-ids\": {} is not in the vocabulary of {} tokens", id,
+                        vocabulary);
+        ids.push_back(static_cast<int32_t>(id));
+        if (end == text.size()) return ids;
+        text.remove_prefix(end + 1);
+    }
+}
+
+Result<std::optional<Conversation>> Conversation::open(const PromptInputs& inputs, Toggle wanted,
+                                                       const models::Gguf& file, const models::Tokenizer& tokenizer) {
+    if (wanted == Toggle::off) return std::nullopt;
+    std::optional<models::ChatTemplate> chat_template = inputs.chat_template;
+    if (!chat_template) {
+        RIFTJIT_TRY(source, file.string("tokenizer.chat_template"));
+        if (!source) {
+            if (wanted == Toggle::on)
+                return fail(ErrorKind::Usage, "-cnv: {} has no tokenizer.chat_template; give one with --chat-template",
+                            file.path().string());
+            return std::nullopt;
+        }
+        RIFTJIT_TRY(parsed, models::ChatTemplate::parse(std::string(*source), "tokenizer.chat_template"));
+        chat_template = std::move(parsed);
+    }
+    models::ChatTemplate::Inputs template_inputs;
+    template_inputs.extra = inputs.variables;
+    if (const auto bos = tokenizer.bos()) template_inputs.bos_token = tokenizer.piece(*bos);
+    if (const auto eos = tokenizer.eos()) template_inputs.eos_token = tokenizer.piece(*eos);
+    Conversation conversation(*std::move(chat_template), std::move(template_inputs), tokenizer);
+    if (!inputs.system.empty()) conversation.add("system", inputs.system);
+    return std::optional(std::move(conversation));
+}
+
+void Conversation::add(std::string role, std::string content) {
+    inputs_.messages.push_back({{"role", std::move(role)}, {"content", std::move(content)}});
+}
+
+Result<std::vector<int32_t>> Conversation::render() const {
+    RIFTJIT_TRY(segments, template_.render(inputs_));
+    RIFTJIT_TRY(ids, tokenizer_->encode(segments, models::AddBos::yes));
+    // A template that writes the BOS text itself, and a tokenizer that adds one: exactly one remains.
+    const auto bos = tokenizer_->bos();
+    if (bos && ids.size() >= 2 && ids[0] == *bos && ids[1] == *bos) ids.erase(ids.begin());
+    return ids;
+}
+
+}  // namespace riftjit::tools

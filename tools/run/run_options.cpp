@@ -1,0 +1,187 @@
+#include "tools/run/run_options.h"
+
+#include "graph/plan.h"
+#include "tools/cli/options.h"
+
+namespace riftjit::tools {
+
+namespace {
+
+void add_model_options(CLI::App& app, RunOptions& o) {
+    constexpr const char* kGroup = "Model";
+    app.add_option("-m,--model", o.model,
+                   "GGUF file; of a split set, the first part (default: the shipped storyteller)")
+        ->type_name("FILE")
+        ->check(file_name())
+        ->group(kGroup);
+    app.add_option("--pre", o.pre, "pre-tokenizer, for files that do not name one")->type_name("NAME")->group(kGroup);
+    add_integer(app, "-c,--ctx-size", o.context, 0, INT32_MAX,
+                "positions of the KV cache, 0: what the model was trained for")
+        ->group(kGroup);
+    add_integer(app, "-b,--batch-size", o.batch, 1, INT32_MAX, "prompt tokens between looks at Ctrl-C")->group(kGroup);
+    add_integer(app, "--ubatch-size", o.ubatch, 1, 65536, "-ub: rows of one step while a prompt is read")
+        ->group(kGroup);
+    add_integer(app, "-t,--threads", o.threads, 1, 4096, "threads (default: physical cores)")
+        ->default_str("")
+        ->group(kGroup);
+    add_integer(app, "--threads-batch", o.threads_batch, 1, 4096, "-tb: threads for the prompt; must equal -t here")
+        ->default_str("")
+        ->group(kGroup);
+    add_choice(app, "--cache-type-k", o.cache_type_k, {"f16", "f32", "q8_0"}, "-ctk: type of cached keys")
+        ->group(kGroup);
+    add_choice(app, "--cache-type-v", o.cache_type_v, {"f16", "f32", "q8_0"}, "-ctv: type of cached values")
+        ->group(kGroup);
+}
+
+void add_prompt_options(CLI::App& app, RunOptions& o) {
+    constexpr const char* kGroup = "Prompt";
+    app.add_option("-p,--prompt", o.prompt, "what to say; a turn of a conversation if the model has a template")
+        ->type_name("TEXT")
+        ->group(kGroup);
+    app.add_option("-f,--file", o.prompt_file, "the prompt from a file, less one trailing newline")
+        ->type_name("FILE")
+        ->check(file_name())
+        ->group(kGroup);
+    app.add_option("--binary-file", o.binary_file, "-bf: the prompt from a file, every byte")
+        ->type_name("FILE")
+        ->check(file_name())
+        ->group(kGroup);
+    app.add_option("--prompt-ids", o.prompt_ids, "the prompt as token ids: 1,2,3")->type_name("IDS")->group(kGroup);
+    app.add_flag_callback(
+           "-e,--escape", [&o] { o.process_escapes = true; },
+           "turn \\n, \\t, \\\", \\\\ in texts into what they mean (how it starts)")
+        ->group(kGroup);
+    app.add_flag_callback("--no-escape", [&o] { o.process_escapes = false; }, "take texts as they are")->group(kGroup);
+    app.add_option("--system-prompt", o.system_prompt, "-sys: the system message")->type_name("TEXT")->group(kGroup);
+    app.add_option("--system-prompt-file", o.system_prompt_file, "-sysf: the system message from a file")
+        ->type_name("FILE")
+        ->check(file_name())
+        ->group(kGroup);
+    app.add_flag_callback(
+           "--conversation", [&o] { o.conversation = Toggle::on; },
+           "-cnv: use the chat template (default: if the model has one)")
+        ->group(kGroup);
+    app.add_flag_callback(
+           "--no-conversation", [&o] { o.conversation = Toggle::off; }, "-no-cnv: continue the raw text")
+        ->group(kGroup);
+    app.add_flag("--single-turn", o.single_turn, "-st: leave after one answer")->group(kGroup);
+    app.add_option("--chat-template", o.chat_template, "Jinja text in place of the model's")
+        ->type_name("TEXT")
+        ->group(kGroup);
+    app.add_option("--chat-template-file", o.chat_template_file, "the same from a file")
+        ->type_name("FILE")
+        ->check(file_name())
+        ->group(kGroup);
+    app.add_option("--chat-template-kwargs", o.chat_template_kwargs, "variables for the template, a JSON object")
+        ->type_name("JSON")
+        ->group(kGroup);
+    add_choice(app, "--reasoning", o.reasoning, {"auto", "on", "off"},
+               "thinking, where the template knows enable_thinking")
+        ->group(kGroup);
+    app.add_option("--reasoning-effort", o.reasoning_effort, "passed to the template as reasoning_effort")
+        ->type_name("LEVEL")
+        ->group(kGroup);
+}
+
+void add_output_options(CLI::App& app, RunOptions& o) {
+    constexpr const char* kGroup = "Output";
+    add_integer(app, "-n,--predict,--n-predict", o.predict, -2, INT32_MAX,
+                "tokens to generate; -1, -2: until the end or a full context; 0: read the prompt only")
+        ->group(kGroup);
+    app.add_option("-r,--reverse-prompt", o.reverse_prompts, "stop where this text appears")
+        ->type_name("TEXT")
+        ->group(kGroup);
+    app.add_flag("--special", o.show_special, "-sp: show control tokens")->group(kGroup);
+    app.add_flag_callback(
+           "--display-prompt", [&o] { o.display_prompt = true; }, "repeat a raw prompt before the text (how it starts)")
+        ->group(kGroup);
+    app.add_flag_callback("--no-display-prompt", [&o] { o.display_prompt = false; }, "do not repeat it")->group(kGroup);
+    app.add_flag("--verbose-prompt", o.verbose_prompt, "token ids and pieces of the prompt, on stderr")->group(kGroup);
+    app.add_flag_callback(
+           "--perf", [&o] { o.show_perf = true; }, "timings at the end, on stderr (how it starts)")
+        ->group(kGroup);
+    app.add_flag_callback("--no-perf", [&o] { o.show_perf = false; }, "no timings")->group(kGroup);
+    app.add_flag("--json", o.json, "one JSON object on stdout in place of text")->group(kGroup);
+    app.add_flag("--logits-hash", o.logits_hash, "a hash of all logits, on stderr: equal bits, equal hash")
+        ->group(kGroup);
+    app.add_option("--dump-logits", o.dump_logits, "write the prompt's logits, f32 [positions, vocabulary]")
+        ->type_name("FILE.npy")
+        ->check(file_name())
+        ->group(kGroup);
+    app.add_flag("-v,--verbose,--log-verbose", o.verbose, "say more on stderr")->group(kGroup);
+}
+
+void add_kernel_options(CLI::App& app, RunOptions& o) {
+    constexpr const char* kGroup = "Kernels";
+    add_kernel_choice(app, kGroup, o.kernels);
+    app.add_flag("--print-plan", o.print_plan, "print every launch and leave")->group(kGroup);
+    app.add_option_function<std::string>(
+           "--dump-isa",
+           [&o](const std::string& kernel) {
+               o.dump_isa = true;
+               o.dump_isa_kernel = kernel;
+           },
+           "print generated code (of kernels whose name contains KERNEL) and leave")
+        ->type_name("KERNEL")
+        ->expected(0, 1)
+        ->group(kGroup);
+    app.add_flag("--perf-map", o.perf_map, "name generated code for perf")->group(kGroup);
+    app.add_flag("--gdb", o.gdb, "register generated code with gdb")->group(kGroup);
+    app.add_flag("--check-tensors", o.check_tensors, "read every weight first; NaN and infinity are errors")
+        ->group(kGroup);
+    app.add_flag("--strict", o.strict, "a warning is an error")->group(kGroup);
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& app, RunOptions& options) {
+    add_model_options(app, options);
+    add_prompt_options(app, options);
+    add_output_options(app, options);
+    add_sampling_options(app, options);
+    add_kernel_options(app, options);
+    add_compatibility_options(app, options);
+    let_last_count(app);
+}
+
+// CLI11 calls back in the order of definition: the last of two opposites on the command line would not win.
+Result<void> check_opposites(const CLI::App& app) {
+    constexpr std::pair<const char*, const char*> kOpposites[] = {{"--escape", "--no-escape"},
+                                                                  {"--conversation", "--no-conversation"},
+                                                                  {"--display-prompt", "--no-display-prompt"},
+                                                                  {"--perf", "--no-perf"},
+                                                                  {"--samplers", "--sampler-seq"}};
+    for (const auto& [one, other] : kOpposites) {
+        if (app.count(one) != 0 && app.count(other) != 0)
+            return fail(ErrorKind::Usage, "{} and {} contradict each other; give one", one, other);
+    }
+    return {};
+}
+
+Result<EngineOptions> engine_options(const RunOptions& o) {
+    EngineOptions engine;
+    engine.model = o.model;
+    if (!o.pre.empty()) engine.pre = o.pre;
+    engine.max_isa = o.kernels.max_isa;
+    if (o.threads != 0) engine.threads = static_cast<uint32_t>(o.threads);
+    if (o.threads_batch != 0 && o.threads_batch != o.threads) {
+        return fail(ErrorKind::Unsupported, "-tb {}: prompts are read with the threads of -t in this build",
+                    o.threads_batch);
+    }
+    engine.context = static_cast<uint32_t>(o.context);
+    engine.batch = static_cast<uint32_t>(o.ubatch);
+    engine.key_type = *dtype_from_name(o.cache_type_k);
+    engine.value_type = *dtype_from_name(o.cache_type_v);
+    engine.cache_directory = o.kernels.cache_directory;
+    engine.cache_mode = *cache_mode_from_name(o.kernels.cache_mode);
+    RIFTJIT_TRY_VOID(graph::parse_passes(o.kernels.passes));
+    engine.passes = o.kernels.passes;
+    engine.profile = (o.perf_map ? Profile::perf_map : Profile::none) | (o.gdb ? Profile::gdb : Profile::none);
+    if (!o.dump_logits.empty()) {
+        engine.logits = models::Logits::all;
+        engine.batch = std::min(engine.batch, static_cast<uint32_t>(kLogitsBatch));
+    }
+    return engine;
+}
+
+}  // namespace riftjit::tools

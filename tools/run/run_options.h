@@ -1,0 +1,60 @@
+// The options of `riftjit run`, with llama.cpp's names and defaults.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/sampling/sampler_parameters.h"
+#include "tools/cli/options.h"
+#include "tools/run/engine.h"
+
+namespace riftjit::tools {
+
+enum class Toggle { automatic, on, off };
+
+// Rows of one step when the logits of all rows are kept (--dump-logits): a row has as many floats as the vocabulary
+// tokens, and how a prompt is cut into steps does not change them.
+inline constexpr size_t kLogitsBatch = 32;
+
+struct RunOptions {
+    std::string model, pre;
+    std::string prompt, prompt_file, binary_file, system_prompt, system_prompt_file;
+    std::optional<std::string> prompt_ids;
+    bool has_prompt = false;  // -p, -f, -bf or --prompt-ids was given
+    bool process_escapes = true;
+    int64_t predict = -1, context = 0, batch = 2048, ubatch = 512, threads = 0, threads_batch = 0;
+    std::string cache_type_k = "f16", cache_type_v = "f16";
+    Toggle conversation = Toggle::automatic;
+    bool single_turn = false;
+    std::string chat_template, chat_template_file, chat_template_kwargs, reasoning = "auto", reasoning_effort;
+    std::vector<std::string> reverse_prompts;
+    bool show_special = false, display_prompt = true, show_perf = true, verbose_prompt = false, verbose = false;
+
+    runtime::SamplerParameters sampling;
+    std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
+    bool ignore_eos = false;
+
+    KernelChoice kernels;
+    bool print_plan = false, dump_isa = false, logits_hash = false, json = false, strict = false;
+    bool perf_map = false, gdb = false, check_tensors = false;
+    std::string dump_isa_kernel, dump_logits;
+
+    // Flags of llama.cpp whose answer is the same whatever was asked, see compatibility_options.cpp.
+    bool list_devices = false, lock_memory = false, log_disable = false;
+    int64_t verbosity = 3;
+    std::vector<std::string> without_effect;  // one warning each
+};
+
+void add_run_options(CLI::App& app, RunOptions& options);
+void add_sampling_options(CLI::App& app, RunOptions& options);
+void add_compatibility_options(CLI::App& app, RunOptions& options);
+
+// Refuses --perf with --no-perf, and their like.
+Result<void> check_opposites(const CLI::App& app);
+
+// What the command line alone can tell wrong; also turns names into values. Called before the model is opened.
+Result<EngineOptions> engine_options(const RunOptions& options);
+
+}  // namespace riftjit::tools
