@@ -124,7 +124,7 @@ complete -o default -F _riftjit riftjit
                        file_cases(table));
 }
 
-std::string quoted(const std::string& text) {
+std::string in_quotes(const std::string& text) {
     std::string result = "'";
     for (const char c : text) {
         if (c == '\'' || c == '\\') result += '\\';
@@ -152,7 +152,7 @@ std::string fish_flag(const CommandEntry& command, const CommandEntry::Flag& fla
     }
     if (!flag.value.empty()) text += flag.takes_file() ? " -r -F" : " -x";
     if (!flag.values.empty()) text += fmt::format(" -a '{}'", fmt::join(flag.values, " "));
-    return text + " -d " + quoted(flag.help) + "\n";
+    return text + " -d " + in_quotes(flag.help) + "\n";
 }
 
 }  // namespace
@@ -177,7 +177,7 @@ std::string fish_completion(std::span<const CommandEntry> table) {
             const size_t space = command.name.rfind(' ');
             const CommandEntry parent{.name = space == std::string::npos ? "" : command.name.substr(0, space)};
             text += fmt::format("complete -c riftjit {} -f -a {} -d {}\n", fish_condition(parent),
-                                command.name.substr(space == std::string::npos ? 0 : space + 1), quoted(command.help));
+                                command.name.substr(space == std::string::npos ? 0 : space + 1), in_quotes(command.help));
         }
         if (command.takes_kernel)
             text += fmt::format("complete -c riftjit {} -a '(__riftjit_kernels)'\n", fish_condition(command));

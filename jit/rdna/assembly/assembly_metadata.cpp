@@ -233,7 +233,7 @@ std::string without_comments(std::string_view text) {
     return kept;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     const auto is_safe = [](char c) {
         return static_cast<unsigned char>(c) >= ' ' && c != '\x7F' && c != '\'' && c != '"' && c != '\\' && c != ';' &&
                c != '/' && c != '#';
@@ -255,7 +255,7 @@ std::string key_text(std::string_view key) {
     const auto is_plain = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_';
     };
-    return !key.empty() && std::ranges::all_of(key, is_plain) ? std::string(key) : quoted(key);
+    return !key.empty() && std::ranges::all_of(key, is_plain) ? std::string(key) : in_quotes(key);
 }
 
 struct FormatValue {
@@ -269,7 +269,7 @@ struct FormatValue {
     // LLVM does not look at quotes: what it would take for another kind of value needs the tag.
     std::string operator()(const std::string& text) const {
         const bool is_string = std::holds_alternative<std::string>(data_of_plain(text));
-        return fmt::format(" {}{}\n", is_string ? "" : "!str ", quoted(text));
+        return fmt::format(" {}{}\n", is_string ? "" : "!str ", in_quotes(text));
     }
     std::string operator()(const MetadataValue::Array& items) const {
         if (items.empty()) return " []\n";
