@@ -27,7 +27,7 @@ ALLOWED = {
     "jit/rdna/text": {"host", "jit/rdna/table", "jit/rdna/encode"},
     "jit/rdna/object": {"host", "jit/rdna/table", "jit/rdna/text"},
     "jit/rdna/emit": RDNA | {"jit/rdna/passes"},
-    "jit/rdna/passes": RDNA | {"jit/rdna/emit"},
+    "jit/rdna/passes": RDNA,
     "jit/rdna/kernels": RDNA | {"jit/rdna/emit", "jit/rdna/passes"},
     "jit/rdna/assembly": RDNA | {"jit/rdna/passes"},
     # The judge knows nothing of the judged: no assembler, no pass.

@@ -4,7 +4,7 @@
 #include <concepts>
 #include <variant>
 
-#include "jit/rdna/emit/program.h"
+#include "jit/rdna/passes/program.h"
 
 namespace riftjit::rdna {
 

@@ -7,6 +7,7 @@
 
 #include "jit/rdna/emit/emit.h"
 #include "jit/rdna/passes/effects.h"
+#include "jit/rdna/passes/register_allocation.h"
 
 namespace riftjit::rdna {
 namespace {

@@ -9,22 +9,17 @@
 #pragma once
 
 #include <source_location>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "jit/rdna/emit/arguments.h"
-#include "jit/rdna/emit/program.h"
-#include "jit/rdna/emit/registers.h"
 #include "jit/rdna/object/code_object.h"
+#include "jit/rdna/passes/assembly_error.h"
 #include "jit/rdna/passes/passes.h"
+#include "jit/rdna/passes/program.h"
+#include "jit/rdna/passes/registers.h"
 
 namespace riftjit::rdna {
-
-// An operand that cannot be; the message names kernel, instruction and operand. Caught where kernels are compiled.
-struct AssemblyError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 struct KernelTarget {
     Target target;
@@ -109,10 +104,5 @@ private:
     Sgpr vcc_, launch_args_, launch_workgroup_;
     Vgpr launch_lane_;
 };
-
-// Checks definitions and uses, then replaces virtual by hardware registers (register_allocation.cpp). Throws.
-void allocate_registers(Program& program, std::vector<VirtualRegister>& registers);
-// Refuses destinations over sources where the hardware forbids it (overlap_rules.cpp). Throws.
-void check_overlaps(const Program& program);
 
 }  // namespace riftjit::rdna

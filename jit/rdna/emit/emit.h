@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "jit/rdna/emit/arguments.h"
-#include "jit/rdna/emit/program.h"
+#include "jit/rdna/passes/program.h"
 
 namespace riftjit::rdna {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "jit/rdna/emit/program.h"
+#include "jit/rdna/passes/program.h"
 
 namespace riftjit::rdna {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <span>
 
-#include "jit/rdna/emit/program.h"
+#include "jit/rdna/passes/program.h"
 #include "jit/rdna/table/instruction.h"
 
 namespace riftjit::rdna {

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "jit/rdna/emit/assembler.h"
+#include "jit/rdna/passes/assembly_error.h"
 #include "jit/rdna/passes/control_flow.h"
 #include "jit/rdna/passes/effects.h"
 

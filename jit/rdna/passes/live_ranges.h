@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "jit/rdna/emit/program.h"
-#include "jit/rdna/emit/registers.h"
+#include "jit/rdna/passes/program.h"
+#include "jit/rdna/passes/registers.h"
 
 namespace riftjit::rdna {
 

@@ -2,8 +2,9 @@
 // multiply-add of gfx1100 to gfx1103 (none at all), and WMMA (the sums as a whole or not at all, the factors never).
 #include <fmt/format.h>
 
-#include "jit/rdna/emit/assembler.h"
+#include "jit/rdna/passes/assembly_error.h"
 #include "jit/rdna/passes/effects.h"
+#include "jit/rdna/passes/register_allocation.h"
 
 namespace riftjit::rdna {
 namespace {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "host/result.h"
-#include "jit/rdna/emit/program.h"
+#include "jit/rdna/passes/program.h"
 
 namespace riftjit::rdna {
 

@@ -1,11 +1,13 @@
-// Linear scan over live ranges. A kernel that needs more registers than there are is refused: nothing is spilled.
+#include "jit/rdna/passes/register_allocation.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
-#include "jit/rdna/emit/assembler.h"
+#include "jit/rdna/object/code_object.h"
+#include "jit/rdna/passes/assembly_error.h"
 #include "jit/rdna/passes/effects.h"
 #include "jit/rdna/passes/live_ranges.h"
 
@@ -31,6 +33,7 @@ struct Placed {
     size_t id;
 };
 
+// Linear scan over live ranges. A kernel that needs more registers than there are is refused: nothing is spilled.
 class Allocator {
 public:
     Allocator(Program& program, const std::vector<VirtualRegister>& registers)
@@ -118,7 +121,7 @@ private:
 
 }  // namespace
 
-void allocate_registers(Program& program, std::vector<VirtualRegister>& registers) {
+void allocate_registers(Program& program, const std::vector<VirtualRegister>& registers) {
     Allocator(program, registers).run();
 }
 

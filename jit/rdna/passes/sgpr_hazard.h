@@ -1,7 +1,7 @@
 // gfx12: an SGPR that vector instructions read needs a wait between its next write and the reads after that.
 #pragma once
 
-#include "jit/rdna/emit/program.h"
+#include "jit/rdna/passes/program.h"
 
 namespace riftjit::rdna {
 

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "jit/rdna/emit/program.h"
+#include "jit/rdna/passes/program.h"
 #include "jit/rdna/text/text.h"
 
 namespace riftjit::rdna {

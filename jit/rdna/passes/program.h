@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "jit/rdna/emit/registers.h"
+#include "jit/rdna/passes/registers.h"
 #include "jit/rdna/table/instruction.h"
 
 namespace riftjit::rdna {
