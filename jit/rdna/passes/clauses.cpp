@@ -1,5 +1,4 @@
 // s_clause: memory instructions of one kind that stand together are issued together. A hint.
-#include "jit/rdna/passes/effects.h"
 #include "jit/rdna/passes/passes.h"
 
 namespace riftjit::rdna {
@@ -17,23 +16,24 @@ bool same_kind(const InstructionInfo& a, const InstructionInfo& b) {
 
 }  // namespace
 
-void insert_clauses(Program& program) {
-    const Generation generation = rdna::generation(program.target);
-    const size_t longest = generation == Generation::gfx10 ? 63 : 32;
-    for (size_t i = 0; i < program.lines.size(); ++i) {
-        const InstructionInfo& first = info(program.lines[i].instruction.opcode);
-        if (!may_stand_in_clause(generation, first)) continue;
-        size_t end = i + 1;
-        while (end < program.lines.size() && end - i < longest && program.lines[end].labels.empty() &&
-               same_kind(first, info(program.lines[end].instruction.opcode)))
-            ++end;
-        const size_t count = end - i;
+void insert_clauses(PassContext& context) {
+    const unsigned longest = context.generation() == Generation::gfx10 ? 63 : 32;
+    for (LineId i = context.first(); i != kNoLine;) {
+        const LineId first = i;
+        const InstructionInfo& row = *context.facts(first).row;
+        i = context.next(first);
+        if (!may_stand_in_clause(context.generation(), row)) continue;
+        unsigned count = 1;
+        while (i != kNoLine && count < longest && context.line(i).labels.empty() &&
+               same_kind(row, *context.facts(i).row)) {
+            i = context.next(i);
+            ++count;
+        }
         if (count < 2) continue;
         Instruction clause;
         clause.opcode = Opcode::s_clause;
         clause.simm16 = static_cast<uint16_t>(count - 1);
-        insert_before(program, i, clause, Origin::hints);
-        i += count;
+        context.insert_before(first, clause, Origin::hints);
     }
 }
 

@@ -1,16 +1,15 @@
 // Cures for what the hardware does not interlock: one function per hazard, each a search backwards over all paths that
-// lead to an instruction (LLVM AMDGPU backend, GCNHazardRecognizer, has the same distances). gfx12's SGPR hazard is a
-// dataflow of its own (sgpr_hazard.cpp).
+// lead to an instruction, and ended by a few vector instructions (LLVM AMDGPU backend, GCNHazardRecognizer, has the
+// same distances). Hazards that nothing near ends are dataflows of their own (sgpr_hazard.cpp, mask_hazard.cpp).
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
+#include <vector>
 
-#include "jit/rdna/passes/control_flow.h"
-#include "jit/rdna/passes/effects.h"
+#include "jit/rdna/passes/mask_hazard.h"
 #include "jit/rdna/passes/passes.h"
 #include "jit/rdna/passes/sgpr_hazard.h"
 #include "jit/rdna/passes/wait_alu.h"
@@ -20,23 +19,14 @@ namespace {
 
 enum class Search : uint8_t { go_on, path_is_safe, found };
 
-bool is_valu(const Line& line) { return is_valu(info(line.instruction.opcode).format); }
-bool is_memory_or_lds(const Line& line) { return info(line.instruction.opcode).format >= Format::DS; }
-bool waits_for_alu(const Line& line, uint16_t what) {
-    return line.instruction.opcode == Opcode::s_wait_alu && waits_for(line.instruction.simm16, what);
+bool is_memory_or_lds(const LineFacts& facts) { return facts.row->format >= Format::DS; }
+bool waits_for_vector_results(const Instruction& instruction) {
+    return instruction.opcode == Opcode::s_wait_alu && waits_for(instruction.simm16, kWaitVectorResults);
 }
-bool is_compare_to_exec(const Line& line) {
-    const InstructionInfo& row = info(line.instruction.opcode);
+bool is_compare_to_exec(const InstructionInfo& row) {
     return row.format == Format::VOPC && row.destinations == 1 && row.operands[0].type == OperandType::exec;
 }
-bool is_permlane(Opcode opcode) { return info(opcode).name.starts_with("v_permlane"); }
-
-Instruction wait_alu(uint16_t immediate) {
-    Instruction instruction;
-    instruction.opcode = Opcode::s_wait_alu;
-    instruction.simm16 = immediate;
-    return instruction;
-}
+bool is_permlane(const InstructionInfo& row) { return row.name.starts_with("v_permlane"); }
 
 // What a search remembers of its path.
 struct TranscendentalPath {
@@ -58,37 +48,27 @@ struct ForwardingPath {
 
 class HazardPass {
 public:
-    explicit HazardPass(Program& program) : program_(program) {}
+    explicit HazardPass(PassContext& context) : context_(context) {}
 
     void run() {
-        for (size_t i = 0; i < program_.lines.size(); ++i) i += cure(i);
+        for (LineId i = context_.first(); i != kNoLine; i = context_.next(i)) cure(i);
     }
 
 private:
-    // Lines inserted at or before `i`'s instruction.
-    size_t cure(size_t i) {
-        const Generation generation = rdna::generation(program_.target);
-        size_t inserted = 0;
+    void cure(LineId i) {
         const auto insert = [&](const Instruction& instruction) {
-            insert_before(program_, i + inserted, instruction, Origin::hazards);
-            ++inserted;
+            context_.insert_before(i, instruction, Origin::hazards);
         };
-        if (generation == Generation::gfx10) {
+        if (context_.generation() == Generation::gfx10) {
             if (denorm_mode_after_float_atomic(i)) insert(nop(Opcode::s_nop, 2));
-            return inserted;
+            return;
         }
+        if (!context_.facts(i).is_valu) return;
         if (permlane_after_compare(i)) insert(move_of_source(i));
-        if (wmma_after_wmma(i + inserted)) insert(nop(Opcode::v_nop, 0));
-        if (generation != Generation::gfx11) return inserted;
-        const bool is_wave64 = program_.wave_size == WaveSize::wave64;
-        if (info(program_.target).trans_use_hazard && use_of_transcendental(i + inserted))
-            insert(wait_alu(kWaitVectorResults));
-        if (is_wave64 && partial_forwarding(i + inserted)) insert(wait_alu(kWaitVectorResults));
-        // After the write: the instruction that follows must not issue before the write is done.
-        if (is_wave64)
-            if (const std::optional<uint16_t> wait = mask_write(i + inserted))
-                insert_before(program_, i + inserted + 1, wait_alu(*wait), Origin::hazards);
-        return inserted;
+        if (wmma_after_wmma(i)) insert(nop(Opcode::v_nop, 0));
+        if (context_.generation() != Generation::gfx11) return;
+        if (info(context_.target()).trans_use_hazard && use_of_transcendental(i)) insert(wait_alu(kWaitVectorResults));
+        if (context_.wave_size() == WaveSize::wave64 && partial_forwarding(i)) insert(wait_alu(kWaitVectorResults));
     }
 
     static Instruction nop(Opcode opcode, uint16_t count) {
@@ -99,114 +79,111 @@ private:
     }
 
     // Visits the lines before `start` on every path; `visit` changes the state of its path.
-    template <class State>
-    bool search_back(size_t start, State state, const std::function<Search(const Line&, State&)>& visit) const {
-        const std::vector<Block> blocks = control_flow(program_);
-        const auto home =
-            std::ranges::find_if(blocks, [&](const Block& b) { return start >= b.begin && start < b.end; });
+    template <class State, class Visit>
+    bool search_back(LineId start, State state, const Visit& visit) const {
         std::set<std::pair<size_t, State>> seen;
-        const std::function<bool(size_t, size_t, State)> walk = [&](size_t block, size_t end, State path) {
-            for (size_t i = end; i-- > blocks[block].begin;) {
-                const Search result = visit(program_.lines[i], path);
-                if (result == Search::found) return true;
-                if (result == Search::path_is_safe) return false;
-            }
-            for (const size_t before : blocks[block].predecessors)
-                if (seen.emplace(before, path).second && walk(before, blocks[before].end, path)) return true;
-            return false;
-        };
-        return walk(static_cast<size_t>(home - blocks.begin()), start, std::move(state));
+        std::vector<std::pair<size_t, State>> open;
+        size_t block = context_.block_of(start);
+        LineId line = context_.previous_in_block(start);
+        for (;;) {
+            Search result = Search::go_on;
+            for (; line != kNoLine && result == Search::go_on; line = context_.previous_in_block(line))
+                result = visit(line, state);
+            if (result == Search::found) return true;
+            if (result == Search::go_on)
+                for (const size_t before : context_.blocks()[block].predecessors)
+                    if (seen.emplace(before, state).second) open.emplace_back(before, state);
+            if (open.empty()) return false;
+            std::tie(block, state) = std::move(open.back());
+            open.pop_back();
+            line = context_.blocks()[block].last;
+        }
     }
 
-    Effects effects_of(const Line& line) const {
-        return effects(program_.target, program_.wave_size, line.instruction);
-    }
-
-    RegisterRanges vector_reads(const Line& line) const {
+    static RegisterRanges vector_reads(const LineFacts& facts) {
         RegisterRanges reads;
-        for (const RegisterRange read : effects_of(line).reads)
+        for (const RegisterRange read : facts.effects.reads)
             if (read.is_vgpr()) reads.push_back(read);
         return reads;
     }
 
-    bool writes_any(const Line& line, const RegisterRanges& ranges) const {
-        const Effects effects = effects_of(line);
-        return std::ranges::any_of(ranges, [&](RegisterRange range) { return effects.writes_any(range); });
+    static bool writes_any(const LineFacts& facts, const RegisterRanges& ranges) {
+        return std::ranges::any_of(ranges, [&](RegisterRange range) { return facts.effects.writes_any(range); });
     }
 
     // VALUTransUse: at most five VALU and one transcendental between writer and reader.
-    bool use_of_transcendental(size_t at) const {
-        const Line& reader = program_.lines[at];
-        if (!is_valu(reader)) return false;
-        const RegisterRanges sources = vector_reads(reader);
-        return search_back<TranscendentalPath>(at, {}, [&](const Line& line, TranscendentalPath& distance) {
+    bool use_of_transcendental(LineId at) const {
+        const RegisterRanges sources = vector_reads(context_.facts(at));
+        if (sources.empty()) return false;
+        return search_back(at, TranscendentalPath{}, [&](LineId id, TranscendentalPath& distance) {
+            const LineFacts& facts = context_.facts(id);
             if (distance.valu > 5 || distance.transcendental > 1) return Search::path_is_safe;
-            if (is_memory_or_lds(line) || waits_for_alu(line, kWaitVectorResults)) return Search::path_is_safe;
-            const bool is_transcendental = info(line.instruction.opcode).transcendental;
-            if (is_transcendental && writes_any(line, sources)) return Search::found;
-            distance.valu += is_valu(line);
-            distance.transcendental += is_transcendental;
+            if (is_memory_or_lds(facts) || waits_for_vector_results(context_.line(id).instruction))
+                return Search::path_is_safe;
+            if (facts.row->transcendental && writes_any(facts, sources)) return Search::found;
+            distance.valu += facts.is_valu;
+            distance.transcendental += facts.row->transcendental;
             return Search::go_on;
         });
     }
 
-    bool permlane_after_compare(size_t at) const {
-        if (!is_permlane(program_.lines[at].instruction.opcode)) return false;
-        return search_back<int>(at, 0, [&](const Line& line, int&) {
-            if (is_compare_to_exec(line)) return Search::found;
-            const bool is_other_valu = is_valu(line) && line.instruction.opcode != Opcode::v_nop;
+    bool permlane_after_compare(LineId at) const {
+        if (!is_permlane(*context_.facts(at).row)) return false;
+        return search_back(at, 0, [&](LineId id, int&) {
+            const LineFacts& facts = context_.facts(id);
+            if (is_compare_to_exec(*facts.row)) return Search::found;
+            const bool is_other_valu = facts.is_valu && facts.row->opcode != Opcode::v_nop;
             return is_other_valu ? Search::path_is_safe : Search::go_on;
         });
     }
 
-    Instruction move_of_source(size_t at) const {
+    Instruction move_of_source(LineId at) const {
         Instruction move;
         move.opcode = Opcode::v_mov_b32;
-        move.operands[0] = move.operands[1] = program_.lines[at].instruction.source(0);
+        move.operands[0] = move.operands[1] = context_.line(at).instruction.source(0);
         return move;
     }
 
     // D of one WMMA over A or B (or the index) of the next.
-    bool wmma_after_wmma(size_t at) const {
-        const Line& reader = program_.lines[at];
-        if (!is_wmma(reader.instruction.opcode)) return false;
-        const InstructionInfo& row = info(reader.instruction.opcode);
+    bool wmma_after_wmma(LineId at) const {
+        const InstructionInfo& row = *context_.facts(at).row;
+        if (!is_wmma(row.opcode)) return false;
         RegisterRanges sources;
         for (unsigned i = 0; i < row.sources; ++i) {
-            const Operand operand = reader.instruction.source(i);
+            const Operand operand = context_.line(at).instruction.source(i);
             if (i == 2 || !operand.is_vgpr()) continue;
-            const unsigned dwords = row.operands[row.destinations + i].size(program_.wave_size);
+            const unsigned dwords = row.operands[row.destinations + i].size(context_.wave_size());
             sources.push_back({operand.code, static_cast<uint16_t>(dwords)});
         }
-        return search_back<int>(at, 0, [&](const Line& line, int&) {
-            if (!is_valu(line)) return Search::go_on;
-            const bool overlaps = is_wmma(line.instruction.opcode) && writes_any(line, sources);
+        return search_back(at, 0, [&](LineId id, int&) {
+            const LineFacts& facts = context_.facts(id);
+            if (!facts.is_valu) return Search::go_on;
+            const bool overlaps = is_wmma(facts.row->opcode) && writes_any(facts, sources);
             return overlaps ? Search::found : Search::path_is_safe;
         });
     }
 
     // VALUPartialForwarding: sources written on both sides of a scalar write of exec.
-    bool partial_forwarding(size_t at) const {
+    bool partial_forwarding(LineId at) const {
         constexpr int kAroundExec = 2, kAfterLast = 4, kAll = kAroundExec + kAfterLast + 2;
-        const Line& reader = program_.lines[at];
-        if (!is_valu(reader)) return false;
-        const RegisterRanges sources = vector_reads(reader);
+        const RegisterRanges sources = vector_reads(context_.facts(at));
         if (sources.size() < 2) return false;
-        return search_back<ForwardingPath>(at, {}, [&](const Line& line, ForwardingPath& path) {
-            if (path.valu > kAll || is_memory_or_lds(line) || waits_for_alu(line, kWaitVectorResults))
+        return search_back(at, ForwardingPath{}, [&](LineId id, ForwardingPath& path) {
+            const LineFacts& facts = context_.facts(id);
+            if (path.valu > kAll || is_memory_or_lds(facts) || waits_for_vector_results(context_.line(id).instruction))
                 return Search::path_is_safe;
-            if (is_valu(line)) {
+            if (facts.is_valu) {
                 for (const RegisterRange source : sources)
-                    if (effects_of(line).writes_any(source))
+                    if (facts.effects.writes_any(source))
                         path.written.emplace(std::pair(source.first, source.count), path.valu);
-            } else if (is_salu(info(line.instruction.opcode).format) && !path.exec && !path.written.empty() &&
-                       effects_of(line).writes_any({Operand::kExec, 2})) {
+            } else if (facts.is_salu && !path.exec && !path.written.empty() &&
+                       facts.effects.writes_any({Operand::kExec, 2})) {
                 path.exec = path.valu;
             }
             const Search result = judge_forwarding(path.exec, path.written, kAroundExec, kAfterLast);
             if (result != Search::go_on) return result;
             if (path.valu > kAfterLast && path.written.empty()) return Search::path_is_safe;
-            path.valu += is_valu(line);
+            path.valu += facts.is_valu;
             return Search::go_on;
         });
     }
@@ -226,77 +203,32 @@ private:
         return *before - *exec + between_exec_and_after > max_around ? Search::path_is_safe : Search::found;
     }
 
-    // VALUMaskWrite: a lane mask that a VALU reads, overwritten by a scalar instruction or another VALU. What to wait
-    // for.
-    std::optional<uint16_t> mask_write(size_t at) const {
-        const Line& writer = program_.lines[at];
-        const bool is_scalar = is_salu(info(writer.instruction.opcode).format);
-        if (!is_scalar && !is_valu(writer)) return std::nullopt;
-        for (const RegisterRange range : effects_of(writer).writes) {
-            if (range.first >= Operand::kVcc + 2 || !is_mask_before(at, range)) continue;
-            return is_scalar ? kWaitScalarResults : wait_for_vector_write(range);
-        }
-        return std::nullopt;
-    }
-
-    static uint16_t wait_for_vector_write(RegisterRange range) {
-        return range.overlaps({Operand::kVcc, 2}) ? kWaitVectorVcc : kWaitVectorScalars;
-    }
-
-    bool is_mask_before(size_t at, RegisterRange range) const {
-        return search_back<bool>(at, false, [&](const Line& line, bool& was_waited) {
-            if (waits_for_alu(line, kWaitScalarResults)) return Search::path_is_safe;
-            was_waited |= waits_for_alu(line, wait_for_vector_write(range));
-            if (!is_valu(line)) return Search::go_on;
-            if (reads_mask(line, range)) return Search::found;
-            // The hazard had its wait behind this write.
-            if (was_waited && effects_of(line).writes_any(range)) return Search::path_is_safe;
-            return reads_other_scalar(line, range) ? Search::path_is_safe : Search::go_on;
-        });
-    }
-
-    bool reads_mask(const Line& line, RegisterRange range) const {
-        const InstructionInfo& row = info(line.instruction.opcode);
-        if (row.reads_vcc && range.overlaps({Operand::kVcc, 2}) && row.format == Format::VOP3) return true;
-        for (unsigned i = 0; i < row.sources; ++i) {
-            const Operand operand = line.instruction.source(i);
-            if (row.operands[row.destinations + i].type == OperandType::mask && operand.is_scalar_register() &&
-                range.overlaps({operand.code, 2}))
-                return true;
-        }
-        return false;
-    }
-
-    bool reads_other_scalar(const Line& line, RegisterRange range) const {
-        if (line.instruction.has_literal) return true;
-        for (const RegisterRange read : effects_of(line).reads)
-            if (!read.is_vgpr() && read.first < Operand::kExec && !read.overlaps(range)) return true;
-        return false;
-    }
-
     // Fewer than three instructions, none of them VALU or a wait.
-    bool denorm_mode_after_float_atomic(size_t at) const {
-        if (program_.lines[at].instruction.opcode != Opcode::s_denorm_mode) return false;
-        return search_back<int>(at, 0, [&](const Line& line, int& distance) {
-            const InstructionInfo& row = info(line.instruction.opcode);
+    bool denorm_mode_after_float_atomic(LineId at) const {
+        if (context_.facts(at).row->opcode != Opcode::s_denorm_mode) return false;
+        return search_back(at, 0, [&](LineId id, int& distance) {
+            const LineFacts& facts = context_.facts(id);
+            const InstructionInfo& row = *facts.row;
             const bool is_float_atomic =
                 is_vector_memory(row.format) && row.memory == MemoryKind::atomic &&
                 (row.name.find("_f32") != std::string_view::npos || row.name.find("_fm") != std::string_view::npos ||
                  row.name.find("_fcmp") != std::string_view::npos || row.name.find("_num_") != std::string_view::npos);
             if (is_float_atomic) return Search::found;
-            if (is_valu(line) || row.name.starts_with("s_wait") || ++distance >= 3) return Search::path_is_safe;
+            if (facts.is_valu || row.name.starts_with("s_wait") || ++distance >= 3) return Search::path_is_safe;
             return Search::go_on;
         });
     }
 
-    Program& program_;
+    PassContext& context_;
 };
 
 }  // namespace
 
-void insert_hazard_cures(Program& program) {
-    HazardPass(program).run();
-    if (generation(program.target) == Generation::gfx12) insert_sgpr_read_waits(program);
+void insert_hazard_cures(PassContext& context) {
+    HazardPass(context).run();
+    if (context.generation() == Generation::gfx11 && context.wave_size() == WaveSize::wave64)
+        insert_mask_write_waits(context);
+    if (context.generation() == Generation::gfx12) insert_sgpr_read_waits(context);
 }
 
 }  // namespace riftjit::rdna

@@ -8,7 +8,7 @@ namespace {
 struct PassEntry {
     Pass pass;
     std::string_view name;
-    void (*run)(Program&);
+    void (*run)(PassContext&);
 };
 
 // In the order they run: waits keep loads and their users apart before operations are paired; cures see the pairs;
@@ -19,7 +19,7 @@ constexpr std::array kPasses = {
     PassEntry{Pass::hazards, "hazards", insert_hazard_cures},
     PassEntry{Pass::clauses, "clauses", insert_clauses},
     PassEntry{Pass::delay_alu, "delay_alu", insert_delays},
-    PassEntry{Pass::release_vgprs, "release_vgprs", insert_vgpr_release},
+    PassEntry{Pass::release_vgprs, "release_vgprs", nullptr},
 };
 static_assert(kPasses.size() == kPassCount);
 
@@ -34,8 +34,11 @@ PassOptions PassOptions::without(std::initializer_list<Pass> passes) {
 }
 
 void run_passes(Program& program, PassOptions options) {
+    PassContext context(program);
     for (const PassEntry& entry : kPasses)
-        if (options.runs(entry.pass)) entry.run(program);
+        if (options.runs(entry.pass) && entry.run != nullptr) entry.run(context);
+    context.write_back();
+    if (options.runs(Pass::release_vgprs)) insert_vgpr_release(program);
 }
 
 }  // namespace riftjit::rdna

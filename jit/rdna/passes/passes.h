@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "host/result.h"
+#include "jit/rdna/passes/pass_context.h"
 #include "jit/rdna/passes/program.h"
 
 namespace riftjit::rdna {
@@ -26,11 +27,12 @@ struct PassOptions {
     bool runs(Pass pass) const { return (disabled >> static_cast<unsigned>(pass) & 1u) == 0; }
 };
 
-void insert_waits(Program& program);
-void pair_dual_instructions(Program& program);
-void insert_hazard_cures(Program& program);
-void insert_clauses(Program& program);
-void insert_delays(Program& program);
+// Each goes through the lines a fixed number of times, whatever their number.
+void insert_waits(PassContext& context);
+void pair_dual_instructions(PassContext& context);
+void insert_hazard_cures(PassContext& context);
+void insert_clauses(PassContext& context);
+void insert_delays(PassContext& context);
 void insert_vgpr_release(Program& program);
 
 void run_passes(Program& program, PassOptions options);

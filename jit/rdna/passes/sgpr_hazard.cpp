@@ -1,11 +1,9 @@
 #include "jit/rdna/passes/sgpr_hazard.h"
 
 #include <bitset>
-#include <utility>
 #include <vector>
 
 #include "jit/rdna/passes/control_flow.h"
-#include "jit/rdna/passes/effects.h"
 #include "jit/rdna/passes/wait_alu.h"
 
 namespace riftjit::rdna {
@@ -20,10 +18,12 @@ struct State {
     std::bitset<kScalars / 2> tracked;       // pairs that a vector instruction has read
     Registers scalar_writes, vector_writes;  // of tracked pairs, perhaps under way
     bool operator==(const State&) const = default;
-    void merge(const State& other) {
+    bool merge(const State& other) {
+        const State before = *this;
         tracked |= other.tracked;
         scalar_writes |= other.scalar_writes;
         vector_writes |= other.vector_writes;
+        return *this != before;
     }
 };
 
@@ -37,40 +37,33 @@ void for_each_scalar(const RegisterRanges& ranges, const Function& function) {
 
 class SgprReadWaits {
 public:
-    explicit SgprReadWaits(Program& program) : program_(program), blocks_(control_flow(program)) {}
+    explicit SgprReadWaits(PassContext& context) : context_(context) {}
 
     void run() {
-        find_states();
-        std::vector<Line> result;
-        for (size_t b = 0; b < blocks_.size(); ++b) {
-            State state = at_entry_[b];
-            for (size_t i = blocks_[b].begin; i < blocks_[b].end; ++i) {
-                Line& line = program_.lines[i];
-                if (const uint16_t wait = step(line, state); wait != kWaitNothing) {
-                    Line cure;
-                    cure.instruction.opcode = Opcode::s_wait_alu;
-                    cure.instruction.simm16 = wait;
-                    cure.origin = Origin::hazards;
-                    cure.labels = std::exchange(line.labels, {});
-                    result.push_back(std::move(cure));
-                }
-                result.push_back(std::move(line));
-            }
+        const std::vector<PassContext::Block>& blocks = context_.blocks();
+        const std::vector<State> at_entry = states_at_entry(blocks, State{}, [&](size_t b, State& state) {
+            for (LineId i = blocks[b].first; i != kNoLine; i = context_.next_in_block(i))
+                step(context_.facts(i), state);
+        });
+        for (size_t b = 0; b < blocks.size(); ++b) {
+            State state = at_entry[b];
+            for (LineId i = blocks[b].first; i != kNoLine; i = context_.next_in_block(i))
+                if (const uint16_t wait = step(context_.facts(i), state); wait != kWaitNothing)
+                    context_.insert_before(i, wait_alu(wait), Origin::hazards);
         }
-        program_.lines = std::move(result);
     }
 
 private:
     // What the line must wait for; the state becomes that after it.
-    uint16_t step(const Line& line, State& state) const {
-        const Effects effects = rdna::effects(program_.target, program_.wave_size, line.instruction);
-        const Format format = info(line.instruction.opcode).format;
+    static uint16_t step(const LineFacts& facts, State& state) {
+        const Effects& effects = facts.effects;
+        const Format format = facts.row->format;
         if (format == Format::SMEM || format == Format::MUBUF) {
             state.scalar_writes.reset();
             state.vector_writes.reset();
             return kWaitNothing;
         }
-        const bool vector = is_valu(format), scalar = is_salu(format);
+        const bool vector = facts.is_valu, scalar = facts.is_salu;
         if (!vector && !scalar) return kWaitNothing;
         uint16_t wait = kWaitNothing;
         for_each_scalar(effects.reads, [&](unsigned code) {
@@ -101,31 +94,11 @@ private:
         if (waits_for(wait, kWaitVectorScalars)) clear_vector_writes(state, false);
     }
 
-    void find_states() {
-        at_entry_.assign(blocks_.size(), {});
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (size_t b = 0; b < blocks_.size(); ++b) {
-                State state = at_entry_[b];
-                for (size_t i = blocks_[b].begin; i < blocks_[b].end; ++i) step(program_.lines[i], state);
-                for (const size_t next : blocks_[b].successors) {
-                    State merged = at_entry_[next];
-                    merged.merge(state);
-                    if (merged == at_entry_[next]) continue;
-                    at_entry_[next] = merged;
-                    changed = true;
-                }
-            }
-        }
-    }
-
-    Program& program_;
-    const std::vector<Block> blocks_;
-    std::vector<State> at_entry_;
+    PassContext& context_;
 };
 
 }  // namespace
 
-void insert_sgpr_read_waits(Program& program) { SgprReadWaits(program).run(); }
+void insert_sgpr_read_waits(PassContext& context) { SgprReadWaits(context).run(); }
 
 }  // namespace riftjit::rdna

@@ -1,11 +1,12 @@
 // Dual issue: two neighbours that do not depend on each other become one VOPD instruction where the register banks
 // allow it (RDNA3 ISA 7.6).
+#include "jit/rdna/passes/vopd_pairing.h"
+
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <string_view>
 
-#include "jit/rdna/passes/effects.h"
 #include "jit/rdna/passes/passes.h"
 
 namespace riftjit::rdna {
@@ -18,13 +19,6 @@ const DualInfo* dual_info(Opcode opcode, Generation generation) {
 }
 
 bool takes_literal_constant(Opcode opcode) { return opcode == Opcode::v_fmaak_f32 || opcode == Opcode::v_fmamk_f32; }
-
-// A short-form operation that has no modifiers and a place in VOPD.
-bool is_candidate(const Line& line, Generation generation) {
-    const Instruction& instruction = line.instruction;
-    return line.origin == Origin::kernel && instruction.encoding == Encoding::native &&
-           dual_info(instruction.opcode, generation) != nullptr && !takes_literal_constant(instruction.opcode);
-}
 
 std::optional<unsigned> vgpr_of(Operand operand) {
     return operand.is_vgpr() ? std::optional(operand.vgpr()) : std::nullopt;
@@ -47,37 +41,33 @@ VopdHalf half_of(const Instruction& instruction) {
 
 class Pairer {
 public:
-    explicit Pairer(Program& program) : program_(program), generation_(generation(program.target)) {}
+    explicit Pairer(PassContext& context) : context_(context), generation_(context.generation()) {}
 
     void run() {
-        std::vector<Line> result;
-        for (size_t i = 0; i < program_.lines.size(); ++i) {
-            Line& first = program_.lines[i];
-            if (i + 1 < program_.lines.size())
-                if (const auto pair = paired(first, program_.lines[i + 1])) {
-                    first.instruction = *pair;
-                    ++i;
-                }
-            result.push_back(std::move(first));
+        for (LineId i = context_.first(); i != kNoLine; i = context_.next(i)) {
+            const LineId second = context_.next_in_block(i);
+            if (second == kNoLine) continue;
+            if (const auto pair = paired(i, second)) {
+                context_.erase(second);
+                context_.replace(i, *pair);
+            }
         }
-        program_.lines = std::move(result);
     }
 
 private:
-    std::optional<Instruction> paired(const Line& first, const Line& second) const {
-        if (!second.labels.empty() || second.drain != CounterSet{}) return std::nullopt;
-        if (!is_candidate(first, generation_) || !is_candidate(second, generation_)) return std::nullopt;
-        const Instruction &a = first.instruction, &b = second.instruction;
-        if (!independent(a, b) || !banks_allow(a, b) || !constants_allow(a, b)) return std::nullopt;
-        if (dual_info(a.opcode, generation_)->x.exists()) return combine(a, b);
-        if (dual_info(b.opcode, generation_)->x.exists()) return combine(b, a);
-        return std::nullopt;
+    std::optional<Instruction> paired(LineId first, LineId second) const {
+        const Line &x = context_.line(first), &y = context_.line(second);
+        const DualRole x_role = dual_role(x, generation_), y_role = dual_role(y, generation_);
+        const Instruction &a = x.instruction, &b = y.instruction;
+        if (y.drain != CounterSet{} || !may_be_paired(x_role, a, y_role, b)) return std::nullopt;
+        if (!independent(a, context_.facts(second).effects) || !banks_allow(a, b) || !scalars_allow(a, b))
+            return std::nullopt;
+        return x_role == DualRole::first_or_second ? combine(a, b) : combine(b, a);
     }
 
     // Both halves read before either writes, so only the first result must not be touched by the second.
-    bool independent(const Instruction& a, const Instruction& b) const {
-        const Effects second = effects(program_.target, program_.wave_size, b);
-        const RegisterRange written{a.operands[0].code, 1};
+    static bool independent(const Instruction& first, const Effects& second) {
+        const RegisterRange written{first.operands[0].code, 1};
         return !second.reads_any(written) && !second.writes_any(written);
     }
 
@@ -89,9 +79,8 @@ private:
         return (exempt || !same_bank(x.operands[1], y.operands[1], 4)) && !same_bank(x.operands[2], y.operands[2], 4);
     }
 
-    // One literal; two scalars together, the literal and vcc of v_cndmask counted.
-    bool constants_allow(const Instruction& a, const Instruction& b) const {
-        if (a.has_literal && b.has_literal && a.literal != b.literal) return false;
+    // Two scalars together, the literal and vcc of v_cndmask counted.
+    static bool scalars_allow(const Instruction& a, const Instruction& b) {
         std::set<uint16_t> scalars;
         for (const Instruction* half : {&a, &b}) {
             for (unsigned i = 1; i < 3; ++i) {
@@ -114,15 +103,29 @@ private:
         return pair;
     }
 
-    Program& program_;
+    PassContext& context_;
     const Generation generation_;
 };
 
 }  // namespace
 
-void pair_dual_instructions(Program& program) {
-    if (generation(program.target) == Generation::gfx10 || program.wave_size != WaveSize::wave32) return;
-    Pairer(program).run();
+// A short-form operation that has no modifiers and a place in VOPD.
+DualRole dual_role(const Line& line, Generation generation) {
+    const Instruction& instruction = line.instruction;
+    if (line.origin != Origin::kernel || instruction.encoding != Encoding::native) return DualRole::none;
+    const DualInfo* dual = dual_info(instruction.opcode, generation);
+    if (dual == nullptr || takes_literal_constant(instruction.opcode)) return DualRole::none;
+    return dual->x.exists() ? DualRole::first_or_second : DualRole::second;
+}
+
+bool may_be_paired(DualRole a, const Instruction& a_instruction, DualRole b, const Instruction& b_instruction) {
+    if (a == DualRole::none || b == DualRole::none || (a == DualRole::second && b == DualRole::second)) return false;
+    return !a_instruction.has_literal || !b_instruction.has_literal || a_instruction.literal == b_instruction.literal;
+}
+
+void pair_dual_instructions(PassContext& context) {
+    if (context.generation() == Generation::gfx10 || context.wave_size() != WaveSize::wave32) return;
+    Pairer(context).run();
 }
 
 }  // namespace riftjit::rdna

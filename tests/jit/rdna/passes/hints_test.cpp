@@ -94,7 +94,7 @@ TEST(Clauses, EndAtTheirLongestAndAtLabels) {
     std::string loads;
     for (int i = 1; i <= 34; ++i) loads += "global_load_b32 v" + std::to_string(i) + ", v0, s[2:3]\n";
     Program program = read_program(kGfx11, WaveSize::wave32, loads);
-    insert_clauses(program);
+    run_pass(insert_clauses, program);
     ASSERT_EQ(program.lines.size(), 36u);
     EXPECT_EQ(program.lines[0].instruction.simm16, 31);  // 32 loads
     EXPECT_EQ(program.lines[33].instruction.simm16, 1);  // the last two

@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "jit/rdna/passes/program.h"
+#include "jit/rdna/passes/pass_context.h"
 #include "jit/rdna/text/text.h"
 
 namespace riftjit::rdna {
@@ -63,17 +63,24 @@ inline std::string normalized(Target target, WaveSize wave, const std::string& t
     return text_of(read_program(target, wave, text));
 }
 
-using PassFunction = void (*)(Program&);
+inline void run_pass(void (*pass)(Program&), Program& program) { pass(program); }
+inline void run_pass(void (*pass)(PassContext&), Program& program) {
+    PassContext context(program);
+    pass(context);
+    context.write_back();
+}
 
-inline void expect_pass(PassFunction pass, Target target, const std::string& before, const std::string& after,
-                        WaveSize wave = WaveSize::wave32) {
+template <class Subject>
+void expect_pass(void (*pass)(Subject&), Target target, const std::string& before, const std::string& after,
+                 WaveSize wave = WaveSize::wave32) {
     Program program = read_program(target, wave, before);
-    pass(program);
+    run_pass(pass, program);
     EXPECT_EQ(text_of(program), normalized(target, wave, after)) << name(target);
 }
 
-inline void expect_unchanged(PassFunction pass, Target target, const std::string& text,
-                             WaveSize wave = WaveSize::wave32) {
+template <class Subject>
+void expect_unchanged(void (*pass)(Subject&), Target target, const std::string& text,
+                      WaveSize wave = WaveSize::wave32) {
     expect_pass(pass, target, text, text, wave);
 }
 
