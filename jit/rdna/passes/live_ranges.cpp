@@ -1,202 +1,294 @@
+// Register by register and backwards from its reads, so that the work grows with the lines that a value lives over, not
+// with lines times registers.
 #include "jit/rdna/passes/live_ranges.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "jit/rdna/passes/assembly_error.h"
 #include "jit/rdna/passes/control_flow.h"
 #include "jit/rdna/passes/effects.h"
+#include "jit/rdna/passes/exec_regions.h"
 
 namespace riftjit::rdna {
 namespace {
 
-using Bits = std::vector<bool>;
+// Lanes that a value is needed for; dead: none.
+constexpr LaneSet kDead = UINT32_MAX;
 
-// The dwords of all registers in one row.
-class DwordIndex {
-public:
-    explicit DwordIndex(const std::vector<VirtualRegister>& registers) {
-        for (const VirtualRegister& reg : registers) {
-            first_.push_back(static_cast<uint32_t>(owner_.size()));
-            owner_.insert(owner_.end(), reg.dwords, static_cast<uint16_t>(first_.size() - 1));
-        }
+// One line's use of one dword.
+struct Access {
+    uint32_t line;
+    bool reads, writes;
+    LaneSet lanes;  // read for, written for
+};
+
+// A run of accesses that lie in one block.
+struct BlockAccesses {
+    size_t block;
+    std::span<const Access> accesses;
+    bool writes() const {
+        return std::ranges::any_of(accesses, [](const Access& access) { return access.writes; });
     }
-    uint32_t of(RegisterPart part) const { return first_[part.id] + part.first; }
-    uint16_t owner(size_t dword) const { return owner_[dword]; }
-    size_t size() const { return owner_.size(); }
+};
+
+// Operands that take the registers of lanes that are off, too.
+bool reads_across_lanes(const Instruction& instruction) {
+    switch (instruction.encoding) {
+        case Encoding::dpp16:
+        case Encoding::dpp8:
+        case Encoding::e64_dpp16:
+        case Encoding::e64_dpp8:
+            return true;
+        default:
+            break;
+    }
+    const std::string_view name = info(instruction.opcode).name;
+    return is_wmma(instruction.opcode) || name.starts_with("v_permlane") || name.starts_with("v_readlane") ||
+           name.starts_with("v_readfirstlane") || name.starts_with("v_writelane") || name.starts_with("ds_permute") ||
+           name.starts_with("ds_bpermute") || name.starts_with("ds_swizzle");
+}
+
+// The accesses of every dword of every register, in the order of the lines.
+class AccessTable {
+public:
+    AccessTable(const Program& program, const std::vector<VirtualRegister>& registers, const ExecRegions& regions) {
+        for (const VirtualRegister& reg : registers) {
+            first_dword_.push_back(static_cast<uint32_t>(owner_.size()));
+            owner_.insert(owner_.end(), reg.dwords, static_cast<uint16_t>(first_dword_.size() - 1));
+        }
+        collect(program, registers, regions);
+    }
+
+    size_t dwords() const { return owner_.size(); }
+    uint16_t owner(uint32_t dword) const { return owner_[dword]; }
+    uint32_t in_register(uint32_t dword) const { return dword - first_dword_[owner_[dword]]; }
+    std::span<const Access> of(uint32_t dword) const {
+        return {accesses_.data() + starts_[dword], accesses_.data() + starts_[dword + 1]};
+    }
 
 private:
-    std::vector<uint32_t> first_;
+    void collect(const Program& program, const std::vector<VirtualRegister>& registers, const ExecRegions& regions) {
+        std::vector<std::pair<uint32_t, Access>> by_line;
+        for (size_t i = 0; i < program.lines.size(); ++i) {
+            const Line& line = program.lines[i];
+            const bool across = reads_across_lanes(line.instruction);
+            for (const SlotEffect& effect : slot_effects(program.wave_size, line.instruction)) {
+                const RegisterPart part = line.parts[effect.slot];
+                if (!part.exists()) continue;
+                const bool is_vector = registers[part.id].bank == RegisterBank::vector;
+                const LaneSet on = is_vector ? regions.on_at(i) : kAllLanes;
+                for (uint32_t d = 0; d < part.dwords; ++d) {
+                    const uint32_t dword = first_dword_[part.id] + part.first + d;
+                    const auto number = static_cast<uint32_t>(i);
+                    if (effect.writes) by_line.emplace_back(dword, Access{number, false, true, on});
+                    if (effect.reads) by_line.emplace_back(dword, Access{number, true, false, across ? kAllLanes : on});
+                }
+            }
+        }
+        starts_.assign(owner_.size() + 1, 0);
+        for (const auto& [dword, access] : by_line) ++starts_[dword + 1];
+        for (size_t d = 0; d < owner_.size(); ++d) starts_[d + 1] += starts_[d];
+        accesses_.resize(by_line.size());
+        std::vector<uint32_t> next(starts_.begin(), starts_.end() - 1);
+        for (const auto& [dword, access] : by_line) accesses_[next[dword]++] = access;
+    }
+
+    std::vector<uint32_t> first_dword_, starts_;
     std::vector<uint16_t> owner_;
+    std::vector<Access> accesses_;
 };
 
 class Liveness {
 public:
     Liveness(const Program& program, const std::vector<VirtualRegister>& registers)
-        : program_(program), registers_(registers), dwords_(registers), blocks_(control_flow(program)) {}
+        : program_(program),
+          registers_(registers),
+          blocks_(control_flow(program)),
+          regions_(program, registers, blocks_),
+          accesses_(program, registers, regions_),
+          ranges_(registers.size()),
+          at_entry_(blocks_.size(), kDead),
+          at_end_(blocks_.size(), kDead),
+          group_of_(blocks_.size(), kNoGroup),
+          mark_(blocks_.size(), false) {
+        for (size_t b = 0; b < blocks_.size(); ++b)
+            block_of_.insert(block_of_.end(), blocks_[b].end - blocks_[b].begin, static_cast<uint32_t>(b));
+    }
 
     std::vector<LiveRange> run() {
-        find_masked_lines();
-        find_definitions();
-        check_definitions();
-        find_live();
-        return build_ranges();
+        for (uint32_t dword = 0; dword < accesses_.dwords(); ++dword)
+            if (!accesses_.of(dword).empty()) take(dword);
+        if (!undefined_.empty()) fail_undefined();
+        return std::move(ranges_);
     }
 
 private:
-    template <class Function>
-    void for_each_access(const Line& line, const Function& function) const {
-        for (const SlotEffect& effect : slot_effects(program_.wave_size, line.instruction)) {
-            const RegisterPart part = line.parts[effect.slot];
-            if (part.exists()) function(part, effect);
+    static constexpr uint32_t kNoGroup = UINT32_MAX;
+
+    void take(uint32_t dword) {
+        group(dword);
+        find_live();
+        find_undefined(dword);
+        extend_range(dword);
+        for (const size_t block : live_) at_entry_[block] = kDead;
+        for (const size_t block : live_at_end_) at_end_[block] = kDead;
+        for (const BlockAccesses& group : groups_) group_of_[group.block] = kNoGroup;
+    }
+
+    void group(uint32_t dword) {
+        groups_.clear();
+        const std::span<const Access> all = accesses_.of(dword);
+        for (size_t begin = 0; begin < all.size();) {
+            const uint32_t block = block_of_[all[begin].line];
+            size_t end = begin;
+            while (end < all.size() && block_of_[all[end].line] == block) ++end;
+            group_of_[block] = static_cast<uint32_t>(groups_.size());
+            groups_.push_back({block, all.subspan(begin, end - begin)});
+            begin = end;
         }
     }
-    template <class Function>
-    void for_each_dword(RegisterPart part, const Function& function) const {
-        for (uint32_t i = 0; i < part.dwords; ++i) function(dwords_.of(part) + i);
+
+    const BlockAccesses* accesses_in(size_t block) const {
+        return group_of_[block] == kNoGroup ? nullptr : &groups_[group_of_[block]];
     }
 
-    bool writes_exec(const Line& line) const {
-        return effects(program_.target, program_.wave_size, line.instruction).writes_any({Operand::kExec, 2});
+    LaneSet join(LaneSet a, LaneSet b) const {
+        if (a == kDead || b == kDead) return a == kDead ? b : a;
+        return regions_.smallest_around(a, b);
     }
 
-    // After exec has changed a vector write may leave lanes alone, so it does not end the old value's life.
-    void find_masked_lines() {
-        masked_.assign(program_.lines.size(), false);
-        Bits at_entry(blocks_.size(), false);
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (size_t b = 0; b < blocks_.size(); ++b) {
-                bool masked = at_entry[b];
-                for (size_t i = blocks_[b].begin; i < blocks_[b].end; ++i) {
-                    masked_[i] = masked;
-                    masked = masked || writes_exec(program_.lines[i]);
-                }
-                for (const size_t next : blocks_[b].successors)
-                    if (masked && !at_entry[next]) at_entry[next] = changed = true;
+    // --- who needs the value, backwards
+    void find_live() {
+        live_.clear();
+        live_at_end_.clear();
+        std::vector<size_t> open;
+        for (const BlockAccesses& group : groups_) enter(group.block, open);
+        while (!open.empty()) {
+            const size_t block = open.back();
+            open.pop_back();
+            for (const size_t before : blocks_[block].predecessors) {
+                const LaneSet needed = join(at_end_[before], regions_.at_end_of(before, block, at_entry_[block]));
+                if (needed == at_end_[before]) continue;
+                if (at_end_[before] == kDead) live_at_end_.push_back(before);
+                at_end_[before] = needed;
+                enter(before, open);
             }
         }
     }
 
-    void define(const Line& line, Bits& defined) const {
-        for_each_access(line, [&](RegisterPart part, const SlotEffect& effect) {
-            if (effect.writes) for_each_dword(part, [&](uint32_t dword) { defined[dword] = true; });
-        });
+    void enter(size_t block, std::vector<size_t>& open) {
+        const LaneSet needed = join(at_entry_[block], over_block(block, at_end_[block]));
+        if (needed == at_entry_[block]) return;
+        if (at_entry_[block] == kDead) live_.push_back(block);
+        at_entry_[block] = needed;
+        open.push_back(block);
     }
 
-    // Surely written (intersection over paths) and perhaps written (union) at the start of each block.
-    void find_definitions() {
-        Bits at_start(dwords_.size(), false);
-        for (size_t d = 0; d < dwords_.size(); ++d) at_start[d] = registers_[dwords_.owner(d)].defined_at_start;
-        surely_.assign(blocks_.size(), Bits(dwords_.size(), true));
-        perhaps_.assign(blocks_.size(), Bits(dwords_.size(), false));
-        surely_[0] = perhaps_[0] = at_start;
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (const Block& block : blocks_) {
-                const auto b = static_cast<size_t>(&block - blocks_.data());
-                Bits surely = surely_[b], perhaps = perhaps_[b];
-                for (size_t i = block.begin; i < block.end; ++i) {
-                    define(program_.lines[i], surely);
-                    define(program_.lines[i], perhaps);
-                }
-                for (const size_t next : block.successors) {
-                    for (size_t d = 0; d < dwords_.size(); ++d) {
-                        if (surely_[next][d] && !surely[d]) surely_[next][d] = false, changed = true;
-                        if (!perhaps_[next][d] && perhaps[d]) perhaps_[next][d] = changed = true;
-                    }
-                }
-            }
+    LaneSet over_block(size_t block, LaneSet needed) const {
+        const BlockAccesses* group = accesses_in(block);
+        const std::span<const Access> accesses = group != nullptr ? group->accesses : std::span<const Access>{};
+        const std::vector<uint32_t>& makers = regions_.makers(block);
+        size_t a = accesses.size(), m = makers.size();
+        while (a > 0 || (m > 0 && needed != kAllLanes && needed != kDead)) {
+            const bool maker_is_last = m > 0 && (a == 0 || makers[m - 1] >= accesses[a - 1].line);
+            if (maker_is_last && needed != kDead) needed = regions_.before_maker(makers[m - 1], needed);
+            if (maker_is_last)
+                --m;
+            else
+                needed = over_line(accesses, a, needed);
+        }
+        return needed;
+    }
+
+    // Over all accesses of the line of accesses[a - 1]: its writes, then its reads.
+    LaneSet over_line(std::span<const Access> accesses, size_t& a, LaneSet needed) const {
+        const size_t end = a;
+        while (a > 0 && accesses[a - 1].line == accesses[end - 1].line) --a;
+        for (size_t i = a; i < end; ++i)
+            if (accesses[i].writes && needed != kDead && regions_.is_within(needed, accesses[i].lanes)) needed = kDead;
+        for (size_t i = a; i < end; ++i)
+            if (accesses[i].reads) needed = join(needed, accesses[i].lanes);
+        return needed;
+    }
+
+    // --- from where on it has been written, forwards through the blocks that need it at their entry
+    template <class GoesOn>
+    std::vector<size_t> reach(std::vector<size_t> open, const GoesOn& goes_on) {
+        std::vector<size_t> reached;
+        const auto mark = [&](size_t block) {
+            if (at_entry_[block] == kDead || mark_[block]) return;
+            mark_[block] = true;
+            reached.push_back(block);
+        };
+        for (const size_t block : open) mark(block);
+        for (size_t next = 0; next < reached.size(); ++next) {
+            const size_t block = reached[next];
+            if (goes_on(block))
+                for (const size_t after : blocks_[block].successors) mark(after);
+        }
+        for (const size_t block : reached) mark_[block] = false;
+        return reached;
+    }
+
+    bool is_defined_at_start(uint32_t dword) const { return registers_[accesses_.owner(dword)].defined_at_start; }
+
+    // Blocks that a path reaches on which nothing writes the register, and their reads before the first write.
+    void find_undefined(uint32_t dword) {
+        if (is_defined_at_start(dword) || at_entry_[0] == kDead) return;
+        const auto writes_nothing = [&](size_t block) {
+            const BlockAccesses* group = accesses_in(block);
+            return group == nullptr || !group->writes();
+        };
+        for (const size_t block : reach({0}, writes_nothing)) {
+            const BlockAccesses* group = accesses_in(block);
+            if (group == nullptr) continue;
+            const Access& first = *std::ranges::min_element(
+                group->accesses, {}, [](const Access& access) { return std::pair(access.line, !access.reads); });
+            if (first.reads) undefined_.emplace_back(first.line, dword);
         }
     }
 
-    void check_definitions() const {
-        for (size_t b = 0; b < blocks_.size(); ++b) {
-            Bits defined = surely_[b];
-            for (size_t i = blocks_[b].begin; i < blocks_[b].end; ++i) {
-                for_each_access(program_.lines[i], [&](RegisterPart part, const SlotEffect& effect) {
-                    if (!effect.reads) return;
-                    for_each_dword(part, [&](uint32_t dword) {
-                        if (!defined[dword]) fail_undefined(i, part.id, dword - dwords_.of({part.id, 0, 0}));
-                    });
-                });
-                define(program_.lines[i], defined);
-            }
-        }
-    }
-
-    [[noreturn]] void fail_undefined(size_t line, uint16_t id, uint32_t dword) const {
-        const VirtualRegister& reg = registers_[id];
+    [[noreturn]] void fail_undefined() const {
+        const auto [line, dword] = *std::ranges::min_element(undefined_);
+        const VirtualRegister& reg = registers_[accesses_.owner(dword)];
         const std::string_view path = reg.where.file_name();
         throw AssemblyError(fmt::format(
             "{}: instruction {}, {}: dword {} of the {} declared at {}:{} is read before it is written", program_.name,
-            line, info(program_.lines[line].instruction.opcode).name, dword,
+            line, info(program_.lines[line].instruction.opcode).name, accesses_.in_register(dword),
             reg.bank == RegisterBank::vector ? "vgpr" : "sgpr", path.substr(path.rfind('/') + 1), reg.where.line()));
     }
 
-    // Backwards over one line; `live` goes from after it to before it.
-    void step_back(size_t i, Bits& live) const {
-        const Line& line = program_.lines[i];
-        for_each_access(line, [&](RegisterPart part, const SlotEffect& effect) {
-            if (!effect.writes) return;
-            if (registers_[part.id].bank == RegisterBank::vector && masked_[i]) return;
-            for_each_dword(part, [&](uint32_t dword) { live[dword] = false; });
-        });
-        for_each_access(line, [&](RegisterPart part, const SlotEffect& effect) {
-            if (effect.reads) for_each_dword(part, [&](uint32_t dword) { live[dword] = true; });
-        });
-    }
-
-    void find_live() {
-        live_out_.assign(blocks_.size(), Bits(dwords_.size(), false));
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (size_t b = blocks_.size(); b-- > 0;) {
-                Bits live = live_out_[b];
-                for (size_t i = blocks_[b].end; i-- > blocks_[b].begin;) step_back(i, live);
-                for (const size_t before : blocks_[b].predecessors)
-                    for (size_t d = 0; d < dwords_.size(); ++d)
-                        if (live[d] && !live_out_[before][d]) live_out_[before][d] = changed = true;
-            }
+    // A value counts from its first write on.
+    void extend_range(uint32_t dword) {
+        LiveRange& range = ranges_[accesses_.owner(dword)];
+        for (const Access& access : accesses_.of(dword)) {
+            const uint32_t read_at = 2 * access.line, written_at = read_at + 1;
+            range.include(access.reads ? read_at : written_at);
+            if (access.writes && writes_early(program_.lines[access.line].instruction)) range.include(read_at);
         }
-    }
-
-    std::vector<LiveRange> build_ranges() const {
-        std::vector<LiveRange> ranges(registers_.size());
-        for (size_t b = 0; b < blocks_.size(); ++b) {
-            // A value counts from its first write on: perhaps-written before each line, live before and after it.
-            std::vector<Bits> written{perhaps_[b]};
-            for (size_t i = blocks_[b].begin; i < blocks_[b].end; ++i) {
-                written.push_back(written.back());
-                define(program_.lines[i], written.back());
-            }
-            Bits live = live_out_[b];
-            for (size_t i = blocks_[b].end; i-- > blocks_[b].begin;) {
-                const size_t step = i - blocks_[b].begin;
-                include(ranges, live, written[step + 1], 2 * i + 1);
-                step_back(i, live);
-                include(ranges, live, written[step], 2 * i);
-                include_accesses(ranges, i);
-            }
+        for (const size_t block : written_before(dword)) {
+            range.include(static_cast<uint32_t>(2 * blocks_[block].begin));
+            mark_[block] = true;
         }
-        return ranges;
+        for (const size_t block : live_at_end_) {
+            const BlockAccesses* group = accesses_in(block);
+            if (mark_[block] || (group != nullptr && group->writes()))
+                range.include(static_cast<uint32_t>(2 * blocks_[block].end - 1));
+        }
+        for (const size_t block : live_) mark_[block] = false;
     }
 
-    void include(std::vector<LiveRange>& ranges, const Bits& live, const Bits& written, size_t position) const {
-        for (size_t d = 0; d < dwords_.size(); ++d)
-            if (live[d] && written[d]) ranges[dwords_.owner(d)].include(static_cast<uint32_t>(position));
-    }
-
-    void include_accesses(std::vector<LiveRange>& ranges, size_t i) const {
-        const Instruction& instruction = program_.lines[i].instruction;
-        for_each_access(program_.lines[i], [&](RegisterPart part, const SlotEffect& effect) {
-            const auto position = static_cast<uint32_t>(2 * i);
-            if (effect.reads) ranges[part.id].include(position);
-            if (!effect.writes) return;
-            ranges[part.id].include(position + 1);
-            if (writes_early(instruction)) ranges[part.id].include(position);
-        });
+    std::vector<size_t> written_before(uint32_t dword) {
+        if (is_defined_at_start(dword)) return live_;
+        std::vector<size_t> open;
+        for (const BlockAccesses& group : groups_)
+            if (group.writes())
+                open.insert(open.end(), blocks_[group.block].successors.begin(), blocks_[group.block].successors.end());
+        return reach(std::move(open), [](size_t) { return true; });
     }
 
     // Destinations that may not share a register with a source that dies here: WMMA's D with A or B, and the 64-bit
@@ -209,10 +301,19 @@ private:
 
     const Program& program_;
     const std::vector<VirtualRegister>& registers_;
-    const DwordIndex dwords_;
     const std::vector<Block> blocks_;
-    Bits masked_;                                    // per line
-    std::vector<Bits> surely_, perhaps_, live_out_;  // per block
+    const ExecRegions regions_;
+    const AccessTable accesses_;
+    std::vector<uint32_t> block_of_;  // by line
+    std::vector<LiveRange> ranges_;
+    std::vector<std::pair<uint32_t, uint32_t>> undefined_;  // line and dword of reads before any write
+
+    // Of the dword at hand; by block, and empty between two of them.
+    std::vector<LaneSet> at_entry_, at_end_;
+    std::vector<uint32_t> group_of_;
+    std::vector<bool> mark_;
+    std::vector<BlockAccesses> groups_;
+    std::vector<size_t> live_, live_at_end_;
 };
 
 }  // namespace

@@ -21,6 +21,10 @@ struct LiveRange {
     }
 };
 
+// A vector write ends the life of the old value if whoever reads the register afterwards does so for lanes that are on
+// at the write (exec_regions.h). So a temporary of an if_lanes in a loop lives within its round, and one that is read
+// for more lanes than were written lives on around the loop.
+//
 // Throws AssemblyError if a register may be read before anything has written it.
 std::vector<LiveRange> live_ranges(const Program& program, const std::vector<VirtualRegister>& registers);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -14,7 +15,7 @@
 namespace riftjit::rdna {
 namespace {
 
-constexpr unsigned kSgprs = 106;
+constexpr unsigned kSgprs = 106, kRegisterCodes = Operand::kFirstVgpr + kMaxVgprs;
 
 std::string describe(const VirtualRegister& reg) {
     const std::string_view path = reg.where.file_name();
@@ -46,6 +47,7 @@ public:
     }
 
 private:
+    // Among fixed registers.
     const Placed* conflict(RegisterRange registers, const LiveRange& live) const {
         for (const Placed& other : placed_)
             if (other.registers.overlaps(registers) && other.live.overlaps(live)) return &other;
@@ -55,6 +57,22 @@ private:
     void place(size_t id, uint16_t code) {
         codes_[id] = code;
         placed_.push_back({{code, registers_[id].dwords}, ranges_[id], id});
+        for (unsigned dword = code; dword < code + registers_[id].dwords; ++dword) {
+            if (registers_[id].fixed)
+                fixed_[dword].push_back(ranges_[id]);
+            else
+                free_from_[dword] = ranges_[id].end + 1;
+        }
+    }
+
+    // Virtual registers are placed in the order of their beginnings, so of those before only the end counts.
+    bool is_free(RegisterRange registers, const LiveRange& live) const {
+        for (unsigned dword = registers.first; dword < registers.first + registers.count; ++dword) {
+            if (free_from_[dword] > live.begin) return false;
+            if (std::ranges::any_of(fixed_[dword], [&](const LiveRange& other) { return other.overlaps(live); }))
+                return false;
+        }
+        return true;
     }
 
     void place_fixed() {
@@ -88,7 +106,7 @@ private:
         const unsigned first = is_vector ? Operand::kFirstVgpr : 0, count = is_vector ? kMaxVgprs : kSgprs;
         for (unsigned base = 0; base + reg.dwords <= count; base += alignment(reg)) {
             const auto code = static_cast<uint16_t>(first + base);
-            if (conflict({code, reg.dwords}, ranges_[id]) == nullptr) return place(id, code);
+            if (is_free({code, reg.dwords}, ranges_[id])) return place(id, code);
         }
         throw AssemblyError(fmt::format("{}: no room for {} at instruction {}: {} {}s are live there, {} exist",
                                         program_.name, describe(reg), ranges_[id].begin / 2,
@@ -116,6 +134,8 @@ private:
     const std::vector<VirtualRegister>& registers_;
     std::vector<LiveRange> ranges_;
     std::vector<Placed> placed_;
+    std::array<uint32_t, kRegisterCodes> free_from_{};            // by hardware dword: position
+    std::array<std::vector<LiveRange>, kRegisterCodes> fixed_{};  // by hardware dword
     std::vector<uint16_t> codes_;
 };
 
