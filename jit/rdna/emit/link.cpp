@@ -59,16 +59,20 @@ void count_registers(const Program& program, KernelResources& resources) {
 Result<KernelCode> link(const KernelProgram& kernel) {
     Program program = kernel.program;
     std::vector<uint32_t> starts = {0};
+    std::vector<EncodedInstruction> words;
     for (size_t i = 0; i < program.lines.size(); ++i) {
         RIFTJIT_TRY(encoded, encode_line(program, i));
         starts.push_back(starts.back() + encoded.count);
+        words.push_back(encoded);
     }
     RIFTJIT_TRY_VOID(resolve_labels(program, starts));
     KernelCode code = kernel.header;
     for (size_t i = 0; i < program.lines.size(); ++i) {
-        RIFTJIT_TRY(encoded, encode_line(program, i));
-        const auto words = encoded.span();
-        code.code.insert(code.code.end(), words.begin(), words.end());
+        if (program.lines[i].target) {
+            RIFTJIT_TRY(encoded, encode_line(program, i));
+            words[i] = encoded;
+        }
+        code.code.insert(code.code.end(), words[i].span().begin(), words[i].span().end());
     }
     count_registers(program, code.resources);
     return code;
