@@ -5,6 +5,7 @@
 
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/kv_cache.h"
+#include "runtime/plan_set.h"
 #include "runtime/rope_tables.h"
 #include "runtime/weights.h"
 
@@ -49,7 +50,6 @@ struct Session::Impl {
     uint32_t vocabulary = 0, token_limit = 0;
     std::vector<float> every_row;  // with all_logits: the logits of a whole call
 
-    Result<void> make_plans(const graph::Graph& graph, const graph::PassSet& passes);
     Result<void> allocate(const graph::Graph& graph, const Device::Release& release);
     Result<void> make_rope_tables(const graph::Graph& graph, Stage& stage);
     Result<void> bind(Stage& stage);
@@ -58,16 +58,6 @@ struct Session::Impl {
     std::span<const float> run_batch(std::span<const int32_t> ids);
     void keep_rows(std::span<const float> rows, uint32_t count, uint32_t stride);
 };
-
-Result<void> Session::Impl::make_plans(const graph::Graph& graph, const graph::PassSet& passes) {
-    graph::PlanOptions plan_options{options.isa, 1, options.key_type, options.value_type, passes};
-    RIFTJIT_TRY(decode_plan, graph::make_plan(graph, plan_options));
-    decode.plan = std::move(decode_plan);
-    plan_options.max_tokens = std::min(options.batch, options.context);
-    RIFTJIT_TRY(prompt_plan, graph::make_plan(graph, plan_options));
-    prompt.plan = std::move(prompt_plan);
-    return {};
-}
 
 Result<void> Session::Impl::allocate(const graph::Graph& graph, const Device::Release& release) {
     const uint64_t arena_bytes = std::max(decode.plan.arena_bytes, prompt.plan.arena_bytes);
@@ -146,16 +136,18 @@ void Session::Impl::keep_rows(std::span<const float> rows, uint32_t count, uint3
 Result<Session> Session::create(const graph::Graph& graph, const SessionOptions& options, KernelCache& cache,
                                 const Release& release) {
     RIFTJIT_TRY_VOID(check_options(graph, options));
-    RIFTJIT_TRY(passes, graph::parse_passes(options.passes));
-    const graph::Graph rewritten = graph::apply_passes(graph, passes);
+    const PlanSetOptions plan_options{options.isa, std::min(options.batch, options.context), options.key_type,
+                                      options.value_type, options.passes};
+    RIFTJIT_TRY(plans, make_plans(graph, plan_options));
     auto impl = std::make_unique<Impl>();
     impl->options = options;
     impl->vocabulary = graph.tensor(graph.logits).width;
     impl->token_limit = embedding_rows(graph);
-    RIFTJIT_TRY_VOID(impl->make_plans(rewritten, passes));
+    impl->decode.plan = std::move(plans.decode);
+    impl->prompt.plan = std::move(plans.prompt);
     RIFTJIT_TRY(device, CpuDevice::create(options.isa, options.threads, options.helpers, cache));
     impl->device = std::move(device);
-    RIFTJIT_TRY_VOID(impl->allocate(rewritten, release));
+    RIFTJIT_TRY_VOID(impl->allocate(plans.graph, release));
     RIFTJIT_TRY_VOID(impl->bind(impl->decode));
     RIFTJIT_TRY_VOID(impl->bind(impl->prompt));
     RIFTJIT_TRY_VOID(impl->device->make_ready());

@@ -1,0 +1,27 @@
+// What a model runs by at one level: the rewritten graph and its plans. Sessions run them; whoever warms a cache or
+// lists code asks for the same.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "graph/plan.h"
+#include "host/result.h"
+
+namespace riftjit::runtime {
+
+struct PlanSetOptions {
+    Isa isa;
+    uint32_t batch = 512;  // rows per step while a prompt is read; no kernel depends on it
+    DType key_type = DType::F16, value_type = DType::F16;
+    std::string passes = "all";
+};
+
+struct PlanSet {
+    graph::Graph graph;          // after the passes
+    graph::Plan decode, prompt;  // of one row, which decodes weights in registers; of up to `batch` rows
+};
+
+Result<PlanSet> make_plans(const graph::Graph& graph, const PlanSetOptions& options);
+
+}  // namespace riftjit::runtime
