@@ -1,5 +1,7 @@
 #include "host/available_memory.h"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <fstream>
 #include <string>
@@ -32,6 +34,12 @@ uint64_t available_memory() {
     const uint64_t limit = number_in("/sys/fs/cgroup/memory.max", UINT64_MAX);
     const uint64_t used = number_in("/sys/fs/cgroup/memory.current", 0);
     return std::min(system, limit > used ? limit - used : 0);
+}
+
+uint64_t peak_rss_bytes() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
 Result<void> refuse_beyond_memory(uint64_t bytes) {

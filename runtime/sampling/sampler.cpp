@@ -172,6 +172,10 @@ size_t Sampler::Impl::choose() {
     return stages::draw(candidates, random);
 }
 
+std::array<ReduceSpec, 2> logit_kernel_specs(uint32_t vocabulary) {
+    return {ReduceSpec{ReduceKind::argmax, vocabulary}, ReduceSpec{ReduceKind::collect_above, vocabulary}};
+}
+
 Result<Sampler> Sampler::create(const SamplerParameters& parameters, uint32_t vocabulary,
                                 std::vector<std::vector<int32_t>> dry_breakers, LogitKernels kernels) {
     RIFTJIT_TRY_VOID(validate(parameters, vocabulary));

@@ -4,6 +4,7 @@
 // still apply, nothing else does, and the seed is not used.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -21,6 +22,7 @@ struct LogitKernels {
     KernelFunction argmax = nullptr;         // ReduceSpec{ReduceKind::argmax, vocabulary}
     KernelFunction collect_above = nullptr;  // ReduceSpec{ReduceKind::collect_above, vocabulary}
 };
+std::array<ReduceSpec, 2> logit_kernel_specs(uint32_t vocabulary);  // in this order
 
 class Sampler {
 public:

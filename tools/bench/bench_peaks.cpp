@@ -4,11 +4,11 @@
 
 #include <fstream>
 
+#include "engine/machine.h"
 #include "host/cpus.h"
 #include "jit/cache/cache_directory.h"
 #include "jit/cache/disk_cache.h"
 #include "jit/x86/detect.h"
-#include "tools/run/engine.h"
 
 namespace riftjit::tools {
 
@@ -76,7 +76,7 @@ std::optional<ordered_json> load_peaks(const std::string& cache_directory) {
 }
 
 Result<int> run_peaks(const BenchOptions& options, Reporter& reporter) {
-    RIFTJIT_TRY(isa, select_isa(options.kernels.max_isa));
+    RIFTJIT_TRY(isa, engine::select_isa(options.kernels.max_isa));
     const uint32_t threads = options.threads.empty() ? physical_cores() : options.threads.front();
     RIFTJIT_TRY(peaks, runtime::measure_peaks(isa, threads));
     const std::string text = to_json(peaks, x86::detect().name).dump(2) + "\n";

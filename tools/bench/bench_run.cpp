@@ -8,12 +8,12 @@
 #include <random>
 #include <thread>
 
+#include "engine/model_files.h"
+#include "host/available_memory.h"
 #include "jit/cache/build_id.h"
 #include "jit/x86/detect.h"
 #include "runtime/cpu/peaks.h"
 #include "runtime/logits_hash.h"
-#include "tools/run/engine.h"
-#include "tools/run/generation.h"
 
 namespace riftjit::tools {
 
@@ -108,60 +108,53 @@ Arithmetic plan_arithmetic(const graph::Plan& plan) {
 
 Result<BenchSession> BenchSession::open(const BenchSetup& setup, uint32_t context, const BenchOptions& options,
                                         Reporter& reporter) {
-    BenchSession bench;
-    RIFTJIT_TRY(isa, select_isa(options.kernels.max_isa));
-    bench.isa_ = isa;
-    std::filesystem::path path = setup.model;
-    if (path.empty()) {
-        RIFTJIT_TRY(shipped, shipped_model());
-        path = shipped;
-    }
-    RIFTJIT_TRY(model, models::load_model(path));
-    for (const std::string& warning : model.warnings) reporter.warn(warning);
-    bench.model_ = describe_model(model);
-    RIFTJIT_TRY(graph, model.build(models::Logits::last));
-    bench.kernels_ =
-        open_kernel_cache(options.kernels.cache_directory, cache_mode_from_name(options.kernels.cache_mode).value(),
-                          KernelCache::Use::execute, reporter);
-    const runtime::SessionOptions session_options{.isa = isa,
-                                                  .threads = setup.threads,
-                                                  .context = context,
-                                                  .batch = std::min(setup.ubatch, setup.batch),
-                                                  .key_type = setup.type_k,
-                                                  .value_type = setup.type_v,
-                                                  .passes = options.kernels.passes};
-    const models::Gguf& file = model.file;
-    RIFTJIT_TRY(session, runtime::Session::create(graph, session_options, *bench.kernels_,
-                                                  [&file](auto range) { file.drop_pages(range); }));
-    bench.session_ = std::make_unique<runtime::Session>(std::move(session));
-    bench.kv_bytes_per_position_ = bench.session_->kv_bytes() / round_up(context, 16);
-    RIFTJIT_TRY(read_peak, runtime::measure_read_rate(isa, setup.threads, bench.session_->packed_weights()));
+    const engine::EngineOptions engine_options{
+        .max_isa = options.kernels.max_isa,
+        .threads = setup.threads,
+        .context = context,
+        .batch = std::min(setup.ubatch, setup.batch),
+        .key_type = setup.type_k,
+        .value_type = setup.type_v,
+        .cache_directory = options.kernels.cache_directory,
+        .cache_mode = cache_mode_from_name(options.kernels.cache_mode).value(),
+        .passes = options.kernels.passes,
+    };
+    RIFTJIT_TRY_VOID(engine::select_isa(options.kernels.max_isa));  // a machine that cannot run it reads no model
+    RIFTJIT_TRY(model, engine::open_model(setup.model, reporter.warner()));
+    BenchModel described = describe_model(model);
+    RIFTJIT_TRY(loaded, engine::load(std::move(model), engine_options, engine::Sampling::no, reporter.warner()));
+    BenchSession bench(std::move(loaded), std::move(described));
+    const runtime::Session& session = *bench.loaded_.session;
+    bench.kv_bytes_per_position_ = session.kv_bytes() / round_up(context, 16);
+    RIFTJIT_TRY(read_peak, runtime::measure_read_rate(bench.loaded_.isa, setup.threads, session.packed_weights()));
     bench.peak_read_bytes_per_second_ = read_peak;
     std::mt19937 engine(42);
     bench.tokens_.resize(context);
-    for (int32_t& token : bench.tokens_) token = int32_t(engine() % bench.session_->vocabulary());
+    for (int32_t& token : bench.tokens_) token = int32_t(engine() % session.vocabulary());
     return bench;
 }
 
+Result<std::span<const float>> BenchSession::evaluate(uint32_t count) {
+    return context_.evaluate(std::span(tokens_).subspan(context_.ids().size(), count));
+}
+
 Result<void> BenchSession::fill(uint32_t depth, uint32_t batch) {
-    while (session_->position() < depth) {
-        const uint32_t begin = session_->position(), count = std::min(batch, depth - begin);
-        RIFTJIT_TRY_VOID(session_->evaluate(std::span(tokens_).subspan(begin, count)));
-    }
+    while (context_.ids().size() < depth)
+        RIFTJIT_TRY_VOID(evaluate(std::min(batch, depth - uint32_t(context_.ids().size()))));
     return {};
 }
 
 Result<void> BenchSession::warm_up(const BenchTest& test) {
-    session_->truncate(0);
+    context_.truncate(0);
     RIFTJIT_TRY_VOID(fill(test.prompt, test.setup.batch));
-    if (test.generate > 0) RIFTJIT_TRY_VOID(session_->evaluate(std::span(tokens_).subspan(session_->position(), 1)));
-    session_->truncate(0);
+    if (test.generate > 0) RIFTJIT_TRY_VOID(evaluate(1));
+    context_.truncate(0);
     return {};
 }
 
 // Hashing is not part of the time; nor is sampling: the tokens are known beforehand.
 Result<BenchSession::Sample> BenchSession::time_once(const BenchTest& test) {
-    session_->truncate(test.depth);
+    context_.truncate(test.depth);
     RIFTJIT_TRY_VOID(fill(test.depth, test.setup.batch));
     runtime::LogitsHash hash;
     std::span<const float> logits;
@@ -169,12 +162,12 @@ Result<BenchSession::Sample> BenchSession::time_once(const BenchTest& test) {
     const auto start = Clock::now();
     for (uint32_t done = 0; done < test.prompt;) {
         const uint32_t count = std::min(test.setup.batch, test.prompt - done);
-        RIFTJIT_TRY(last, session_->evaluate(std::span(tokens_).subspan(session_->position(), count)));
+        RIFTJIT_TRY(last, evaluate(count));
         logits = last;
         done += count;
     }
     for (uint32_t done = 0; done < test.generate; ++done) {
-        RIFTJIT_TRY(last, session_->evaluate(std::span(tokens_).subspan(session_->position(), 1)));
+        RIFTJIT_TRY(last, evaluate(1));
         logits = last;
     }
     const auto elapsed = Clock::now() - start;
@@ -186,15 +179,15 @@ Result<BenchSession::Sample> BenchSession::time_once(const BenchTest& test) {
 
 // The least that must be read: for every step all weights, and all keys and values before it, once.
 void BenchSession::describe_work(const BenchTest& test, BenchResult& result) const {
+    const runtime::Session& session = *loaded_.session;
     const double tokens = test.prompt + test.generate;
     const double mean_position = test.depth + tokens / 2;
     const uint32_t rows = std::min(test.setup.ubatch, test.setup.batch);
     const double steps = double(round_up(test.prompt, rows) / rows) + test.generate;
-    result.weight_bytes = plan_weight_bytes(session_->decode_plan());
+    result.weight_bytes = plan_weight_bytes(session.decode_plan());
     result.bytes_per_token =
         (double(result.weight_bytes) + double(kv_bytes_per_position_) * mean_position) * steps / tokens;
-    const Arithmetic prompt = plan_arithmetic(session_->prompt_plan()),
-                     decode = plan_arithmetic(session_->decode_plan());
+    const Arithmetic prompt = plan_arithmetic(session.prompt_plan()), decode = plan_arithmetic(session.decode_plan());
     result.flops_per_token = (prompt.per_token * test.prompt + decode.per_token * test.generate) / tokens +
                              decode.per_token_and_position * mean_position;
 }
@@ -206,12 +199,12 @@ Result<BenchResult> BenchSession::measure(const BenchTest& test, const BenchOpti
         progress("warm-up");
         RIFTJIT_TRY_VOID(warm_up(test));
     }
-    session_->truncate(0);
-    const CacheStatistics& cache = kernels_->statistics();
+    context_.truncate(0);
+    const CacheStatistics& cache = loaded_.kernels->statistics();
     BenchResult result{.test = test,
                        .model = model_,
                        .processor = x86::detect().name,
-                       .isa = std::string(name(isa_)),
+                       .isa = std::string(name(loaded_.isa)),
                        .build = build_name(),
                        .test_time = utc_now(),
                        .build_number = build_number(),

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 
-#include "jit/cache/kernel_cache.h"
-#include "models/model.h"
-#include "runtime/session.h"
+#include "engine/context.h"
+#include "engine/engine.h"
 #include "tools/bench/bench_record.h"
 #include "tools/cli/reporter.h"
 
@@ -31,17 +29,20 @@ private:
     };
 
     Result<void> warm_up(const BenchTest& test);
+    Result<std::span<const float>> evaluate(uint32_t count);  // of the synthetic tokens, the next ones
     Result<void> fill(uint32_t depth, uint32_t batch);
     Result<Sample> time_once(const BenchTest& test);
     void describe_work(const BenchTest& test, BenchResult& result) const;
 
+    BenchSession(engine::LoadedModel loaded, BenchModel model)
+        : model_(std::move(model)), loaded_(std::move(loaded)), context_(*loaded_.session) {}
+
     BenchModel model_;
-    Isa isa_;
+    engine::LoadedModel loaded_;
+    engine::Context context_;
     double peak_read_bytes_per_second_ = 0;
     uint64_t kv_bytes_per_position_ = 0;
     std::vector<int32_t> tokens_;  // synthetic, the same in every run
-    std::unique_ptr<KernelCache> kernels_;
-    std::unique_ptr<runtime::Session> session_;
 };
 
 }  // namespace riftjit::tools

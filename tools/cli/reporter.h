@@ -1,6 +1,7 @@
 // Lines on stderr: warnings (counted, so that --strict can refuse), errors, exit codes.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "host/result.h"
@@ -22,6 +23,10 @@ public:
     explicit Reporter(Verbosity verbosity = Verbosity::info) : verbosity_(verbosity) {}
 
     void warn(const std::string& message);  // "warn: ...", counted even when not shown
+    // warn() as what libraries take; the reporter must outlive it.
+    std::function<void(const std::string&)> warner() {
+        return [this](const std::string& message) { warn(message); };
+    }
     void info(const std::string& line) const;
     void detail(const std::string& line) const;
     int warnings() const { return warnings_; }

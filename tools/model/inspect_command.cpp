@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <memory>
 
+#include "engine/model_files.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tools/cli/options.h"
 #include "tools/cli/reporter.h"
 #include "tools/model/inspect_report.h"
-#include "tools/run/engine.h"
 
 namespace riftjit::tools {
 
@@ -54,13 +54,9 @@ void print_json(const Inspection& inspection) {
 
 int inspect(const InspectOptions& options) {
     Reporter reporter;
-    std::filesystem::path path = options.model;
-    if (path.empty()) {
-        const auto shipped = shipped_model();
-        if (!shipped) return report(shipped.error());
-        path = *shipped;
-    }
-    auto inspection = look_at(path, options.depth);
+    const auto path = engine::named_or_shipped(options.model);
+    if (!path) return report(path.error());
+    auto inspection = look_at(*path, options.depth);
     if (!inspection) return report(inspection.error());
     if (options.tensor_data == TensorData::checked) inspection->findings = models::check_tensors(inspection->file);
 

@@ -8,11 +8,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "engine/model_files.h"
 #include "models/gguf/gguf_text.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tools/cli/options.h"
 #include "tools/cli/reporter.h"
-#include "tools/run/engine.h"
 
 namespace riftjit::tools {
 
@@ -35,11 +35,7 @@ struct TokenizeOptions {
 };
 
 Result<Tokenizer> open_tokenizer(const TokenizeOptions& options, Reporter& reporter) {
-    std::filesystem::path path = options.model;
-    if (path.empty()) {
-        RIFTJIT_TRY(shipped, shipped_model());
-        path = shipped;
-    }
+    RIFTJIT_TRY(path, engine::named_or_shipped(options.model));
     RIFTJIT_TRY(file, models::Gguf::open(path));
     for (const std::string& warning : file.warnings()) reporter.warn(warning);
     std::optional<std::string_view> pre;

@@ -2,10 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "graph/plan.h"
+#include "engine/kernel_uses.h"
+#include "engine/model_files.h"
 #include "jit/x86/backend.h"
 #include "tools/cli/options.h"
-#include "tools/run/engine.h"
+#include "tools/cli/reporter.h"
 
 namespace riftjit::tools {
 
@@ -21,7 +22,7 @@ struct WarmOptions {
 Result<std::vector<Isa>> parse_levels(std::string_view text) {
     std::vector<Isa> levels;
     if (text.empty()) {
-        RIFTJIT_TRY(isa, select_isa(std::nullopt));
+        RIFTJIT_TRY(isa, engine::select_isa(std::nullopt));
         return std::vector{isa};
     }
     if (text == "all") return std::vector<Isa>(all_isas().begin(), all_isas().end());
@@ -40,47 +41,33 @@ Result<std::vector<Isa>> parse_levels(std::string_view text) {
     return levels;
 }
 
-// The plans of a session, whose kernels do not depend on the lengths of batch and context.
-Result<void> warm_level(const graph::Graph& graph, const graph::PassSet& passes, const WarmOptions& options, Isa isa,
-                        KernelCache& kernels) {
-    constexpr uint32_t kManyRows = 512;
-    for (const uint32_t rows : {1u, kManyRows}) {
-        const graph::PlanOptions plan_options{isa, rows, *dtype_from_name(options.cache_type_k),
-                                              *dtype_from_name(options.cache_type_v), passes};
-        RIFTJIT_TRY(plan, graph::make_plan(graph, plan_options));
-        for (const graph::Step& step : plan.steps) RIFTJIT_TRY_VOID(kernels.get(step.spec, isa));
-    }
-    for (const ReduceSpec& spec : logit_kernel_specs(graph.tensor(graph.logits).width)) {
-        RIFTJIT_TRY_VOID(kernels.get(spec, isa));
-    }
+Result<void> warm_level(const graph::Graph& graph, const WarmOptions& options, Isa isa, KernelCache& kernels) {
+    RIFTJIT_TRY(plans, runtime::make_plans(graph, {.isa = isa,
+                                                   .key_type = *dtype_from_name(options.cache_type_k),
+                                                   .value_type = *dtype_from_name(options.cache_type_v),
+                                                   .passes = options.passes}));
+    for (const engine::KernelUse& use : engine::kernel_uses(plans)) RIFTJIT_TRY_VOID(kernels.get(use.spec, isa));
     return {};
 }
 
 Result<int> warm(const WarmOptions& options) {
     RIFTJIT_TRY(levels, parse_levels(options.levels));
-    RIFTJIT_TRY(passes, graph::parse_passes(options.passes));
-    std::filesystem::path path = options.model;
-    if (path.empty()) {
-        RIFTJIT_TRY(shipped, shipped_model());
-        path = shipped;
-    }
+    RIFTJIT_TRY_VOID(graph::parse_passes(options.passes));
     Reporter reporter;
-    RIFTJIT_TRY(model, models::load_model(path));
-    for (const std::string& warning : model.warnings) reporter.warn(warning);
+    RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner()));
     // `run` keeps the logits of the last row; --dump-logits those of all rows, which takes one kernel more.
     std::vector<graph::Graph> graphs;
     for (const models::Logits rows : {models::Logits::last, models::Logits::all}) {
         RIFTJIT_TRY(built, model.build(rows));
-        graphs.push_back(graph::apply_passes(std::move(built), passes));
+        graphs.push_back(std::move(built));
     }
-    DiskCache disk = DiskCache::open(options.cache_directory, CacheMode::rw,
-                                     [&reporter](const std::string& message) { reporter.warn(message); });
+    DiskCache disk = DiskCache::open(options.cache_directory, CacheMode::rw, reporter.warner());
     if (disk.mode() != CacheMode::rw) return fail(ErrorKind::Io, "there is no cache to warm, see the warning above");
     std::optional<KernelCache> kernels(std::in_place, x86::compile, disk, KernelCache::Use::warm);
     auto summary = nlohmann::ordered_json::array();
     CacheStatistics before;
     for (const Isa isa : levels) {
-        for (const graph::Graph& graph : graphs) RIFTJIT_TRY_VOID(warm_level(graph, passes, options, isa, *kernels));
+        for (const graph::Graph& graph : graphs) RIFTJIT_TRY_VOID(warm_level(graph, options, isa, *kernels));
         const CacheStatistics after = kernels->statistics();
         const uint32_t generated = after.misses - before.misses, present = after.hits - before.hits;
         const double generate_ms = after.compile_ms - before.compile_ms;

@@ -1,40 +1,17 @@
 #include "tools/run/dump_isa.h"
 
 #include <algorithm>
-#include <map>
 
+#include "engine/kernel_uses.h"
+#include "engine/model_files.h"
 #include "jit/x86/backend.h"
 #include "jit/x86/listing.h"
 #include "tools/bench/bench_peaks.h"
+#include "tools/cli/reporter.h"
 
 namespace riftjit::tools {
 
 namespace {
-
-// Where a kernel stands in the plans.
-struct Use {
-    KernelSpec spec;
-    uint32_t launches_one_row = 0, launches_many_rows = 0;  // in the decode plan, in the prompt plan
-};
-
-Result<void> collect(const graph::Graph& graph, const EngineOptions& options, Isa isa, std::vector<Use>& uses) {
-    RIFTJIT_TRY(passes, graph::parse_passes(options.passes));
-    const graph::Graph rewritten = graph::apply_passes(graph, passes);
-    std::map<std::string, size_t> by_name;
-    for (const bool is_prompt : {false, true}) {
-        const graph::PlanOptions plan_options{isa, is_prompt ? options.batch : 1, options.key_type, options.value_type,
-                                              passes};
-        RIFTJIT_TRY(plan, graph::make_plan(rewritten, plan_options));
-        for (const graph::Step& step : plan.steps) {
-            const auto [found, is_new] = by_name.try_emplace(kernel_name(step.spec), uses.size());
-            if (is_new) uses.push_back({step.spec});
-            Use& use = uses[found->second];
-            ++(is_prompt ? use.launches_many_rows : use.launches_one_row);
-        }
-    }
-    for (const ReduceSpec& spec : logit_kernel_specs(graph.tensor(graph.logits).width)) uses.push_back({spec});
-    return {};
-}
 
 // The peak that bounds a kernel's arithmetic: that of the dot product its weights take.
 x86::Peak arithmetic_peak(const KernelSpec& spec, Isa isa) {
@@ -69,7 +46,8 @@ std::string roofline(const KernelSpec& spec, Isa isa, const std::optional<nlohma
                        100 * std::min(read_us, arithmetic_us) / std::max({read_us, arithmetic_us, 1e-9}));
 }
 
-std::vector<KernelNote> notes_of(const Use& use, Isa isa, const std::optional<nlohmann::ordered_json>& peaks) {
+std::vector<KernelNote> notes_of(const engine::KernelUse& use, Isa isa,
+                                 const std::optional<nlohmann::ordered_json>& peaks) {
     const KernelCost per_row = cost(use.spec);
     return {{"launches",
              fmt::format("{} for one token, {} for a prompt's batch", use.launches_one_row, use.launches_many_rows)},
@@ -98,23 +76,19 @@ Result<void> print_kernel(const KernelSpec& spec, size_t number, Isa isa, std::s
 
 void print_listing_head() { fmt::print("    .intel_syntax noprefix\n    .text\n"); }
 
-Result<Isa> listing_isa(std::optional<Isa> wanted) { return wanted ? Result<Isa>(*wanted) : select_isa(std::nullopt); }
+Result<Isa> listing_isa(std::optional<Isa> wanted) {
+    return wanted ? Result<Isa>(*wanted) : engine::select_isa(std::nullopt);
+}
 
-Result<int> dump_isa(const EngineOptions& options, std::string_view part, Reporter& reporter) {
-    std::filesystem::path path = options.model;
-    if (path.empty()) {
-        RIFTJIT_TRY(shipped, shipped_model());
-        path = shipped;
-    }
+Result<int> dump_isa(const engine::EngineOptions& options, std::string_view part, Reporter& reporter) {
     RIFTJIT_TRY(isa, listing_isa(options.max_isa));
-    RIFTJIT_TRY(model, models::load_model(path));
-    for (const std::string& warning : model.warnings) reporter.warn(warning);
+    RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner()));
     RIFTJIT_TRY(graph, model.build(options.logits));
-    std::vector<Use> uses;
-    RIFTJIT_TRY_VOID(collect(graph, options, isa, uses));
+    RIFTJIT_TRY(plans, runtime::make_plans(graph, engine::plan_options(options, isa)));
+    std::vector<engine::KernelUse> uses = engine::kernel_uses(plans);
     std::string names;
-    for (const Use& use : uses) names += (names.empty() ? "" : ", ") + kernel_name(use.spec);
-    std::erase_if(uses, [part](const Use& use) { return !kernel_name(use.spec).contains(part); });
+    for (const engine::KernelUse& use : uses) names += (names.empty() ? "" : ", ") + kernel_name(use.spec);
+    std::erase_if(uses, [part](const engine::KernelUse& use) { return !kernel_name(use.spec).contains(part); });
     if (uses.empty()) {
         return fail(ErrorKind::Usage, "--dump-isa: no kernel's name contains \"{}\"; there are {}", part, names);
     }

@@ -5,12 +5,13 @@
 #include <string>
 #include <string_view>
 
-#include "tools/run/engine.h"
+#include "engine/engine.h"
+#include "tools/cli/reporter.h"
 
 namespace riftjit::tools {
 
 // Prints the kernels whose names contain `part`. Runs nothing: it works for levels that this machine lacks.
-Result<int> dump_isa(const EngineOptions& options, std::string_view part, Reporter& reporter);
+Result<int> dump_isa(const engine::EngineOptions& options, std::string_view part, Reporter& reporter);
 
 // The pieces, for what is no model: assembly that an assembler reads back, with notes as comments.
 struct KernelNote {

@@ -169,41 +169,20 @@ Result<std::vector<int32_t>> parse_ids(std::string_view text, uint32_t vocabular
     }
 }
 
-Result<std::optional<Conversation>> Conversation::open(const PromptInputs& inputs, Toggle wanted,
-                                                       const models::Gguf& file, const models::Tokenizer& tokenizer) {
+Result<std::optional<engine::Conversation>> open_conversation(const PromptInputs& inputs, Toggle wanted,
+                                                              const models::Gguf& file,
+                                                              const models::Tokenizer& tokenizer) {
     if (wanted == Toggle::off) return std::nullopt;
-    std::optional<models::ChatTemplate> chat_template = inputs.chat_template;
+    RIFTJIT_TRY(chat_template, engine::find_chat_template(inputs.chat_template, file));
     if (!chat_template) {
-        RIFTJIT_TRY(source, file.string("tokenizer.chat_template"));
-        if (!source) {
-            if (wanted == Toggle::on)
-                return fail(ErrorKind::Usage, "-cnv: {} has no tokenizer.chat_template; give one with --chat-template",
-                            file.path().string());
-            return std::nullopt;
-        }
-        RIFTJIT_TRY(parsed, models::ChatTemplate::parse(std::string(*source), "tokenizer.chat_template"));
-        chat_template = std::move(parsed);
+        if (wanted == Toggle::on)
+            return fail(ErrorKind::Usage, "-cnv: {} has no tokenizer.chat_template; give one with --chat-template",
+                        file.path().string());
+        return std::nullopt;
     }
-    models::ChatTemplate::Inputs template_inputs;
-    template_inputs.extra = inputs.variables;
-    if (const auto bos = tokenizer.bos()) template_inputs.bos_token = tokenizer.piece(*bos);
-    if (const auto eos = tokenizer.eos()) template_inputs.eos_token = tokenizer.piece(*eos);
-    Conversation conversation(*std::move(chat_template), std::move(template_inputs), tokenizer);
+    engine::Conversation conversation(*std::move(chat_template), inputs.variables, tokenizer);
     if (!inputs.system.empty()) conversation.add("system", inputs.system);
     return std::optional(std::move(conversation));
-}
-
-void Conversation::add(std::string role, std::string content) {
-    inputs_.messages.push_back({{"role", std::move(role)}, {"content", std::move(content)}});
-}
-
-Result<std::vector<int32_t>> Conversation::render() const {
-    RIFTJIT_TRY(segments, template_.render(inputs_));
-    RIFTJIT_TRY(ids, tokenizer_->encode(segments, models::AddBos::yes));
-    // A template that writes the BOS text itself, and a tokenizer that adds one: exactly one remains.
-    const auto bos = tokenizer_->bos();
-    if (bos && ids.size() >= 2 && ids[0] == *bos && ids[1] == *bos) ids.erase(ids.begin());
-    return ids;
 }
 
 }  // namespace riftjit::tools

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "models/template/chat_template.h"
+#include "engine/conversation.h"
 #include "tools/run/run_options.h"
 
 namespace riftjit::tools {
@@ -26,26 +26,10 @@ std::string process_escapes(std::string_view text);                             
 Result<std::vector<int32_t>> parse_ids(std::string_view text, uint32_t vocabulary);  // "1,2,3"
 Result<std::string> read_file(const std::string& path);
 
-// The messages so far and the template that renders them.
-class Conversation {
-public:
-    // With the template of the options, or the model's; nullopt when there is none, or with -no-cnv.
-    static Result<std::optional<Conversation>> open(const PromptInputs& inputs, Toggle wanted, const models::Gguf& file,
-                                                    const models::Tokenizer& tokenizer);
-
-    void add(std::string role, std::string content);
-    // The whole history with a generation prompt, and the part of it that the session has not seen yet: ids share a
-    // prefix of `seen` with what was evaluated before.
-    Result<std::vector<int32_t>> render() const;
-
-private:
-    Conversation(models::ChatTemplate chat_template, models::ChatTemplate::Inputs inputs,
-                 const models::Tokenizer& tokenizer)
-        : template_(std::move(chat_template)), inputs_(std::move(inputs)), tokenizer_(&tokenizer) {}
-
-    models::ChatTemplate template_;
-    models::ChatTemplate::Inputs inputs_;
-    const models::Tokenizer* tokenizer_;
-};
+// With the template of the options, or the model's, and the system message; nullopt when there is no template, or with
+// -no-cnv. The tokenizer must outlive it.
+Result<std::optional<engine::Conversation>> open_conversation(const PromptInputs& inputs, Toggle wanted,
+                                                              const models::Gguf& file,
+                                                              const models::Tokenizer& tokenizer);
 
 }  // namespace riftjit::tools

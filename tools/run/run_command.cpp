@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -12,17 +13,20 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "engine/generation.h"
+#include "engine/sampling.h"
+#include "host/available_memory.h"
 #include "host/cpus.h"
 #include "models/gguf/gguf_data_check.h"
-#include "runtime/sampling/repetition.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/reporter.h"
 #include "tools/run/dump_isa.h"
-#include "tools/run/generation.h"
 #include "tools/run/npy.h"
 #include "tools/run/prompt.h"
 #include "tools/run/run_options.h"
+#include "tools/run/timings.h"
 
 namespace riftjit::tools {
 
@@ -33,64 +37,53 @@ using Clock = std::chrono::steady_clock;
 
 class Run {
 public:
-    Run(const RunOptions& options, PromptInputs inputs, Engine& engine, Reporter& reporter, Clock::time_point start)
-        : options_(options), inputs_(std::move(inputs)), engine_(engine), reporter_(reporter), start_(start) {}
+    Run(const RunOptions& options, PromptInputs inputs, engine::Engine& engine, Reporter& reporter,
+        Clock::time_point start)
+        : options_(options),
+          inputs_(std::move(inputs)),
+          engine_(engine),
+          context_(*engine.session),
+          reporter_(reporter),
+          start_(start) {}
 
     Result<int> execute();
 
 private:
-    std::vector<std::vector<int32_t>> dry_breakers() const;
+    // How an answer ended, of which the text was printed.
+    struct Answer {
+        std::vector<int32_t> ids;
+        std::string text;
+        engine::FinishReason reason = engine::FinishReason::length;
+    };
+
     Result<void> prepare_sampler();
     Result<int> one_shot(std::vector<int32_t> prompt, std::string_view echo = {});
-    Result<int> converse(Conversation& conversation, std::optional<std::string> first_message);
+    Result<int> converse(engine::Conversation& conversation, std::optional<std::string> first_message);
     Result<int> dump_logits(const std::vector<int32_t>& prompt);
-    Result<Generation> answer(std::span<const int32_t> prompt, bool is_quiet);
+    Result<Answer> answer(std::span<const int32_t> prompt);
     void announce_sampler() const;
     void show_prompt(std::span<const int32_t> prompt) const;
-    Result<std::span<const int32_t>> reuse_prefix(const std::vector<int32_t>& ids);
-    int finish(const Generation& generation, std::span<const int32_t> prompt);
+    int finish(const Answer& answer, std::span<const int32_t> prompt);
 
     const RunOptions& options_;
     PromptInputs inputs_;
-    Engine& engine_;
+    engine::Engine& engine_;
+    engine::Context context_;
     Reporter& reporter_;
     Clock::time_point start_;
     std::optional<runtime::Sampler> sampler_;
     std::optional<runtime::LogitsHash> hash_;
-    std::vector<int32_t> context_;  // what the session holds
-    Timings timings_;
+    RunTimings timings_;
 };
 
-// "none" anywhere in the list: no breakers at all.
-std::vector<std::vector<int32_t>> Run::dry_breakers() const {
-    if (options_.sampling.dry_multiplier <= 0) return {};
-    std::vector<std::string> texts;
-    for (const std::string& text : options_.dry_breakers) {
-        if (text == "none") return {};
-        texts.push_back(options_.process_escapes ? process_escapes(text) : text);
-    }
-    const models::Tokenizer& tokenizer = engine_.tokenizer;
-    return runtime::dry_breaker_sequences(
-        texts, tokenizer.size(), [&tokenizer](int32_t id) { return std::string(tokenizer.piece(id)); },
-        [&tokenizer](std::string_view text) {
-            return tokenizer.encode(text, models::ParseSpecial::no, models::AddBos::no)
-                .value_or(std::vector<int32_t>{});
-        });
-}
-
 Result<void> Run::prepare_sampler() {
-    runtime::SamplerParameters parameters = options_.sampling;
-    const models::Tokenizer& tokenizer = engine_.tokenizer;
-    if (options_.ignore_eos) {
-        const auto end = tokenizer.end_of_generation();
-        parameters.suppressed.assign(end.begin(), end.end());
+    engine::SamplerChoice choice{options_.sampling, {}, options_.ignore_eos};
+    const auto& breakers = options_.dry_breakers;
+    if (std::find(breakers.begin(), breakers.end(), "none") == breakers.end()) {
+        for (const std::string& text : breakers)
+            choice.dry_breakers.push_back(options_.process_escapes ? process_escapes(text) : text);
     }
-    // Rows that pad the table beyond the vocabulary are no tokens.
-    const uint32_t rows = engine_.session->vocabulary();
-    for (uint32_t id = tokenizer.size(); id < rows; ++id) parameters.suppressed.push_back(static_cast<int32_t>(id));
-    RIFTJIT_TRY_VOID(runtime::validate(parameters, tokenizer.size()));
-    for (const std::string& unused : runtime::unused_settings(parameters)) reporter_.warn(unused);
-    RIFTJIT_TRY(sampler, runtime::Sampler::create(parameters, rows, dry_breakers(), engine_.logit_kernels));
+    RIFTJIT_TRY(sampler, engine::make_sampler(engine_, std::move(choice), reporter_.warner()));
     sampler_ = std::move(sampler);
     return {};
 }
@@ -99,56 +92,36 @@ void Run::show_prompt(std::span<const int32_t> prompt) const {
     for (int32_t id : prompt) write_diagnostic(fmt::format("{:6} -> '{}'\n", id, engine_.tokenizer.piece(id)));
 }
 
-// Truncates the session to the longest common prefix with `ids` and returns the rest, at least one token.
-Result<std::span<const int32_t>> Run::reuse_prefix(const std::vector<int32_t>& ids) {
-    if (ids.empty()) return fail(ErrorKind::Usage, "the prompt is empty and the model has no BOS token to start from");
-    if (ids.size() > engine_.context)
-        return fail(ErrorKind::Usage, "the prompt has {} tokens, the context {} (-c); context_length_exceeded",
-                    ids.size(), engine_.context);
-    size_t same = 0;
-    while (same < context_.size() && same + 1 < ids.size() && context_[same] == ids[same]) ++same;
-    engine_.session->truncate(static_cast<uint32_t>(same));
-    context_.resize(same);
-    return std::span(ids).subspan(same);
-}
-
 void Run::announce_sampler() const {
     if (!sampler_->is_greedy() && !options_.json) reporter_.info(fmt::format("sampler seed: {}", sampler_->seed()));
     reporter_.detail("sampler chain: " + sampler_->describe());
 }
 
-Result<Generation> Run::answer(std::span<const int32_t> prompt, bool is_quiet) {
-    if (timings_.prompt_tokens == 0) announce_sampler();
-    const GenerationOptions generation{
-        .max_tokens = options_.predict,
-        .stop_words = options_.reverse_prompts,
-        .show_control =
-            options_.show_special ? models::Tokenizer::ShowControl::yes : models::Tokenizer::ShowControl::no,
-        .batch = static_cast<uint32_t>(options_.batch),
-    };
-    const Print print = is_quiet ? Print([](std::string_view) { return true; }) : Print(write_output);
-    RIFTJIT_TRY(generated,
-                generate(engine_, *sampler_, hash_ ? &*hash_ : nullptr, prompt, generation, print, timings_));
-    context_.insert(context_.end(), prompt.begin(), prompt.end());
-    context_.insert(context_.end(), generated.ids.begin(), generated.ids.end());
-    context_.resize(std::min<size_t>(context_.size(), engine_.session->position()));  // the last token is not evaluated
-    return generated;
+// Prints the text as it comes, unless it goes into JSON. A reader that left is as good as Ctrl-C.
+Result<Run::Answer> Run::answer(std::span<const int32_t> prompt) {
+    if (timings_.generation.prompt_tokens == 0) announce_sampler();
+    engine::Generation generation(context_, engine_.tokenizer, *sampler_, prompt,
+                                  {.max_tokens = options_.predict,
+                                   .stop_words = options_.reverse_prompts,
+                                   .show_control = options_.show_special ? models::Tokenizer::ShowControl::yes
+                                                                         : models::Tokenizer::ShowControl::no,
+                                   .batch = static_cast<uint32_t>(options_.batch),
+                                   .hash = hash_ ? &*hash_ : nullptr});
+    engine::Generation::Step step;
+    for (bool is_read = true; !step.finish;) {
+        if (is_read && pending_interrupt() == Interrupt::none) {
+            RIFTJIT_TRY(next, generation.next());
+            step = std::move(next);
+        } else {
+            step = generation.stop();
+        }
+        if (!options_.json && !step.text.empty()) is_read = write_output(step.text);
+    }
+    timings_.generation += generation.timings();
+    return Answer{generation.ids(), generation.text(), *step.finish};
 }
 
-ordered_json timings_json(const Timings& t) {
-    const auto rate = [](uint32_t count, double ms) { return ms > 0 ? 1000.0 * count / ms : 0.0; };
-    return {{"load_ms", t.load_ms},
-            {"prompt_n", t.prompt_tokens},
-            {"prompt_ms", t.prompt_ms},
-            {"prompt_per_second", rate(t.prompt_tokens, t.prompt_ms)},
-            {"predicted_n", t.generation_runs},
-            {"predicted_ms", t.generation_ms},
-            {"predicted_per_second", rate(t.generation_runs, t.generation_ms)},
-            {"sample_ms", t.sample_ms},
-            {"total_ms", t.total_ms}};
-}
-
-int Run::finish(const Generation& generation, std::span<const int32_t> prompt) {
+int Run::finish(const Answer& answer, std::span<const int32_t> prompt) {
     timings_.load_ms = engine_.load_ms;
     timings_.kernels_ms = engine_.kernels_ms;
     timings_.total_ms = std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
@@ -156,14 +129,14 @@ int Run::finish(const Generation& generation, std::span<const int32_t> prompt) {
     if (options_.json) {
         const ordered_json object = {
             {"prompt_ids", prompt},
-            {"ids", generation.ids},
-            {"text", generation.text},
-            {"stop_reason", name(generation.reason)},
+            {"ids", answer.ids},
+            {"text", answer.text},
+            {"stop_reason", name(answer.reason)},
             {"logits_hash", hash_->hex()},
             {"isa", name(engine_.isa)},
             {"threads", engine_.threads},
             {"seed", sampler_->seed()},
-            {"timings", timings_json(timings_)},
+            {"timings", to_json(timings_)},
             {"cache", {{"hits", cache.hits}, {"misses", cache.misses}}},
             {"jit_ms", engine_.kernels_ms},
             {"kv_bytes", engine_.session->kv_bytes()},
@@ -171,7 +144,7 @@ int Run::finish(const Generation& generation, std::span<const int32_t> prompt) {
         };
         write_output(object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
     } else {
-        if (!generation.text.empty() && !generation.text.ends_with('\n')) write_output("\n");
+        if (!answer.text.empty() && !answer.text.ends_with('\n')) write_output("\n");
         if (options_.show_perf && reporter_.shows(Verbosity::info)) {
             write_diagnostic(fmt::format("\n{}", timing_block(timings_, cache)));
         }
@@ -182,27 +155,26 @@ int Run::finish(const Generation& generation, std::span<const int32_t> prompt) {
 
 // `echo` is repeated on stdout, once it is sure that the prompt can be read.
 Result<int> Run::one_shot(std::vector<int32_t> prompt, std::string_view echo) {
-    RIFTJIT_TRY(rest, reuse_prefix(prompt));
+    RIFTJIT_TRY(rest, context_.reuse(prompt));
     if (options_.verbose_prompt) show_prompt(prompt);
     write_output(echo);
-    RIFTJIT_TRY(generated, answer(rest, options_.json));
+    RIFTJIT_TRY(generated, answer(rest));
     return finish(generated, prompt);
 }
 
 Result<int> Run::dump_logits(const std::vector<int32_t>& prompt) {
-    RIFTJIT_TRY(rest, reuse_prefix(prompt));
+    RIFTJIT_TRY(rest, context_.reuse(prompt));
     RIFTJIT_TRY(file, NpyWriter::create(options_.dump_logits, rest.size(), engine_.session->vocabulary()));
     for (size_t at = 0; at < rest.size(); at += kLogitsBatch) {
         if (pending_interrupt() != Interrupt::none)
             return fail(ErrorKind::Interrupted, "interrupted after {} of {} positions; {} is not complete", at,
                         rest.size(), options_.dump_logits);
-        RIFTJIT_TRY(logits, engine_.session->evaluate(rest.subspan(at, std::min(kLogitsBatch, rest.size() - at))));
+        RIFTJIT_TRY(logits, context_.evaluate(rest.subspan(at, std::min(kLogitsBatch, rest.size() - at))));
         RIFTJIT_TRY_VOID(file.add(logits));
         if (hash_) hash_->add(logits);
     }
     RIFTJIT_TRY_VOID(file.finish());
-    Generation nothing;
-    return finish(nothing, prompt);
+    return finish({}, prompt);
 }
 
 // False when Ctrl-C came first. Short waits, as it may come in the moment before one and on any thread.
@@ -227,12 +199,12 @@ std::optional<std::string> read_message(bool is_terminal) {
     return line;
 }
 
-Result<int> Run::converse(Conversation& conversation, std::optional<std::string> first_message) {
+Result<int> Run::converse(engine::Conversation& conversation, std::optional<std::string> first_message) {
     const bool is_terminal = isatty(STDIN_FILENO) != 0;
     const bool ends_after_one =
         options_.single_turn || !is_terminal || (first_message && options_.conversation != Toggle::on) || options_.json;
     std::optional<std::string> message = std::move(first_message);
-    Generation generated;
+    Answer generated;
     std::vector<int32_t> ids;
     while (message || (message = read_message(is_terminal))) {
         if (message->empty()) {
@@ -242,9 +214,9 @@ Result<int> Run::converse(Conversation& conversation, std::optional<std::string>
         conversation.add("user", *message);
         RIFTJIT_TRY(rendered, conversation.render());
         ids = std::move(rendered);
-        RIFTJIT_TRY(rest, reuse_prefix(ids));
+        RIFTJIT_TRY(rest, context_.reuse(ids));
         if (options_.verbose_prompt) show_prompt(ids);
-        RIFTJIT_TRY(answered, answer(rest, options_.json));
+        RIFTJIT_TRY(answered, answer(rest));
         generated = std::move(answered);
         conversation.add("assistant", generated.text);
         if (ends_after_one || pending_interrupt() == Interrupt::quit) break;
@@ -262,8 +234,7 @@ Result<int> Run::execute() {
         return options_.dump_logits.empty() ? one_shot(std::move(ids)) : dump_logits(ids);
     }
     std::optional<std::string> text = std::move(inputs_.text);
-    RIFTJIT_TRY(conversation,
-                Conversation::open(inputs_, options_.conversation, engine_.model.file, engine_.tokenizer));
+    RIFTJIT_TRY(conversation, open_conversation(inputs_, options_.conversation, engine_.model.file, engine_.tokenizer));
     if (conversation && text && text->empty())
         return fail(ErrorKind::Usage, "the prompt is empty; -no-cnv starts a raw text from nothing");
     if (!options_.dump_logits.empty() && conversation) {
@@ -306,7 +277,7 @@ Result<void> check_weights(const models::Gguf& file, Reporter& reporter) {
 }
 
 void list_devices() {
-    const auto isa = select_isa(std::nullopt);
+    const auto isa = engine::select_isa(std::nullopt);
     fmt::print("Available devices:\n  CPU: {}, {} cores, {} hardware threads\n",
                isa ? std::string(name(*isa)) : isa.error().message, physical_cores(), usable_cpus());
 }
@@ -329,10 +300,10 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     if (options.dump_isa) return dump_isa(engine_choice, options.dump_isa_kernel, reporter);
     auto opened = [&] {
         const Progress progress("loading the model");
-        return open_engine(engine_choice, reporter);
+        return engine::open_engine(engine_choice, reporter.warner());
     }();
     if (!opened) return std::unexpected(opened.error());
-    Engine& engine = *opened;
+    engine::Engine& engine = *opened;
     if (!uses_template(options, engine.model.file)) {
         for (const std::string& flag : template_flags(options))
             reporter.warn(flag + ": changes nothing without a chat template");

@@ -158,8 +158,8 @@ Result<void> check_opposites(const CLI::App& app) {
     return {};
 }
 
-Result<EngineOptions> engine_options(const RunOptions& o) {
-    EngineOptions engine;
+Result<engine::EngineOptions> engine_options(const RunOptions& o) {
+    engine::EngineOptions engine;
     engine.model = o.model;
     if (!o.pre.empty()) engine.pre = o.pre;
     engine.max_isa = o.kernels.max_isa;

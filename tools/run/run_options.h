@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/engine.h"
 #include "runtime/sampling/sampler_parameters.h"
 #include "tools/cli/options.h"
-#include "tools/run/engine.h"
 
 namespace riftjit::tools {
 
@@ -55,6 +55,6 @@ void add_compatibility_options(CLI::App& app, RunOptions& options);
 Result<void> check_opposites(const CLI::App& app);
 
 // What the command line alone can tell wrong; also turns names into values. Called before the model is opened.
-Result<EngineOptions> engine_options(const RunOptions& options);
+Result<engine::EngineOptions> engine_options(const RunOptions& options);
 
 }  // namespace riftjit::tools

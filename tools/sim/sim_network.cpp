@@ -14,6 +14,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "engine/machine.h"
+#include "host/available_memory.h"
 #include "host/cpus.h"
 #include "sim/engine/checkpoint.h"
 #include "sim/engine/simulation.h"
@@ -21,8 +23,6 @@
 #include "tools/cli/interrupt.h"
 #include "tools/cli/step_progress.h"
 #include "tools/run/dump_isa.h"
-#include "tools/run/engine.h"
-#include "tools/run/generation.h"
 #include "tools/sim/sim_bandwidth.h"
 #include "tools/sim/sim_report.h"
 #include "tools/sim/sim_run_output.h"
@@ -308,11 +308,11 @@ Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Rep
     if (!options.record.empty() || !options.plots.empty()) record_all_spikes_if_none(network);
     for (const std::string& note : network.notes) reporter.info(shortened("note: " + note));
     NetworkResult result{};
-    RIFTJIT_TRY(isa, select_isa(options.machine.max_isa));
+    RIFTJIT_TRY(isa, engine::select_isa(options.machine.max_isa));
     result.isa = isa;
     const auto kernels =
-        open_kernel_cache(options.machine.cache_directory, *cache_mode_from_name(options.machine.cache_mode),
-                          KernelCache::Use::execute, reporter);
+        engine::open_kernel_cache(options.machine.cache_directory, *cache_mode_from_name(options.machine.cache_mode),
+                                  KernelCache::Use::execute, reporter.warner());
     const Precision precision = options.precision == "f32" ? Precision::f32 : Precision::f64;
     result.precision = precision;
     RIFTJIT_TRY(threads, choose_threads(options, network, *kernels, isa, precision));

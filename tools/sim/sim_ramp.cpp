@@ -4,14 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "engine/machine.h"
 #include "host/available_memory.h"
 #include "host/cpus.h"
 #include "sim/ramp/ramp_engine.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/step_progress.h"
 #include "tools/run/dump_isa.h"
-#include "tools/run/engine.h"
-#include "tools/run/generation.h"
 #include "tools/sim/sim_bandwidth.h"
 #include "tools/sim/sim_text.h"
 
@@ -70,13 +69,13 @@ Result<SimResult> simulate(const RampOptions& options, Reporter& reporter) {
     const auto start = Clock::now();
     const sim::RampNetwork network = network_of(options);
     SimResult result{};
-    RIFTJIT_TRY(isa, select_isa(options.machine.max_isa));
+    RIFTJIT_TRY(isa, engine::select_isa(options.machine.max_isa));
     result.isa = isa;
     result.threads = thread_count(options);
     RIFTJIT_TRY(pool, ThreadPool::create(result.threads));
     const auto kernels =
-        open_kernel_cache(options.machine.cache_directory, *cache_mode_from_name(options.machine.cache_mode),
-                          KernelCache::Use::execute, reporter);
+        engine::open_kernel_cache(options.machine.cache_directory, *cache_mode_from_name(options.machine.cache_mode),
+                                  KernelCache::Use::execute, reporter.warner());
     RIFTJIT_TRY(engine, sim::RampEngine::create(network, target_store(options), *kernels, isa, pool));
     result.build_seconds = seconds_since(start);
     result.kernels_ms = kernels->statistics().compile_ms + kernels->statistics().load_ms;
@@ -207,7 +206,7 @@ Result<int> run_ramp(const RampOptions& options, Reporter& reporter) {
         return kExitDone;
     }
     if (options.print_plan) {
-        RIFTJIT_TRY(isa, select_isa(options.machine.max_isa));
+        RIFTJIT_TRY(isa, engine::select_isa(options.machine.max_isa));
         const uint32_t threads = thread_count(options);
         RIFTJIT_TRY(rate, measured_read_rate(options.neurons * kStateBytes, isa, threads));
         if (options.prints == SimPrints::json)

@@ -1,8 +1,8 @@
-#include "tools/run/stop_words.h"
+#include "engine/stop_words.h"
 
 #include <gtest/gtest.h>
 
-namespace riftjit::tools {
+namespace riftjit::engine {
 namespace {
 
 std::string feed(StopWords& words, std::string_view text) {
@@ -41,4 +41,4 @@ TEST(StopWords, WithoutWordsPassEverything) {
 }
 
 }  // namespace
-}  // namespace riftjit::tools
+}  // namespace riftjit::engine

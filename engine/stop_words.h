@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace riftjit::tools {
+namespace riftjit::engine {
 
 class StopWords {
 public:
@@ -22,4 +22,4 @@ private:
     bool is_found_ = false;
 };
 
-}  // namespace riftjit::tools
+}  // namespace riftjit::engine

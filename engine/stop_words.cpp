@@ -1,9 +1,9 @@
-#include "tools/run/stop_words.h"
+#include "engine/stop_words.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace riftjit::tools {
+namespace riftjit::engine {
 
 std::string StopWords::push(std::string_view text) {
     if (is_found_) return {};
@@ -29,4 +29,4 @@ std::string StopWords::push(std::string_view text) {
 
 std::string StopWords::finish() { return std::exchange(held_, {}); }
 
-}  // namespace riftjit::tools
+}  // namespace riftjit::engine

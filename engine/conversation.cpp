@@ -1,0 +1,35 @@
+#include "engine/conversation.h"
+
+namespace riftjit::engine {
+
+Result<std::optional<models::ChatTemplate>> find_chat_template(const std::optional<models::ChatTemplate>& given,
+                                                               const models::Gguf& file) {
+    if (given) return given;
+    RIFTJIT_TRY(source, file.string("tokenizer.chat_template"));
+    if (!source) return std::nullopt;
+    RIFTJIT_TRY(parsed, models::ChatTemplate::parse(std::string(*source), "tokenizer.chat_template"));
+    return std::optional(std::move(parsed));
+}
+
+Conversation::Conversation(models::ChatTemplate chat_template, nlohmann::ordered_json variables,
+                           const models::Tokenizer& tokenizer)
+    : template_(std::move(chat_template)), tokenizer_(&tokenizer) {
+    inputs_.extra = std::move(variables);
+    if (const auto bos = tokenizer.bos()) inputs_.bos_token = tokenizer.piece(*bos);
+    if (const auto eos = tokenizer.eos()) inputs_.eos_token = tokenizer.piece(*eos);
+}
+
+void Conversation::add(std::string role, std::string content) {
+    inputs_.messages.push_back({{"role", std::move(role)}, {"content", std::move(content)}});
+}
+
+Result<std::vector<int32_t>> Conversation::render() const {
+    RIFTJIT_TRY(segments, template_.render(inputs_));
+    RIFTJIT_TRY(ids, tokenizer_->encode(segments, models::AddBos::yes));
+    // A template that writes the BOS text itself, and a tokenizer that adds one: exactly one remains.
+    const auto bos = tokenizer_->bos();
+    if (bos && ids.size() >= 2 && ids[0] == *bos && ids[1] == *bos) ids.erase(ids.begin());
+    return ids;
+}
+
+}  // namespace riftjit::engine

@@ -1,0 +1,32 @@
+// A conversation as token ids: its messages, through the model's chat template.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/template/chat_template.h"
+
+namespace riftjit::engine {
+
+// The template given, else the file's own; nullopt: there is none.
+Result<std::optional<models::ChatTemplate>> find_chat_template(const std::optional<models::ChatTemplate>& given,
+                                                               const models::Gguf& file);
+
+class Conversation {
+public:
+    // variables: an object of further values for the template. The tokenizer must outlive it.
+    Conversation(models::ChatTemplate chat_template, nlohmann::ordered_json variables,
+                 const models::Tokenizer& tokenizer);
+
+    void add(std::string role, std::string content);
+    // The whole history with a generation prompt.
+    Result<std::vector<int32_t>> render() const;
+
+private:
+    models::ChatTemplate template_;
+    models::ChatTemplate::Inputs inputs_;
+    const models::Tokenizer* tokenizer_;
+};
+
+}  // namespace riftjit::engine

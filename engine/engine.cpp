@@ -1,0 +1,89 @@
+#include "engine/engine.h"
+
+#include <chrono>
+
+#include "engine/model_files.h"
+#include "host/cpus.h"
+
+namespace riftjit::engine {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+// What is asked for is done, but said to be unwise.
+void warn_of_sizes(const EngineOptions& options, const models::Hyperparameters& hyper, const Warn& warn) {
+    if (options.context > hyper.context_length)
+        warn(fmt::format("-c {}: the model was trained for {} positions; beyond them it gets worse", options.context,
+                         hyper.context_length));
+    const uint32_t usable = usable_cpus();
+    if (options.threads && *options.threads > usable)
+        warn(fmt::format("-t {}: only {} CPUs are usable here; the threads will share them", *options.threads, usable));
+}
+
+Result<models::Tokenizer> open_tokenizer(const models::Gguf& file, const std::optional<std::string>& pre,
+                                         const Warn& warn) {
+    RIFTJIT_TRY(tokenizer, models::Tokenizer::from_gguf(file, pre));
+    for (const std::string& warning : tokenizer.warnings()) warn(warning);
+    return std::move(tokenizer);
+}
+
+}  // namespace
+
+runtime::PlanSetOptions plan_options(const EngineOptions& options, Isa isa) {
+    return {isa, options.batch, options.key_type, options.value_type, options.passes};
+}
+
+Result<LoadedModel> load(models::Model model, const EngineOptions& options, Sampling sampling, const Warn& warn) {
+    RIFTJIT_TRY(isa, select_isa(options.max_isa));
+    RIFTJIT_TRY(graph, model.build(options.logits));
+    const uint32_t context = options.context != 0 ? options.context : model.hyperparameters.context_length;
+    const uint32_t threads = options.threads ? *options.threads : physical_cores();
+    LoadedModel loaded{std::move(model), isa, threads, context, {}, {}};
+    loaded.kernels = open_kernel_cache(options.cache_directory, options.cache_mode, KernelCache::Use::execute, warn);
+    loaded.kernels->set_profile(options.profile);
+    if (sampling == Sampling::yes) {
+        for (const ReduceSpec& spec : runtime::logit_kernel_specs(graph.tensor(graph.logits).width))
+            RIFTJIT_TRY_VOID(loaded.kernels->get(spec, isa));  // before the session seals the cache
+    }
+    const runtime::SessionOptions session_options{
+        .isa = isa,
+        .threads = threads,
+        .context = context,
+        .batch = options.batch,
+        .key_type = options.key_type,
+        .value_type = options.value_type,
+        .passes = options.passes,
+        .all_logits = options.logits == models::Logits::all,
+    };
+    const models::Gguf& file = loaded.model.file;
+    RIFTJIT_TRY(session,
+                runtime::Session::create(graph, session_options, *loaded.kernels,
+                                         [&file](std::span<const std::byte> range) { file.drop_pages(range); }));
+    loaded.session = std::make_unique<runtime::Session>(std::move(session));
+    return loaded;
+}
+
+Result<Engine> open_engine(const EngineOptions& options, const Warn& warn) {
+    const auto start = Clock::now();
+    RIFTJIT_TRY_VOID(select_isa(options.max_isa));  // a machine that cannot run it reads no model
+    RIFTJIT_TRY(model, open_model(options.model, warn));
+    RIFTJIT_TRY(tokenizer, open_tokenizer(model.file, options.pre, warn));
+    warn_of_sizes(options, model.hyperparameters, warn);
+    RIFTJIT_TRY(loaded, load(std::move(model), options, Sampling::yes, warn));
+    Engine engine{std::move(loaded), std::move(tokenizer), {}};
+    const auto [argmax_spec, collect_spec] = runtime::logit_kernel_specs(engine.session->vocabulary());
+    RIFTJIT_TRY(argmax, engine.kernels->get(argmax_spec, engine.isa));
+    RIFTJIT_TRY(collect, engine.kernels->get(collect_spec, engine.isa));
+    engine.logit_kernels = {argmax->function, collect->function};
+    const CacheStatistics& statistics = engine.kernels->statistics();
+    engine.kernels_ms = statistics.compile_ms + statistics.load_ms;
+    engine.load_ms = milliseconds_since(start) - engine.kernels_ms;
+    return engine;
+}
+
+}  // namespace riftjit::engine

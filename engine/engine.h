@@ -1,0 +1,59 @@
+// A model bound to this machine, ready to be run: file, kernels, session, and for text its tokenizer.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/machine.h"
+#include "models/model.h"
+#include "models/tokenizer/tokenizer.h"
+#include "runtime/plan_set.h"
+#include "runtime/sampling/sampler.h"
+#include "runtime/session.h"
+
+namespace riftjit::engine {
+
+struct EngineOptions {
+    std::filesystem::path model;     // empty: the model that ships with the project
+    std::optional<std::string> pre;  // the pre-tokenizer, where the file does not name it
+    std::optional<Isa> max_isa;
+    std::optional<uint32_t> threads;  // absent: physical cores
+    uint32_t context = 0;             // 0: the model's
+    uint32_t batch = 512;
+    DType key_type = DType::F16, value_type = DType::F16;
+    std::string cache_directory;  // empty: resolved
+    CacheMode cache_mode = CacheMode::rw;
+    std::string passes = "all";
+    models::Logits logits = models::Logits::last;
+    Profile profile = Profile::none;
+};
+
+// The plans that an engine opened with these options runs, for a graph of its model.
+runtime::PlanSetOptions plan_options(const EngineOptions& options, Isa isa);
+
+struct LoadedModel {
+    models::Model model;
+    Isa isa;
+    uint32_t threads, context;
+    std::unique_ptr<KernelCache> kernels;
+    std::unique_ptr<runtime::Session> session;
+};
+
+// What kernels to get beside those of the plans.
+enum class Sampling : uint8_t { no, yes };
+
+// Gets kernels and packs weights; the options' `model` and `pre` are not looked at.
+Result<LoadedModel> load(models::Model model, const EngineOptions& options, Sampling sampling, const Warn& warn);
+
+struct Engine : LoadedModel {
+    models::Tokenizer tokenizer;
+    runtime::LogitKernels logit_kernels;
+    double load_ms = 0;     // opening, tokenizer, packing; without the kernels
+    double kernels_ms = 0;  // generating or loading kernels
+};
+
+Result<Engine> open_engine(const EngineOptions& options, const Warn& warn);
+
+}  // namespace riftjit::engine

@@ -1,0 +1,83 @@
+// One answer to a prompt, as an object that advances: a caller decides when, and may stop it between any two tokens.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/context.h"
+#include "engine/text_stream.h"
+#include "models/tokenizer/tokenizer.h"
+#include "runtime/logits_hash.h"
+#include "runtime/sampling/sampler.h"
+
+namespace riftjit::engine {
+
+enum class FinishReason : uint8_t { end_of_generation, stop_word, length, interrupted };
+const char* name(FinishReason reason);  // "eos", "word", "length", "interrupted"
+
+struct GenerationOptions {
+    int64_t max_tokens = -1;  // below 0: until something else stops it; 0: the prompt is read only
+    std::vector<std::string> stop_words;
+    models::Tokenizer::ShowControl show_control = models::Tokenizer::ShowControl::no;
+    uint32_t batch = 512;                 // prompt tokens that one call of next() reads
+    runtime::LogitsHash* hash = nullptr;  // takes the logits that are sampled from
+};
+
+struct Timings {
+    double prompt_ms = 0, sample_ms = 0, generation_ms = 0;
+    uint32_t prompt_tokens = 0, sampled_tokens = 0, generation_runs = 0;  // runs: evaluations after the prompt's
+
+    Timings& operator+=(const Timings& other);
+};
+
+class Generation {
+public:
+    struct Step {
+        std::optional<int32_t> id;           // none while the prompt is read, and at the end of generation
+        std::string text;                    // that may be shown now: a character and a stop word come out whole
+        std::optional<FinishReason> finish;  // nothing follows
+    };
+
+    // Goes on from what the context holds. All that is handed in must outlive it.
+    Generation(Context& context, const models::Tokenizer& tokenizer, runtime::Sampler& sampler,
+               std::span<const int32_t> prompt, GenerationOptions options)
+        : context_(context),
+          tokenizer_(tokenizer),
+          sampler_(sampler),
+          unread_(prompt),
+          options_(std::move(options)),
+          stream_(options_.stop_words) {}
+
+    // Reads a batch of the prompt; behind its last, and from then on, also samples a token. After a finish or an error
+    // it must not be called again.
+    Result<Step> next();
+    // Ends it early: what was held back.
+    Step stop();
+
+    const std::vector<int32_t>& ids() const { return ids_; }  // sampled so far, without the end token
+    const std::string& text() const { return text_; }         // all that steps brought
+    const Timings& timings() const { return timings_; }
+
+private:
+    Result<void> read_prompt();
+    Result<void> evaluate_last();
+    Result<int32_t> sample();
+    std::optional<FinishReason> limit() const;
+    Step step(std::optional<int32_t> id, std::string text, std::optional<FinishReason> finish);
+
+    Context& context_;
+    const models::Tokenizer& tokenizer_;
+    runtime::Sampler& sampler_;
+    std::span<const int32_t> unread_;  // of the prompt
+    GenerationOptions options_;
+    TextStream stream_;
+    std::span<const float> logits_;  // after the last token that was evaluated
+    std::vector<int32_t> ids_;
+    std::string text_;
+    Timings timings_;
+};
+
+}  // namespace riftjit::engine

@@ -1,0 +1,26 @@
+// What this machine gives a model or a network: the level to compile for, and a cache of kernels.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "host/result.h"
+#include "jit/cache/kernel_cache.h"
+
+namespace riftjit::engine {
+
+// Takes one line without a prefix. What it warns of is no reason to stop.
+using Warn = std::function<void(const std::string&)>;
+
+// The level to use under a limit and RIFTJIT_ISA; both only lower it.
+Result<Isa> select_isa(std::optional<Isa> max_isa);
+// RIFTJIT_ISA, checked; nullopt when unset.
+Result<std::optional<Isa>> isa_from_environment();
+
+// directory: empty for the usual one. `warn` may be called from other threads, as long as the cache lives.
+std::unique_ptr<KernelCache> open_kernel_cache(const std::string& directory, CacheMode mode, KernelCache::Use use,
+                                               Warn warn);
+
+}  // namespace riftjit::engine

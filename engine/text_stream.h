@@ -1,0 +1,28 @@
+// The bytes of tokens as text that may be shown: whole UTF-8 characters, up to a stop word.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/stop_words.h"
+#include "host/utf8.h"
+
+namespace riftjit::engine {
+
+class TextStream {
+public:
+    explicit TextStream(std::vector<std::string> stop_words) : words_(std::move(stop_words)) {}
+
+    // Adds a token's bytes; returns what is whole and can no longer be part of a stop word. After found_stop_word()
+    // nothing more comes out.
+    std::string push(std::string_view bytes) { return words_.push(utf8_.push(bytes)); }
+    std::string finish();  // what was held back, once no more bytes come
+    bool found_stop_word() const { return words_.is_found(); }
+
+private:
+    Utf8Stream utf8_;
+    StopWords words_;
+};
+
+}  // namespace riftjit::engine
