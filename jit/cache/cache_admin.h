@@ -1,4 +1,4 @@
-// What `riftjit cache` does to a cache directory: list, verify, prune, clear, export, import.
+// What `riftjit cache` does to a cache directory: list, verify, prune, clear.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ struct CacheVerdict {
 
 class CacheAdmin {
 public:
-    // A directory that does not exist counts as empty; import creates it.
-    static Result<CacheAdmin> open(std::string_view directory_flag, Absent absent = Absent::report);
+    // A directory that does not exist counts as empty.
+    static Result<CacheAdmin> open(std::string_view directory_flag);
 
     const std::filesystem::path& directory() const { return path_; }
 
@@ -50,11 +50,6 @@ public:
     Result<CacheVerdict> verify() const;  // reads and checks every entry
     Result<Removed> prune(uint64_t max_bytes) const;
     Result<Removed> clear() const;  // entries and temporary files of this format; never what it does not know
-
-    // All sound entries in one file; the verdict names those that were left out.
-    Result<CacheVerdict> export_to(const std::filesystem::path& archive) const;
-    // Checks the whole archive before it writes the first entry. Returns how many were written.
-    Result<uint64_t> import_from(const std::filesystem::path& archive) const;
 
 private:
     Result<std::vector<std::string>> files() const;

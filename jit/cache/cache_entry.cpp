@@ -166,7 +166,7 @@ CacheResult<CodeObject> decode_entry(std::span<const std::byte> entry, const Cac
     if (auto contents = check_contents(entry); !contents) return std::unexpected(contents.error());
     const auto isa = check_target(entry);
     if (!isa) return std::unexpected(isa.error());
-    if (!key.hex.empty() && key_in(entry).hex != key.hex)
+    if (key_in(entry).hex != key.hex)
         return problem(CacheFault::stale, "holds the entry of key {}", key_in(entry).hex);
 
     const std::span<const std::byte> payload = entry.subspan(kEntryHeaderBytes);
@@ -181,7 +181,7 @@ CacheResult<EntrySummary> summarize_entry(std::span<const std::byte> prefix) {
     if (auto format = check_format(prefix); !format) return std::unexpected(format.error());
     const auto kernel = read_x86_object_name(prefix.subspan(kEntryHeaderBytes));
     if (!kernel) return problem(CacheFault::corrupt, "{}", kernel.error().message);
-    return EntrySummary{*kernel, target_in(prefix), key_in(prefix)};
+    return EntrySummary{*kernel, target_in(prefix)};
 }
 
 CacheKey key_of(std::span<const std::byte, 16> bytes) {

@@ -51,14 +51,13 @@ template <class T>
 using CacheResult = std::expected<T, CacheProblem>;
 
 std::vector<std::byte> encode_entry(const CacheKey& key, const CodeObject& object);
-// Accepts only what encode_entry wrote for this key. An empty key accepts any (export, import).
+// Accepts only what encode_entry wrote for this key.
 CacheResult<CodeObject> decode_entry(std::span<const std::byte> entry, const CacheKey& key);
 
 // From the first kEntryPrefixBytes of an entry, unchecked: for listings.
 inline constexpr size_t kEntryPrefixBytes = kEntryHeaderBytes + kX86NameBytes;
 struct EntrySummary {
     std::string name, target;
-    CacheKey key;
 };
 CacheResult<EntrySummary> summarize_entry(std::span<const std::byte> prefix);
 

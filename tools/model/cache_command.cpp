@@ -19,7 +19,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct CacheOptions {
-    std::string directory, archive, max_bytes;
+    std::string directory, max_bytes;
     bool json = false;
 };
 
@@ -142,31 +142,6 @@ Result<int> clear_entries(const CacheOptions& options) {
     return show_removed(options, removed);
 }
 
-Result<int> export_entries(const CacheOptions& options) {
-    RIFTJIT_TRY(admin, CacheAdmin::open(options.directory));
-    RIFTJIT_TRY(verdict, admin.export_to(options.archive));
-    Reporter reporter;
-    for (const BadEntry& entry : verdict.bad)
-        reporter.warn(fmt::format("{}: {}: {}; left out", one_line(entry.file), entry.reason, one_line(entry.text)));
-    if (options.json)
-        write_json(ordered_json{{"exported", verdict.sound}, {"left_out", to_json(verdict.bad)}});
-    else
-        write(
-            fmt::format("exported {} to {}\n", counted(verdict.sound, "entry", "entries"), one_line(options.archive)));
-    return kExitDone;
-}
-
-Result<int> import_entries(const CacheOptions& options) {
-    RIFTJIT_TRY(admin, CacheAdmin::open(options.directory, Absent::create));
-    RIFTJIT_TRY(imported, admin.import_from(options.archive));
-    if (options.json)
-        write_json(ordered_json{{"imported", imported}});
-    else
-        write(fmt::format("imported {} to {}\n", counted(imported, "entry", "entries"),
-                          one_line(admin.directory().string())));
-    return kExitDone;
-}
-
 struct Subcommand {
     const char *name, *help;
     Result<int> (*run)(const CacheOptions&);
@@ -177,16 +152,13 @@ constexpr Subcommand kSubcommands[] = {
     {"verify", "Read and check every entry; exit 1 if one is bad", verify_entries},
     {"prune", "Remove the least recently used entries above a size", prune_entries},
     {"clear", "Remove all entries and temporary files", clear_entries},
-    {"export", "Write all sound entries to one file, for machines of the same target", export_entries},
-    {"import", "Take entries from an exported file; every one is checked first", import_entries},
 };
 
 constexpr const char* kExamples =
     "Examples:\n"
     "  riftjit cache stat                           how much is kept, and where\n"
     "  riftjit cache verify --json                  for CI: exit 1 and the reasons if an entry is bad\n"
-    "  riftjit cache prune --max-bytes 100M         keep the most recently used 100 MiB\n"
-    "  riftjit cache export kernels.rja             then, elsewhere: riftjit cache import kernels.rja";
+    "  riftjit cache prune --max-bytes 100M         keep the most recently used 100 MiB";
 
 }  // namespace
 
@@ -218,8 +190,6 @@ void add_cache_command(CLI::App& app, int& exit_code) {
         command->add_flag("--json", options->json, "Print JSON");
         if (subcommand.run == prune_entries)
             command->add_option("--max-bytes", options->max_bytes, "What may stay: 4096, 64K, 100M, 2G (default: 1G)");
-        if (subcommand.run == export_entries || subcommand.run == import_entries)
-            command->add_option("FILE", options->archive, "The archive")->required();
         command->callback([options, run = subcommand.run, &exit_code] {
             const Result<int> code = run(*options);
             exit_code = code ? *code : report(code.error());

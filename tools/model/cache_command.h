@@ -1,4 +1,4 @@
-// `riftjit cache`: what the code-object cache holds, whether it is sound, and how to empty or move it.
+// `riftjit cache`: what the code-object cache holds, whether it is sound, and how to empty it.
 #pragma once
 
 #include <CLI/CLI.hpp>

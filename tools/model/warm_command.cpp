@@ -90,7 +90,7 @@ Result<int> warm(const WarmOptions& options) {
 constexpr const char* kExamples =
     "Examples:\n"
     "  riftjit warm                                  the shipped model, for this processor\n"
-    "  riftjit warm m.gguf --isa avx2,avx512_vnni    for other machines; then: riftjit cache export kernels.rja\n"
+    "  riftjit warm m.gguf --isa avx2,avx512_vnni    for other machines: copy ~/.cache/riftjit there\n"
     "  riftjit run -m m.gguf --cache-mode require    fails with exit 4 rather than generate anything";
 
 }  // namespace
