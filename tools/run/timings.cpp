@@ -18,13 +18,11 @@ std::string timing_block(const RunTimings& timings, const CacheStatistics& cache
     line("jit compile time",
          fmt::format("{:10.2f} ms / {} cache hits, {} misses", timings.kernels_ms, cache.hits, cache.misses));
     line("sampling time", rate(t.sample_ms, t.sampled_tokens, "tokens"));
-    line("samplers time", fmt::format("{:10.2f} ms", t.sample_ms));
     line("prompt eval time", rate(t.prompt_ms, t.prompt_tokens, "tokens"));
     line("eval time", rate(t.generation_ms, t.generation_runs, "runs"));
     line("total time", fmt::format("{:10.2f} ms / {:5} tokens", timings.total_ms, t.prompt_tokens + t.generation_runs));
     line("unaccounted time", fmt::format("{:10.2f} ms", timings.total_ms - timings.load_ms - timings.kernels_ms -
                                                             t.sample_ms - t.prompt_ms - t.generation_ms));
-    line("graphs reused", fmt::format("{:10}", t.generation_runs));  // plans are made once, whatever follows
     return text;
 }
 
