@@ -82,18 +82,18 @@ int main(int argc, char** argv) {
     app.set_version_flag("--version,-V", std::string("riftjit ") + RIFTJIT_VERSION);
     app.require_subcommand(1);
     app.failure_message(failure_text);
-    int exit_code = 0;
-    tools::add_run_command(app, exit_code);
-    tools::add_bench_command(app, exit_code);
-    tools::add_sim_command(app, exit_code);
-    tools::add_asm_command(app, exit_code);
-    tools::add_disasm_command(app, exit_code);
-    tools::add_emulate_command(app, exit_code);
-    tools::add_targets_command(app, exit_code);
-    tools::add_inspect_command(app, exit_code);
-    tools::add_tokenize_command(app, exit_code);
-    tools::add_warm_command(app, exit_code);
-    tools::add_cache_command(app, exit_code);
+    tools::Command chosen;
+    tools::add_run_command(app, chosen);
+    tools::add_bench_command(app, chosen);
+    tools::add_sim_command(app, chosen);
+    tools::add_asm_command(app, chosen);
+    tools::add_disasm_command(app, chosen);
+    tools::add_emulate_command(app, chosen);
+    tools::add_targets_command(app, chosen);
+    tools::add_inspect_command(app, chosen);
+    tools::add_tokenize_command(app, chosen);
+    tools::add_warm_command(app, chosen);
+    tools::add_cache_command(app, chosen);
     tools::add_self_description_commands(app);
 
     auto arguments = tools::normalize_arguments(argc, argv);
@@ -101,6 +101,7 @@ int main(int argc, char** argv) {
     std::reverse(arguments->begin(), arguments->end());  // CLI11 parses from the back
     try {
         app.parse(std::move(*arguments));
+        return tools::finish_output(chosen ? chosen() : tools::kExitDone);
     } catch (const CLI::ParseError& error) {
         const int code = app.exit(error);
         return tools::finish_output(code == 0 ? tools::kExitDone : tools::kExitError);
@@ -109,7 +110,6 @@ int main(int argc, char** argv) {
         return tools::finish_output(tools::kExitError);
     } catch (const std::system_error& error) {  // fmt::print's, of a stdout that cannot be written
         tools::note_write_error(error.code().value());
-        return tools::finish_output(exit_code);
+        return tools::finish_output(tools::kExitDone);
     }
-    return tools::finish_output(exit_code);
 }

@@ -88,7 +88,7 @@ private:
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, int& exit_code) {
+void add_bench_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("bench", "Measure speed: prompts (pp) and generation (tg)");
     command->footer(
         "Examples:\n"
@@ -99,14 +99,11 @@ void add_bench_command(CLI::App& app, int& exit_code) {
         "  riftjit bench --peaks                                what this processor reaches at best");
     auto options = std::make_shared<BenchOptions>();
     add_bench_options(*command, *options);
-    command->callback([options, &exit_code] {
+    on_chosen(*command, chosen, [options] {
         Reporter reporter;
-        if (options->peaks) {
-            const auto result = run_peaks(*options, reporter);
-            exit_code = result ? *result : report(result.error());
-        } else {
-            exit_code = Bench(*options, reporter).run();
-        }
+        if (!options->peaks) return Bench(*options, reporter).run();
+        const auto result = run_peaks(*options, reporter);
+        return result ? *result : report(result.error());
     });
 }
 

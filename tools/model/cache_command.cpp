@@ -176,7 +176,7 @@ Result<uint64_t> parse_bytes(std::string_view flag, std::string_view text) {
     return uint64_t(value);
 }
 
-void add_cache_command(CLI::App& app, int& exit_code) {
+void add_cache_command(CLI::App& app, Command& chosen) {
     CLI::App* cache = app.add_subcommand("cache", "Look after the cache of generated code");
     cache->footer(kExamples);
     cache->require_subcommand(1);
@@ -190,9 +190,9 @@ void add_cache_command(CLI::App& app, int& exit_code) {
         command->add_flag("--json", options->json, "Print JSON");
         if (subcommand.run == prune_entries)
             command->add_option("--max-bytes", options->max_bytes, "What may stay: 4096, 64K, 100M, 2G (default: 1G)");
-        command->callback([options, run = subcommand.run, &exit_code] {
+        on_chosen(*command, chosen, [options, run = subcommand.run] {
             const Result<int> code = run(*options);
-            exit_code = code ? *code : report(code.error());
+            return code ? *code : report(code.error());
         });
     }
 }

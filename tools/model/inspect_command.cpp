@@ -69,7 +69,7 @@ int inspect(const InspectOptions& options) {
     return kExitDone;
 }
 
-void add_inspect_command(CLI::App& app, int& exit_code) {
+void add_inspect_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("inspect", "Show what a model file holds, after checking all of it");
     const auto options = std::make_shared<InspectOptions>();
     command->footer(kExamples);
@@ -82,7 +82,7 @@ void add_inspect_command(CLI::App& app, int& exit_code) {
     command->add_flag_callback(
         "--file-only", [options] { options->depth = InspectDepth::file; },
         "Check the file's structure only, not its architecture and vocabulary");
-    command->callback([options, &exit_code] { exit_code = inspect(*options); });
+    on_chosen(*command, chosen, [options] { return inspect(*options); });
 }
 
 }  // namespace riftjit::tools

@@ -4,6 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 
+#include "tools/cli/command.h"
+
 namespace riftjit::tools {
 
 enum class InspectOutput : uint8_t { text, json };
@@ -20,6 +22,6 @@ struct InspectOptions {
 // Returns the exit code. Prints nothing on stdout when the file is refused.
 int inspect(const InspectOptions& options);
 
-void add_inspect_command(CLI::App& app, int& exit_code);
+void add_inspect_command(CLI::App& app, Command& chosen);
 
 }  // namespace riftjit::tools

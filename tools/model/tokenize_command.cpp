@@ -136,7 +136,7 @@ constexpr const char* kExamples =
 
 }  // namespace
 
-void add_tokenize_command(CLI::App& app, int& exit_code) {
+void add_tokenize_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("tokenize", "Turn text into token ids");
     command->footer(kExamples);
     const auto options = std::make_shared<TokenizeOptions>();
@@ -155,8 +155,9 @@ void add_tokenize_command(CLI::App& app, int& exit_code) {
                       "Treat control tokens in the text as plain text");
     command->add_flag("--show-count", options->show_count, "Print the number of tokens too");
     command->add_option("--pre", options->pre, "Pre-tokenizer to use instead of the file's tokenizer.ggml.pre");
-    command->callback([options, &exit_code] {
-        if (const auto done = tokenize(*options); !done) exit_code = report(done.error());
+    on_chosen(*command, chosen, [options] {
+        const auto done = tokenize(*options);
+        return done ? kExitDone : report(done.error());
     });
 }
 

@@ -95,7 +95,7 @@ constexpr const char* kExamples =
 
 }  // namespace
 
-void add_warm_command(CLI::App& app, int& exit_code) {
+void add_warm_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("warm", "Generate a model's kernels into the cache, for any processor");
     command->footer(kExamples);
     const auto options = std::make_shared<WarmOptions>();
@@ -115,9 +115,9 @@ void add_warm_command(CLI::App& app, int& exit_code) {
         ->type_name("DIR")
         ->check(file_name());
     command->add_flag("--json", options->json, "one JSON object per level, in a list");
-    command->callback([options, &exit_code] {
+    on_chosen(*command, chosen, [options] {
         const auto result = warm(*options);
-        exit_code = result ? *result : report(result.error());
+        return result ? *result : report(result.error());
     });
 }
 

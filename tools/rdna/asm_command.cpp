@@ -98,7 +98,7 @@ constexpr const char* kExamples =
 
 }  // namespace
 
-void add_asm_command(CLI::App& app, int& exit_code) {
+void add_asm_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("asm", "Assemble RDNA instructions into a code object");
     command->footer(kExamples);
     const auto options = std::make_shared<AsmOptions>();
@@ -120,9 +120,9 @@ void add_asm_command(CLI::App& app, int& exit_code) {
             "4, 5 or 6 (default: the file's, or 5)")
         ->type_name("N");
     command->add_flag("--hex", options->hex, "read instructions, write their words, a line for each line");
-    command->callback([options, &exit_code] {
+    on_chosen(*command, chosen, [options] {
         const auto done = run(*options);
-        exit_code = done ? *done : report(done.error());
+        return done ? *done : report(done.error());
     });
 }
 

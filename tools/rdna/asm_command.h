@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/cli/command.h"
+
 namespace riftjit::tools {
 
-void add_asm_command(CLI::App& app, int& exit_code);
+void add_asm_command(CLI::App& app, Command& chosen);
 
 }  // namespace riftjit::tools

@@ -137,7 +137,7 @@ constexpr const char* kExamples =
 
 }  // namespace
 
-void add_disasm_command(CLI::App& app, int& exit_code) {
+void add_disasm_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("disasm", "Show the RDNA instructions of a code object");
     command->footer(kExamples);
     const auto options = std::make_shared<DisasmOptions>();
@@ -148,9 +148,9 @@ void add_disasm_command(CLI::App& app, int& exit_code) {
     command->add_flag("--hex", options->hex, "read words, write instructions, a line for each line");
     command->add_flag("--kernels", options->lists_kernels, "a line for each kernel instead: what it takes and needs");
     command->add_flag("--json", options->json, "print one JSON object");
-    command->callback([options, &exit_code] {
+    on_chosen(*command, chosen, [options] {
         const auto done = run(*options);
-        exit_code = done ? *done : report(done.error());
+        return done ? *done : report(done.error());
     });
 }
 

@@ -364,7 +364,7 @@ std::string check_names() {
     return names;
 }
 
-void add_emulate_command(CLI::App& app, int& exit_code) {
+void add_emulate_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("emulate", "Run an RDNA kernel in the software machine, checking it");
     command->footer(kExamples);
     const auto options = std::make_shared<EmulateOptions>();
@@ -397,12 +397,12 @@ void add_emulate_command(CLI::App& app, int& exit_code) {
                 "host threads, with --check none: workgroups then run apart from each other, as with --resident one");
     command->add_flag("--trace", options->trace, "a line per executed instruction; on stderr with --json or --out N:-");
     command->add_flag("--json", options->json, "print one JSON object");
-    command->callback([command, options, &exit_code] {
+    on_chosen(*command, chosen, [command, options] {
         gather_values(*command, *options);
         std::ranges::transform(options->saved, options->saved.begin(), with_dash);
         options->chooses_residency = command->get_option("--resident")->count() > 0;
         const auto done = run(*options);
-        exit_code = done ? *done : report(done.error());
+        return done ? *done : report(done.error());
     });
 }
 

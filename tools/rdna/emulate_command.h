@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "tools/cli/command.h"
+
 namespace riftjit::tools {
 
-void add_emulate_command(CLI::App& app, int& exit_code);
+void add_emulate_command(CLI::App& app, Command& chosen);
 std::string check_names();  // what --check knows: "waits, undefined, ..."
 
 }  // namespace riftjit::tools

@@ -112,17 +112,17 @@ constexpr const char* kExamples =
 
 }  // namespace
 
-void add_targets_command(CLI::App& app, int& exit_code) {
+void add_targets_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("targets", "List the AMD GPUs that code can be generated for");
     command->footer(kExamples);
     const auto json = std::make_shared<bool>(false);
     command->add_flag("--json", *json, "print one JSON array");
-    command->callback([json, &exit_code] {
+    on_chosen(*command, chosen, [json] {
         if (*json)
             print_json();
         else
             print_table();
-        exit_code = kExitDone;
+        return kExitDone;
     });
 }
 

@@ -342,13 +342,13 @@ Verbosity verbosity_of(const RunOptions& options) {
 
 }  // namespace
 
-void add_run_command(CLI::App& app, int& exit_code) {
+void add_run_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("run", "Generate text");
     command->footer(kExamples);
     command->set_help_flag("-h,--help,--usage", "Print this help and leave");
     auto options = std::make_shared<RunOptions>();
     add_run_options(*command, *options);
-    command->callback([command, options, &exit_code] {
+    on_chosen(*command, chosen, [command, options] {
         options->has_prompt = command->count("--prompt") != 0;
         for (std::string& warning : given_repeatedly(*command)) options->without_effect.push_back(std::move(warning));
         Reporter reporter(verbosity_of(*options));
@@ -356,7 +356,7 @@ void add_run_command(CLI::App& app, int& exit_code) {
             RIFTJIT_TRY_VOID(check_opposites(*command));
             return run(*options, reporter);
         }();
-        exit_code = result ? *result : report(result.error());
+        return result ? *result : report(result.error());
     });
 }
 

@@ -147,7 +147,7 @@ Result<int> run(const CLI::App& command, SimOptions& options, Reporter& reporter
 
 }  // namespace
 
-void add_sim_command(CLI::App& app, int& exit_code) {
+void add_sim_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("sim", "Simulate a spiking network, exactly");
     command->footer(kExamples);
     const auto options = std::make_shared<SimOptions>();
@@ -172,12 +172,11 @@ void add_sim_command(CLI::App& app, int& exit_code) {
     command->add_flag("--print-plan,--explain", options->print_plan, "print what a step does and moves, then stop");
     command->add_flag("--dump-isa", options->dump_isa, "print the generated kernels' listings, then stop");
     add_machine_choice(*command, "Kernels", options->machine);
-    add_sim_convert_command(*command, exit_code);
-    command->callback([command, options, &exit_code] {
-        if (!command->get_subcommands().empty()) return;  // sim convert
+    add_sim_convert_command(*command, chosen);
+    on_chosen(*command, chosen, [command, options] {
         Reporter reporter;
         const auto done = run(*command, *options, reporter);
-        exit_code = done ? *done : report_shortened(done.error());
+        return done ? *done : report_shortened(done.error());
     });
 }
 

@@ -88,7 +88,7 @@ constexpr const char* kExamples =
 
 }  // namespace
 
-void add_sim_convert_command(CLI::App& sim, int& exit_code) {
+void add_sim_convert_command(CLI::App& sim, Command& chosen) {
     CLI::App* command = sim.add_subcommand("convert", "Convert recorded spikes between file formats");
     command->footer(kExamples);
     const auto options = std::make_shared<ConvertOptions>();
@@ -105,9 +105,9 @@ void add_sim_convert_command(CLI::App& sim, int& exit_code) {
     add_choice(*command, "--compat", options->compat, {"nest", "brian2"},
                "whether their times are ends (nest) or starts of steps");
     command->add_flag("--json", options->json, "print one JSON object");
-    command->callback([options, &exit_code] {
+    on_chosen(*command, chosen, [options] {
         const auto done = convert(*options);
-        exit_code = done ? *done : report_shortened(done.error());
+        return done ? *done : report_shortened(done.error());
     });
 }
 

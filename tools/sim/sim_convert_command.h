@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tools/cli/command.h"
+
 namespace riftjit::tools {
 
-void add_sim_convert_command(CLI::App& sim, int& exit_code);
+void add_sim_convert_command(CLI::App& sim, Command& chosen);
 
 }  // namespace riftjit::tools

@@ -49,8 +49,8 @@ TEST(CommandLine, RefusesWithTheReason) {
 // Nothing that llama.cpp's own program takes may be unknown here: it works, or the reason is named.
 TEST(CommandLine, AnswersEveryFlagOfLlamaCompletion) {
     CLI::App app;
-    int exit_code = 0;
-    add_run_command(app, exit_code);
+    Command chosen;
+    add_run_command(app, chosen);
     const CLI::App* run = app.get_subcommand("run");
     std::ifstream file(std::string(RIFTJIT_SOURCE_DIR) + "/tests/data/tools/llama-completion-flags.txt");
     size_t count = 0;
@@ -71,8 +71,8 @@ TEST(CommandLine, SuggestsOnlyWhatIsNear) {
 
 TEST(CommandTable, KnowsNamesValuesAndHelpOfFlags) {
     CLI::App app;
-    int exit_code = 0;
-    add_run_command(app, exit_code);
+    Command chosen;
+    add_run_command(app, chosen);
     const auto table = command_table(app);
     ASSERT_EQ(table.size(), 2u);
     EXPECT_EQ(table[0].subcommands, Words{"run"});
