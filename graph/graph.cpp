@@ -30,7 +30,7 @@ void visit_tensors(Operation& op, Visit&& visit) {
             } else if constexpr (std::is_same_v<T, ElementwiseChainOp>) {
                 for (auto& id : o.inputs) visit(id, kIn);
                 visit(o.out, kOut);
-            } else {  // SelectLastOp, SoftcapOp, ScaleOp
+            } else {  // SelectLastOp, ScaleOp
                 visit(o.x, kIn), visit(o.out, kOut);
             }
         },
@@ -62,8 +62,8 @@ void replace_input(Op& op, TensorId from, TensorId to) {
 }
 
 const char* op_name(const Op& op) {
-    static constexpr const char* kNames[] = {"embed",  "rms_norm",    "matmul",  "add",   "rope",       "attention",
-                                             "swiglu", "select_last", "softcap", "scale", "elementwise"};
+    static constexpr const char* kNames[] = {"embed",     "rms_norm", "matmul",      "add",   "rope",
+                                             "attention", "swiglu",   "select_last", "scale", "elementwise"};
     static_assert(std::size(kNames) == std::variant_size_v<Op>);
     return kNames[op.index()];
 }
@@ -102,11 +102,11 @@ Result<void> expect_width(const Graph& graph, const std::string& node, const cha
 
 }  // namespace
 
-Result<TensorId> Graph::embed(std::string name, TensorId ids, TensorId table, float scale) {
+Result<TensorId> Graph::embed(std::string name, TensorId ids, TensorId table) {
     if (tensor(ids).kind != TensorKind::token_ids)
         return fail(ErrorKind::Format, "{}: '{}' is not the token input", name, tensor(ids).name);
     const TensorId out = add_activation(name, tensor(table).width);
-    nodes.push_back({std::move(name), EmbedOp{ids, table, out, scale}});
+    nodes.push_back({std::move(name), EmbedOp{ids, table, out}});
     return out;
 }
 
@@ -171,12 +171,6 @@ Result<TensorId> Graph::swiglu(std::string name, TensorId gate, TensorId up) {
 Result<TensorId> Graph::select_last(std::string name, TensorId x) {
     const TensorId out = add_activation(name, tensor(x).width);
     nodes.push_back({std::move(name), SelectLastOp{x, out}});
-    return out;
-}
-
-Result<TensorId> Graph::softcap(std::string name, TensorId x, float cap) {
-    const TensorId out = add_activation(name, tensor(x).width);
-    nodes.push_back({std::move(name), SoftcapOp{x, out, cap}});
     return out;
 }
 

@@ -36,7 +36,6 @@ struct Tensor {
 // Inputs and outputs are tensor ids; optional inputs are kNoTensor.
 struct EmbedOp {
     TensorId ids, table, out;
-    float scale;
 };
 // head_dim 0: one norm over the whole row; else one per head_dim elements. out = norm(x [+ addend]); with addend, the
 // sum is a second output.
@@ -71,23 +70,19 @@ struct SwigluOp {
 struct SelectLastOp {
     TensorId x, out;
 };  // the batch's last row
-struct SoftcapOp {
-    TensorId x, out;
-    float cap;
-};
 struct ScaleOp {
     TensorId x, out;
     float factor;
 };
-// Fused form of Add, Scale and Softcap chains: see ElementwiseSpec.
+// Fused form of chains of Add and Scale: see ElementwiseSpec.
 struct ElementwiseChainOp {
     std::vector<TensorId> inputs;
     std::vector<ElementwiseStep> steps;
     TensorId out;
 };
 
-using Op = std::variant<EmbedOp, RmsNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, SelectLastOp, SoftcapOp,
-                        ScaleOp, ElementwiseChainOp>;
+using Op = std::variant<EmbedOp, RmsNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, SelectLastOp, ScaleOp,
+                        ElementwiseChainOp>;
 
 struct Node {
     std::string name;  // "blk.3.attn_norm"
@@ -108,7 +103,7 @@ public:
 
     // Each appends a node and returns its output; shapes are inferred and checked ("attn_q: x has width 5, weight
     // ...").
-    Result<TensorId> embed(std::string name, TensorId ids, TensorId table, float scale = 1.0f);
+    Result<TensorId> embed(std::string name, TensorId ids, TensorId table);
     Result<TensorId> rms_norm(std::string name, TensorId x, TensorId gain, float epsilon, uint32_t head_dim = 0);
     Result<TensorId> matmul(std::string name, TensorId x, TensorId weight, TensorId bias = kNoTensor);
     Result<TensorId> add(std::string name, TensorId left, TensorId right);
@@ -118,7 +113,6 @@ public:
                                uint32_t kv_heads, uint32_t head_dim, float scale);
     Result<TensorId> swiglu(std::string name, TensorId gate, TensorId up);
     Result<TensorId> select_last(std::string name, TensorId x);
-    Result<TensorId> softcap(std::string name, TensorId x, float cap);
     Result<TensorId> scale(std::string name, TensorId x, float factor);
 
     const Tensor& tensor(TensorId id) const { return tensors[id]; }

@@ -116,8 +116,6 @@ std::optional<ElementwiseChainOp> as_chain(const Op& op) {
         return ElementwiseChainOp{{add->left, add->right}, {{ElementwiseOp::add, 0, 1, 0.0f}}, add->out};
     if (const auto* scale = std::get_if<ScaleOp>(&op))
         return ElementwiseChainOp{{scale->x}, {{ElementwiseOp::scale, 0, 0, scale->factor}}, scale->out};
-    if (const auto* softcap = std::get_if<SoftcapOp>(&op))
-        return ElementwiseChainOp{{softcap->x}, {{ElementwiseOp::softcap, 0, 0, softcap->cap}}, softcap->out};
     if (const auto* chain = std::get_if<ElementwiseChainOp>(&op)) return *chain;
     return std::nullopt;
 }
@@ -148,7 +146,7 @@ std::optional<ElementwiseChainOp> join_chains(const ElementwiseChainOp& first, c
     return joined;
 }
 
-// Chains of Add, Scale and Softcap whose links nobody else reads => one pass over memory.
+// Chains of Add and Scale whose links nobody else reads => one pass over memory.
 void fuse_elementwise_chains(Graph& graph) {
     bool changed = true;
     while (changed) {
@@ -175,7 +173,7 @@ constexpr std::array kPasses = {
     Pass{"fuse-residual-matmul", "let a matmul accumulate into the residual stream", fuse_residual_into_matmul},
     Pass{"fuse-residual-norm", "add the residual inside the norm that follows", fuse_residual_into_norm},
     Pass{"fuse-head-norm-rope", "norm a head and rotate it in one kernel", fuse_head_norm_into_rope},
-    Pass{"fuse-elementwise", "join chains of add, scale and softcap", fuse_elementwise_chains},
+    Pass{"fuse-elementwise", "join chains of add and scale", fuse_elementwise_chains},
     Pass{"fuse-quantize", "write quantised rows straight from norms and SwiGLU", nullptr},
     Pass{"elide-barriers", "no barrier between launches that touch different data", nullptr},
     Pass{"reuse-memory", "share arena bytes between buffers that never live together", nullptr},

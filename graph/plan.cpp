@@ -149,7 +149,7 @@ private:
 
     Result<void> lower(const EmbedOp& op) {
         const Tensor& table = graph_.tensor(op.table);
-        emit(EmbedSpec{table.type, table.rows, table.width, op.scale},
+        emit(EmbedSpec{table.type, table.width},
              {read(weight_place(op.table)), read({Place::Kind::token_ids, 0, 0}), write(output(op.out))}, false);
         return {};
     }
@@ -185,7 +185,7 @@ private:
         if (op.gain == kNoTensor)
             return fail(ErrorKind::Unsupported, "{}: a per-head norm without a gain has no kernel", node_name());
         const Place rows = take_over(op.x, op.out);
-        emit(rope_spec(op.out, op.head_dim, 0, RopePairing::half, Presence::present, op.epsilon, RopeOutput::rows),
+        emit(rope_spec(op.out, op.head_dim, 0, RopePairing::half, Presence::present, op.epsilon, {}),
              {write(rows), read(weight_place(op.gain)), read({}), read({})}, one_row_[op.x]);
         return {};
     }
@@ -207,10 +207,9 @@ private:
     }
 
     RopeSpec rope_spec(TensorId x, uint32_t head_dim, uint32_t rotary_dims, RopePairing pairing, Presence norm,
-                       float epsilon, RopeOutput output) const {
+                       float epsilon, std::optional<DType> key_cache) const {
         const uint32_t width = graph_.tensor(x).width;
-        return {width / head_dim, head_dim, rotary_dims,      f32_stride(width), pairing, norm,
-                epsilon,          output,   options_.key_type};
+        return {width / head_dim, head_dim, rotary_dims, f32_stride(width), pairing, norm, epsilon, key_cache};
     }
 
     // The attention that alone reads `id` as its keys: then the keys are stored by the kernel that makes them.
@@ -224,10 +223,10 @@ private:
     Result<void> lower(const RopeOp& op) {
         const Presence norm = op.gain == kNoTensor ? Presence::absent : Presence::present;
         const AttentionOp* attention = sole_key_reader(op.out);
-        const auto kind = attention != nullptr ? RopeOutput::key_cache : RopeOutput::rows;
+        const std::optional<DType> keys = attention != nullptr ? std::optional(options_.key_type) : std::nullopt;
         RIFTJIT_TRY(table, rope_table(op));
         const bool one_row = one_row_[op.x];
-        const RopeSpec spec = rope_spec(op.x, op.head_dim, op.rotary_dims, op.pairing, norm, op.epsilon, kind);
+        const RopeSpec spec = rope_spec(op.x, op.head_dim, op.rotary_dims, op.pairing, norm, op.epsilon, keys);
         if (attention != nullptr) {
             key_stored_[op.out] = true;
             emit(spec,
@@ -257,7 +256,7 @@ private:
         const Place keys = cache_place(Place::Kind::keys, op.layer),
                     values = cache_place(Place::Kind::values, op.layer);
         if (!key_stored_[op.k])
-            emit(rope_spec(op.k, op.head_dim, 0, RopePairing::half, Presence::absent, 0.0f, RopeOutput::key_cache),
+            emit(rope_spec(op.k, op.head_dim, 0, RopePairing::half, Presence::absent, 0.0f, options_.key_type),
                  {read(input(op.k)), read({}), read({}), write(keys)}, one_row);
         emit(ValueStoreSpec{op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.v).width), options_.value_type},
              {read(input(op.v)), write(values)}, one_row);
@@ -298,9 +297,6 @@ private:
     }
     Result<void> lower(const ScaleOp& op) {
         return lower(ElementwiseChainOp{{op.x}, {{ElementwiseOp::scale, 0, 0, op.factor}}, op.out});
-    }
-    Result<void> lower(const SoftcapOp& op) {
-        return lower(ElementwiseChainOp{{op.x}, {{ElementwiseOp::softcap, 0, 0, op.cap}}, op.out});
     }
 
     Result<void> lower(const ElementwiseChainOp& op) {

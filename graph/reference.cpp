@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "graph/dequantize.h"
 
@@ -71,12 +70,6 @@ void attention_head(const double* q, const double* keys, const double* values, u
 
 double silu(double x) { return x / (1 + std::exp(-x)); }
 
-double gelu_tanh(double x) {
-    return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * x * (1 + 0.044715 * x * x)));
-}
-
-double softcap(double x, double cap) { return cap * std::tanh(x / cap); }
-
 }  // namespace reference
 
 // One pass over the nodes: owns the activations; the cache and the decoded weights are the interpreter's.
@@ -118,14 +111,6 @@ private:
         return {values.begin(), values.end()};
     }
 
-    // out = f(x) element by element.
-    template <class Function>
-    Result<void> map(TensorId x, TensorId out, Function&& function) {
-        resize(out, token_count(x));
-        std::transform(rows_[x].begin(), rows_[x].end(), rows_[out].begin(), function);
-        return {};
-    }
-
     Result<void> apply(const EmbedOp& op) {
         resize(op.out, static_cast<uint32_t>(ids_.size()));
         const uint32_t vocabulary = graph_.tensor(op.table).rows;
@@ -135,7 +120,7 @@ private:
                 return fail(ErrorKind::Usage, "{}: token {} is not in the vocabulary of {}", node_->name, id,
                             vocabulary);
             const auto values = owner_.weight_row(op.table, static_cast<uint32_t>(id));
-            std::transform(values.begin(), values.end(), row(op.out, token), [&](double v) { return v * op.scale; });
+            std::ranges::copy(values, row(op.out, token));
         }
         return {};
     }
@@ -225,12 +210,10 @@ private:
         return {};
     }
 
-    Result<void> apply(const SoftcapOp& op) {
-        return map(op.x, op.out, [&](double x) { return reference::softcap(x, op.cap); });
-    }
-
     Result<void> apply(const ScaleOp& op) {
-        return map(op.x, op.out, [&](double x) { return x * op.factor; });
+        resize(op.out, token_count(op.x));
+        std::ranges::transform(rows_[op.x], rows_[op.out].begin(), [&](double x) { return x * op.factor; });
+        return {};
     }
 
     Result<void> apply(const ElementwiseChainOp& op) {
@@ -261,18 +244,8 @@ private:
         switch (step.op) {
             case ElementwiseOp::add:
                 return left + right;
-            case ElementwiseOp::multiply:
-                return left * right;
             case ElementwiseOp::scale:
                 return left * step.constant;
-            case ElementwiseOp::silu:
-                return reference::silu(left);
-            case ElementwiseOp::gelu_tanh:
-                return reference::gelu_tanh(left);
-            case ElementwiseOp::tanh:
-                return std::tanh(left);
-            case ElementwiseOp::softcap:
-                return reference::softcap(left, step.constant);
         }
         check_failed("unknown elementwise step", std::source_location::current());
     }

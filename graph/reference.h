@@ -39,8 +39,6 @@ void rope(double* head, uint32_t rotary_dims, RopePairing pairing, double base, 
 void attention_head(const double* q, const double* keys, const double* values, uint32_t positions, uint32_t stride,
                     uint32_t head_dim, double scale, double* out);
 double silu(double x);
-double gelu_tanh(double x);
-double softcap(double x, double cap);
 }  // namespace reference
 
 }  // namespace riftjit::graph

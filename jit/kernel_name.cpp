@@ -28,8 +28,6 @@ std::string_view text(ReduceKind kind) {
     switch (kind) {
         case ReduceKind::argmax:
             return "argmax";
-        case ReduceKind::sum_exp:
-            return "sum_exp";
         case ReduceKind::collect_above:
             return "collect_above";
     }
@@ -39,18 +37,8 @@ std::string_view text(ElementwiseOp op) {
     switch (op) {
         case ElementwiseOp::add:
             return "add";
-        case ElementwiseOp::multiply:
-            return "multiply";
         case ElementwiseOp::scale:
             return "scale";
-        case ElementwiseOp::silu:
-            return "silu";
-        case ElementwiseOp::gelu_tanh:
-            return "gelu_tanh";
-        case ElementwiseOp::tanh:
-            return "tanh";
-        case ElementwiseOp::softcap:
-            return "softcap";
     }
     return "";
 }
@@ -61,9 +49,7 @@ bool is_present(Presence presence) { return presence == Presence::present; }
 
 struct Name {
     std::string operator()(const EmbedSpec& spec) const {
-        const bool is_scaled = std::bit_cast<uint32_t>(spec.scale) != std::bit_cast<uint32_t>(1.0f);
-        return fmt::format("rj_embed_{}_n{}_w{}{}", name(spec.weight), spec.rows, spec.width,
-                           is_scaled ? "_c" + bits(spec.scale) : "");
+        return fmt::format("rj_embed_{}_w{}", name(spec.weight), spec.width);
     }
     std::string operator()(const RmsNormSpec& spec) const {
         return fmt::format("rj_rms_norm_w{}_e{}{}{}_{}{}", spec.width, bits(spec.epsilon),
@@ -81,9 +67,9 @@ struct Name {
                            when(is_present(spec.bias), "_bias"));
     }
     std::string operator()(const RopeSpec& spec) const {
-        return fmt::format("rj_rope_{}_h{}_d{}_r{}_s{}{}_e{}_{}_{}", text(spec.pairing), spec.heads, spec.head_dim,
+        return fmt::format("rj_rope_{}_h{}_d{}_r{}_s{}{}_e{}{}", text(spec.pairing), spec.heads, spec.head_dim,
                            spec.rotary_dims, spec.row_stride, when(is_present(spec.norm), "_norm"), bits(spec.epsilon),
-                           spec.output == RopeOutput::rows ? "rows" : "keys", name(spec.cache_type));
+                           spec.key_cache ? fmt::format("_keys_{}", name(*spec.key_cache)) : "");
     }
     std::string operator()(const ValueStoreSpec& spec) const {
         return fmt::format("rj_value_store_{}_g{}_d{}_s{}", name(spec.cache_type), spec.kv_heads, spec.head_dim,
@@ -116,16 +102,8 @@ struct Name {
 };
 
 std::string step_text(const ElementwiseStep& step) {
-    switch (step.op) {
-        case ElementwiseOp::add:
-        case ElementwiseOp::multiply:
-            return fmt::format("{}(v{}, v{})", text(step.op), step.left, step.right);
-        case ElementwiseOp::scale:
-        case ElementwiseOp::softcap:
-            return fmt::format("{}(v{}, {})", text(step.op), step.left, step.constant);
-        default:
-            return fmt::format("{}(v{})", text(step.op), step.left);
-    }
+    if (step.op == ElementwiseOp::add) return fmt::format("add(v{}, v{})", step.left, step.right);
+    return fmt::format("scale(v{}, {})", step.left, step.constant);
 }
 
 // "3 load, 5 multiply, 1 exp, ...", in the order of ColumnOp.
@@ -141,8 +119,7 @@ std::string op_counts(const ColumnProgramSpec& spec) {
 
 struct Description {
     std::string operator()(const EmbedSpec& spec) const {
-        return fmt::format("embed {} {}x{}{}", name(spec.weight), spec.rows, spec.width,
-                           spec.scale == 1.0f ? "" : fmt::format(", times {}", spec.scale));
+        return fmt::format("embed {} rows of {}", name(spec.weight), spec.width);
     }
     std::string operator()(const RmsNormSpec& spec) const {
         return fmt::format("rms_norm {}, epsilon {}{}{}, to {}{}", spec.width, spec.epsilon,
@@ -160,7 +137,7 @@ struct Description {
     }
     std::string operator()(const RopeSpec& spec) const {
         const std::string target =
-            spec.output == RopeOutput::rows ? "in place" : fmt::format("to the {} key cache", name(spec.cache_type));
+            spec.key_cache ? fmt::format("to the {} key cache", name(*spec.key_cache)) : "in place";
         return fmt::format("rope {} heads of {}, {} rotary dims in {} pairs{}, {}", spec.heads, spec.head_dim,
                            spec.rotary_dims, text(spec.pairing), when(is_present(spec.norm), ", normed"), target);
     }

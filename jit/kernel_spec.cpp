@@ -35,6 +35,7 @@ private:
     }
     void put(double value) { put(std::bit_cast<uint64_t>(value)); }
     void put(float value) { put(std::bit_cast<uint32_t>(value)); }
+    void put(const std::optional<DType>& type) { put_all(type.has_value(), type.value_or(DType::F32)); }
     void put(const ColumnStep& step) { put_all(step.op, step.a, step.b, step.c, step.index, step.number); }
     void put(const ElementwiseInput& input) { put(input.row_stride); }
     void put(const ElementwiseStep& step) { put_all(step.op, step.left, step.right, step.constant); }
@@ -51,8 +52,8 @@ private:
 const auto kWriteFields = [](FieldWriter& writer) {
     return Overloaded{
         [&](const EmbedSpec& spec) {
-            const auto& [weight, rows, width, scale] = spec;
-            writer.put_all(weight, rows, width, scale);
+            const auto& [weight, width] = spec;
+            writer.put_all(weight, width);
         },
         [&](const RmsNormSpec& spec) {
             const auto& [width, epsilon, gain, addend, output, rows] = spec;
@@ -67,8 +68,8 @@ const auto kWriteFields = [](FieldWriter& writer) {
             writer.put_all(weight, rows, width, out_stride, form, epilogue, bias);
         },
         [&](const RopeSpec& spec) {
-            const auto& [heads, head_dim, rotary_dims, row_stride, pairing, norm, epsilon, output, cache_type] = spec;
-            writer.put_all(heads, head_dim, rotary_dims, row_stride, pairing, norm, epsilon, output, cache_type);
+            const auto& [heads, head_dim, rotary_dims, row_stride, pairing, norm, epsilon, key_cache] = spec;
+            writer.put_all(heads, head_dim, rotary_dims, row_stride, pairing, norm, epsilon, key_cache);
         },
         [&](const ValueStoreSpec& spec) {
             const auto& [kv_heads, head_dim, row_stride, cache_type] = spec;
@@ -104,28 +105,7 @@ const auto kWriteFields = [](FieldWriter& writer) {
 };
 
 // Operations per element; a transcendental function counts as four, a division as one.
-uint64_t step_flops(ElementwiseOp op) {
-    switch (op) {
-        case ElementwiseOp::add:
-        case ElementwiseOp::multiply:
-        case ElementwiseOp::scale:
-            return 1;
-        case ElementwiseOp::tanh:
-            return 4;
-        case ElementwiseOp::silu:     // x / (1 + exp(-x))
-        case ElementwiseOp::softcap:  // constant * tanh(x / constant)
-            return 6;
-        case ElementwiseOp::gelu_tanh:
-            return 11;  // x/2 * (1 + tanh(a * (x + b * x^3)))
-    }
-    return 0;
-}
-
-uint64_t chain_flops(const ElementwiseSpec& spec) {
-    uint64_t flops_per_element = 0;
-    for (const ElementwiseStep& step : spec.steps) flops_per_element += step_flops(step.op);
-    return flops_per_element * spec.width;
-}
+constexpr uint64_t kSiluFlops = 6;  // x / (1 + exp(-x))
 
 uint64_t program_flops(const ColumnProgramSpec& spec) {
     uint64_t flops = 0;
@@ -214,10 +194,7 @@ static constexpr uint64_t kLifStepFlops = 17;
 KernelCost cost(const KernelSpec& spec) {
     return std::visit(
         Overloaded{
-            [](const EmbedSpec& embed) {
-                return KernelCost{embed.scale == 1.0f ? 0 : uint64_t(embed.width),
-                                  row_bytes(embed.weight, embed.width)};
-            },
+            [](const EmbedSpec& embed) { return KernelCost{0, row_bytes(embed.weight, embed.width)}; },
             [](const RmsNormSpec& norm) {
                 const uint64_t added = norm.addend == Addend::residual ? norm.width : 0;
                 const uint64_t gain_bytes = norm.gain == Presence::present ? norm.width * sizeof(float) : 0;
@@ -232,13 +209,9 @@ KernelCost cost(const KernelSpec& spec) {
             [](const AttentionSpec& attention) {
                 return KernelCost{4 * uint64_t(attention.heads) * attention.head_dim, 0};
             },
-            [](const SwigluSpec& swiglu) {
-                return KernelCost{(step_flops(ElementwiseOp::silu) + 1) * uint64_t(swiglu.width), 0};
-            },
-            [](const ElementwiseSpec& chain) { return KernelCost{chain_flops(chain), 0}; },
-            [](const ReduceSpec& reduce) {
-                return KernelCost{reduce.kind == ReduceKind::sum_exp ? 7 * uint64_t(reduce.width) : reduce.width, 0};
-            },
+            [](const SwigluSpec& swiglu) { return KernelCost{(kSiluFlops + 1) * swiglu.width, 0}; },
+            [](const ElementwiseSpec& chain) { return KernelCost{chain.steps.size() * chain.width, 0}; },
+            [](const ReduceSpec& reduce) { return KernelCost{reduce.width, 0}; },
             [](const LifStepSpec& lif) { return KernelCost{kLifStepFlops * uint64_t(lif.neurons), 0}; },
             [](const ColumnProgramSpec& program) { return KernelCost{program_flops(program), 0}; },
         },

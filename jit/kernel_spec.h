@@ -15,6 +15,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -84,11 +85,10 @@ enum class RowRange : uint8_t { all, last };     // last: only the batch's last 
 enum class Addend : uint8_t { none, residual };  // residual: x += addend first, and the sum is stored back to x
 enum class Presence : uint8_t { absent, present };
 
-// out[t] = table[ids[t]] * scale, table of `rows` x `width` in packed panels. Unit: token.
+// out[t] = table[ids[t]], table of rows of `width` in packed panels. Unit: token.
 struct EmbedSpec {
     DType weight;
-    uint32_t rows, width;
-    float scale;
+    uint32_t width;
     auto operator<=>(const EmbedSpec&) const = default;
 };
 struct EmbedArgs {
@@ -158,14 +158,12 @@ struct MatmulArgs {
 // cos/sin come from a table of f32 pairs {cos, sin}[tokens][rotary_dims/2] made by the runtime in double.
 // Output: rows (f32, in place of x) or the key cache (see below). Unit: token * heads + head.
 enum class RopePairing : uint8_t { adjacent, half };  // (2i, 2i+1) "NORM", or (i, i + rotary_dims/2) "NEOX"
-enum class RopeOutput : uint8_t { rows, key_cache };
 struct RopeSpec {
     uint32_t heads, head_dim, rotary_dims, row_stride;  // row_stride: floats between tokens of x
     RopePairing pairing;
     Presence norm;
     float epsilon;
-    RopeOutput output;
-    DType cache_type;
+    std::optional<DType> key_cache;  // where the result goes, by its type; none: in place of x
     auto operator<=>(const RopeSpec&) const = default;
 };
 struct RopeArgs {
@@ -235,11 +233,11 @@ struct SwigluArgs {
 
 // A chain of elementwise steps over f32 rows, compiled by asmjit. Registers: values[0..inputs) are the inputs; each
 // step appends one value; the last value is stored. Unit: token.
-enum class ElementwiseOp : uint8_t { add, multiply, scale, silu, gelu_tanh, tanh, softcap };
+enum class ElementwiseOp : uint8_t { add, scale };
 struct ElementwiseStep {
     ElementwiseOp op;
     uint8_t left, right;
-    float constant;  // right unused by unary steps; constant by scale and softcap
+    float constant;  // of scale, whose `right` is unused
     auto operator<=>(const ElementwiseStep&) const = default;
 };
 struct ElementwiseInput {
@@ -262,10 +260,9 @@ struct ElementwiseArgs {
 
 // Reductions over one row of logits, for the sampler. Unit: the whole row (unit_count is 1).
 enum class ReduceKind : uint8_t {
-    argmax,   // the largest value and its index, lowest on ties; NaN never wins (index 0 if all are); count = NaNs
-    sum_exp,  // value = sum of exp((x - shift) * factor)
-    collect_above,  // indices of all x >= shift, ascending, to `indices` (count: capacity in, found out, which may be
-                    // more)
+    argmax,  // the largest value and its index, lowest on ties; NaN never wins (index 0 if all are); count = NaNs
+    collect_above,  // indices of all x >= threshold, ascending, to `indices` (count: capacity in, found out, which may
+                    // be more)
 };
 struct ReduceSpec {
     ReduceKind kind;
@@ -274,7 +271,7 @@ struct ReduceSpec {
 };
 struct ReduceArgs {
     const float* x;
-    float shift, factor;
+    float threshold;
     float value;
     uint32_t index;
     uint32_t count;

@@ -43,7 +43,7 @@ uint32_t LogitScan::collect_above(std::span<const float> logits, float lowest) {
     if (kernels_.collect_above != nullptr) {
         ReduceArgs args{};
         args.x = logits.data();
-        args.shift = lowest;
+        args.threshold = lowest;
         args.indices = indices_.data();
         args.count = uint32_t(indices_.size());
         kernels_.collect_above(&args, 0, 1);

@@ -44,7 +44,7 @@ TEST(Graph, RefusesANormOfHeadsThatDoNotFillTheRow) {
 }
 
 TEST(Graph, ListsTheTensorsOfEveryOp) {
-    const auto model = test::make_tiny({.softcap = true});
+    const auto model = test::make_tiny({.chain = true});
     std::vector<bool> written(model.graph.tensors.size());
     for (const Node& node : model.graph.nodes) {
         for (TensorId id : inputs(node.op)) {

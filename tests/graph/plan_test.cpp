@@ -49,8 +49,7 @@ std::vector<Touch> touches(const Step& step, uint32_t tokens) {
                 {p[3], uint64_t(s->out_stride) * 4 * rows, true, s->epilogue == Epilogue::accumulate}};
     }
     if (const auto* s = std::get_if<RopeSpec>(&step.spec))
-        return {{p[0], uint64_t(s->row_stride) * 4 * rows, s->output == RopeOutput::rows, true},
-                {p[3], 1, true, false}};
+        return {{p[0], uint64_t(s->row_stride) * 4 * rows, !s->key_cache, true}, {p[3], 1, true, false}};
     if (const auto* s = std::get_if<ValueStoreSpec>(&step.spec))
         return {{p[0], uint64_t(s->row_stride) * 4 * rows, false, true}, {p[1], 1, true, false}};
     if (const auto* s = std::get_if<AttentionSpec>(&step.spec))
@@ -115,7 +114,7 @@ bool overlap(const Touch& a, const Touch& b) {
 TEST(Plan, SharesMemoryWithoutChangingWhatAnyLaunchReads) {
     for (const bool select : {false, true}) {
         for (const uint32_t tokens : {1u, 7u}) {
-            const auto model = test::make_tiny({.select_last = select, .softcap = true});
+            const auto model = test::make_tiny({.select_last = select, .chain = true});
             const Plan shared = plan_of(model, tokens, parse_passes("all").value());
             const Plan separate = plan_of(model, tokens, all_but("reuse-memory"));
             EXPECT_LT(shared.arena_bytes, separate.arena_bytes);
@@ -127,7 +126,7 @@ TEST(Plan, SharesMemoryWithoutChangingWhatAnyLaunchReads) {
 
 TEST(Plan, KeepsABarrierBetweenLaunchesThatTouchTheSameBytes) {
     for (const std::string_view passes : {"all", "-fuse-residual-matmul", "-fuse-quantize", "-reuse-memory"}) {
-        const auto model = test::make_tiny({.softcap = true});
+        const auto model = test::make_tiny({.chain = true});
         const Plan plan = plan_of(model, 5, parse_passes(passes).value());
         size_t elided = 0;
         std::vector<Touch> since_barrier;

@@ -15,7 +15,7 @@ struct TinyModel {
 
 struct TinyShape {
     uint32_t width = 64, layers = 2, heads = 4, kv_heads = 2, head_dim = 16, ffn = 96, vocabulary = 50;
-    bool head_norm = true, bias = true, select_last = true, softcap = false;
+    bool head_norm = true, bias = true, select_last = true, chain = false;  // chain: shifted and scaled logits
 };
 
 inline TinyModel make_tiny(const TinyShape& shape = {}, uint32_t seed = 1) {
@@ -82,7 +82,10 @@ inline TinyModel make_tiny(const TinyShape& shape = {}, uint32_t seed = 1) {
     if (shape.select_last) x = g.select_last("last", x).value();
     x = g.rms_norm("output_norm", x, weight("output_norm.weight", 1, shape.width, 0.1f, 1.0f), 1e-6f).value();
     TensorId logits = g.matmul("output", x, table).value();
-    if (shape.softcap) logits = g.softcap("softcap", g.scale("logit_scale", logits, 0.5f).value(), 30.0f).value();
+    if (shape.chain) {
+        const TensorId shift = weight("logit_shift.weight", 1, shape.vocabulary, 1.0f);
+        logits = g.scale("logit_scale", g.add("logit_shift", logits, shift).value(), 0.5f).value();
+    }
     g.logits = logits;
     g.layers = shape.layers;
     g.kv_heads = shape.kv_heads;

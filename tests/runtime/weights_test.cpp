@@ -59,7 +59,7 @@ struct Fixture {
         using graph::Place;
         const auto weight = [](graph::TensorId id) { return Place{Place::Kind::weight, 0, id}; };
         const Place arena{Place::Kind::arena, 0, 0}, ids{Place::Kind::token_ids, 0, 0};
-        plan.steps.push_back({"embed", EmbedSpec{DType::F32, 8, 16, 1}, {weight(table_id), ids, arena}});
+        plan.steps.push_back({"embed", EmbedSpec{DType::F32, 16}, {weight(table_id), ids, arena}});
         plan.steps.push_back({"norm",
                               RmsNormSpec{16, 1e-5f, Presence::present, Addend::none, RowFormat::f32, RowRange::all},
                               {arena, Place{}, weight(gain_id), arena}});

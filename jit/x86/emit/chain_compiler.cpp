@@ -49,19 +49,6 @@ ChainCompiler::Mem ChainCompiler::splat_u32(uint32_t value) {
     return pooled(copies.data(), sizeof copies, sizeof copies);
 }
 
-void ChainCompiler::compare(const Mask& mask, const Vec& left, const Mem& right, Compare predicate) {
-    const auto immediate = static_cast<uint8_t>(predicate);
-    has_avx512(isa_) ? vcmpps(mask.bits, left, right, immediate) : vcmpps(mask.words, left, right, immediate);
-}
-
-void ChainCompiler::select(const Vec& out, const Mask& mask, const Vec& yes, const Vec& no) {
-    has_avx512(isa_) ? k(mask.bits).vblendmps(out, no, yes) : vblendvps(out, no, yes, mask.words);
-}
-
-void ChainCompiler::keep(const Vec& out, const Mask& mask, const Vec& value) {
-    has_avx512(isa_) ? k(mask.bits).z().vmovaps(out, value) : vandps(out, value, mask.words);
-}
-
 void ChainCompiler::set_first_lanes(const Mask& mask, int count) {
     if (has_avx512(isa_)) {
         const Gp bits = newUInt32();

@@ -1,4 +1,4 @@
-// asmjit's compiler with the vocabulary of math.h: for kernels whose number of live values depends on the spec.
+// asmjit's compiler with X86Emitter's constants: for kernels whose number of live values depends on the spec.
 #pragma once
 
 #include <asmjit/x86.h>
@@ -36,11 +36,6 @@ public:
     Mem constant_u32(uint32_t value);
     Mem splat(float value) { return splat_u32(std::bit_cast<uint32_t>(value)); }
     Mem splat_u32(uint32_t value);
-
-    // As WideEmitter has them.
-    void compare(const Mask& mask, const Vec& left, const Mem& right, Compare predicate);
-    void select(const Vec& out, const Mask& mask, const Vec& yes, const Vec& no);
-    void keep(const Vec& out, const Mask& mask, const Vec& value);
 
     // The mask of the first `count` lanes; loads through it touch nothing beyond and give zeros there.
     void set_first_lanes(const Mask& mask, int count);

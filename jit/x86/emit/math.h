@@ -1,8 +1,7 @@
-// exp and silu as one sequence of operations, for every emitter and level: the results agree bit for bit.
+// exp and silu as one sequence of operations for every level: the results agree bit for bit.
 //
-// An emitter E provides the instructions named here on values V (16 lanes, or one vector), splat() for a constant
-// operand of arithmetic, constant() for one to broadcast, and compare(), keep() and select() on masks M. WideEmitter
-// does (xbyak), and ChainCompiler does (asmjit).
+// An emitter E provides the instructions named here on values V (16 lanes), splat() for a constant operand of
+// arithmetic, constant() for one to broadcast, and compare(), keep() and select() on masks M, as WideEmitter does.
 #pragma once
 
 #include <array>

@@ -1,5 +1,4 @@
 // Chains of elementwise steps over rows, in one pass over memory.
-#include <array>
 #include <optional>
 
 #include "jit/x86/backend.h"
@@ -12,11 +11,6 @@ namespace {
 using Vec = ChainCompiler::Vec;
 using Gp = ChainCompiler::Gp;
 using Mask = ChainCompiler::Mask;
-
-// tanh(x) = x + x^3 (c3 + c5 x^2 + ... + c11 x^8) on |x| < kTanhSwitch, minimax with relative error below 2^-29.
-constexpr std::array<float, 5> kTanhPolynomial = {-0x1.555548p-2f, 0x1.110c72p-3f, -0x1.b90946p-5f, 0x1.582fbp-6f,
-                                                  -0x1.95001cp-8f};
-constexpr float kTanhSwitch = 0.5625f;
 
 class ChainGenerator {
 public:
@@ -85,7 +79,7 @@ private:
         values_.assign(spec_.inputs.size(), std::nullopt);
         for (const ElementwiseStep& step : spec_.steps) {
             load(step.left, valid);
-            if (step.op == ElementwiseOp::add || step.op == ElementwiseOp::multiply) load(step.right, valid);
+            if (step.op == ElementwiseOp::add) load(step.right, valid);
             const Vec result = cc_.new_vector();
             apply(step, result);
             values_.push_back(result);
@@ -108,65 +102,9 @@ private:
         switch (step.op) {
             case ElementwiseOp::add:
                 return cc_.vaddps(out, x, *values_[step.right]), void();
-            case ElementwiseOp::multiply:
-                return cc_.vmulps(out, x, *values_[step.right]), void();
             case ElementwiseOp::scale:
                 return cc_.vmulps(out, x, cc_.splat(step.constant)), void();
-            case ElementwiseOp::silu:
-                return emit_silu(cc_, out, x, cc_.new_vector(), exp_scratch());
-            case ElementwiseOp::gelu_tanh:
-                return emit_gelu_tanh(out, x);
-            case ElementwiseOp::tanh:
-                return emit_tanh(out, x);
-            case ElementwiseOp::softcap:
-                cc_.vmulps(out, x, cc_.splat(1.0f / step.constant));
-                emit_tanh(out, out);
-                cc_.vmulps(out, out, cc_.splat(step.constant));
-                return;
         }
-    }
-    ExpScratch<Vec, Mask> exp_scratch() { return {cc_.new_vector(), cc_.new_vector(), cc_.new_mask()}; }
-
-    // x/2 (1 + tanh u) = x / (1 + exp(-2u)), u = sqrt(2 / pi) (x + 0.044715 x^3): without the cancellation.
-    void emit_gelu_tanh(const Vec& out, const Vec& x) {
-        const Vec exponent = cc_.new_vector();
-        cc_.vmulps(exponent, x, x);
-        cc_.vbroadcastss(out, cc_.constant(0.044715f));
-        cc_.vfmadd213ps(exponent, out, cc_.splat(1.0f));
-        cc_.vmulps(exponent, exponent, x);
-        cc_.vmulps(exponent, exponent, cc_.splat(-1.59576912f));  // -2 sqrt(2 / pi)
-        emit_exp(cc_, out, exponent, exp_scratch(), ExpDomain::any);
-        cc_.vaddps(out, out, cc_.splat(1.0f));
-        cc_.vdivps(out, x, out);
-    }
-    // |x| < kTanhSwitch: the polynomial. Beyond: the sign of x with 1 - 2 / (1 + exp(2 |x|)), whose relative error is
-    // e / (1 + e)^2 / tanh times 2 (3 u of exp), 1 u of the sum, 1 of the quotient times at most 0.96, 1 of the
-    // difference: less than 6 u. `out` may be `x`.
-    void emit_tanh(const Vec& out, const Vec& x) {
-        const Vec magnitude = cc_.new_vector(), large = cc_.new_vector(), small = cc_.new_vector(),
-                  sign = cc_.new_vector();
-        const Mask is_small = cc_.new_mask();
-        cc_.vandps(magnitude, x, cc_.splat_u32(0x7fff'ffff));
-        cc_.vandps(sign, x, cc_.splat_u32(0x8000'0000));
-        cc_.compare(is_small, magnitude, cc_.splat(kTanhSwitch), Compare::less);
-        cc_.vmulps(small, x, x);
-        emit_tanh_polynomial(small, x);
-        cc_.vaddps(magnitude, magnitude, magnitude);
-        emit_exp(cc_, large, magnitude, exp_scratch(), ExpDomain::any);
-        cc_.vaddps(large, large, cc_.splat(1.0f));
-        cc_.vbroadcastss(magnitude, cc_.constant(-2.0f));
-        cc_.vdivps(large, magnitude, large);
-        cc_.vaddps(large, large, cc_.splat(1.0f));
-        cc_.select(out, is_small, small, large);
-        cc_.vorps(out, out, sign);  // -0 too
-    }
-    void emit_tanh_polynomial(const Vec& square, const Vec& x) {  // in place of the square
-        const Vec sum = cc_.new_vector();
-        cc_.vbroadcastss(sum, cc_.constant(kTanhPolynomial.back()));
-        for (size_t i = kTanhPolynomial.size() - 1; i-- > 0;)
-            cc_.vfmadd213ps(sum, square, cc_.splat(kTanhPolynomial[i]));
-        cc_.vmulps(square, square, x);
-        cc_.vfmadd213ps(square, sum, x);
     }
 
     const ElementwiseSpec& spec_;

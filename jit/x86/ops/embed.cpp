@@ -43,10 +43,6 @@ protected:
             emit_row();
         });
     }
-    void scale_and_store(const Xmm& value, const Xbyak::RegExp& to) {
-        if (spec_.scale != 1.0f) vmulps(value, value, splat(spec_.scale));
-        vmovups(ptr[to], value);
-    }
 };
 
 class DecodedEmbed final : public EmbedEmitter {
@@ -129,7 +125,7 @@ private:
             const Xmm& value = half == 0 ? values : high_values;
             vcvtdq2ps(value, value);
             add_minimum(value);
-            scale_and_store(value, out + (first * 4 + half * 32));
+            vmovups(ptr[out + (first * 4 + half * 32)], value);
         }
     }
     void load_minimum(int group) {
@@ -224,7 +220,7 @@ private:
             vpackusdw(Xmm(values.getIdx()), Xmm(values.getIdx()), Xmm(high.getIdx()));
             vcvtph2ps(values, Xmm(values.getIdx()));
         }
-        scale_and_store(values, to);
+        vmovups(ptr[to], values);
         add(to, 32);
     }
     void write_bf16_pairs() {
@@ -232,8 +228,8 @@ private:
         vpxor(mask, mask, mask);
         vpunpcklwd(low, mask, values);  // words become the high halves of dwords
         vpunpckhwd(high, mask, values);
-        scale_and_store(low, to);
-        scale_and_store(high, to + 32);
+        vmovups(ptr[to], low);
+        vmovups(ptr[to + 32], high);
         add(to, 64);
     }
 };

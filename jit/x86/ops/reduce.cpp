@@ -3,7 +3,6 @@
 #include <limits>
 
 #include "jit/x86/backend.h"
-#include "jit/x86/emit/math.h"
 #include "jit/x86/emit/wide.h"
 
 namespace riftjit::x86 {
@@ -31,9 +30,6 @@ class ReduceKernel final : public X86Kernel<ReduceSpec, WideEmitter> {
         switch (spec_.kind) {
             case ReduceKind::argmax:
                 find_argmax();
-                break;
-            case ReduceKind::sum_exp:
-                sum_exponentials();
                 break;
             case ReduceKind::collect_above:
                 collect();
@@ -112,35 +108,11 @@ class ReduceKernel final : public X86Kernel<ReduceSpec, WideEmitter> {
         L(done);
     }
 
-    // ---- sum of exp((x - shift) * factor), in four vectors of 16 lanes as all reductions of rows
-    void sum_exponentials() {
-        const Wide shift = wide(4), argument = wide(5), exponential = wide(6);
-        const ExpScratch<Wide, LaneMask> scratch = exp_scratch();
-        for (const Wide& lanes : partial) vxorps(lanes, lanes, lanes);
-        for_each_group(offset, spec_.width, 4, [&](int group, uint32_t count) {
-            load_lanes(argument, x + offset + 64 * group, count);
-            vbroadcastss(shift, ptr[args + offsetof(ReduceArgs, shift)]);
-            vsubps(argument, argument, shift);
-            vbroadcastss(shift, ptr[args + offsetof(ReduceArgs, factor)]);
-            vmulps(argument, argument, shift);
-            emit_exp(*this, exponential, argument, scratch, ExpDomain::any);
-            clear_lanes_from(exponential, count);
-            vaddps(partial[group], partial[group], exponential);
-        });
-        vaddps(partial[0], partial[0], partial[1]);
-        vaddps(partial[2], partial[2], partial[3]);
-        vaddps(partial[0], partial[0], partial[2]);
-        const Xmm sum = xmm_of(wide(4));
-        fold_sum(sum, partial[0], xmm_of(wide(5)));
-        vmovss(ptr[args + offsetof(ReduceArgs, value)], sum);
-    }
-    ExpScratch<Wide, LaneMask> exp_scratch() const { return {wide(4), wide(7), lane_mask(0, wide(4))}; }
-
-    // ---- indices of all x >= shift; those beyond the capacity are counted and not stored
+    // ---- indices of all x >= threshold; those beyond the capacity are counted and not stored
     void collect() {
         const Wide threshold = wide(0);
         mov(indices, ptr[args + offsetof(ReduceArgs, indices)]);
-        vbroadcastss(threshold, ptr[args + offsetof(ReduceArgs, shift)]);
+        vbroadcastss(threshold, ptr[args + offsetof(ReduceArgs, threshold)]);
         xor_(found, found);
         for_each_group(offset, spec_.width, 1, [&](int, uint32_t count) {
             Label next_match, is_full, done;

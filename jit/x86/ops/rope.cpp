@@ -39,7 +39,7 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
             locate_head();
             spec_.norm == Presence::present ? norm_head() : copy_head();
             if (spec_.rotary_dims != 0) rotate_head();
-            spec_.output == RopeOutput::rows ? store_row() : store_keys();
+            spec_.key_cache ? store_keys() : store_row();
         });
         epilogue();
     }
@@ -160,12 +160,12 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
 
     // Element d of the head goes to [segment][head][panel][d][lane].
     void store_keys() {
-        const uint32_t code_bytes = spec_.cache_type == DType::F32 ? 4 : spec_.cache_type == DType::F16 ? 2 : 1;
+        const uint32_t code_bytes = *spec_.key_cache == DType::F32 ? 4 : *spec_.key_cache == DType::F16 ? 2 : 1;
         locate_keys(code_bytes);
-        if (spec_.cache_type == DType::Q8_0) return store_q8_0_keys();
+        if (*spec_.key_cache == DType::Q8_0) return store_q8_0_keys();
         for_each_group(offset, spec_.head_dim, 1, [&](int, uint32_t count) {
             vmovups(value, lanes_at(rotated() + offset));
-            spec_.cache_type == DType::F16 ? scatter_halves(count) : scatter_floats(count);
+            *spec_.key_cache == DType::F16 ? scatter_halves(count) : scatter_floats(count);
             add(cache, 16 * 16 * code_bytes);
         });
     }
@@ -182,7 +182,7 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
         shr(scratch.cvt32(), 4);
         and_(scratch.cvt32(), kKvSegment / 16 - 1);
         add(panel, scratch);
-        imul(panel, panel, int(key_panel_bytes(spec_.cache_type, spec_.head_dim)));
+        imul(panel, panel, int(key_panel_bytes(*spec_.key_cache, spec_.head_dim)));
         add(panel, ptr[args + offsetof(RopeArgs, cache)]);
         and_(position.cvt32(), 15);
         lea(scales, ptr[panel + position * 2 + 16 * spec_.head_dim]);

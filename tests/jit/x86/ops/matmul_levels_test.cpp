@@ -60,7 +60,7 @@ TEST(MatmulLevels, UseOnlyTheInstructionsOfTheirLevel) {
             for (const MatmulForm form : {MatmulForm::vector, MatmulForm::tile})
                 expect_only_allowed(MatmulSpec{type.type, 40, 512, 48, form, Epilogue::accumulate, Presence::present},
                                     isa);
-            expect_only_allowed(EmbedSpec{type.type, 40, 512, 2.0f}, isa);
+            expect_only_allowed(EmbedSpec{type.type, 512}, isa);
         }
     }
 }

@@ -186,20 +186,18 @@ TEST_P(WeightTypes, LookUpTheFilesValuesAtEveryLevel) {
     const std::vector<int32_t> ids = {39, 0, 16, 15, 16};
     for (const uint32_t width : widths(type)) {
         const Weights table(type, kRows, width);
-        for (const float scale : {1.0f, 22.5f}) {
-            for (const Isa isa : machine_isas()) {
-                const EmbedSpec spec{type, kRows, width, scale};
-                const RunnableKernel kernel(spec, isa);
-                const BatchState batch{static_cast<uint32_t>(ids.size()), 0};
-                const uint32_t stride = static_cast<uint32_t>(round_up(width, 16));
-                std::vector<Line<float>> out(ids.size() * stride / 16);
-                const EmbedArgs args{table.packed.data(), ids.data(), out.data()->values, &batch};
-                kernel(&args, 0, unit_count(spec, batch.tokens));
-                for (size_t token = 0; token < ids.size(); ++token)
-                    for (uint32_t i = 0; i < width; ++i)
-                        ASSERT_EQ(out.data()->values[token * stride + i], table.row(ids[token])[i] * scale)
-                            << kernel_name(spec) << " at " << name(isa) << " token " << token << " element " << i;
-            }
+        for (const Isa isa : machine_isas()) {
+            const EmbedSpec spec{type, width};
+            const RunnableKernel kernel(spec, isa);
+            const BatchState batch{static_cast<uint32_t>(ids.size()), 0};
+            const uint32_t stride = static_cast<uint32_t>(round_up(width, 16));
+            std::vector<Line<float>> out(ids.size() * stride / 16);
+            const EmbedArgs args{table.packed.data(), ids.data(), out.data()->values, &batch};
+            kernel(&args, 0, unit_count(spec, batch.tokens));
+            for (size_t token = 0; token < ids.size(); ++token)
+                for (uint32_t i = 0; i < width; ++i)
+                    ASSERT_EQ(out.data()->values[token * stride + i], table.row(ids[token])[i])
+                        << kernel_name(spec) << " at " << name(isa) << " token " << token << " element " << i;
         }
     }
 }
@@ -211,7 +209,7 @@ TEST_P(WeightTypes, CompileForEveryLevel) {
             const MatmulSpec spec{GetParam(), 64, 512, 64, form, Epilogue::store, Presence::absent};
             EXPECT_TRUE(compile(spec, isa)) << kernel_name(spec) << " at " << name(isa);
         }
-        const EmbedSpec spec{GetParam(), 64, 512, 1.0f};
+        const EmbedSpec spec{GetParam(), 512};
         EXPECT_TRUE(compile(spec, isa)) << kernel_name(spec) << " at " << name(isa);
     }
 }

@@ -99,54 +99,6 @@ TEST(ReduceX86, ArgmaxCountsNanAndNeverTakesIt) {
     }
 }
 
-// ---- sum_exp
-
-// A lane of four vectors adds width / 64 terms, six additions fold them; a term's argument takes two roundings, each
-// relative to the largest intermediate number and so absolute in the exponent, and exp is within 1.4 ulp (3 u).
-TEST(ReduceX86, SumOfExponentialsIsWithinItsBound) {
-    for (uint32_t width : widths())
-        for (double size : {1.0, 20.0}) {
-            const auto row = random_row(width, width, size);
-            ReduceArgs args{};
-            args.shift = *std::max_element(row.data(), row.data() + width);
-            args.factor = 1.0f / 0.7f;
-            double expected = 0, largest_argument = 0;
-            for (uint32_t i = 0; i < width; ++i) {
-                const double argument = (double(row[i]) - args.shift) * args.factor;
-                expected += std::exp(argument);
-                // Terms below exp(-40) do not count: their relative error is covered by their size.
-                if (argument > -40) largest_argument = std::max(largest_argument, std::fabs(argument));
-            }
-            const double bound = kHalfUlp * (round_up(width, 64) / 64 + 6 + 3 + 2 * largest_argument);
-            for (Isa isa : machine_isas()) {
-                const float sum = reduce(ReduceKind::sum_exp, isa, row, args).value;
-                EXPECT_NEAR(sum, expected, expected * bound) << name(isa) << " width " << width;
-            }
-        }
-}
-
-TEST(ReduceX86, SumOfExponentialsIgnoresMinusInfinityAndShowsNan) {
-    auto row = random_row(40, 1);
-    for (uint32_t i = 0; i < 40; ++i) row[i] = i < 3 ? 2.0f : -INFINITY;
-    ReduceArgs args{};
-    args.shift = 2.0f;
-    args.factor = 1.0f;
-    for (Isa isa : machine_isas()) EXPECT_EQ(reduce(ReduceKind::sum_exp, isa, row, args).value, 3.0f);
-    row[39] = NAN;
-    for (Isa isa : machine_isas()) EXPECT_TRUE(std::isnan(reduce(ReduceKind::sum_exp, isa, row, args).value));
-}
-
-TEST(ReduceX86, EveryLevelGivesTheSameSum) {
-    for (uint32_t width : widths()) {
-        const auto row = random_row(width, 2 * width);
-        ReduceArgs args{};
-        args.shift = 3.0f;
-        args.factor = 0.9f;
-        const float first = reduce(ReduceKind::sum_exp, machine_isas().front(), row, args).value;
-        for (Isa isa : machine_isas()) EXPECT_EQ(reduce(ReduceKind::sum_exp, isa, row, args).value, first) << name(isa);
-    }
-}
-
 // ---- collect_above
 
 void expect_collected(const GuardedBuffer<float>& row, float threshold, uint32_t capacity) {
@@ -156,7 +108,7 @@ void expect_collected(const GuardedBuffer<float>& row, float threshold, uint32_t
     for (Isa isa : machine_isas()) {
         GuardedBuffer<uint32_t> indices(capacity);
         ReduceArgs args{};
-        args.shift = threshold;
+        args.threshold = threshold;
         args.count = capacity;
         args.indices = indices.data();
         args = reduce(ReduceKind::collect_above, isa, row, args);
@@ -190,7 +142,7 @@ TEST(ReduceX86, CountsButDoesNotStoreBeyondTheCapacity) {
 
 TEST(ReduceX86, DoesNothingWithoutAUnit) {
     const auto row = random_row(20, 1);
-    for (ReduceKind kind : {ReduceKind::argmax, ReduceKind::sum_exp, ReduceKind::collect_above})
+    for (ReduceKind kind : {ReduceKind::argmax, ReduceKind::collect_above})
         for (Isa isa : machine_isas()) {
             ReduceArgs args{};
             args.x = row.data();
