@@ -55,13 +55,12 @@ public:
 private:
     // ---- places and buffers ----
 
-    struct Access {
-        Place place;  // arena: index is the buffer
-        bool writes;
+    // What a launch does to a place (in the arena: index is the buffer).
+    struct Touch {
+        Place place;
+        Access access;
     };
 
-    static Access read(Place place) { return {place, false}; }
-    static Access write(Place place) { return {place, true}; }
     static Place buffer_place(uint32_t buffer) { return {Place::Kind::arena, 0, buffer}; }
     static Place weight_place(TensorId id) { return id == kNoTensor ? Place{} : Place{Place::Kind::weight, 0, id}; }
     static Place cache_place(Place::Kind kind, uint32_t layer) { return {kind, 0, layer}; }
@@ -84,7 +83,7 @@ private:
             check(format != RowFormat::f32, "an f32 row is read that was only written quantised");
             const Place rows = input(id);
             const Place converted = output(id, format);
-            emit(QuantizeSpec{graph_.tensor(id).width, format}, {read(rows), write(converted)}, one_row_[id]);
+            emit(QuantizeSpec{graph_.tensor(id).width, format}, {rows, converted}, one_row_[id]);
             buffer = converted.index;
         }
         return buffer_place(buffer);
@@ -103,26 +102,42 @@ private:
         const uint32_t width = graph_.tensor(id).width;
         const ElementwiseSpec copy{
             width, f32_stride(width), {{f32_stride(width)}}, {{ElementwiseOp::scale, 0, 0, 1.0f}}};
-        emit_elementwise(copy, {from}, to, one_row_[id]);
+        emit(copy, {from, to}, one_row_[id]);
         return to;
     }
 
-    void emit(KernelSpec spec, std::vector<Access> accesses, bool one_row) {
-        Step step{graph_.nodes[node_].name, std::move(spec), {}, one_row, false};
-        for (const Access& access : accesses) {
-            step.places.push_back(access.place);
-            if (access.place.kind == Place::Kind::arena) buffers_[access.place.index].last_step = plan_.steps.size();
+    // One launch. The places are those of the arguments that the op describes (the batch excluded), in that order.
+    void emit(KernelSpec spec, std::vector<Place> places, bool one_row) {
+        const std::vector<Argument> arguments = signature(spec).arguments;
+        check(arguments.size() == places.size() + 1, "a launch has a place for every argument");
+        std::vector<Touch> touches;
+        for (size_t i = 0; i < places.size(); ++i) {
+            check(fits(places[i], arguments[i]), "a place suits its argument");
+            touches.push_back({places[i], arguments[i].access});
+            if (places[i].kind == Place::Kind::arena) buffers_[places[i].index].last_step = plan_.steps.size();
         }
-        plan_.steps.push_back(std::move(step));
-        accesses_.push_back(std::move(accesses));
+        plan_.steps.push_back({graph_.nodes[node_].name, std::move(spec), std::move(places), one_row, false});
+        touches_.push_back(std::move(touches));
     }
 
-    void emit_elementwise(ElementwiseSpec spec, const std::vector<Place>& places, Place out, bool one_row) {
-        std::vector<Access> accesses;
-        for (size_t i = 0; i < kMaxElementwiseInputs; ++i)
-            accesses.push_back(read(i < places.size() ? places[i] : Place{}));
-        accesses.push_back(write(out));
-        emit(std::move(spec), std::move(accesses), one_row);
+    static bool fits(const Place& place, const Argument& argument) {
+        if (argument.presence == Presence::absent) return place.kind == Place::Kind::none;
+        switch (place.kind) {
+            case Place::Kind::none:
+                return false;
+            case Place::Kind::arena:
+                return argument.role == Role::rows;
+            case Place::Kind::weight:
+                return argument.role == Role::packed || argument.role == Role::vector;
+            case Place::Kind::keys:
+            case Place::Kind::values:
+                return argument.role == Role::cache;
+            case Place::Kind::token_ids:
+                return argument.role == Role::token_ids;
+            case Place::Kind::rope_table:
+                return argument.role == Role::table;
+        }
+        return false;
     }
 
     // ---- row formats ----
@@ -150,7 +165,7 @@ private:
     Result<void> lower(const EmbedOp& op) {
         const Tensor& table = graph_.tensor(op.table);
         emit(EmbedSpec{table.type, table.width},
-             {read(weight_place(op.table)), read({Place::Kind::token_ids, 0, 0}), write(output(op.out))}, false);
+             {weight_place(op.table), Place{Place::Kind::token_ids, 0, 0}, output(op.out)}, false);
         return {};
     }
 
@@ -176,8 +191,7 @@ private:
             x = input(source);
         }
         const Place out = output(op.out, spec.output);
-        emit(spec, {{x, op.addend != kNoTensor}, read(addend), read(weight_place(op.gain)), write(out)},
-             one_row_[op.x] && !selects);
+        emit(spec, {x, addend, weight_place(op.gain), out}, one_row_[op.x] && !selects);
         return {};
     }
 
@@ -185,8 +199,10 @@ private:
         if (op.gain == kNoTensor)
             return fail(ErrorKind::Unsupported, "{}: a per-head norm without a gain has no kernel", node_name());
         const Place rows = take_over(op.x, op.out);
-        emit(rope_spec(op.out, op.head_dim, 0, RopePairing::half, Presence::present, op.epsilon, {}),
-             {write(rows), read(weight_place(op.gain)), read({}), read({})}, one_row_[op.x]);
+        RopeSpec spec = rope_spec(op.out, op.head_dim);
+        spec.norm = Presence::present;
+        spec.epsilon = op.epsilon;
+        emit(spec, {rows, weight_place(op.gain), Place{}, Place{}}, one_row_[op.x]);
         return {};
     }
 
@@ -202,14 +218,14 @@ private:
         emit(MatmulSpec{weight.type, weight.rows, weight.width, f32_stride(weight.rows),
                         one_row ? MatmulForm::vector : plan_.form, accumulates ? Epilogue::accumulate : Epilogue::store,
                         op.bias == kNoTensor ? Presence::absent : Presence::present},
-             {read(weight_place(op.weight)), read(weight_place(op.bias)), read(x), write(out)}, one_row);
+             {weight_place(op.weight), weight_place(op.bias), x, out}, one_row);
         return {};
     }
 
-    RopeSpec rope_spec(TensorId x, uint32_t head_dim, uint32_t rotary_dims, RopePairing pairing, Presence norm,
-                       float epsilon, std::optional<DType> key_cache) const {
+    // Neither norms nor rotates, in place.
+    RopeSpec rope_spec(TensorId x, uint32_t head_dim) const {
         const uint32_t width = graph_.tensor(x).width;
-        return {width / head_dim, head_dim, rotary_dims, f32_stride(width), pairing, norm, epsilon, key_cache};
+        return {width / head_dim, head_dim, 0, f32_stride(width), RopePairing::half, Presence::absent, 0.0f, {}};
     }
 
     // The attention that alone reads `id` as its keys: then the keys are stored by the kernel that makes them.
@@ -221,26 +237,27 @@ private:
     }
 
     Result<void> lower(const RopeOp& op) {
-        const Presence norm = op.gain == kNoTensor ? Presence::absent : Presence::present;
         const AttentionOp* attention = sole_key_reader(op.out);
-        const std::optional<DType> keys = attention != nullptr ? std::optional(options_.key_type) : std::nullopt;
-        RIFTJIT_TRY(table, rope_table(op));
+        const Place table = op.rotary_dims == 0 ? Place{} : rope_table(op);
         const bool one_row = one_row_[op.x];
-        const RopeSpec spec = rope_spec(op.x, op.head_dim, op.rotary_dims, op.pairing, norm, op.epsilon, keys);
+        RopeSpec spec = rope_spec(op.x, op.head_dim);
+        spec.rotary_dims = op.rotary_dims;
+        spec.pairing = op.pairing;
+        spec.norm = op.gain == kNoTensor ? Presence::absent : Presence::present;
+        spec.epsilon = op.epsilon;
         if (attention != nullptr) {
             key_stored_[op.out] = true;
-            emit(spec,
-                 {read(input(op.x)), read(weight_place(op.gain)), read(table),
-                  write(cache_place(Place::Kind::keys, attention->layer))},
-                 one_row);
+            spec.key_cache = options_.key_type;
+            const Place keys = cache_place(Place::Kind::keys, attention->layer);
+            emit(spec, {input(op.x), weight_place(op.gain), table, keys}, one_row);
         } else {
             const Place rows = take_over(op.x, op.out);
-            emit(spec, {write(rows), read(weight_place(op.gain)), read(table), read({})}, one_row);
+            emit(spec, {rows, weight_place(op.gain), table, Place{}}, one_row);
         }
         return {};
     }
 
-    Result<Place> rope_table(const RopeOp& op) {
+    Place rope_table(const RopeOp& op) {
         for (size_t i = 0; i < plan_.rope_tables.size(); ++i) {
             const RopeTable& table = plan_.rope_tables[i];
             if (table.rotary_dims == op.rotary_dims && table.base == op.base && table.scale == op.scale &&
@@ -255,16 +272,18 @@ private:
         const bool one_row = one_row_[op.q];
         const Place keys = cache_place(Place::Kind::keys, op.layer),
                     values = cache_place(Place::Kind::values, op.layer);
-        if (!key_stored_[op.k])
-            emit(rope_spec(op.k, op.head_dim, 0, RopePairing::half, Presence::absent, 0.0f, options_.key_type),
-                 {read(input(op.k)), read({}), read({}), write(keys)}, one_row);
+        if (!key_stored_[op.k]) {
+            RopeSpec store = rope_spec(op.k, op.head_dim);
+            store.key_cache = options_.key_type;
+            emit(store, {input(op.k), Place{}, Place{}, keys}, one_row);
+        }
         emit(ValueStoreSpec{op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.v).width), options_.value_type},
-             {read(input(op.v)), write(values)}, one_row);
+             {input(op.v), values}, one_row);
         one_row_[op.out] = one_row;
         emit(AttentionSpec{op.heads, op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.q).width),
                            f32_stride(graph_.tensor(op.out).width), options_.key_type, options_.value_type, op.scale,
                            plan_.form},
-             {read(input(op.q)), read(keys), read(values), write(output(op.out))}, one_row);
+             {input(op.q), keys, values, output(op.out)}, one_row);
         return {};
     }
 
@@ -273,8 +292,7 @@ private:
         one_row_[op.out] = one_row_[op.gate];
         const Place gate = input(op.gate), up = input(op.up);
         const RowFormat format = output_format(op.out);
-        emit(SwigluSpec{width, f32_stride(width), format}, {read(gate), read(up), write(output(op.out, format))},
-             one_row_[op.gate]);
+        emit(SwigluSpec{width, f32_stride(width), format}, {gate, up, output(op.out, format)}, one_row_[op.gate]);
         return {};
     }
 
@@ -309,7 +327,8 @@ private:
             places.push_back(is_weight ? weight_place(id) : input(id));
             if (!is_weight) one_row_[op.out] = one_row_[id];
         }
-        emit_elementwise(std::move(spec), places, output(op.out), one_row_[op.out]);
+        places.push_back(output(op.out));
+        emit(std::move(spec), std::move(places), one_row_[op.out]);
         return {};
     }
 
@@ -345,8 +364,8 @@ private:
                 if (place.kind == Place::Kind::arena) place = {Place::Kind::arena, buffers_[place.index].offset, 0};
     }
 
-    bool conflict(const Access& a, const Access& b) const {
-        if (!a.writes && !b.writes) return false;
+    bool conflict(const Touch& a, const Touch& b) const {
+        if (!writes(a.access) && !writes(b.access)) return false;
         if (a.place.kind != b.place.kind || a.place.kind == Place::Kind::none) return false;
         if (a.place.kind != Place::Kind::arena) return a.place.index == b.place.index;
         const Buffer &x = buffers_[a.place.index], &y = buffers_[b.place.index];
@@ -356,15 +375,15 @@ private:
     // Threads run ahead of each other between barriers: a launch needs one before it when it touches what a launch
     // since the last barrier wrote, or writes what one of them touched.
     void elide_barriers() {
-        std::vector<Access> since_barrier;
+        std::vector<Touch> since_barrier;
         for (size_t i = 0; i < plan_.steps.size(); ++i) {
-            const bool conflicts = std::any_of(accesses_[i].begin(), accesses_[i].end(), [&](const Access& mine) {
-                return std::any_of(since_barrier.begin(), since_barrier.end(),
-                                   [&](const Access& earlier) { return conflict(mine, earlier); });
+            const bool conflicts = std::ranges::any_of(touches_[i], [&](const Touch& mine) {
+                return std::ranges::any_of(since_barrier,
+                                           [&](const Touch& earlier) { return conflict(mine, earlier); });
             });
             if (conflicts) since_barrier.clear();
             if (i != 0) plan_.steps[i - 1].parallel_with_next = !conflicts;
-            since_barrier.insert(since_barrier.end(), accesses_[i].begin(), accesses_[i].end());
+            since_barrier.insert(since_barrier.end(), touches_[i].begin(), touches_[i].end());
         }
     }
 
@@ -375,7 +394,7 @@ private:
     Plan plan_;
     size_t node_ = 0;
     std::vector<Buffer> buffers_;
-    std::vector<std::vector<Access>> accesses_;            // per step
+    std::vector<std::vector<Touch>> touches_;              // per step
     std::vector<std::array<uint32_t, kFormats>> storage_;  // per tensor: its buffer in each format
     std::vector<bool> one_row_;                            // per tensor: only the last row exists
     std::vector<TensorId> selected_;                       // per tensor: what SelectLast took it from

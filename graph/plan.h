@@ -36,7 +36,7 @@ struct Place {
 struct Step {
     std::string name;  // node name(s): "blk.0.attn_norm"
     KernelSpec spec;
-    std::vector<Place> places;        // in the order of the pointers in the spec's Args struct (batch excluded)
+    std::vector<Place> places;        // of signature(spec).arguments, in that order (batch excluded)
     bool one_row = false;             // runs on one row whatever the batch (after the last row was selected)
     bool parallel_with_next = false;  // no barrier needed before the next step
 };

@@ -309,11 +309,46 @@ using KernelSpec = std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec
 
 using KernelFunction = void (*)(const void* args, uint32_t begin, uint32_t end);
 
+// ---- what an op says of itself (one description each: jit/model_ops.h, jit/simulator_ops.h) ------------------------
+
+// What a pointer of an Args struct points to.
+enum class Role : uint8_t {
+    packed,     // a weight matrix in the layout that the back end's kernels read
+    vector,     // a weight of one row: f32, padded to 16
+    rows,       // activations, one row per token
+    cache,      // keys or values of one layer
+    token_ids,  // int32_t per token
+    table,      // angles of rotations, by token
+    batch,      // BatchState
+};
+enum class Access : uint8_t { read, write, update };  // update: read and written
+constexpr bool reads(Access access) { return access != Access::write; }
+constexpr bool writes(Access access) { return access != Access::read; }
+
+struct Argument {
+    std::string_view name;  // of the pointer in the Args struct
+    uint32_t offset_bytes;  // of the pointer in the Args struct
+    Role role;
+    Access access = Access::read;
+    Presence presence = Presence::present;  // absent: a kernel of this spec does not look at it
+    // Of rows.
+    std::optional<RowFormat> format;  // none: the one that the back end reads beside the weight, activation_format()
+    uint32_t width = 0, stride_bytes = 0;
+};
+
+// The Args struct of one launch, pointer by pointer. Kernels that no plan launches (of the sampler and the simulator)
+// have none: their callers fill the struct.
+struct Signature {
+    uint32_t args_bytes = 0;
+    std::vector<Argument> arguments;  // in the order of the struct, the batch last
+};
+Signature signature(const KernelSpec& spec);
+
 // "rj_matmul_vector_q4_k_n4096_k4096": the same in plan, profile, dump, cache and perf map. Unique per spec.
 std::string kernel_name(const KernelSpec& spec);
 // Human text for --print-plan and --dump-isa: "matmul q4_k 4096x4096, vector form".
 std::string describe(const KernelSpec& spec);
-// Unambiguous bytes for hashing: variant index, then every field in order, little-endian.
+// Unambiguous bytes for hashing: variant index, then every field, little-endian.
 std::vector<std::byte> serialize(const KernelSpec& spec);
 // Refuses shapes no back end generates: "rms_norm: width 0".
 Result<void> validate(const KernelSpec& spec);

@@ -1,7 +1,6 @@
 #include "runtime/weights.h"
 
 #include <algorithm>
-#include <variant>
 
 #include "graph/dequantize.h"
 
@@ -12,17 +11,14 @@ enum class Layout : uint8_t { unused, packed, vector };
 
 constexpr uint64_t kAlignment = 64;
 
-bool reads_packed(const KernelSpec& spec, size_t place) {
-    return place == 0 && (std::holds_alternative<MatmulSpec>(spec) || std::holds_alternative<EmbedSpec>(spec));
-}
-
 std::vector<Layout> find_layouts(const graph::Graph& graph, std::span<const graph::Plan* const> plans) {
     std::vector<Layout> layouts(graph.tensors.size(), Layout::unused);
     for (const graph::Plan* plan : plans) {
         for (const graph::Step& step : plan->steps) {
+            const std::vector<Argument> arguments = signature(step.spec).arguments;
             for (size_t i = 0; i < step.places.size(); ++i) {
                 if (step.places[i].kind != graph::Place::Kind::weight) continue;
-                const Layout wanted = reads_packed(step.spec, i) ? Layout::packed : Layout::vector;
+                const Layout wanted = arguments[i].role == Role::packed ? Layout::packed : Layout::vector;
                 Layout& layout = layouts[step.places[i].index];
                 check(layout == Layout::unused || layout == wanted, "a weight is a matrix or a vector, not both");
                 layout = wanted;

@@ -4,21 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
+#include <cstring>
 
 namespace riftjit::runtime {
 namespace {
-
-// Binding relies on it: Args structs are plain pointers in the order of a step's places, then the batch.
-template <class Args>
-constexpr bool is_row_of_pointers(size_t places) {
-    return sizeof(Args) == (places + 1) * sizeof(void*) && offsetof(Args, batch) == places * sizeof(void*);
-}
-static_assert(is_row_of_pointers<EmbedArgs>(3) && is_row_of_pointers<RmsNormArgs>(4) &&
-              is_row_of_pointers<QuantizeArgs>(2) && is_row_of_pointers<MatmulArgs>(4) &&
-              is_row_of_pointers<RopeArgs>(4) && is_row_of_pointers<ValueStoreArgs>(2) &&
-              is_row_of_pointers<AttentionArgs>(4) && is_row_of_pointers<SwigluArgs>(3) &&
-              is_row_of_pointers<ElementwiseArgs>(kMaxElementwiseInputs + 1));
 
 // A launch of some ten microseconds and more is handed out in pieces, so that a thread on a slow or busy core takes
 // fewer. Shorter ones are cut into equal shares: a claim costs as much as a cache miss.
@@ -51,29 +40,9 @@ Address resolve(const graph::Place& place, const Addresses& addresses) {
     return nullptr;
 }
 
-// The f32 rows that a step writes: which of its places, and their shape. Other rows show in the step that reads them.
-struct FloatRows {
-    size_t place;
-    uint32_t width, stride;
-};
-
-std::optional<FloatRows> float_rows(const KernelSpec& spec) {
-    const auto padded = [](uint32_t width) { return static_cast<uint32_t>(round_up(width, 16)); };
-    if (const auto* s = std::get_if<EmbedSpec>(&spec)) return FloatRows{2, s->width, padded(s->width)};
-    if (const auto* s = std::get_if<MatmulSpec>(&spec)) return FloatRows{3, s->rows, s->out_stride};
-    if (const auto* s = std::get_if<AttentionSpec>(&spec)) return FloatRows{3, s->heads * s->head_dim, s->out_stride};
-    if (const auto* s = std::get_if<ElementwiseSpec>(&spec))
-        return FloatRows{kMaxElementwiseInputs, s->width, s->out_stride};
-    if (const auto* s = std::get_if<RmsNormSpec>(&spec); s != nullptr && s->output == RowFormat::f32)
-        return FloatRows{3, s->width, padded(s->width)};
-    if (const auto* s = std::get_if<SwigluSpec>(&spec); s != nullptr && s->output == RowFormat::f32)
-        return FloatRows{2, s->width, padded(s->width)};
-    return std::nullopt;
-}
-
-bool is_finite(const float* rows, const FloatRows& shape, uint32_t count) {
+bool is_finite(const float* rows, const Argument& shape, uint32_t count) {
     for (uint32_t row = 0; row < count; ++row) {
-        const float* const values = rows + uint64_t(row) * shape.stride;
+        const float* const values = rows + uint64_t(row) * (shape.stride_bytes / sizeof(float));
         if (!std::all_of(values, values + shape.width, [](float value) { return std::isfinite(value); })) return false;
     }
     return true;
@@ -101,17 +70,24 @@ Result<void> CpuPlan::find_kernels(Isa isa, KernelCache& cache) {
 }
 
 void CpuPlan::bind_arguments(const Addresses& addresses) {
-    size_t count = 0;
-    for (const graph::Step& step : plan_.steps) count += step.places.size() + 1;
-    pointers_.reserve(count);  // launches keep pointers into it
+    std::vector<Signature> signatures;
+    size_t words = 0;
+    for (const graph::Step& step : plan_.steps) {
+        signatures.push_back(signature(step.spec));
+        words += signatures.back().args_bytes / sizeof(void*);
+    }
+    arguments_.resize(words);  // launches keep pointers into it
+    std::byte* next = reinterpret_cast<std::byte*>(arguments_.data());
     for (size_t i = 0; i < launches_.size(); ++i) {
         const graph::Step& step = plan_.steps[i];
-        launches_[i].args = pointers_.data() + pointers_.size();
-        for (const graph::Place& place : step.places) {
-            pointers_.push_back(resolve(place, addresses));
-            check(place.kind == graph::Place::Kind::none || pointers_.back() != nullptr, "every place has an address");
+        launches_[i].args = next;
+        for (size_t place = 0; const Argument& argument : signatures[i].arguments) {
+            const void* value = step.one_row ? &last_row_ : &batch_;
+            if (argument.role != Role::batch) value = resolve(step.places.at(place++), addresses);
+            check(argument.presence == Presence::absent || value != nullptr, "every argument has an address");
+            std::memcpy(next + argument.offset_bytes, &value, sizeof value);
         }
-        pointers_.push_back(step.one_row ? &last_row_ : &batch_);
+        next += signatures[i].args_bytes;
     }
 }
 
@@ -165,16 +141,19 @@ void CpuPlan::run_together() {
     team_.record(caller_waited_ + waited, __rdtsc() - start);
 }
 
+// Rows in other formats than f32 show in the step that reads them.
 const graph::Step* CpuPlan::first_not_finite() {
     for (size_t i = 0; i < launches_.size(); ++i) {
         const graph::Step& step = plan_.steps[i];
         launches_[i].function(launches_[i].args, 0, launches_[i].units);
-        const auto shape = float_rows(step.spec);
-        if (!shape) continue;
-        const auto* const args = static_cast<const float* const*>(launches_[i].args);
         const auto* norm = std::get_if<RmsNormSpec>(&step.spec);
-        const bool is_one_row = step.one_row || (norm != nullptr && norm->rows == RowRange::last);
-        if (!is_finite(args[shape->place], *shape, is_one_row ? 1 : batch_.tokens)) return &step;
+        for (const Argument& argument : signature(step.spec).arguments) {
+            if (argument.role != Role::rows || !writes(argument.access) || argument.format != RowFormat::f32) continue;
+            const bool selects = norm != nullptr && norm->rows == RowRange::last && argument.access == Access::write;
+            const float* rows;
+            std::memcpy(&rows, static_cast<const std::byte*>(launches_[i].args) + argument.offset_bytes, sizeof rows);
+            if (!is_finite(rows, argument, step.one_row || selects ? 1 : batch_.tokens)) return &step;
+        }
     }
     return nullptr;
 }

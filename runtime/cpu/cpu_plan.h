@@ -50,7 +50,7 @@ private:
     const graph::Plan& plan_;
     ThreadPool& pool_;
     std::vector<Launch> launches_;
-    std::vector<const void*> pointers_;  // every Args struct is a row of pointers, the last to a BatchState
+    std::vector<const void*> arguments_;  // the Args structs of all launches, one after the other
     uint32_t counted_tokens_ = 0;
     std::vector<Share> shares_;        // [thread][launch]
     std::vector<Progress> progress_;   // by launch

@@ -22,7 +22,7 @@ Plan plan_of(const test::TinyModel& model, uint32_t tokens, const PassSet& passe
     return *plan;
 }
 
-// Bytes that a launch touches through each pointer, derived from the spec alone, and whether it writes there.
+// Bytes that a launch touches through each pointer, and whether it writes there.
 struct Touch {
     Place place;
     uint64_t bytes;
@@ -30,43 +30,19 @@ struct Touch {
 };
 
 std::vector<Touch> touches(const Step& step, uint32_t tokens) {
-    const auto rows = step.one_row ? 1u : tokens;
-    const auto f32 = [&](uint64_t width, uint64_t count) { return round_up(width, 16) * 4 * count; };
-    const auto& p = step.places;
-    if (const auto* s = std::get_if<EmbedSpec>(&step.spec)) return {{p[2], f32(s->width, rows), true, false}};
-    if (const auto* s = std::get_if<RmsNormSpec>(&step.spec)) {
-        const uint64_t out_rows = s->rows == RowRange::last ? 1 : rows;
-        return {{p[0], f32(s->width, rows), s->addend == Addend::residual, true},
-                {p[1], f32(s->width, rows), false, true},
-                {p[3], activation_row_bytes(s->output, s->width) * out_rows, true, false}};
-    }
-    if (const auto* s = std::get_if<QuantizeSpec>(&step.spec))
-        return {{p[0], f32(s->width, rows), false, true},
-                {p[1], uint64_t(activation_row_bytes(s->output, s->width)) * rows, true, false}};
-    if (const auto* s = std::get_if<MatmulSpec>(&step.spec)) {
-        const uint64_t x = activation_row_bytes(activation_format(s->weight, Isa::avx2), s->width);
-        return {{p[2], x * rows, false, true},
-                {p[3], uint64_t(s->out_stride) * 4 * rows, true, s->epilogue == Epilogue::accumulate}};
-    }
-    if (const auto* s = std::get_if<RopeSpec>(&step.spec))
-        return {{p[0], uint64_t(s->row_stride) * 4 * rows, !s->key_cache, true}, {p[3], 1, true, false}};
-    if (const auto* s = std::get_if<ValueStoreSpec>(&step.spec))
-        return {{p[0], uint64_t(s->row_stride) * 4 * rows, false, true}, {p[1], 1, true, false}};
-    if (const auto* s = std::get_if<AttentionSpec>(&step.spec))
-        return {{p[0], uint64_t(s->q_stride) * 4 * rows, false, true},
-                {p[1], 1, false, true},
-                {p[2], 1, false, true},
-                {p[3], uint64_t(s->out_stride) * 4 * rows, true, false}};
-    if (const auto* s = std::get_if<SwigluSpec>(&step.spec))
-        return {{p[0], uint64_t(s->in_stride) * 4 * rows, false, true},
-                {p[1], uint64_t(s->in_stride) * 4 * rows, false, true},
-                {p[2], uint64_t(activation_row_bytes(s->output, s->width)) * rows, true, false}};
-    const auto& s = std::get<ElementwiseSpec>(step.spec);
     std::vector<Touch> list;
-    for (size_t i = 0; i < s.inputs.size(); ++i)
-        list.push_back(
-            {p[i], (s.inputs[i].row_stride != 0 ? uint64_t(s.inputs[i].row_stride) * rows : s.width) * 4, false, true});
-    list.push_back({p[kMaxElementwiseInputs], uint64_t(s.out_stride) * 4 * rows, true, false});
+    const std::vector<Argument> arguments = signature(step.spec).arguments;
+    const auto* norm = std::get_if<RmsNormSpec>(&step.spec);
+    for (size_t i = 0; i < step.places.size(); ++i) {
+        const Argument& argument = arguments[i];
+        const bool selects = norm != nullptr && norm->rows == RowRange::last && writes(argument.access);
+        const uint64_t rows = step.one_row || selects ? 1 : tokens;
+        uint64_t stride = argument.stride_bytes;
+        if (const auto* matmul = std::get_if<MatmulSpec>(&step.spec); matmul != nullptr && !argument.format)
+            stride = activation_row_bytes(activation_format(matmul->weight, Isa::avx2), argument.width);
+        list.push_back({step.places[i], argument.role == Role::rows ? stride * rows : 1, writes(argument.access),
+                        reads(argument.access)});
+    }
     return list;
 }
 

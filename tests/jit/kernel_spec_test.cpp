@@ -285,46 +285,46 @@ TEST(KernelSpec, RefusesWithTheOpTheFieldAndTheValue) {
             kReduce, [](auto& s) { s.width = 0; }, "reduce: width 0"),
 
         refusal(
-            kColumnProgram, [](auto& s) { s.columns.clear(); }, "column program: 0 columns, not 1 to 64"),
+            kColumnProgram, [](auto& s) { s.columns.clear(); }, "column_program: 0 columns, not 1 to 64"),
         refusal(
             kColumnProgram, [](auto& s) { s.columns.assign(65, ColumnType::f64); },
-            "column program: 65 columns, not 1 to 64"),
+            "column_program: 65 columns, not 1 to 64"),
         refusal(
-            kColumnProgram, [](auto& s) { s.steps.clear(); }, "column program: 0 steps, not 1 to 4096"),
+            kColumnProgram, [](auto& s) { s.steps.clear(); }, "column_program: 0 steps, not 1 to 4096"),
         refusal(
             kColumnProgram, [](auto& s) { s.steps.assign(4097, s.steps[0]); },
-            "column program: 4097 steps, not 1 to 4096"),
+            "column_program: 4097 steps, not 1 to 4096"),
         refusal(
-            kColumnProgram, [](auto& s) { s.scalars = 4097; }, "column program: 4097 scalars, more than 4096"),
+            kColumnProgram, [](auto& s) { s.scalars = 4097; }, "column_program: 4097 scalars, more than 4096"),
         refusal(
             kColumnProgram, [](auto& s) { s.steps[0].op = ColumnOp(kColumnOps); },
-            "column program: step 0 has op 34, of 34"),
+            "column_program: step 0 has op 34, of 34"),
         refusal(
             kColumnProgram, [](auto& s) { s.steps[0].index = 2; },
-            "column program: step 0 (load) names column 2, of 2"),
+            "column_program: step 0 (load) names column 2, of 2"),
         refusal(
             kColumnProgram, [](auto& s) { s.steps[6].index = 9; },
-            "column program: step 6 (store) names column 9, of 2"),
+            "column_program: step 6 (store) names column 9, of 2"),
         refusal(
             kColumnProgram, [](auto& s) { s.steps[2].index = 2; },
-            "column program: step 2 (scalar) names scalar 2, of 2"),
+            "column_program: step 2 (scalar) names scalar 2, of 2"),
         refusal(
-            kColumnProgram, [](auto& s) { s.steps[4].number = kNaN; }, "column program: the number of step 4 is NaN"),
+            kColumnProgram, [](auto& s) { s.steps[4].number = kNaN; }, "column_program: the number of step 4 is NaN"),
         refusal(
             kColumnProgram, [](auto& s) { s.steps[3].b = 3; },
-            "column program: step 3 (fused_multiply_add) reads value 3, of 3 so far"),
+            "column_program: step 3 (fused_multiply_add) reads value 3, of 3 so far"),
         refusal(
             kColumnProgram, [](auto& s) { s.steps[6].a = 5; },
-            "column program: step 6 (store) reads value 5 as a number, which is a truth"),
+            "column_program: step 6 (store) reads value 5 as a number, which is a truth"),
         refusal(
             kColumnProgram, [](auto& s) { s.steps[7].a = 3; },
-            "column program: step 7 (fire) reads value 3 as a truth, which is a number"),
+            "column_program: step 7 (fire) reads value 3 as a truth, which is a number"),
         refusal(
             kColumnProgram, [](auto& s) { s.steps[7].a = 6; },
-            "column program: step 7 (fire) reads value 6 as a truth, which is nothing"),
+            "column_program: step 7 (fire) reads value 6 as a truth, which is nothing"),
         refusal(
             kColumnProgram, [](auto& s) { s.steps.push_back(s.steps[7]); },
-            "column program: it fires in more than one step"),
+            "column_program: it fires in more than one step"),
     };
     for (const auto& [spec, message] : refusals) {
         const auto valid = validate(spec);
@@ -340,6 +340,45 @@ TEST(KernelSpec, AcceptsARopeThatOnlyNormsOrStores) {
 
 TEST(KernelSpec, IgnoresTheRightOperandOfUnarySteps) {
     EXPECT_TRUE(validate(with(kElementwise, [](auto& s) { s.steps[1].right = 200; })));
+}
+
+// What a plan binds and orders by: every pointer of an Args struct, each once.
+TEST(KernelSpec, DescribesEveryPointerOfALaunch) {
+    for (const KernelSpec& spec : valid_specs()) {
+        const auto [bytes, arguments] = signature(spec);
+        if (arguments.empty()) continue;
+        std::set<uint32_t> offsets;
+        bool writes_any = false;
+        for (const Argument& argument : arguments) {
+            EXPECT_TRUE(offsets.insert(argument.offset_bytes).second) << kernel_name(spec) << " " << argument.name;
+            EXPECT_LE(argument.offset_bytes + sizeof(void*), bytes);
+            EXPECT_EQ(argument.offset_bytes % sizeof(void*), 0u);
+            EXPECT_EQ(argument.width != 0, argument.role == Role::rows) << kernel_name(spec) << " " << argument.name;
+            writes_any |= writes(argument.access) && argument.presence == Presence::present;
+        }
+        EXPECT_TRUE(writes_any) << kernel_name(spec);
+        EXPECT_EQ(arguments.back().role, Role::batch);
+        const size_t pointers = bytes / sizeof(void*);
+        const bool has_spare_inputs = std::holds_alternative<ElementwiseSpec>(spec);
+        EXPECT_TRUE(has_spare_inputs || offsets.size() == pointers) << kernel_name(spec);
+    }
+}
+
+TEST(KernelSpec, SaysWhichArgumentsAreReadAndWritten) {
+    const auto access = [](const KernelSpec& spec, std::string_view name) {
+        for (const Argument& argument : signature(spec).arguments)
+            if (argument.name == name && argument.presence == Presence::present) return int(argument.access);
+        return -1;
+    };
+    const auto accumulating = with(kMatmul, [](auto& s) { s.epilogue = Epilogue::accumulate; });
+    EXPECT_EQ(access(kMatmul, "out"), int(Access::write));
+    EXPECT_EQ(access(accumulating, "out"), int(Access::update));
+    EXPECT_EQ(access(kMatmul, "bias"), -1) << "absent";
+    EXPECT_EQ(access(kRmsNorm, "x"), int(Access::read));
+    EXPECT_EQ(access(with(kRmsNorm, [](auto& s) { s.addend = Addend::residual; }), "x"), int(Access::update));
+    EXPECT_EQ(access(kRope, "cache"), int(Access::write));
+    EXPECT_EQ(access(with(kRope, [](auto& s) { s.key_cache.reset(); }), "cache"), -1);
+    EXPECT_EQ(access(with(kRope, [](auto& s) { s.key_cache.reset(); }), "x"), int(Access::update));
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
-// One spec per op, and for every field a variation that differs in that field alone: what keys and names must tell
-// apart.
+// One spec per op, and for every field variations that differ in that field alone: what keys and names must tell apart.
 #pragma once
 
 #include <vector>
 
-#include "jit/kernel_spec.h"
+#include "jit/model_ops.h"
+#include "jit/simulator_ops.h"
 
 namespace riftjit {
 
@@ -44,51 +44,67 @@ Spec with(Spec spec, Change change) {
     return spec;
 }
 
+// Changes one field of a spec to a near value; the elements of lists are varied below.
+class FieldChanger {
+public:
+    explicit FieldChanger(size_t index) : index_(index) {}
+    void operator()(std::string_view, auto& field) { change_if_next(field); }
+    void operator()(std::string_view, auto& field, const auto&) { change_if_next(field); }
+    void rest(auto&... fields) { (change_if_next(fields), ...); }
+    bool has_changed() const { return seen_ > index_; }
+
+private:
+    void change_if_next(auto& field) {
+        if (seen_++ == index_) change(field);
+    }
+    template <class Number>
+        requires std::is_arithmetic_v<Number>
+    static void change(Number& field) {
+        field = static_cast<Number>(field + Number(1));
+    }
+    template <class Enum>
+        requires std::is_enum_v<Enum>
+    static void change(Enum& field) {  // the other value of two
+        field = static_cast<Enum>(static_cast<std::underlying_type_t<Enum>>(field) ^ 1);
+    }
+    static void change(std::optional<DType>& field) { field.reset(); }
+    template <class Element>
+    static void change(std::vector<Element>& field) {
+        field.pop_back();
+    }
+
+    size_t index_, seen_ = 0;
+};
+
+template <class Spec>
+void append_variations(const Spec& base, std::vector<KernelSpec>& specs) {
+    for (size_t field = 0;; ++field) {
+        Spec changed = base;
+        FieldChanger changer(field);
+        OpTraits<Spec>::fields(changed, changer);
+        if (!changer.has_changed()) return;
+        specs.push_back(changed);
+    }
+}
+
 // Every spec of the table is distinct. Not all are valid: keys must not collide even for what is refused.
 inline std::vector<KernelSpec> distinct_specs() {
     std::vector<KernelSpec> specs = valid_specs();
+    for (const KernelSpec& base : valid_specs())
+        std::visit([&](const auto& spec) { append_variations(spec, specs); }, base);
     const auto vary = [&](const auto& base, auto... changes) { (specs.push_back(with(base, changes)), ...); };
-    vary(kEmbed, [](auto& s) { s.weight = DType::Q5_K; }, [](auto& s) { s.width = 2048; });
+    vary(kRmsNorm, [](auto& s) { s.epsilon = -1.0f; }, [](auto& s) { s.output = RowFormat::bf16; });
+    vary(kQuantize, [](auto& s) { s.output = RowFormat::bf16; });
+    vary(kRope, [](auto& s) { s.key_cache = DType::Q8_0; });
     vary(
-        kRmsNorm, [](auto& s) { s.width = 1040; }, [](auto& s) { s.epsilon = 1e-5f; },
-        [](auto& s) { s.gain = Presence::absent; }, [](auto& s) { s.addend = Addend::residual; },
-        [](auto& s) { s.output = RowFormat::f32; }, [](auto& s) { s.output = RowFormat::bf16; },
-        [](auto& s) { s.rows = RowRange::last; });
-    vary(kQuantize, [](auto& s) { s.width = 1040; }, [](auto& s) { s.output = RowFormat::bf16; });
+        kElementwise, [](auto& s) { s.inputs[1].row_stride = 1024; }, [](auto& s) { s.inputs.push_back({0}); },
+        [](auto& s) { s.steps[0].op = ElementwiseOp::scale; }, [](auto& s) { s.steps[0].left = 1; },
+        [](auto& s) { s.steps[0].right = 0; }, [](auto& s) { s.steps[1].constant = 3.0f; });
     vary(
-        kMatmul, [](auto& s) { s.weight = DType::Q6_K; }, [](auto& s) { s.rows = 4095; },
-        [](auto& s) { s.width = 8192; }, [](auto& s) { s.out_stride = 8192; },
-        [](auto& s) { s.form = MatmulForm::tile; }, [](auto& s) { s.epilogue = Epilogue::accumulate; },
-        [](auto& s) { s.bias = Presence::present; });
-    vary(
-        kRope, [](auto& s) { s.heads = 8; }, [](auto& s) { s.head_dim = 64; }, [](auto& s) { s.rotary_dims = 64; },
-        [](auto& s) { s.row_stride = 4096; }, [](auto& s) { s.pairing = RopePairing::adjacent; },
-        [](auto& s) { s.norm = Presence::present; }, [](auto& s) { s.epsilon = 1e-5f; },
-        [](auto& s) { s.key_cache.reset(); }, [](auto& s) { s.key_cache = DType::Q8_0; });
-    vary(
-        kValueStore, [](auto& s) { s.kv_heads = 4; }, [](auto& s) { s.head_dim = 64; },
-        [](auto& s) { s.row_stride = 2048; }, [](auto& s) { s.cache_type = DType::F32; });
-    vary(
-        kAttention, [](auto& s) { s.heads = 32; }, [](auto& s) { s.kv_heads = 4; }, [](auto& s) { s.head_dim = 64; },
-        [](auto& s) { s.q_stride = 4096; }, [](auto& s) { s.out_stride = 4096; },
-        [](auto& s) { s.key_type = DType::F32; }, [](auto& s) { s.value_type = DType::F32; },
-        [](auto& s) { s.scale = 0.25f; }, [](auto& s) { s.form = MatmulForm::tile; });
-    vary(
-        kSwiglu, [](auto& s) { s.width = 3088; }, [](auto& s) { s.in_stride = 3072; },
-        [](auto& s) { s.output = RowFormat::f32; });
-    vary(
-        kElementwise, [](auto& s) { s.width = 1008; }, [](auto& s) { s.out_stride = 2048; },
-        [](auto& s) { s.inputs[1].row_stride = 1024; }, [](auto& s) { s.inputs.push_back({0}); },
-        [](auto& s) { s.steps.pop_back(); }, [](auto& s) { s.steps[0].op = ElementwiseOp::scale; },
-        [](auto& s) { s.steps[0].left = 1; }, [](auto& s) { s.steps[0].right = 0; },
-        [](auto& s) { s.steps[1].constant = 3.0f; });
-    vary(kReduce, [](auto& s) { s.kind = ReduceKind::collect_above; }, [](auto& s) { s.width = 151935; });
-    vary(
-        kColumnProgram, [](auto& s) { s.precision = Precision::f32; }, [](auto& s) { s.scalars = 3; },
-        [](auto& s) { s.columns[1] = ColumnType::u16; }, [](auto& s) { s.columns.pop_back(); },
-        [](auto& s) { s.steps.pop_back(); }, [](auto& s) { s.steps[1].op = ColumnOp::normal; },
-        [](auto& s) { s.steps[3].a = 2; }, [](auto& s) { s.steps[3].b = 1; }, [](auto& s) { s.steps[3].c = 2; },
-        [](auto& s) { s.steps[1].index = 2; }, [](auto& s) { s.steps[4].number = 2.0; });
+        kColumnProgram, [](auto& s) { s.columns[1] = ColumnType::u16; },
+        [](auto& s) { s.steps[1].op = ColumnOp::normal; }, [](auto& s) { s.steps[3].a = 2; },
+        [](auto& s) { s.steps[3].b = 1; }, [](auto& s) { s.steps[3].c = 2; }, [](auto& s) { s.steps[1].index = 2; },
+        [](auto& s) { s.steps[4].number = 2.0; });
     return specs;
 }
 

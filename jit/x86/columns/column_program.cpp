@@ -421,7 +421,8 @@ private:
 
 }  // namespace
 
-MachineCode generate_column_program(const ColumnProgramSpec& spec, Isa isa) {
+template <>
+MachineCode generate(const ColumnProgramSpec& spec, Isa isa) {
     return ProgramGenerator(spec, isa).generate();
 }
 

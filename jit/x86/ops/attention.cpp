@@ -448,6 +448,9 @@ class AttentionKernel final : public AttentionProducts {
 
 }  // namespace
 
-MachineCode generate_attention(const AttentionSpec& spec, Isa isa) { return AttentionKernel(spec, isa).finish(); }
+template <>
+MachineCode generate(const AttentionSpec& spec, Isa isa) {
+    return AttentionKernel(spec, isa).finish();
+}
 
 }  // namespace riftjit::x86

@@ -116,6 +116,9 @@ private:
 
 }  // namespace
 
-MachineCode generate_elementwise(const ElementwiseSpec& spec, Isa isa) { return ChainGenerator(spec, isa).generate(); }
+template <>
+MachineCode generate(const ElementwiseSpec& spec, Isa isa) {
+    return ChainGenerator(spec, isa).generate();
+}
 
 }  // namespace riftjit::x86

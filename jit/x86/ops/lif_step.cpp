@@ -313,7 +313,8 @@ class LifStepAvx2 final : public LifStepKernel {
 
 }  // namespace
 
-MachineCode generate_lif_step(const LifStepSpec& spec, Isa isa) {
+template <>
+MachineCode generate(const LifStepSpec& spec, Isa isa) {
     if (has_avx512(isa)) return LifStepAvx512(spec, isa).finish();
     return LifStepAvx2(spec, isa).finish();
 }

@@ -34,6 +34,9 @@ class QuantizeKernel final : public X86Kernel<QuantizeSpec, RowWriter> {
 
 }  // namespace
 
-MachineCode generate_quantize(const QuantizeSpec& spec, Isa isa) { return QuantizeKernel(spec, isa).finish(); }
+template <>
+MachineCode generate(const QuantizeSpec& spec, Isa isa) {
+    return QuantizeKernel(spec, isa).finish();
+}
 
 }  // namespace riftjit::x86

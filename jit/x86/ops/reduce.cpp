@@ -142,6 +142,9 @@ class ReduceKernel final : public X86Kernel<ReduceSpec, WideEmitter> {
 
 }  // namespace
 
-MachineCode generate_reduce(const ReduceSpec& spec, Isa isa) { return ReduceKernel(spec, isa).finish(); }
+template <>
+MachineCode generate(const ReduceSpec& spec, Isa isa) {
+    return ReduceKernel(spec, isa).finish();
+}
 
 }  // namespace riftjit::x86

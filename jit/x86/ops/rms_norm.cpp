@@ -74,6 +74,9 @@ class RmsNormKernel final : public X86Kernel<RmsNormSpec, RowWriter> {
 
 }  // namespace
 
-MachineCode generate_rms_norm(const RmsNormSpec& spec, Isa isa) { return RmsNormKernel(spec, isa).finish(); }
+template <>
+MachineCode generate(const RmsNormSpec& spec, Isa isa) {
+    return RmsNormKernel(spec, isa).finish();
+}
 
 }  // namespace riftjit::x86

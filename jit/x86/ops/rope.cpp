@@ -226,6 +226,9 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
 
 }  // namespace
 
-MachineCode generate_rope(const RopeSpec& spec, Isa isa) { return RopeKernel(spec, isa).finish(); }
+template <>
+MachineCode generate(const RopeSpec& spec, Isa isa) {
+    return RopeKernel(spec, isa).finish();
+}
 
 }  // namespace riftjit::x86

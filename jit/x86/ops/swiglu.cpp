@@ -43,6 +43,9 @@ class SwigluKernel final : public X86Kernel<SwigluSpec, RowWriter> {
 
 }  // namespace
 
-MachineCode generate_swiglu(const SwigluSpec& spec, Isa isa) { return SwigluKernel(spec, isa).finish(); }
+template <>
+MachineCode generate(const SwigluSpec& spec, Isa isa) {
+    return SwigluKernel(spec, isa).finish();
+}
 
 }  // namespace riftjit::x86

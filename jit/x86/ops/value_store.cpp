@@ -83,6 +83,9 @@ class ValueStoreKernel final : public X86Kernel<ValueStoreSpec, CacheWriter> {
 
 }  // namespace
 
-MachineCode generate_value_store(const ValueStoreSpec& spec, Isa isa) { return ValueStoreKernel(spec, isa).finish(); }
+template <>
+MachineCode generate(const ValueStoreSpec& spec, Isa isa) {
+    return ValueStoreKernel(spec, isa).finish();
+}
 
 }  // namespace riftjit::x86

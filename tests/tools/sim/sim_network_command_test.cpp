@@ -425,7 +425,8 @@ TEST_F(SimNetwork, ShowsTheKernelsOfInitialValues) {
     std::vector<std::string> arguments = drawn;
     arguments.push_back("--explain");
     Outcome outcome = run(arguments);
-    EXPECT_NE(outcome.out.find("  E, initial values: rj_columns_"), std::string::npos) << outcome.out << outcome.err;
+    EXPECT_NE(outcome.out.find("  E, initial values: rj_column_program_"), std::string::npos)
+        << outcome.out << outcome.err;
     EXPECT_NE(outcome.out.find(" bytes per element, once\n"), std::string::npos) << outcome.out;
     arguments.push_back("--json");
     const auto programs = nlohmann::json::parse(run(arguments).out)["programs"];

@@ -135,9 +135,7 @@ ColumnProgramSpec sum_beside_values(uint32_t draws) {
 TEST(ColumnRandomX86, APoissonDrawIsNoLongerBesideOtherValues) {
     for (Isa isa : column_isas()) {
         const auto bytes_per_draw = [&](ColumnProgramSpec (*program)(uint32_t)) {
-            const auto bytes = [&](uint32_t draws) {
-                return double(generate_column_program(program(draws), isa).instruction_bytes);
-            };
+            const auto bytes = [&](uint32_t draws) { return double(generate(program(draws), isa).instruction_bytes); };
             return (bytes(60) - bytes(8)) / 52;
         };
         EXPECT_LT(bytes_per_draw(sum_beside_values), 1.01 * bytes_per_draw(sum_of_poisson_numbers)) << name(isa);

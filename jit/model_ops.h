@@ -1,0 +1,322 @@
+// The ops of language models, each described once (op_description.h says what each part is for).
+#pragma once
+
+#include "jit/op_description.h"
+
+namespace riftjit {
+
+// Operations per element; a transcendental function counts as four, a division as one.
+inline constexpr uint64_t kSiluFlops = 6;  // x / (1 + exp(-x))
+inline uint64_t norm_flops(uint64_t width, Presence gain) { return width * (is_present(gain) ? 4 : 3); }
+
+template <>
+struct OpTraits<EmbedSpec> {
+    static constexpr std::string_view kName = "embed";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [weight, width] = spec;
+        visit("", weight), visit("w", width);
+    }
+    static Signature arguments(const EmbedSpec& spec) {
+        return {sizeof(EmbedArgs),
+                {other(Role::packed, "table", offsetof(EmbedArgs, table)),
+                 other(Role::token_ids, "ids", offsetof(EmbedArgs, ids)),
+                 f32_rows("out", offsetof(EmbedArgs, out), kWrite, spec.width),
+                 other(Role::batch, "batch", offsetof(EmbedArgs, batch))}};
+    }
+    static uint32_t units(const EmbedSpec&, uint32_t tokens) { return tokens; }
+    static KernelCost cost(const EmbedSpec& spec) { return {0, row_bytes(spec.weight, spec.width)}; }
+    static void check(const EmbedSpec& spec, Claims& claims) {
+        claims.positive("width", spec.width).weight(spec.weight, spec.width);
+    }
+    static std::string text(const EmbedSpec& spec) {
+        return fmt::format("embed {} rows of {}", name(spec.weight), spec.width);
+    }
+};
+
+template <>
+struct OpTraits<RmsNormSpec> {
+    static constexpr std::string_view kName = "rms_norm";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [width, epsilon, gain, addend, output, rows] = spec;
+        visit("w", width), visit("e", epsilon), visit("gain", gain), visit("", addend), visit("", output);
+        visit("", rows);
+    }
+    static Signature arguments(const RmsNormSpec& spec) {
+        const bool adds = spec.addend == Addend::residual;
+        return {sizeof(RmsNormArgs),
+                {f32_rows("x", offsetof(RmsNormArgs, x), adds ? kUpdate : kRead, spec.width),
+                 only_if(adds, f32_rows("addend", offsetof(RmsNormArgs, addend), kRead, spec.width)),
+                 other(Role::vector, "gain", offsetof(RmsNormArgs, gain), kRead, spec.gain),
+                 rows_in(spec.output, "out", offsetof(RmsNormArgs, out), kWrite, spec.width),
+                 other(Role::batch, "batch", offsetof(RmsNormArgs, batch))}};
+    }
+    static uint32_t units(const RmsNormSpec& spec, uint32_t tokens) { return spec.rows == RowRange::last ? 1 : tokens; }
+    static KernelCost cost(const RmsNormSpec& spec) {
+        const uint64_t added = spec.addend == Addend::residual ? spec.width : 0;
+        return {norm_flops(spec.width, spec.gain) + added, is_present(spec.gain) ? spec.width * sizeof(float) : 0};
+    }
+    static void check(const RmsNormSpec& spec, Claims& claims) {
+        claims.positive("width", spec.width).epsilon(spec.epsilon);
+    }
+    static std::string text(const RmsNormSpec& spec) {
+        return fmt::format("rms_norm {}{}{}, to {}{}", spec.width, when(is_present(spec.gain), ", gain"),
+                           when(spec.addend == Addend::residual, ", residual"), riftjit::text(spec.output),
+                           when(spec.rows == RowRange::last, ", last row only"));
+    }
+};
+
+template <>
+struct OpTraits<QuantizeSpec> {
+    static constexpr std::string_view kName = "quantize";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [width, output] = spec;
+        visit("w", width), visit("", output);
+    }
+    static Signature arguments(const QuantizeSpec& spec) {
+        return {sizeof(QuantizeArgs),
+                {f32_rows("x", offsetof(QuantizeArgs, x), kRead, spec.width),
+                 rows_in(spec.output, "out", offsetof(QuantizeArgs, out), kWrite, spec.width),
+                 other(Role::batch, "batch", offsetof(QuantizeArgs, batch))}};
+    }
+    static uint32_t units(const QuantizeSpec&, uint32_t tokens) { return tokens; }
+    static KernelCost cost(const QuantizeSpec& spec) {
+        return {spec.output == RowFormat::i16 ? 2 * uint64_t(spec.width) : 0, 0};
+    }
+    static void check(const QuantizeSpec& spec, Claims& claims) {
+        claims.positive("width", spec.width);
+        if (claims.is_fine() && spec.output == RowFormat::f32) claims.refuse("output f32 is what the input already is");
+    }
+    static std::string text(const QuantizeSpec& spec) {
+        return fmt::format("quantize {} to {}", spec.width, riftjit::text(spec.output));
+    }
+};
+
+template <>
+struct OpTraits<MatmulSpec> {
+    static constexpr std::string_view kName = "matmul";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [weight, rows, width, out_stride, form, epilogue, bias] = spec;
+        visit("", form), visit("", weight), visit("n", rows), visit("k", width);
+        visit("s", out_stride, uint32_t(round_up(rows, 16))), visit("", epilogue), visit("bias", bias);
+    }
+    static Signature arguments(const MatmulSpec& spec) {
+        const Access out = spec.epilogue == Epilogue::accumulate ? kUpdate : kWrite;
+        return {sizeof(MatmulArgs),
+                {other(Role::packed, "weights", offsetof(MatmulArgs, weights)),
+                 other(Role::vector, "bias", offsetof(MatmulArgs, bias), kRead, spec.bias),
+                 {"x", offsetof(MatmulArgs, x), Role::rows, kRead, Presence::present, {}, spec.width},
+                 f32_rows("out", offsetof(MatmulArgs, out), out, spec.rows, spec.out_stride),
+                 other(Role::batch, "batch", offsetof(MatmulArgs, batch))}};
+    }
+    static uint32_t units(const MatmulSpec& spec, uint32_t) { return uint32_t(round_up(spec.rows, 16) / 16); }
+    static KernelCost cost(const MatmulSpec& spec) {
+        uint64_t flops = 2 * uint64_t(spec.rows) * spec.width;
+        uint64_t weight_bytes = spec.rows * row_bytes(spec.weight, spec.width);
+        if (spec.epilogue == Epilogue::accumulate) flops += spec.rows;
+        if (is_present(spec.bias)) {
+            flops += spec.rows;
+            weight_bytes += spec.rows * sizeof(float);
+        }
+        return {flops, weight_bytes};
+    }
+    static void check(const MatmulSpec& spec, Claims& claims) {
+        claims.positive("rows", spec.rows)
+            .positive("width", spec.width)
+            .weight(spec.weight, spec.width)
+            .at_least("out_stride", spec.out_stride, "rows rounded up to 16", round_up(spec.rows, 16));
+    }
+    static std::string text(const MatmulSpec& spec) {
+        return fmt::format("matmul {} {}x{}, {} form{}{}", name(spec.weight), spec.rows, spec.width,
+                           riftjit::text(spec.form), when(spec.epilogue == Epilogue::accumulate, ", accumulating"),
+                           when(is_present(spec.bias), ", bias"));
+    }
+};
+
+template <>
+struct OpTraits<RopeSpec> {
+    static constexpr std::string_view kName = "rope";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [heads, head_dim, rotary_dims, row_stride, pairing, norm, epsilon, key_cache] = spec;
+        visit("", pairing), visit("h", heads), visit("d", head_dim), visit("r", rotary_dims), visit("s", row_stride);
+        visit("norm", norm), visit("e", epsilon), visit("keys", key_cache);
+    }
+    static Signature arguments(const RopeSpec& spec) {
+        const bool stores = spec.key_cache.has_value();
+        const uint32_t width = spec.heads * spec.head_dim;
+        return {sizeof(RopeArgs),
+                {f32_rows("x", offsetof(RopeArgs, x), stores ? kRead : kUpdate, width, spec.row_stride),
+                 other(Role::vector, "gain", offsetof(RopeArgs, gain), kRead, spec.norm),
+                 other(Role::table, "table", offsetof(RopeArgs, table), kRead, present_if(spec.rotary_dims != 0)),
+                 other(Role::cache, "cache", offsetof(RopeArgs, cache), kWrite, present_if(stores)),
+                 other(Role::batch, "batch", offsetof(RopeArgs, batch))}};
+    }
+    static uint32_t units(const RopeSpec& spec, uint32_t tokens) { return tokens * spec.heads; }
+    static KernelCost cost(const RopeSpec& spec) {
+        uint64_t flops = 3 * uint64_t(spec.rotary_dims);  // per pair: four products, two sums
+        if (is_present(spec.norm)) flops += norm_flops(spec.head_dim, Presence::present);
+        return {flops * spec.heads, is_present(spec.norm) ? spec.head_dim * sizeof(float) : 0};
+    }
+    static void check(const RopeSpec& spec, Claims& claims) {
+        claims.head_dim(spec.head_dim)
+            .positive("heads", spec.heads, kMaxHeads)
+            .multiple("rotary_dims", spec.rotary_dims, 2, "a rotary pair")
+            .at_least("row_stride", spec.row_stride, "heads times head_dim", uint64_t(spec.heads) * spec.head_dim)
+            .epsilon(spec.epsilon);
+        if (claims.is_fine() && spec.rotary_dims > spec.head_dim)
+            claims.refuse("rotary_dims {} is above head_dim {}", spec.rotary_dims, spec.head_dim);
+        if (spec.key_cache) claims.cache_type("key_cache", *spec.key_cache, spec.head_dim);
+    }
+    static std::string text(const RopeSpec& spec) {
+        return fmt::format("rope {} heads of {}, {} rotary dims in {} pairs{}, {}", spec.heads, spec.head_dim,
+                           spec.rotary_dims, riftjit::text(spec.pairing), when(is_present(spec.norm), ", normed"),
+                           spec.key_cache ? fmt::format("to the {} key cache", name(*spec.key_cache)) : "in place");
+    }
+};
+
+template <>
+struct OpTraits<ValueStoreSpec> {
+    static constexpr std::string_view kName = "value_store";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [kv_heads, head_dim, row_stride, cache_type] = spec;
+        visit("", cache_type), visit("g", kv_heads), visit("d", head_dim), visit("s", row_stride);
+    }
+    static Signature arguments(const ValueStoreSpec& spec) {
+        return {sizeof(ValueStoreArgs),
+                {f32_rows("v", offsetof(ValueStoreArgs, v), kRead, spec.kv_heads * spec.head_dim, spec.row_stride),
+                 other(Role::cache, "cache", offsetof(ValueStoreArgs, cache), kWrite),
+                 other(Role::batch, "batch", offsetof(ValueStoreArgs, batch))}};
+    }
+    static uint32_t units(const ValueStoreSpec&, uint32_t tokens) { return tokens; }
+    static KernelCost cost(const ValueStoreSpec&) { return {0, 0}; }
+    static void check(const ValueStoreSpec& spec, Claims& claims) {
+        claims.head_dim(spec.head_dim)
+            .positive("kv_heads", spec.kv_heads, kMaxHeads)
+            .at_least("row_stride", spec.row_stride, "kv_heads times head_dim", uint64_t(spec.kv_heads) * spec.head_dim)
+            .cache_type("cache_type", spec.cache_type, spec.head_dim);
+    }
+    static std::string text(const ValueStoreSpec& spec) {
+        return fmt::format("value_store {} heads of {} to the {} value cache", spec.kv_heads, spec.head_dim,
+                           name(spec.cache_type));
+    }
+};
+
+template <>
+struct OpTraits<AttentionSpec> {
+    static constexpr std::string_view kName = "attention";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [heads, kv_heads, head_dim, q_stride, out_stride, key_type, value_type, scale, form] = spec;
+        visit("", form), visit("", key_type), visit("", value_type), visit("h", heads), visit("g", kv_heads);
+        visit("d", head_dim), visit("q", q_stride), visit("o", out_stride), visit("c", scale);
+    }
+    static Signature arguments(const AttentionSpec& spec) {
+        const uint32_t width = spec.heads * spec.head_dim;
+        return {sizeof(AttentionArgs),
+                {f32_rows("q", offsetof(AttentionArgs, q), kRead, width, spec.q_stride),
+                 other(Role::cache, "keys", offsetof(AttentionArgs, keys)),
+                 other(Role::cache, "values", offsetof(AttentionArgs, values)),
+                 f32_rows("out", offsetof(AttentionArgs, out), kWrite, width, spec.out_stride),
+                 other(Role::batch, "batch", offsetof(AttentionArgs, batch))}};
+    }
+    static uint32_t units(const AttentionSpec& spec, uint32_t tokens) {
+        const uint32_t tile = attention_tile_tokens(spec);
+        return spec.kv_heads * uint32_t(round_up(tokens, tile) / tile);
+    }
+    static KernelCost cost(const AttentionSpec& spec) { return {4 * uint64_t(spec.heads) * spec.head_dim, 0}; }
+    static void check(const AttentionSpec& spec, Claims& claims) {
+        const uint64_t row = uint64_t(spec.heads) * spec.head_dim;
+        claims.head_dim(spec.head_dim)
+            .positive("heads", spec.heads, kMaxHeads)
+            .positive("kv_heads", spec.kv_heads, kMaxHeads);
+        if (claims.is_fine()) claims.multiple("heads", spec.heads, spec.kv_heads, "the number of kv_heads");
+        claims.at_least("q_stride", spec.q_stride, "heads times head_dim", row)
+            .at_least("out_stride", spec.out_stride, "heads times head_dim rounded up to 16", round_up(row, 16))
+            .cache_type("key_type", spec.key_type, spec.head_dim)
+            .cache_type("value_type", spec.value_type, spec.head_dim)
+            .finite("scale", spec.scale);
+    }
+    static std::string text(const AttentionSpec& spec) {
+        return fmt::format("attention {} heads on {} of {}, keys {}, values {}, {} form", spec.heads, spec.kv_heads,
+                           spec.head_dim, name(spec.key_type), name(spec.value_type), riftjit::text(spec.form));
+    }
+};
+
+template <>
+struct OpTraits<SwigluSpec> {
+    static constexpr std::string_view kName = "swiglu";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [width, in_stride, output] = spec;
+        visit("w", width), visit("s", in_stride), visit("", output);
+    }
+    static Signature arguments(const SwigluSpec& spec) {
+        return {sizeof(SwigluArgs),
+                {f32_rows("gate", offsetof(SwigluArgs, gate), kRead, spec.width, spec.in_stride),
+                 f32_rows("up", offsetof(SwigluArgs, up), kRead, spec.width, spec.in_stride),
+                 rows_in(spec.output, "out", offsetof(SwigluArgs, out), kWrite, spec.width),
+                 other(Role::batch, "batch", offsetof(SwigluArgs, batch))}};
+    }
+    static uint32_t units(const SwigluSpec&, uint32_t tokens) { return tokens; }
+    static KernelCost cost(const SwigluSpec& spec) { return {(kSiluFlops + 1) * spec.width, 0}; }
+    static void check(const SwigluSpec& spec, Claims& claims) {
+        claims.positive("width", spec.width).at_least("in_stride", spec.in_stride, "width", spec.width);
+    }
+    static std::string text(const SwigluSpec& spec) {
+        return fmt::format("swiglu {}, to {}", spec.width, riftjit::text(spec.output));
+    }
+};
+
+template <>
+struct OpTraits<ElementwiseSpec> {
+    static constexpr std::string_view kName = "elementwise";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [width, out_stride, inputs, steps] = spec;
+        visit("w", width), visit.rest(out_stride, inputs, steps);
+    }
+    static Signature arguments(const ElementwiseSpec& spec) {
+        Signature signature{sizeof(ElementwiseArgs), {}};
+        for (size_t i = 0; i < spec.inputs.size(); ++i) {
+            const size_t offset = offsetof(ElementwiseArgs, inputs) + i * sizeof(float*);
+            const uint32_t stride = spec.inputs[i].row_stride;
+            signature.arguments.push_back(stride == 0 ? other(Role::vector, "input", offset)
+                                                      : f32_rows("input", offset, kRead, spec.width, stride));
+        }
+        signature.arguments.push_back(
+            f32_rows("out", offsetof(ElementwiseArgs, out), kWrite, spec.width, spec.out_stride));
+        signature.arguments.push_back(other(Role::batch, "batch", offsetof(ElementwiseArgs, batch)));
+        return signature;
+    }
+    static uint32_t units(const ElementwiseSpec&, uint32_t tokens) { return tokens; }
+    static KernelCost cost(const ElementwiseSpec& spec) { return {spec.steps.size() * spec.width, 0}; }
+    static void check(const ElementwiseSpec& spec, Claims& claims) {
+        claims.positive("width", spec.width)
+            .at_least("out_stride", spec.out_stride, "width rounded up to 16", round_up(spec.width, 16));
+        const auto count = [&](std::string_view what, size_t value, size_t limit) {
+            if (claims.is_fine() && (value == 0 || value > limit))
+                claims.refuse("{} {}, not 1 to {}", value, what, limit);
+        };
+        count("inputs", spec.inputs.size(), kMaxElementwiseInputs);
+        count("steps", spec.steps.size(), kMaxElementwiseSteps);
+        for (size_t index = 0; claims.is_fine() && index < spec.inputs.size(); ++index)
+            if (const uint32_t stride = spec.inputs[index].row_stride; stride != 0)
+                claims.at_least(fmt::format("row_stride of input {}", index), stride, "width", spec.width);
+        for (size_t index = 0; claims.is_fine() && index < spec.steps.size(); ++index) check_step(spec, index, claims);
+    }
+    static void check_step(const ElementwiseSpec& spec, size_t index, Claims& claims) {
+        const ElementwiseStep& step = spec.steps[index];
+        const size_t values = spec.inputs.size() + index;
+        if (claims.is_fine() && step.left >= values)
+            claims.refuse("step {} reads value {} as left, of {} so far", index, step.left, values);
+        if (claims.is_fine() && step.op == ElementwiseOp::add && step.right >= values)
+            claims.refuse("step {} reads value {} as right, of {} so far", index, step.right, values);
+        claims.finite(fmt::format("constant of step {}", index), step.constant);
+    }
+    static std::string text(const ElementwiseSpec& spec) {
+        std::string chain;
+        for (const ElementwiseStep& step : spec.steps)
+            chain += fmt::format(
+                "{}{}(v{}, {})", when(!chain.empty(), ", "), riftjit::text(step.op), step.left,
+                step.op == ElementwiseOp::add ? fmt::format("v{}", step.right) : fmt::format("{}", step.constant));
+        return fmt::format("elementwise {}, {} inputs: {}", spec.width, spec.inputs.size(), chain);
+    }
+};
+
+}  // namespace riftjit
