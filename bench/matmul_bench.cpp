@@ -20,6 +20,7 @@
 #include "jit/x86/decoders/packed.h"
 #include "jit/x86/detect.h"
 #include "jit/x86/emit/x86_kernel.h"
+#include "jit/x86/rows.h"
 
 namespace riftjit::x86 {
 namespace {

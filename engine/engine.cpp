@@ -4,6 +4,8 @@
 
 #include "engine/model_files.h"
 #include "host/cpus.h"
+#include "jit/x86/backend.h"
+#include "runtime/cpu/cpu_device.h"
 
 namespace riftjit::engine {
 
@@ -35,7 +37,7 @@ Result<models::Tokenizer> open_tokenizer(const models::Gguf& file, const std::op
 }  // namespace
 
 runtime::PlanSetOptions plan_options(const EngineOptions& options, Isa isa) {
-    return {isa, options.batch, options.key_type, options.value_type, options.passes};
+    return {&x86::backend(isa), options.batch, options.key_type, options.value_type, options.passes};
 }
 
 Result<LoadedModel> load(models::Model model, const EngineOptions& options, Sampling sampling, const Warn& warn) {
@@ -51,8 +53,6 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
             RIFTJIT_TRY_VOID(loaded.kernels->get(spec, isa));  // before the session seals the cache
     }
     const runtime::SessionOptions session_options{
-        .isa = isa,
-        .threads = threads,
         .context = context,
         .batch = options.batch,
         .key_type = options.key_type,
@@ -61,8 +61,9 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
         .all_logits = options.logits == models::Logits::all,
     };
     const models::Gguf& file = loaded.model.file;
+    RIFTJIT_TRY(device, runtime::CpuDevice::create(isa, threads, runtime::Helpers::when_useful, *loaded.kernels));
     RIFTJIT_TRY(session,
-                runtime::Session::create(graph, session_options, *loaded.kernels,
+                runtime::Session::create(graph, session_options, std::move(device),
                                          [&file](std::span<const std::byte> range) { file.drop_pages(range); }));
     loaded.session = std::make_unique<runtime::Session>(std::move(session));
     return loaded;

@@ -48,7 +48,10 @@ public:
         plan_.logits_offset_bytes = logits.offset;
         plan_.logits_rows = one_row_[graph_.logits] ? 1 : options_.max_tokens;
         plan_.logits_stride = f32_stride(graph_.tensor(graph_.logits).width);
-        for (const Step& step : plan_.steps) RIFTJIT_TRY_VOID(validate(step.spec));
+        for (const Step& step : plan_.steps) {
+            RIFTJIT_TRY_VOID(validate(step.spec));
+            RIFTJIT_TRY_VOID(options_.backend->supports(step.spec));
+        }
         return std::move(plan_);
     }
 
@@ -67,7 +70,7 @@ private:
 
     uint32_t new_buffer(TensorId id, RowFormat format) {
         const uint64_t rows = one_row_[id] ? 1 : options_.max_tokens;
-        const uint64_t bytes = round_up(rows * activation_row_bytes(format, graph_.tensor(id).width), 64);
+        const uint64_t bytes = round_up(rows * options_.backend->row_bytes(format, graph_.tensor(id).width), 64);
         buffers_.push_back({bytes, plan_.steps.size(), plan_.steps.size()});
         const auto buffer = static_cast<uint32_t>(buffers_.size() - 1);
         storage_[id][static_cast<size_t>(format)] = buffer;
@@ -143,7 +146,7 @@ private:
     // ---- row formats ----
 
     RowFormat matmul_format(const MatmulOp& op) const {
-        return activation_format(graph_.tensor(op.weight).type, options_.isa);
+        return options_.backend->activation_format(graph_.tensor(op.weight).type);
     }
 
     // The one format that every reader of `id` wants, or f32 when they differ (others are converted on demand).

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "jit/backend.h"
 
 namespace riftjit::graph {
 
@@ -60,8 +61,8 @@ struct Plan {
 };
 
 struct PlanOptions {
-    Isa isa;
-    uint32_t max_tokens;  // rows per batch that the arena holds; 1 makes a decode plan
+    const Backend* backend;  // what row formats and layouts are asked of
+    uint32_t max_tokens;     // rows per batch that the arena holds; 1 makes a decode plan
     DType key_type = DType::F16, value_type = DType::F16;
     PassSet passes;  // those of passes() that lower differently
 };

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "host/result.h"
-#include "jit/isa.h"
+#include "jit/target.h"
 
 namespace riftjit {
 
 struct CodeObject {
     std::string name;  // the kernel's symbol
-    Isa isa;
+    Target target;
     std::vector<std::byte> elf;  // the whole file
 };
 

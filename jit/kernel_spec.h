@@ -1,4 +1,4 @@
-// What a kernel is asked to do (specs: the whole cache key together with the ISA) and what one launch passes (args).
+// What a kernel is asked to do (specs: the whole cache key together with the target) and what one launch passes (args).
 //
 // Conventions shared by every back end:
 // - A launch is `void kernel(const XArgs* args, uint32_t begin, uint32_t end)`: it does the work units [begin, end) of
@@ -24,19 +24,20 @@
 #include "host/round_up.h"
 #include "jit/columns/column_program.h"
 #include "jit/formats/dtype.h"
-#include "jit/isa.h"
 
 namespace riftjit {
 
 // ---- activation rows ------------------------------------------------------------------------------------------------
 
+// What rows hold. How other rows than f32 lie in memory is each back end's own (Backend::row_bytes).
 enum class RowFormat : uint8_t {
     f32,   // float[round_up(width, 16)]
-    i16,   // quantised, see I16Row
-    bf16,  // uint16_t[round_up(width, 32)], round to nearest even, zero padded
+    i16,   // quantised: codes of 13 bits, and one scale per 256
+    bf16,  // round to nearest even
 };
+constexpr uint32_t f32_row_bytes(uint32_t width) { return uint32_t(round_up(width, 16) * sizeof(float)); }
 
-// Quantised activation row. Per super-block of 256 elements (the last may be shorter, and is zero padded to 256):
+// Quantised activations. Per super-block of 256 elements (the last may be shorter, and is zero padded to 256):
 // scale = max|x| / kI16Max (f32; 0 for an all-zero block), code = rint(x * (kI16Max / max|x|)) in [-kI16Max, kI16Max].
 // 13 bits: 256 products stay within int32 while weight times block scale is below 2^11 (each decoder argues its type;
 // wider ones sum 128 at a time), and the rounding noise is about 24 times below that of 8-bit activations with one
@@ -44,34 +45,6 @@ enum class RowFormat : uint8_t {
 inline constexpr int kI16Max = 4095;
 inline constexpr float kI16Smallest = 0x1p-112f;
 inline constexpr uint32_t kI16Block = 256;
-struct I16Row {
-    uint32_t width;
-    constexpr uint32_t blocks() const { return (width + kI16Block - 1) / kI16Block; }
-    constexpr uint32_t codes_offset_bytes() const { return 0; }                          // int16_t[blocks*256]
-    constexpr uint32_t scales_offset_bytes() const { return blocks() * kI16Block * 2; }  // float[round_up(blocks,16)]
-    constexpr uint32_t sums32_offset_bytes() const {
-        return scales_offset_bytes() + uint32_t(round_up(blocks(), 16)) * 4;
-    }  // int32_t[blocks*8]: sum of codes per 32
-    constexpr uint32_t sums16_offset_bytes() const {
-        return sums32_offset_bytes() + blocks() * 8 * 4;
-    }  // int32_t[blocks*16]: per 16
-    constexpr uint32_t bytes() const { return uint32_t(round_up(sums16_offset_bytes() + blocks() * 16 * 4, 64)); }
-};
-
-constexpr uint32_t activation_row_bytes(RowFormat format, uint32_t width) {
-    switch (format) {
-        case RowFormat::f32:
-            return uint32_t(round_up(width, 16) * 4);
-        case RowFormat::bf16:
-            return uint32_t(round_up(round_up(width, 32) * 2, 64));
-        case RowFormat::i16:
-            return I16Row{width}.bytes();
-    }
-    return 0;
-}
-
-// The row format that a matmul with weights of this type reads at this level.
-RowFormat activation_format(DType weight, Isa isa);
 
 // Shared by all launches of one step; args point to it so that nothing is patched between tokens.
 struct BatchState {
@@ -85,7 +58,7 @@ enum class RowRange : uint8_t { all, last };     // last: only the batch's last 
 enum class Addend : uint8_t { none, residual };  // residual: x += addend first, and the sum is stored back to x
 enum class Presence : uint8_t { absent, present };
 
-// out[t] = table[ids[t]], table of rows of `width` in packed panels. Unit: token.
+// out[t] = table[ids[t]], rows of `width` in a packed table. Unit: token.
 struct EmbedSpec {
     DType weight;
     uint32_t width;
@@ -129,9 +102,8 @@ struct QuantizeArgs {
     const BatchState* batch;
 };
 
-// out[t][r] (+)= sum_k weight[r][k] * x[t][k] (+ bias[r]). Weights are packed panels of 16 rows
-// (jit/x86/decoders/packed.h). x rows are in activation_format(weight, isa) with stride activation_row_bytes; out rows
-// are f32 with stride out_stride floats; a kernel writes round_up(rows, 16) floats per row. Unit: panel of 16 rows.
+// out[t][r] (+)= sum_k weight[r][k] * x[t][k] (+ bias[r]). Weights lie as the back end packs them; x
+// rows are in Backend::activation_format(weight); out rows are f32 with stride out_stride floats; a kernel writes round_up(rows, 16) floats per row. Unit: panel of 16 rows.
 enum class MatmulForm : uint8_t {
     vector,  // few tokens: weights decoded in registers, bandwidth bound
     tile,    // many tokens: a panel is decoded once to L1, then multiplied by tiles of tokens
@@ -333,7 +305,8 @@ struct Argument {
     Presence presence = Presence::present;  // absent: a kernel of this spec does not look at it
     // Of rows.
     std::optional<RowFormat> format;  // none: the one that the back end reads beside the weight, activation_format()
-    uint32_t width = 0, stride_bytes = 0;
+    uint32_t width = 0;               // elements
+    uint32_t stride_bytes = 0;        // from row to row; 0: as the back end lays out rows of the format
 };
 
 // The Args struct of one launch, pointer by pointer. Kernels that no plan launches (of the sampler and the simulator)

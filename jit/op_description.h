@@ -62,14 +62,8 @@ inline Argument f32_rows(std::string_view name, size_t offset, Access access, ui
     return f32_rows(name, offset, access, width, uint32_t(round_up(width, 16)));
 }
 inline Argument rows_in(RowFormat format, std::string_view name, size_t offset, Access access, uint32_t width) {
-    return {name,
-            uint32_t(offset),
-            Role::rows,
-            access,
-            Presence::present,
-            format,
-            width,
-            activation_row_bytes(format, width)};
+    const uint32_t stride_bytes = format == RowFormat::f32 ? f32_row_bytes(width) : 0;
+    return {name, uint32_t(offset), Role::rows, access, Presence::present, format, width, stride_bytes};
 }
 inline Argument other(Role role, std::string_view name, size_t offset, Access access = Access::read,
                       Presence presence = Presence::present) {

@@ -12,11 +12,10 @@
 #include "graph/plan.h"
 #include "host/result.h"
 #include "jit/formats/dtype.h"
-#include "jit/isa.h"
 
 namespace riftjit::runtime {
 
-// A device address. On the CPU it is a pointer; elsewhere the host must not follow it.
+// A device address. Only the device follows it.
 using Address = std::byte*;
 
 // What the places of a plan stand for.
@@ -59,22 +58,26 @@ public:
 
     virtual ~Device() = default;
 
-    virtual Isa isa() const = 0;
+    virtual const Backend& backend() const = 0;
 
     // Zeroed memory that lives as long as the device, aligned to 64 bytes or more.
     virtual Result<Address> allocate(uint64_t bytes, MemoryUse use, std::string_view what) = 0;
     virtual void write(Address to, std::span<const std::byte> bytes) = 0;
-    // `count` floats that the host may read until the next run.
-    virtual std::span<const float> view(Address from, size_t count) = 0;
+    virtual void read(std::span<std::byte> to, Address from) const = 0;
 
-    // Weights of matmuls and embeddings are kept in the layout that the device's kernels read.
-    virtual uint64_t packed_bytes(const FileTensor& tensor) const = 0;
+    // Weights of matmuls and embeddings are kept in the layout that the device's kernels read: as many bytes as its
+    // back end says.
     virtual void pack(const FileTensor& tensor, Address to, const Release& release) = 0;
 
     // Compiles or finds the plan's kernels. The plan must outlive what is returned.
     virtual Result<std::unique_ptr<BoundPlan>> bind(const graph::Plan& plan, const Addresses& addresses) = 0;
     // After the last bind and before the first run.
     virtual Result<void> make_ready() = 0;
+
+    // Bytes per second at which the device reads this memory, again and again from front to back.
+    virtual Result<double> read_rate(Address from, uint64_t bytes) const = 0;
+    // Keeps this memory from being moved out of the device. Fails with the system's reason.
+    virtual Result<void> lock(Address from, uint64_t bytes) const = 0;
 };
 
 }  // namespace riftjit::runtime

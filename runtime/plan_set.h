@@ -11,7 +11,7 @@
 namespace riftjit::runtime {
 
 struct PlanSetOptions {
-    Isa isa;
+    const Backend* backend;
     uint32_t batch = 512;  // rows per step while a prompt is read; no kernel depends on it
     DType key_type = DType::F16, value_type = DType::F16;
     std::string passes = "all";

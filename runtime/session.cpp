@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/cpu/cpu_device.h"
 #include "runtime/kv_cache.h"
 #include "runtime/plan_set.h"
 #include "runtime/rope_tables.h"
@@ -28,7 +27,6 @@ uint32_t embedding_rows(const graph::Graph& graph) {
 }
 
 Result<void> check_options(const graph::Graph& graph, const SessionOptions& options) {
-    if (options.threads == 0) return fail(ErrorKind::Usage, "threads 0: expected 1 or more");
     if (options.context == 0) return fail(ErrorKind::Usage, "context 0: expected 1 position or more");
     if (options.batch == 0) return fail(ErrorKind::Usage, "batch 0: expected 1 row or more");
     if (graph.logits == graph::kNoTensor || embedding_rows(graph) == 0)
@@ -48,7 +46,8 @@ struct Session::Impl {
     uint32_t position = 0;
     BoundPlan* last_run = nullptr;
     uint32_t vocabulary = 0, token_limit = 0;
-    std::vector<float> every_row;  // with all_logits: the logits of a whole call
+    std::vector<float> read_logits;  // of the last batch, row by row as the device has them
+    std::vector<float> every_row;    // with all_logits: the logits of a whole call
 
     Result<void> allocate(const graph::Graph& graph, const Device::Release& release);
     Result<void> make_rope_tables(const graph::Graph& graph, Stage& stage);
@@ -121,7 +120,8 @@ std::span<const float> Session::Impl::run_batch(std::span<const int32_t> ids) {
     position += tokens;
     const uint32_t rows = std::min(stage.plan.logits_rows, tokens);
     const uint64_t floats = uint64_t(rows - 1) * stage.plan.logits_stride + vocabulary;
-    const auto logits = device->view(arena + stage.plan.logits_offset_bytes, floats);
+    const auto logits = std::span(read_logits).first(floats);
+    device->read(std::as_writable_bytes(logits), arena + stage.plan.logits_offset_bytes);
     if (options.all_logits) keep_rows(logits, rows, stage.plan.logits_stride);
     return logits;
 }
@@ -133,10 +133,10 @@ void Session::Impl::keep_rows(std::span<const float> rows, uint32_t count, uint3
     }
 }
 
-Result<Session> Session::create(const graph::Graph& graph, const SessionOptions& options, KernelCache& cache,
-                                const Release& release) {
+Result<Session> Session::create(const graph::Graph& graph, const SessionOptions& options,
+                                std::unique_ptr<Device> device, const Release& release) {
     RIFTJIT_TRY_VOID(check_options(graph, options));
-    const PlanSetOptions plan_options{options.isa, std::min(options.batch, options.context), options.key_type,
+    const PlanSetOptions plan_options{&device->backend(), std::min(options.batch, options.context), options.key_type,
                                       options.value_type, options.passes};
     RIFTJIT_TRY(plans, make_plans(graph, plan_options));
     auto impl = std::make_unique<Impl>();
@@ -145,7 +145,8 @@ Result<Session> Session::create(const graph::Graph& graph, const SessionOptions&
     impl->token_limit = embedding_rows(graph);
     impl->decode.plan = std::move(plans.decode);
     impl->prompt.plan = std::move(plans.prompt);
-    RIFTJIT_TRY(device, CpuDevice::create(options.isa, options.threads, options.helpers, cache));
+    const graph::Plan& prompt = impl->prompt.plan;
+    impl->read_logits.resize(uint64_t(prompt.logits_rows) * prompt.logits_stride);
     impl->device = std::move(device);
     RIFTJIT_TRY_VOID(impl->allocate(plans.graph, release));
     RIFTJIT_TRY_VOID(impl->bind(impl->decode));
@@ -185,7 +186,10 @@ void Session::truncate(uint32_t position) { impl_->position = std::min(position,
 uint32_t Session::vocabulary() const { return impl_->vocabulary; }
 uint64_t Session::kv_bytes() const { return impl_->kv.bytes; }
 uint64_t Session::packed_bytes() const { return impl_->weights.bytes; }
-std::span<const std::byte> Session::packed_weights() const { return {impl_->weights.memory, impl_->weights.bytes}; }
+Result<double> Session::weights_read_rate() const {
+    return impl_->device->read_rate(impl_->weights.memory, impl_->weights.bytes);
+}
+Result<void> Session::lock_weights() const { return impl_->device->lock(impl_->weights.memory, impl_->weights.bytes); }
 const graph::Plan& Session::decode_plan() const { return impl_->decode.plan; }
 const graph::Plan& Session::prompt_plan() const { return impl_->prompt.plan; }
 

@@ -10,29 +10,25 @@
 
 #include "graph/plan.h"
 #include "host/result.h"
-#include "jit/cache/kernel_cache.h"
-#include "runtime/cpu/team_choice.h"
+#include "runtime/device.h"
 
 namespace riftjit::runtime {
 
 struct SessionOptions {
-    Isa isa;
-    uint32_t threads;
     uint32_t context;      // positions the KV cache may hold
     uint32_t batch = 512;  // rows per step while a prompt is read (-ub)
     DType key_type = DType::F16, value_type = DType::F16;
     std::string passes = "all";
     bool all_logits = false;  // graph keeps logits of every row
-    Helpers helpers = Helpers::when_useful;
 };
 
 class Session {
 public:
     // release(range) is called after a weight was packed, so that file pages can be dropped.
     using Release = std::function<void(std::span<const std::byte>)>;
-    // The cache must outlive the session; the graph and what it points to are not needed afterwards.
-    static Result<Session> create(const graph::Graph& graph, const SessionOptions& options, KernelCache& cache,
-                                  const Release& release);
+    // The graph and what it points to are not needed afterwards.
+    static Result<Session> create(const graph::Graph& graph, const SessionOptions& options,
+                                  std::unique_ptr<Device> device, const Release& release);
     Session(Session&&) noexcept;
     Session& operator=(Session&&) noexcept;
     ~Session();
@@ -52,7 +48,8 @@ public:
     uint32_t vocabulary() const;
     uint64_t kv_bytes() const;  // reserved for the full context
     uint64_t packed_bytes() const;
-    std::span<const std::byte> packed_weights() const;  // what every token reads
+    Result<double> weights_read_rate() const;  // bytes per second at which the device reads what every token reads
+    Result<void> lock_weights() const;         // keeps them in memory
     const graph::Plan& decode_plan() const;
     const graph::Plan& prompt_plan() const;
 

@@ -30,7 +30,7 @@ std::vector<Layout> find_layouts(const graph::Graph& graph, std::span<const grap
 
 FileTensor file_tensor(const graph::Tensor& tensor) { return {tensor.type, tensor.rows, tensor.width, tensor.data}; }
 
-uint64_t vector_bytes(const graph::Tensor& tensor) { return activation_row_bytes(RowFormat::f32, tensor.width); }
+uint64_t vector_bytes(const graph::Tensor& tensor) { return f32_row_bytes(tensor.width); }
 
 // In file order, so that pages of the file are read, packed and released front to back.
 std::vector<graph::TensorId> file_order(const graph::Graph& graph, const std::vector<Layout>& layouts) {
@@ -55,8 +55,9 @@ Result<LoadedWeights> load_weights(const graph::Graph& graph, std::span<const gr
     const std::vector<Layout> layouts = find_layouts(graph, plans);
     const auto bytes_of = [&](graph::TensorId id) {
         const graph::Tensor& tensor = graph.tensor(id);
-        const uint64_t bytes =
-            layouts[id] == Layout::packed ? device.packed_bytes(file_tensor(tensor)) : vector_bytes(tensor);
+        const uint64_t bytes = layouts[id] == Layout::packed
+                                   ? device.backend().packed_bytes(tensor.type, tensor.rows, tensor.width)
+                                   : vector_bytes(tensor);
         return round_up(bytes, kAlignment);
     };
     const std::vector<graph::TensorId> order = file_order(graph, layouts);

@@ -17,7 +17,7 @@ ALLOWED = {
     "jit/cache": JIT,
     "jit/columns": {"host"},
     "jit/formats": {"host"},
-    "jit/x86": JIT | {"jit/x86/emit"},
+    "jit/x86": JIT | {"jit/x86/emit", "jit/x86/decoders"},
     "jit/x86/emit": JIT,
     "jit/x86/decoders": JIT | {"jit/x86/emit"},
     "jit/x86/ops": JIT | {"jit/x86", "jit/x86/emit", "jit/x86/decoders"},

@@ -13,7 +13,6 @@ namespace riftjit {
 namespace {
 
 constexpr std::string_view kMagic = "RJCACHE\n";
-constexpr std::string_view kTargetPrefix = "x86_64-";
 constexpr std::string_view kFileSuffix = ".rjk";
 constexpr size_t kKeyBytes = 16, kKeyDigits = 2 * kKeyBytes, kTargetBytes = 24;
 constexpr size_t kVersionOffset = 8, kByteOrderOffset = 12, kChecksumOffset = 16, kCheckedOffset = 32,
@@ -43,8 +42,6 @@ uint64_t feature_bits(Isa isa) {
     if (isa >= Isa::avx512_fp16) bits |= kAvx512Fp16;
     return bits;
 }
-
-std::string target_text(Isa isa) { return std::string(kTargetPrefix).append(name(isa)); }
 
 int digit_value(char digit) { return digit <= '9' ? digit - '0' : digit - 'a' + 10; }
 
@@ -110,7 +107,7 @@ CacheResult<void> check_contents(std::span<const std::byte> entry) {
 CacheResult<Isa> check_target(std::span<const std::byte> entry) {
     const std::string target = target_in(entry);
     for (Isa isa : all_isas()) {
-        if (target != target_text(isa)) continue;
+        if (target != name(Target(isa))) continue;
         const auto bits = get_little_endian<uint64_t>(entry, kFeaturesOffset);
         if (bits != feature_bits(isa))
             return problem(CacheFault::stale, "feature bits {:#x}, not {:#x} as {} has", bits, feature_bits(isa),
@@ -146,13 +143,13 @@ std::array<std::byte, 16> checksum_of(std::span<const std::byte> bytes) {
 
 std::vector<std::byte> encode_entry(const CacheKey& key, const CodeObject& object) {
     std::vector<std::byte> entry(kEntryHeaderBytes);
-    const std::string target = target_text(object.isa);
+    const std::string target = name(object.target);
     const auto key_value = key_bytes(key);
     std::memcpy(entry.data(), kMagic.data(), kMagic.size());
     put_little_endian<uint32_t>(entry, kVersionOffset, kCacheFormatVersion);
     put_little_endian<uint32_t>(entry, kByteOrderOffset, kByteOrderMark);
     std::memcpy(entry.data() + kTargetOffset, target.data(), target.size());
-    put_little_endian<uint64_t>(entry, kFeaturesOffset, feature_bits(object.isa));
+    put_little_endian<uint64_t>(entry, kFeaturesOffset, feature_bits(isa_of(object.target)));
     std::memcpy(entry.data() + kKeyOffset, key_value.data(), key_value.size());
     put_little_endian<uint64_t>(entry, kPayloadBytesOffset, object.elf.size());
     entry.insert(entry.end(), object.elf.begin(), object.elf.end());

@@ -35,13 +35,14 @@ std::optional<CacheMode> cache_mode_from_name(std::string_view name) {
     return std::nullopt;
 }
 
-CacheKey cache_key(const KernelSpec& spec, Isa isa) { return cache_key(spec, isa, running_build_id()); }
+CacheKey cache_key(const KernelSpec& spec, Target target) { return cache_key(spec, target, running_build_id()); }
 
-CacheKey cache_key(const KernelSpec& spec, Isa isa, std::span<const std::byte> build_id) {
+CacheKey cache_key(const KernelSpec& spec, Target target, std::span<const std::byte> build_id) {
     const std::vector<std::byte> fields = serialize(spec);
     std::vector<std::byte> parts;
     append_part(parts, fields.data(), fields.size());
-    append_part(parts, name(isa).data(), name(isa).size());
+    const std::string target_name = name(target);
+    append_part(parts, target_name.data(), target_name.size());
     append_part(parts, &kCacheFormatVersion, sizeof kCacheFormatVersion);
     append_part(parts, build_id.data(), build_id.size());
     return key_of(checksum_of(parts));
@@ -74,7 +75,7 @@ struct DiskCache::State {
     void open_directory(std::string_view flag);
     void give_up(CacheFault fault, const std::string& why);
     void warn_about_network() const;
-    CacheResult<CodeObject> read(const KernelSpec& spec, Isa isa);
+    CacheResult<CodeObject> read(const KernelSpec& spec, Target target);
 };
 
 void DiskCache::State::open_directory(std::string_view flag) {
@@ -107,9 +108,9 @@ void DiskCache::State::warn_about_network() const {
                          one_line(path.string()), *type));
 }
 
-CacheResult<CodeObject> DiskCache::State::read(const KernelSpec& spec, Isa isa) {
+CacheResult<CodeObject> DiskCache::State::read(const KernelSpec& spec, Target target) {
     if (!directory) return std::unexpected(obstacle);
-    const CacheKey key = cache_key(spec, isa);
+    const CacheKey key = cache_key(spec, target);
     const std::string file_name = entry_file_name(key);
     const auto failed = [&](CacheProblem problem) {
         problem.text = fmt::format("{}: {}", file_path(file_name), problem.text);
@@ -124,8 +125,9 @@ CacheResult<CodeObject> DiskCache::State::read(const KernelSpec& spec, Isa isa) 
     }
     if (!object) return failed(object.error());
     const std::string kernel = kernel_name(spec);
-    if (object->isa != isa || object->name != kernel)
-        return failed({CacheFault::stale, fmt::format("holds {} for {}", one_line(object->name), name(object->isa))});
+    if (object->target != target || object->name != kernel)
+        return failed(
+            {CacheFault::stale, fmt::format("holds {} for {}", one_line(object->name), name(object->target))});
     return object;
 }
 
@@ -142,9 +144,9 @@ DiskCache DiskCache::disabled() { return DiskCache(std::make_shared<State>()); }
 CacheMode DiskCache::mode() const { return state_->mode; }
 const std::filesystem::path& DiskCache::directory() const { return state_->path; }
 
-Result<std::optional<CodeObject>> DiskCache::load(const KernelSpec& spec, Isa isa) {
+Result<std::optional<CodeObject>> DiskCache::load(const KernelSpec& spec, Target target) {
     if (state_->mode == CacheMode::off) return std::nullopt;
-    auto object = state_->read(spec, isa);
+    auto object = state_->read(spec, target);
     if (object) return std::move(*object);
     const CacheProblem& problem = object.error();
     if (state_->mode == CacheMode::require)
@@ -156,7 +158,7 @@ Result<std::optional<CodeObject>> DiskCache::load(const KernelSpec& spec, Isa is
 
 void DiskCache::store(const KernelSpec& spec, const CodeObject& object) {
     if (state_->mode != CacheMode::rw) return;
-    const CacheKey key = cache_key(spec, object.isa);
+    const CacheKey key = cache_key(spec, object.target);
     const std::string file_name = entry_file_name(key);
     {
         const std::lock_guard lock(state_->mutex);

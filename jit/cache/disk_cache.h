@@ -20,9 +20,9 @@ std::optional<CacheMode> cache_mode_from_name(std::string_view name);
 
 struct CacheKey {
     std::string hex;
-};  // XXH3-128 of spec, level, format version and the running image's build id
-CacheKey cache_key(const KernelSpec& spec, Isa isa);
-CacheKey cache_key(const KernelSpec& spec, Isa isa, std::span<const std::byte> build_id);
+};  // XXH3-128 of spec, target, format version and the running image's build id
+CacheKey cache_key(const KernelSpec& spec, Target target);
+CacheKey cache_key(const KernelSpec& spec, Target target, std::span<const std::byte> build_id);
 
 // Where entries live: `flag` (--cache-dir), RIFTJIT_CACHE_DIR, $XDG_CACHE_HOME/riftjit, $HOME/.cache/riftjit; then a
 // versioned sub-directory. nullopt: none of them is usable, and why is in `reason`.
@@ -41,8 +41,8 @@ public:
     static DiskCache open(std::string_view directory_flag, CacheMode mode, Warn warn);
     static DiskCache disabled();
 
-    Result<std::optional<CodeObject>> load(const KernelSpec& spec, Isa isa);  // nullopt: miss
-    void store(const KernelSpec& spec, const CodeObject& object);             // best effort
+    Result<std::optional<CodeObject>> load(const KernelSpec& spec, Target target);  // nullopt: miss
+    void store(const KernelSpec& spec, const CodeObject& object);                   // best effort
     uint32_t failed_stores() const;
     // Once after a run's stores: removes abandoned temporary files, and the least recently used entries above the cap.
     void collect();

@@ -17,11 +17,11 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-// Exact identity of spec and level, floats by their bits.
-std::string identity(const KernelSpec& spec, Isa isa) {
+// Exact identity of spec and target, floats by their bits.
+std::string identity(const KernelSpec& spec, Target target) {
     const std::vector<std::byte> fields = serialize(spec);
     std::string bytes(reinterpret_cast<const char*>(fields.data()), fields.size());
-    return bytes + static_cast<char>(isa);
+    return bytes + name(target);
 }
 
 }  // namespace
@@ -46,9 +46,9 @@ struct KernelCache::Impl {
     Impl(Compile compile_function, DiskCache disk_cache, Use use_)
         : compile(std::move(compile_function)), disk(std::move(disk_cache)), use(use_), publisher(disk) {}
 
-    Result<const Kernel*> find_or_make(const KernelSpec& spec, Isa isa);
-    Result<std::unique_ptr<Kernel>> make(const KernelSpec& spec, Isa isa);
-    Result<Obtained> load_or_compile(const KernelSpec& spec, Isa isa);
+    Result<const Kernel*> find_or_make(const KernelSpec& spec, Target target);
+    Result<std::unique_ptr<Kernel>> make(const KernelSpec& spec, Target target);
+    Result<Obtained> load_or_compile(const KernelSpec& spec, Target target);
     Result<void> place(Kernel& kernel, const MachineCode& code);
 
     const Compile compile;
@@ -67,9 +67,9 @@ struct KernelCache::Impl {
     KernelPublisher publisher;  // last: it is joined before what it reads goes away
 };
 
-Result<KernelCache::Impl::Obtained> KernelCache::Impl::load_or_compile(const KernelSpec& spec, Isa isa) {
+Result<KernelCache::Impl::Obtained> KernelCache::Impl::load_or_compile(const KernelSpec& spec, Target target) {
     const auto load_start = std::chrono::steady_clock::now();
-    RIFTJIT_TRY(loaded, disk.load(spec, isa));
+    RIFTJIT_TRY(loaded, disk.load(spec, target));
     const double load_ms = milliseconds_since(load_start);
     if (loaded) {
         const std::lock_guard lock(mutex);
@@ -78,7 +78,7 @@ Result<KernelCache::Impl::Obtained> KernelCache::Impl::load_or_compile(const Ker
         return Obtained{std::move(*loaded), Origin::disk};
     }
     const auto compile_start = std::chrono::steady_clock::now();
-    auto compiled = compile(spec, isa);
+    auto compiled = compile(spec, target);
     const std::lock_guard lock(mutex);
     statistics.load_ms += load_ms;
     statistics.compile_ms += milliseconds_since(compile_start);
@@ -96,19 +96,19 @@ Result<void> KernelCache::Impl::place(Kernel& kernel, const MachineCode& code) {
     return {};
 }
 
-Result<std::unique_ptr<Kernel>> KernelCache::Impl::make(const KernelSpec& spec, Isa isa) {
+Result<std::unique_ptr<Kernel>> KernelCache::Impl::make(const KernelSpec& spec, Target target) {
     RIFTJIT_TRY_VOID(validate(spec));
-    RIFTJIT_TRY(obtained, load_or_compile(spec, isa));
+    RIFTJIT_TRY(obtained, load_or_compile(spec, target));
     RIFTJIT_TRY(parsed, read_x86_object(obtained.object.elf));
-    auto kernel = std::make_unique<Kernel>(spec, isa, parsed.name, nullptr, std::move(obtained.object),
+    auto kernel = std::make_unique<Kernel>(spec, target, parsed.name, nullptr, std::move(obtained.object),
                                            parsed.code.instruction_bytes, obtained.origin == Origin::disk);
     RIFTJIT_TRY_VOID(place(*kernel, parsed.code));
     if (obtained.origin == Origin::compiler) publisher.add(kernel->spec, kernel->object);
     return kernel;
 }
 
-Result<const Kernel*> KernelCache::Impl::find_or_make(const KernelSpec& spec, Isa isa) {
-    const std::string id = identity(spec, isa);
+Result<const Kernel*> KernelCache::Impl::find_or_make(const KernelSpec& spec, Target target) {
+    const std::string id = identity(spec, target);
     std::unique_lock lock(mutex);
     while (true) {
         const auto [slot, is_new] = slots.try_emplace(id);
@@ -120,7 +120,7 @@ Result<const Kernel*> KernelCache::Impl::find_or_make(const KernelSpec& spec, Is
         ready.wait(lock);  // another thread makes it; if that fails, this one tries
     }
     lock.unlock();
-    auto made = make(spec, isa);
+    auto made = make(spec, target);
     lock.lock();
     const auto slot = slots.find(id);
     ready.notify_all();
@@ -139,7 +139,9 @@ KernelCache::~KernelCache() = default;
 
 void KernelCache::set_profile(Profile sinks) { impl_->profile = std::make_unique<ProfileRegistry>(sinks); }
 
-Result<const Kernel*> KernelCache::get(const KernelSpec& spec, Isa isa) { return impl_->find_or_make(spec, isa); }
+Result<const Kernel*> KernelCache::get(const KernelSpec& spec, Target target) {
+    return impl_->find_or_make(spec, target);
+}
 
 const CacheStatistics& KernelCache::statistics() const { return impl_->statistics; }
 

@@ -16,9 +16,9 @@ namespace riftjit {
 
 struct Kernel {
     KernelSpec spec;
-    Isa isa;
+    Target target;
     std::string name;
-    KernelFunction function;  // null when the cache only warms (other ISA); may be called after seal()
+    KernelFunction function;  // null when the cache only warms (for another machine); may be called after seal()
     CodeObject object;
     uint32_t instruction_bytes;
     bool from_disk;
@@ -32,7 +32,7 @@ struct CacheStatistics {
 
 class KernelCache {
 public:
-    using Compile = std::function<Result<CodeObject>(const KernelSpec&, Isa)>;
+    using Compile = std::function<Result<CodeObject>(const KernelSpec&, Target)>;
     enum class Use { execute, warm };  // warm: compile and store, never map as executable
 
     KernelCache(Compile compile, DiskCache disk, Use use = Use::execute);
@@ -43,7 +43,7 @@ public:
 
     // The kernel lives as long as the cache. Thread safe; threads that ask for the same kernel wait for one of them,
     // others do not. Not for use between tokens.
-    Result<const Kernel*> get(const KernelSpec& spec, Isa isa);
+    Result<const Kernel*> get(const KernelSpec& spec, Target target);
 
     const CacheStatistics& statistics() const;   // of the calls of get() that returned
     std::vector<const Kernel*> kernels() const;  // in order of first use

@@ -4,16 +4,48 @@
 
 #include <exception>
 
+#include "jit/x86/decoders/packed.h"
+#include "jit/x86/rows.h"
+
 namespace riftjit::x86 {
 
-Result<CodeObject> compile(const KernelSpec& spec, Isa isa) {
-    RIFTJIT_TRY_VOID(validate(spec));
-    try {
-        return write_x86_object(kernel_name(spec), isa,
-                                std::visit([&](const auto& op) { return generate(op, isa); }, spec));
-    } catch (const std::exception& exception) {  // Xbyak::Error is one
-        return fail(ErrorKind::Encoding, "{} for {}: {}", kernel_name(spec), name(isa), exception.what());
+namespace {
+
+class X86Backend final : public Backend {
+public:
+    explicit constexpr X86Backend(Isa isa) : isa_(isa) {}
+
+    Target target() const override { return isa_; }
+    RowFormat activation_format(DType weight) const override { return x86::activation_format(weight, isa_); }
+    uint32_t row_bytes(RowFormat format, uint32_t width) const override { return activation_row_bytes(format, width); }
+    uint64_t packed_bytes(DType type, uint32_t rows, uint32_t width) const override {
+        return x86::packed_bytes(type, rows, width);
     }
+    Result<void> supports(const KernelSpec&) const override {
+        return {};
+    }
+    Result<CodeObject> compile(const KernelSpec& spec) const override {
+        RIFTJIT_TRY_VOID(validate(spec));
+        RIFTJIT_TRY_VOID(supports(spec));
+        try {
+            return write_x86_object(kernel_name(spec), isa_,
+                                    std::visit([&](const auto& op) { return generate(op, isa_); }, spec));
+        } catch (const std::exception& exception) {  // Xbyak::Error is one
+            return fail(ErrorKind::Encoding, "{} for {}: {}", kernel_name(spec), name(isa_), exception.what());
+        }
+    }
+
+private:
+    Isa isa_;
+};
+
+}  // namespace
+
+const Backend& backend(Isa isa) {
+    static const std::vector<X86Backend> kBackends(all_isas().begin(), all_isas().end());
+    return kBackends.at(size_t(isa));
 }
+
+Result<CodeObject> compile(const KernelSpec& spec, Target target) { return backend(isa_of(target)).compile(spec); }
 
 }  // namespace riftjit::x86

@@ -1,14 +1,16 @@
 // The x86 back end: a spec and a level in, a code object out.
 #pragma once
 
-#include "jit/code_object.h"
-#include "jit/kernel_spec.h"
+#include "jit/backend.h"
 
 namespace riftjit::x86 {
 
-// Deterministic: the same spec and level give the same bytes in any process. Never runs what it generates, so levels
-// that this machine lacks compile too. The only place that catches what emitters throw.
-Result<CodeObject> compile(const KernelSpec& spec, Isa isa);
+// Lasts as long as the program.
+const Backend& backend(Isa isa);
+
+// As Backend::compile, for any x86 target: levels that this machine lacks compile too. The only place that catches what
+// emitters throw.
+Result<CodeObject> compile(const KernelSpec& spec, Target target);
 
 // One generator per op: the specialisation for its spec, in the op's own file (ops/, columns/). May throw Xbyak::Error
 // or std::exception. An op without one does not link.

@@ -1,10 +1,14 @@
 #include "runtime/cpu/cpu_device.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "jit/x86/decoders/packed.h"
 #include "runtime/cpu/cpu_plan.h"
+#include "runtime/cpu/peaks.h"
 
 namespace riftjit::runtime {
 namespace {
@@ -29,6 +33,7 @@ struct PackJob {
 }  // namespace
 
 Result<std::unique_ptr<CpuDevice>> CpuDevice::create(Isa isa, uint32_t threads, Helpers helpers, KernelCache& cache) {
+    if (threads == 0) return fail(ErrorKind::Usage, "threads 0: expected 1 or more");
     RIFTJIT_TRY(pool, ThreadPool::create(threads));
     return std::unique_ptr<CpuDevice>(new CpuDevice(isa, std::move(pool), helpers, cache));
 }
@@ -41,13 +46,7 @@ Result<Address> CpuDevice::allocate(uint64_t bytes, MemoryUse use, std::string_v
 
 void CpuDevice::write(Address to, std::span<const std::byte> bytes) { std::memcpy(to, bytes.data(), bytes.size()); }
 
-std::span<const float> CpuDevice::view(Address from, size_t count) {
-    return {reinterpret_cast<const float*>(from), count};
-}
-
-uint64_t CpuDevice::packed_bytes(const FileTensor& tensor) const {
-    return x86::packed_bytes(tensor.type, tensor.rows, tensor.width);
-}
+void CpuDevice::read(std::span<std::byte> to, Address from) const { std::memcpy(to.data(), from, to.size()); }
 
 void CpuDevice::pack(const FileTensor& tensor, Address to, const Release& release) {
     const uint64_t bytes_per_row = row_bytes(tensor.type, tensor.width);
@@ -69,5 +68,14 @@ Result<std::unique_ptr<BoundPlan>> CpuDevice::bind(const graph::Plan& plan, cons
 }
 
 Result<void> CpuDevice::make_ready() { return cache_.seal(); }
+
+Result<double> CpuDevice::read_rate(Address from, uint64_t bytes) const {
+    return measure_read_rate(isa_, pool_.size(), {from, bytes});
+}
+
+Result<void> CpuDevice::lock(Address from, uint64_t bytes) const {
+    if (mlock(from, bytes) != 0) return fail(ErrorKind::Io, "{}", std::strerror(errno));
+    return {};
+}
 
 }  // namespace riftjit::runtime

@@ -6,6 +6,7 @@
 #include "host/pages.h"
 #include "host/thread_pool.h"
 #include "jit/cache/kernel_cache.h"
+#include "jit/x86/backend.h"
 #include "runtime/cpu/team_choice.h"
 #include "runtime/device.h"
 
@@ -16,14 +17,15 @@ public:
     // The cache must outlive the device.
     static Result<std::unique_ptr<CpuDevice>> create(Isa isa, uint32_t threads, Helpers helpers, KernelCache& cache);
 
-    Isa isa() const override { return isa_; }
+    const Backend& backend() const override { return x86::backend(isa_); }
     Result<Address> allocate(uint64_t bytes, MemoryUse use, std::string_view what) override;
     void write(Address to, std::span<const std::byte> bytes) override;
-    std::span<const float> view(Address from, size_t count) override;
-    uint64_t packed_bytes(const FileTensor& tensor) const override;
+    void read(std::span<std::byte> to, Address from) const override;
     void pack(const FileTensor& tensor, Address to, const Release& release) override;
     Result<std::unique_ptr<BoundPlan>> bind(const graph::Plan& plan, const Addresses& addresses) override;
     Result<void> make_ready() override;
+    Result<double> read_rate(Address from, uint64_t bytes) const override;
+    Result<void> lock(Address from, uint64_t bytes) const override;
 
 private:
     CpuDevice(Isa isa, ThreadPool pool, Helpers helpers, KernelCache& cache)

@@ -15,9 +15,11 @@ PassSet all_but(std::string_view name) {
     return passes;
 }
 
-Plan plan_of(const test::TinyModel& model, uint32_t tokens, const PassSet& passes, Isa isa = Isa::avx2) {
+const test::PlanBackend kBackend;
+
+Plan plan_of(const test::TinyModel& model, uint32_t tokens, const PassSet& passes) {
     const Graph graph = apply_passes(model.graph, passes);
-    auto plan = make_plan(graph, {.isa = isa, .max_tokens = tokens, .passes = passes});
+    auto plan = make_plan(graph, {.backend = &kBackend, .max_tokens = tokens, .passes = passes});
     EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
     return *plan;
 }
@@ -39,7 +41,9 @@ std::vector<Touch> touches(const Step& step, uint32_t tokens) {
         const uint64_t rows = step.one_row || selects ? 1 : tokens;
         uint64_t stride = argument.stride_bytes;
         if (const auto* matmul = std::get_if<MatmulSpec>(&step.spec); matmul != nullptr && !argument.format)
-            stride = activation_row_bytes(activation_format(matmul->weight, Isa::avx2), argument.width);
+            stride = kBackend.row_bytes(kBackend.activation_format(matmul->weight), argument.width);
+        else if (stride == 0 && argument.role == Role::rows)
+            stride = kBackend.row_bytes(*argument.format, argument.width);
         list.push_back({step.places[i], argument.role == Role::rows ? stride * rows : 1, writes(argument.access),
                         reads(argument.access)});
     }
@@ -146,6 +150,16 @@ TEST(Plan, ProjectsOnlyTheLastRowOfABatch) {
     const Plan all = plan_of(test::make_tiny({.select_last = false}), 9, parse_passes("all").value());
     EXPECT_EQ(all.logits_rows, 9u);
     EXPECT_EQ(std::get<MatmulSpec>(all.steps.back().spec).form, MatmulForm::tile);
+}
+
+TEST(Plan, FailsByNameWhereTheBackEndHasNoKernel) {
+    test::PlanBackend backend;
+    backend.lacks = KernelSpec(AttentionSpec{}).index();
+    const auto model = test::make_tiny();
+    const auto plan = make_plan(model.graph, {.backend = &backend, .max_tokens = 4, .passes = {}});
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().kind, ErrorKind::Unsupported);
+    EXPECT_EQ(plan.error().message, "no kernel for attention 4 heads on 2 of 16, keys f16, values f16, tile form");
 }
 
 TEST(Plan, SharesOneRopeTableAmongLayersWithTheSameAngles) {

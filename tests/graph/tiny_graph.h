@@ -5,12 +5,37 @@
 #include <random>
 
 #include "graph/graph.h"
+#include "jit/backend.h"
 
 namespace riftjit::graph::test {
 
 struct TinyModel {
     Graph graph;
     std::vector<std::unique_ptr<std::vector<float>>> weights;
+};
+
+// Rules of its own for formats and layouts, so that a plan shows whose it follows.
+class PlanBackend final : public Backend {
+public:
+    Target target() const override { return {Architecture::rdna, 0x1100}; }
+    RowFormat activation_format(DType weight) const override {
+        return weight == DType::F32 ? RowFormat::f32 : RowFormat::i16;
+    }
+    uint32_t row_bytes(RowFormat format, uint32_t width) const override {
+        return format == RowFormat::f32 ? f32_row_bytes(width) : uint32_t(round_up(3 * width, 64));
+    }
+    uint64_t packed_bytes(DType type, uint32_t rows, uint32_t width) const override {
+        return rows * riftjit::row_bytes(type, width);
+    }
+    Result<void> supports(const KernelSpec& spec) const override {
+        if (spec.index() == lacks) return fail(ErrorKind::Unsupported, "no kernel for {}", describe(spec));
+        return {};
+    }
+    Result<CodeObject> compile(const KernelSpec&) const override {
+        return fail(ErrorKind::Unsupported, "plans are made without kernels");
+    }
+
+    size_t lacks = std::variant_size_v<KernelSpec>;  // index of the spec that has no kernel
 };
 
 struct TinyShape {

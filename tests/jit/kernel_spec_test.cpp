@@ -72,16 +72,6 @@ TEST(KernelSpec, DescribesEveryOpInOneLine) {
     }
 }
 
-TEST(KernelSpec, ReadsActivationsInTheFormatOfTheWeight) {
-    for (Isa isa : all_isas()) {
-        EXPECT_EQ(activation_format(DType::F32, isa), RowFormat::f32);
-        EXPECT_EQ(activation_format(DType::F16, isa), RowFormat::f32);
-        EXPECT_EQ(activation_format(DType::Q4_K, isa), RowFormat::i16);
-        EXPECT_EQ(activation_format(DType::TQ1_0, isa), RowFormat::i16);
-        EXPECT_EQ(activation_format(DType::BF16, isa), has_bf16(isa) ? RowFormat::bf16 : RowFormat::f32);
-    }
-}
-
 TEST(KernelSpec, SizesTheKeyAndValueCache) {
     EXPECT_EQ(key_panel_bytes(DType::F16, 128), 16u * 128 * 2);
     EXPECT_EQ(key_panel_bytes(DType::F32, 128), 16u * 128 * 4);

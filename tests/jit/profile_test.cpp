@@ -27,7 +27,7 @@ extern JitDescriptor riftjit_test_descriptor asm("__jit_debug_descriptor");
 namespace riftjit {
 namespace {
 
-Result<CodeObject> compile_test_object(const KernelSpec& spec, Isa isa) { return test_object(spec, isa); }
+Result<CodeObject> compile_test_object(const KernelSpec& spec, Target target) { return test_object(spec, target); }
 
 std::vector<std::string> registered_names() {
     std::vector<std::string> names;

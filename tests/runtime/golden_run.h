@@ -14,6 +14,7 @@
 #include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
 #include "models/model.h"
+#include "runtime/cpu/cpu_device.h"
 #include "runtime/logits_hash.h"
 #include "runtime/session.h"
 #include "tests/safetensors.h"
@@ -78,12 +79,16 @@ public:
 
     Session session(uint32_t threads, DType kv_type = DType::F32, uint32_t batch = 512, uint32_t context = 256,
                     const std::string& passes = "all") {
-        // Helpers::always: every run is shared by all threads, however busy the machine is.
-        const SessionOptions options{
-            isa_, threads, context, batch, kv_type, kv_type, passes, logits_ == models::Logits::all, Helpers::always};
-        auto created = Session::create(graph_, options, *cache_, {});
+        const SessionOptions options{context, batch, kv_type, kv_type, passes, logits_ == models::Logits::all};
+        auto created = Session::create(graph_, options, device(threads), {});
         if (!created) throw std::runtime_error(created.error().message);
         return std::move(*created);
+    }
+    // Helpers::always: every run is shared by all threads, however busy the machine is.
+    std::unique_ptr<Device> device(uint32_t threads) {
+        auto device = CpuDevice::create(isa_, threads, Helpers::always, *cache_);
+        if (!device) throw std::runtime_error(device.error().message);
+        return std::move(*device);
     }
     const graph::Graph& graph() const { return graph_; }
     KernelCache& cache() { return *cache_; }

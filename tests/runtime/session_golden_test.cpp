@@ -15,8 +15,8 @@ constexpr double kFloatBound = 5e-5;
 // VDPBF16PS rounds activations to 8 bits, 2^-9 relative in each of the dozen matmuls that a logit depends on; the
 // largest of 2048 logits' errors is four times the usual one.
 constexpr double kBf16Bound = 0.0239;
-// Quantised weights multiply 13-bit activations (jit/kernel_spec.h, I16Row): with a block's largest value at three
-// deviations, rounding adds 3 / 4095 / sqrt(12) = 2.1e-4 of the activations' deviation. Over the 15 (nano) to 57
+// Quantised weights multiply 13-bit activations (jit/kernel_spec.h, RowFormat::i16): with a block's largest value at
+// three deviations, rounding adds 3 / 4095 / sqrt(12) = 2.1e-4 of the activations' deviation. Over the 15 (nano) to 57
 // (storyteller) matmuls on a logit's way independent errors grow with the square root, to 0.0008 to 0.0016; the largest
 // of thousands is four to five times that.
 constexpr double kQuantisedBound = 0.008;

@@ -58,8 +58,10 @@ TEST_F(SmolLm2, LogitsAndTokensAreThoseOfTransformersAtEveryLevel) {
     ASSERT_TRUE(graph);
     for (const Isa isa : x86::detect().levels) {
         KernelCache cache(x86::compile, DiskCache::disabled());
-        const SessionOptions options{isa, 2, 128, 64, DType::F32, DType::F32, "all", false, Helpers::always};
-        auto session = Session::create(*graph, options, cache, {});
+        const SessionOptions options{128, 64, DType::F32, DType::F32, "all", false};
+        auto device = CpuDevice::create(isa, 2, Helpers::always, cache);
+        ASSERT_TRUE(device) << device.error().message;
+        auto session = Session::create(*graph, options, std::move(*device), {});
         ASSERT_TRUE(session) << session.error().message;
         for (const auto& golden : cases_) {
             session->truncate(0);

@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "host/half.h"
+#include "jit/x86/backend.h"
 
 namespace riftjit::runtime {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 // Remembers what it was asked to do; "packs" by copying.
 class RecordingDevice final : public Device {
 public:
-    Isa isa() const override { return Isa::avx2; }
+    const Backend& backend() const override { return x86::backend(Isa::avx2); }
     Result<Address> allocate(uint64_t bytes, MemoryUse, std::string_view) override {
         return memory.emplace_back(bytes).data();
     }
@@ -21,21 +22,19 @@ public:
         std::memcpy(to, bytes.data(), bytes.size());
         ++writes;
     }
-    std::span<const float> view(Address from, size_t count) override {
-        return {reinterpret_cast<const float*>(from), count};
-    }
-    uint64_t packed_bytes(const FileTensor& tensor) const override {
-        return tensor.rows * row_bytes(tensor.type, tensor.width);
-    }
+    void read(std::span<std::byte> to, Address from) const override { std::memcpy(to.data(), from, to.size()); }
     void pack(const FileTensor& tensor, Address to, const Release& release) override {
+        const uint64_t bytes = tensor.rows * row_bytes(tensor.type, tensor.width);
         packed.push_back(tensor.data);
-        std::memcpy(to, tensor.data, packed_bytes(tensor));
-        if (release) release({tensor.data, packed_bytes(tensor)});
+        std::memcpy(to, tensor.data, bytes);
+        if (release) release({tensor.data, bytes});
     }
     Result<std::unique_ptr<BoundPlan>> bind(const graph::Plan&, const Addresses&) override {
         return fail(ErrorKind::Unsupported, "this device runs nothing");
     }
     Result<void> make_ready() override { return {}; }
+    Result<double> read_rate(Address, uint64_t) const override { return 1.0; }
+    Result<void> lock(Address, uint64_t) const override { return {}; }
 
     std::vector<std::vector<std::byte>> memory;
     std::vector<const std::byte*> packed;
@@ -105,7 +104,7 @@ TEST(Weights, OneBlockHoldsThemAll) {
     ASSERT_TRUE(loaded);
     ASSERT_EQ(device.memory.size(), 1u);
     EXPECT_EQ(device.memory[0].size(), loaded->bytes);
-    EXPECT_EQ(loaded->bytes, 8u * 16 * 4 + 64 + 64);
+    EXPECT_EQ(loaded->bytes, 16u * 16 * 4 + 64 + 64);
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ Result<BenchSession> BenchSession::open(const BenchSetup& setup, uint32_t contex
     BenchSession bench(std::move(loaded), std::move(described));
     const runtime::Session& session = *bench.loaded_.session;
     bench.kv_bytes_per_position_ = session.kv_bytes() / round_up(context, 16);
-    RIFTJIT_TRY(read_peak, runtime::measure_read_rate(bench.loaded_.isa, setup.threads, session.packed_weights()));
+    RIFTJIT_TRY(read_peak, session.weights_read_rate());
     bench.peak_read_bytes_per_second_ = read_peak;
     std::mt19937 engine(42);
     bench.tokens_.resize(context);

@@ -42,7 +42,7 @@ Result<std::vector<Isa>> parse_levels(std::string_view text) {
 }
 
 Result<void> warm_level(const graph::Graph& graph, const WarmOptions& options, Isa isa, KernelCache& kernels) {
-    RIFTJIT_TRY(plans, runtime::make_plans(graph, {.isa = isa,
+    RIFTJIT_TRY(plans, runtime::make_plans(graph, {.backend = &x86::backend(isa),
                                                    .key_type = *dtype_from_name(options.cache_type_k),
                                                    .value_type = *dtype_from_name(options.cache_type_v),
                                                    .passes = options.passes}));

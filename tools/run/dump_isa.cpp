@@ -17,7 +17,7 @@ namespace {
 x86::Peak arithmetic_peak(const KernelSpec& spec, Isa isa) {
     const auto* matmul = std::get_if<MatmulSpec>(&spec);
     if (!matmul) return x86::Peak::f32_fma;
-    switch (activation_format(matmul->weight, isa)) {
+    switch (x86::backend(isa).activation_format(matmul->weight)) {
         case RowFormat::f32:
             return x86::Peak::f32_fma;
         case RowFormat::i16:

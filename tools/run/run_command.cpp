@@ -254,13 +254,12 @@ Result<int> Run::execute() {
 
 // The weights stay in memory, or one warning says why not.
 void lock_weights(const runtime::Session& session, Reporter& reporter) {
-    const auto weights = session.packed_weights();
-    if (mlock(weights.data(), weights.size()) == 0) return;
+    const auto locked = session.lock_weights();
+    if (locked) return;
     rlimit limit{};
-    const int why = errno;
     getrlimit(RLIMIT_MEMLOCK, &limit);
-    reporter.warn(fmt::format("mlock: {}; {} bytes of weights, limit {} (ulimit -l)", std::strerror(why),
-                              weights.size(),
+    reporter.warn(fmt::format("mlock: {}; {} bytes of weights, limit {} (ulimit -l)", locked.error().message,
+                              session.packed_bytes(),
                               limit.rlim_cur == RLIM_INFINITY ? "none" : std::to_string(limit.rlim_cur)));
 }
 

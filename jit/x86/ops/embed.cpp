@@ -9,6 +9,7 @@
 #include "jit/x86/decoders/decoder_ops.h"
 #include "jit/x86/decoders/decoder_step.h"
 #include "jit/x86/decoders/packed.h"
+#include "jit/x86/rows.h"
 
 namespace riftjit::x86 {
 

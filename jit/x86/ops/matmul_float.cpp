@@ -6,6 +6,7 @@
 
 #include "jit/x86/decoders/decoder_ops.h"
 #include "jit/x86/ops/matmul.h"
+#include "jit/x86/rows.h"
 
 namespace riftjit::x86 {
 

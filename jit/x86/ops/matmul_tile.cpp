@@ -11,6 +11,7 @@
 #include "jit/x86/decoders/decoder_ops.h"
 #include "jit/x86/decoders/decoder_step.h"
 #include "jit/x86/ops/matmul.h"
+#include "jit/x86/rows.h"
 
 namespace riftjit::x86 {
 

@@ -5,6 +5,7 @@
 // an accumulator that starts afresh, so successive groups overlap in the reorder buffer.
 #include "jit/x86/decoders/decoder_ops.h"
 #include "jit/x86/ops/matmul.h"
+#include "jit/x86/rows.h"
 
 namespace riftjit::x86 {
 

@@ -1,6 +1,7 @@
 // Conversion of f32 rows to the row formats that matmuls read.
 #include "jit/x86/backend.h"
 #include "jit/x86/ops/row_writer.h"
+#include "jit/x86/rows.h"
 
 namespace riftjit::x86 {
 

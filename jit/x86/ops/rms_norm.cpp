@@ -2,6 +2,7 @@
 #include "jit/x86/backend.h"
 #include "jit/x86/ops/norm.h"
 #include "jit/x86/ops/row_writer.h"
+#include "jit/x86/rows.h"
 
 namespace riftjit::x86 {
 

@@ -3,6 +3,7 @@
 
 #include "jit/kernel_spec.h"
 #include "jit/x86/emit/wide.h"
+#include "jit/x86/rows.h"
 
 namespace riftjit::x86 {
 

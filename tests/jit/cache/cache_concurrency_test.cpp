@@ -123,7 +123,9 @@ TEST(CacheConcurrency, SurvivesClearingDuringRuns) {
 
 TEST(CacheConcurrency, LetsAForkedChildEndWhileTheParentPublishes) {
     const Scratch scratch;
-    const auto compile = [](const KernelSpec& spec, Isa isa) -> Result<CodeObject> { return test_object(spec, isa); };
+    const auto compile = [](const KernelSpec& spec, Target target) -> Result<CodeObject> {
+        return test_object(spec, target);
+    };
     auto cache = std::make_unique<KernelCache>(compile, DiskCache::open(scratch.path("cache"), CacheMode::rw, {}));
     for (const KernelSpec& spec : some_specs(4)) ASSERT_TRUE(cache->get(spec, Isa::avx2));
     ASSERT_TRUE(cache->seal());

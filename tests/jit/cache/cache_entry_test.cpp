@@ -30,7 +30,7 @@ TEST(CacheEntry, ReturnsTheObjectAtEveryLevel) {
     for (Isa isa : all_isas()) {
         const auto object = decode_entry(sound_entry(isa), kKey);
         ASSERT_TRUE(object) << object.error().text;
-        EXPECT_EQ(object->isa, isa);
+        EXPECT_TRUE(object->target == isa);
         EXPECT_EQ(object->name, kernel_name(test_spec()));
         EXPECT_EQ(object->elf, test_object(test_spec(), isa).elf);
     }
@@ -151,6 +151,13 @@ TEST(CacheKey, DiffersForEverySpecLevelAndBuild) {
                 ++asked;
             }
     EXPECT_EQ(keys.size(), asked);
+}
+
+TEST(CacheKey, HoldsTheArchitectureBesideTheLevel) {
+    const Target x86(Architecture::x86_64, 0x2), gpu(Architecture::rdna, 0x2);
+    EXPECT_NE(cache_key(test_spec(), x86).hex, cache_key(test_spec(), gpu).hex);
+    EXPECT_EQ(name(Target(Isa::avx512)), "x86_64-avx512");
+    EXPECT_EQ(name(Target(Architecture::rdna, 0x1100)), "gfx1100");
 }
 
 TEST(CacheKey, IsTheSameInEveryProcess) {

@@ -26,8 +26,8 @@ inline MachineCode test_code(size_t payload_bytes = 64) {
     return code;
 }
 
-inline CodeObject test_object(const KernelSpec& spec, Isa isa, size_t payload_bytes = 64) {
-    return write_x86_object(kernel_name(spec), isa, test_code(payload_bytes));
+inline CodeObject test_object(const KernelSpec& spec, Target target, size_t payload_bytes = 64) {
+    return write_x86_object(kernel_name(spec), isa_of(target), test_code(payload_bytes));
 }
 
 // What one run of the program saw.
@@ -47,9 +47,9 @@ inline CacheRun run_once(const std::string& directory, CacheMode mode = CacheMod
     {
         DiskCache disk =
             DiskCache::open(directory, mode, [&](const std::string& text) { run.warnings.push_back(text); });
-        const auto compile = [&](const KernelSpec& spec, Isa isa) -> Result<CodeObject> {
+        const auto compile = [&](const KernelSpec& spec, Target target) -> Result<CodeObject> {
             ++run.compiled;
-            return test_object(spec, isa, payload_bytes);
+            return test_object(spec, target, payload_bytes);
         };
         KernelCache cache(compile, std::move(disk));
         run.is_answered = true;

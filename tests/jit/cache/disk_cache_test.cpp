@@ -184,11 +184,11 @@ TEST(DiskCache, RefusesAnotherKernelUnderTheRightKey) {
     const CacheKey key = cache_key(test_spec(), Isa::avx2);
     write_file(filled.entry_path(), encode_entry(key, test_object(test_spec(2048), Isa::avx2)));
     const CacheRun wrong_kernel = run_once(filled.directory(), CacheMode::require);
-    EXPECT_TRUE(
-        has_text(wrong_kernel.error, "stale: " + filled.entry_path() + ": holds rj_quantize_w2048_i16 for avx2"));
+    EXPECT_TRUE(has_text(wrong_kernel.error,
+                         "stale: " + filled.entry_path() + ": holds rj_quantize_w2048_i16 for x86_64-avx2"));
     write_file(filled.entry_path(), encode_entry(key, test_object(test_spec(), Isa::avx512)));
     const CacheRun wrong_level = run_once(filled.directory(), CacheMode::require);
-    EXPECT_TRUE(has_text(wrong_level.error, "holds rj_quantize_w1024_i16 for avx512"));
+    EXPECT_TRUE(has_text(wrong_level.error, "holds rj_quantize_w1024_i16 for x86_64-avx512"));
 }
 
 }  // namespace

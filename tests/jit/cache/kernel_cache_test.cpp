@@ -13,14 +13,14 @@
 namespace riftjit {
 namespace {
 
-Result<CodeObject> compile_test_object(const KernelSpec& spec, Isa isa) { return test_object(spec, isa); }
+Result<CodeObject> compile_test_object(const KernelSpec& spec, Target target) { return test_object(spec, target); }
 
 TEST(KernelCache, CompilesOnceAndKeepsTheKernel) {
     uint32_t compiled = 0;
     KernelCache cache(
-        [&](const KernelSpec& spec, Isa isa) {
+        [&](const KernelSpec& spec, Target target) {
             ++compiled;
-            return compile_test_object(spec, isa);
+            return compile_test_object(spec, target);
         },
         DiskCache::disabled());
     const Kernel* first = cache.get(test_spec(), Isa::avx2).value();
@@ -28,7 +28,7 @@ TEST(KernelCache, CompilesOnceAndKeepsTheKernel) {
     EXPECT_NE(cache.get(test_spec(), Isa::avx512).value(), first);
     EXPECT_EQ(compiled, 2u);
     EXPECT_EQ(first->name, kernel_name(test_spec()));
-    EXPECT_EQ(first->isa, Isa::avx2);
+    EXPECT_TRUE(first->target == Isa::avx2);
     EXPECT_TRUE(first->spec == test_spec());
     EXPECT_EQ(first->instruction_bytes, 3u);
     EXPECT_FALSE(first->from_disk);
@@ -54,9 +54,9 @@ TEST(KernelCache, RunsKernelsThatWereSealed) {
 
 TEST(KernelCache, CountsHitsMissesAndTime) {
     const Scratch scratch;
-    const auto slow_compile = [](const KernelSpec& spec, Isa isa) {
+    const auto slow_compile = [](const KernelSpec& spec, Target target) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
-        return compile_test_object(spec, isa);
+        return compile_test_object(spec, target);
     };
     const auto run = [&](const std::vector<uint32_t>& widths) {
         KernelCache cache(slow_compile, DiskCache::open(scratch.path("cache"), CacheMode::rw, {}));
@@ -102,9 +102,9 @@ TEST(KernelCache, NeverKeepsAFailure) {
     const Scratch scratch;
     uint32_t attempts = 0;
     KernelCache cache(
-        [&](const KernelSpec& spec, Isa isa) -> Result<CodeObject> {
+        [&](const KernelSpec& spec, Target target) -> Result<CodeObject> {
             if (++attempts == 1) return fail(ErrorKind::Encoding, "the first attempt");
-            return compile_test_object(spec, isa);
+            return compile_test_object(spec, target);
         },
         DiskCache::open(scratch.path("cache"), CacheMode::rw, {}));
     const auto first = cache.get(test_spec(), Isa::avx2);
@@ -119,9 +119,9 @@ TEST(KernelCache, NeverKeepsAFailure) {
 TEST(KernelCache, ValidatesBeforeItAsksAnyone) {
     uint32_t compiled = 0;
     KernelCache cache(
-        [&](const KernelSpec& spec, Isa isa) {
+        [&](const KernelSpec& spec, Target target) {
             ++compiled;
-            return compile_test_object(spec, isa);
+            return compile_test_object(spec, target);
         },
         DiskCache::disabled());
     const auto kernel = cache.get(test_spec(0), Isa::avx2);
@@ -131,8 +131,9 @@ TEST(KernelCache, ValidatesBeforeItAsksAnyone) {
 }
 
 TEST(KernelCache, ReportsABackEndThatReturnsNoObject) {
-    KernelCache cache([](const KernelSpec&, Isa isa) -> Result<CodeObject> { return CodeObject{"rj_bad", isa, {}}; },
-                      DiskCache::disabled());
+    KernelCache cache(
+        [](const KernelSpec&, Target target) -> Result<CodeObject> { return CodeObject{"rj_bad", target, {}}; },
+        DiskCache::disabled());
     const auto kernel = cache.get(test_spec(), Isa::avx2);
     ASSERT_FALSE(kernel);
     EXPECT_EQ(kernel.error().kind, ErrorKind::Format);
@@ -150,10 +151,10 @@ TEST(KernelCache, CompilesAKernelOnceForManyThreads) {
     const Scratch scratch;
     std::atomic<uint32_t> compiled = 0;
     KernelCache cache(
-        [&](const KernelSpec& spec, Isa isa) {
+        [&](const KernelSpec& spec, Target target) {
             ++compiled;
             std::this_thread::sleep_for(std::chrono::milliseconds(5));
-            return compile_test_object(spec, isa);
+            return compile_test_object(spec, target);
         },
         DiskCache::open(scratch.path("cache"), CacheMode::rw, {}));
     std::vector<std::future<const Kernel*>> answers;
@@ -175,9 +176,9 @@ TEST(KernelCache, CompilesOtherKernelsWhileOneIsSlow) {
     std::promise<void> may_finish;
     auto finish = may_finish.get_future().share();
     KernelCache cache(
-        [&](const KernelSpec& spec, Isa isa) {
+        [&](const KernelSpec& spec, Target target) {
             if (spec == test_spec(16)) finish.wait();
-            return compile_test_object(spec, isa);
+            return compile_test_object(spec, target);
         },
         DiskCache::disabled());
     auto slow = std::async(std::launch::async, [&] { return cache.get(test_spec(16), Isa::avx2).has_value(); });
@@ -193,8 +194,8 @@ TEST(KernelCache, AThreadThatWaitedForAFailureTriesItself) {
     std::promise<void> may_fail;
     auto fail_now = may_fail.get_future().share();
     KernelCache cache(
-        [&](const KernelSpec& spec, Isa isa) -> Result<CodeObject> {
-            if (++attempts > 1) return compile_test_object(spec, isa);
+        [&](const KernelSpec& spec, Target target) -> Result<CodeObject> {
+            if (++attempts > 1) return compile_test_object(spec, target);
             fail_now.wait();
             return fail(ErrorKind::Encoding, "the first attempt");
         },

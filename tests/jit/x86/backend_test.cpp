@@ -28,10 +28,20 @@ TEST(BackendX86, NamesTheObjectAfterTheKernelAndTheLevel) {
         const auto object = compile(spec, isa);
         ASSERT_TRUE(object) << object.error().message;
         EXPECT_EQ(object->name, kernel_name(spec));
-        EXPECT_EQ(object->isa, isa);
+        EXPECT_TRUE(object->target == isa);
         std::string symbol;
         ASSERT_TRUE(read_x86_object(object->elf, symbol));
         EXPECT_EQ(symbol, kernel_name(spec));
+    }
+}
+
+TEST(BackendX86, ReadsActivationsInTheFormatOfTheWeight) {
+    for (Isa isa : all_isas()) {
+        EXPECT_EQ(backend(isa).activation_format(DType::F32), RowFormat::f32);
+        EXPECT_EQ(backend(isa).activation_format(DType::F16), RowFormat::f32);
+        EXPECT_EQ(backend(isa).activation_format(DType::Q4_K), RowFormat::i16);
+        EXPECT_EQ(backend(isa).activation_format(DType::TQ1_0), RowFormat::i16);
+        EXPECT_EQ(backend(isa).activation_format(DType::BF16), has_bf16(isa) ? RowFormat::bf16 : RowFormat::f32);
     }
 }
 

@@ -40,10 +40,11 @@ public:
     }
 };
 
-Result<CodeObject> compile_shift(const KernelSpec& spec, Isa isa) {
+Result<CodeObject> compile_shift(const KernelSpec& spec, Target target) {
     ShiftKernel kernel;
     const auto* code = reinterpret_cast<const std::byte*>(kernel.getCode());
-    return write_x86_object(kernel_name(spec), isa, {{code, code + kernel.getSize()}, uint32_t(kernel.getSize())});
+    return write_x86_object(kernel_name(spec), isa_of(target),
+                            {{code, code + kernel.getSize()}, uint32_t(kernel.getSize())});
 }
 
 constexpr uint32_t kMaxTokens = 300;
@@ -123,7 +124,7 @@ TEST(CpuPlan, StepsThatRunInParallelBothRun) {
 TEST(CpuPlan, PassesOnWhyAKernelCannotBeMade) {
     ShiftPlan shift(1);
     ThreadPool pool = std::move(*ThreadPool::create(1));
-    KernelCache cache([](const KernelSpec&, Isa) -> Result<CodeObject> { return fail(ErrorKind::Encoding, "no"); },
+    KernelCache cache([](const KernelSpec&, Target) -> Result<CodeObject> { return fail(ErrorKind::Encoding, "no"); },
                       DiskCache::disabled());
     const auto created = CpuPlan::create(shift.plan, shift.addresses(), {Isa::avx2, pool, Helpers::always, cache});
     ASSERT_FALSE(created);

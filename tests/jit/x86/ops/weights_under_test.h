@@ -9,6 +9,7 @@
 #include "graph/dequantize.h"
 #include "jit/kernel_spec.h"
 #include "jit/x86/decoders/packed.h"
+#include "jit/x86/rows.h"
 #include "tests/jit/x86/ops/kernel_runner.h"
 #include "tests/jit/x86/ops/random_weights.h"
 #include "tests/jit/x86/ops/row_reference.h"
