@@ -9,23 +9,15 @@ namespace riftjit::graph {
 
 namespace reference {
 
-namespace {
-
-// Four partial sums, because one chain of dependent additions would make whole models too slow to test.
-double dot(const float* weights, const double* x, uint32_t width) {
-    double sums[4] = {};
-    uint32_t i = 0;
-    for (; i + 4 <= width; i += 4)
-        for (uint32_t lane = 0; lane < 4; ++lane) sums[lane] += weights[i + lane] * x[i + lane];
-    for (; i < width; ++i) sums[0] += weights[i] * x[i];
-    return (sums[0] + sums[2]) + (sums[1] + sums[3]);
+// Not in sequence, because one chain of dependent additions would make whole models too slow to test.
+static double dot(const float* weights, const double* x, uint32_t width) {
+    return sum_in_order<double>(KOrder::lanes64, width,
+                                [=](double sum, uint32_t i) { return sum + weights[i] * x[i]; });
 }
 
-}  // namespace
-
 void rms_norm(const double* x, const double* gain, double epsilon, uint32_t width, double* out) {
-    double sum_squares = 0;
-    for (uint32_t i = 0; i < width; ++i) sum_squares += x[i] * x[i];
+    const double sum_squares =
+        sum_in_order<double>(KOrder::lanes64, width, [=](double sum, uint32_t i) { return sum + x[i] * x[i]; });
     const double scale = 1 / std::sqrt(sum_squares / width + epsilon);
     for (uint32_t i = 0; i < width; ++i) out[i] = x[i] * scale * (gain == nullptr ? 1.0 : gain[i]);
 }

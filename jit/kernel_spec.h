@@ -5,10 +5,11 @@
 //   unit_count(spec, tokens). Units are independent; any split over threads gives the same bits.
 // - Activations are rows, one per token, in one of the RowFormats below. An f32 row of width w takes
 //   round_up(w, 16) floats; a kernel may write the padding and must not depend on it, unless stated.
-// - Floating-point reductions behave as if vectors had 16 lanes, at every ISA level, so that levels agree bit for bit
-//   (except VDPBF16PS, which rounds differently): lane i sums elements i, i+16, ...; then lanes are folded 8, 4, 2, 1.
-//   Reductions over a whole row of activations or logits keep four such vectors, vector j summing the groups of 16
-//   number j, j+4, ..., added as (0 + 1) + (2 + 3) before the fold.
+// - Numbers are part of the contract, on every device and at every level of it:
+//   Integer sums are exact (each weight type argues its bounds), so they are equal whatever their order and however
+//   wide the products: a device that multiplies bytes takes a code a of RowFormat::i16 as 128 * high + low (below).
+//   Sums of f32 run in the KOrder that the spec names; reductions over a row of activations or logits in lanes64. Where
+//   a product feeds a sum, it is fused: one rounding (VDPBF16PS, which rounds differently, is the exception).
 // - Everything that may change the code is in the spec and nothing else is: no pointer, token count or position.
 #pragma once
 
@@ -24,6 +25,7 @@
 #include "host/round_up.h"
 #include "jit/columns/column_program.h"
 #include "jit/formats/dtype.h"
+#include "jit/k_order.h"
 
 namespace riftjit {
 
@@ -45,6 +47,12 @@ constexpr uint32_t f32_row_bytes(uint32_t width) { return uint32_t(round_up(widt
 inline constexpr int kI16Max = 4095;
 inline constexpr float kI16Smallest = 0x1p-112f;
 inline constexpr uint32_t kI16Block = 256;
+
+// A code as two bytes, for devices whose dot products take bytes: sum(q * a) = 128 * sum(q * high) + sum(q * low).
+constexpr int8_t high_byte(int code) { return int8_t(code >> 7); }  // -32 to 31
+constexpr int8_t low_byte(int code) { return int8_t(code & 127); }  // 0 to 127
+static_assert(128 * high_byte(kI16Max) + low_byte(kI16Max) == kI16Max &&
+              128 * high_byte(-kI16Max) + low_byte(-kI16Max) == -kI16Max);
 
 // Shared by all launches of one step; args point to it so that nothing is patched between tokens.
 struct BatchState {
@@ -102,8 +110,10 @@ struct QuantizeArgs {
     const BatchState* batch;
 };
 
-// out[t][r] (+)= sum_k weight[r][k] * x[t][k] (+ bias[r]). Weights lie as the back end packs them; x
-// rows are in Backend::activation_format(weight); out rows are f32 with stride out_stride floats; a kernel writes round_up(rows, 16) floats per row. Unit: panel of 16 rows.
+// out[t][r] (+)= sum_k weight[r][k] * x[t][k] (+ bias[r]). Weights lie as the back end packs them; x rows are in
+// Backend::activation_format(weight); out rows are f32 with stride out_stride floats; a kernel writes round_up(rows, 16)
+// floats per row. Unit: panel of 16 rows. Over k f32 sums run in `order`: of quantised weights those of the blocks, whose
+// own sums are of integers.
 enum class MatmulForm : uint8_t {
     vector,  // few tokens: weights decoded in registers, bandwidth bound
     tile,    // many tokens: a panel is decoded once to L1, then multiplied by tiles of tokens
@@ -115,6 +125,7 @@ struct MatmulSpec {
     MatmulForm form;
     Epilogue epilogue;
     Presence bias;
+    KOrder order = KOrder::sequence;
     auto operator<=>(const MatmulSpec&) const = default;
 };
 struct MatmulArgs {

@@ -95,9 +95,10 @@ template <>
 struct OpTraits<MatmulSpec> {
     static constexpr std::string_view kName = "matmul";
     static void fields(auto& spec, auto&& visit) {
-        auto& [weight, rows, width, out_stride, form, epilogue, bias] = spec;
+        auto& [weight, rows, width, out_stride, form, epilogue, bias, order] = spec;
         visit("", form), visit("", weight), visit("n", rows), visit("k", width);
         visit("s", out_stride, uint32_t(round_up(rows, 16))), visit("", epilogue), visit("bias", bias);
+        visit("", order);
     }
     static Signature arguments(const MatmulSpec& spec) {
         const Access out = spec.epilogue == Epilogue::accumulate ? kUpdate : kWrite;
@@ -126,9 +127,10 @@ struct OpTraits<MatmulSpec> {
             .at_least("out_stride", spec.out_stride, "rows rounded up to 16", round_up(spec.rows, 16));
     }
     static std::string text(const MatmulSpec& spec) {
-        return fmt::format("matmul {} {}x{}, {} form{}{}", name(spec.weight), spec.rows, spec.width,
+        return fmt::format("matmul {} {}x{}, {} form{}{}{}", name(spec.weight), spec.rows, spec.width,
                            riftjit::text(spec.form), when(spec.epilogue == Epilogue::accumulate, ", accumulating"),
-                           when(is_present(spec.bias), ", bias"));
+                           when(is_present(spec.bias), ", bias"),
+                           when(spec.order == KOrder::lanes64, ", sums in lanes64"));
     }
 };
 

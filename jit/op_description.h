@@ -36,6 +36,7 @@ inline std::string_view text(ElementwiseOp op) { return op == ElementwiseOp::add
 inline std::string_view text(RowRange range) { return range == RowRange::all ? "" : "last"; }
 inline std::string_view text(Addend addend) { return addend == Addend::none ? "" : "residual"; }
 inline std::string_view text(Epilogue epilogue) { return epilogue == Epilogue::store ? "" : "accumulate"; }
+inline std::string_view text(KOrder order) { return order == KOrder::sequence ? "" : "lanes64"; }
 inline std::string_view text(DType type) { return name(type); }
 inline std::string_view text(Precision precision) { return name(precision); }
 

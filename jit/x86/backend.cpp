@@ -21,7 +21,9 @@ public:
     uint64_t packed_bytes(DType type, uint32_t rows, uint32_t width) const override {
         return x86::packed_bytes(type, rows, width);
     }
-    Result<void> supports(const KernelSpec&) const override {
+    Result<void> supports(const KernelSpec& spec) const override {
+        if (const auto* matmul = std::get_if<MatmulSpec>(&spec); matmul != nullptr && matmul->order != KOrder::sequence)
+            return fail(ErrorKind::Unsupported, "{}: no kernel for {}", name(target()), describe(spec));
         return {};
     }
     Result<CodeObject> compile(const KernelSpec& spec) const override {

@@ -1,4 +1,4 @@
-// The x86 back end: a spec and a level in, a code object out.
+// The x86 back end: a spec and a level in, a code object out. Specs whose KOrder is not sequence have no kernel.
 #pragma once
 
 #include "jit/backend.h"

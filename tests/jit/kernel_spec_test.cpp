@@ -72,6 +72,29 @@ TEST(KernelSpec, DescribesEveryOpInOneLine) {
     }
 }
 
+TEST(KernelSpec, SplitsEveryActivationCodeInTwoBytes) {
+    for (int code = -kI16Max; code <= kI16Max; ++code) {
+        ASSERT_EQ(128 * high_byte(code) + low_byte(code), code);
+        ASSERT_GE(low_byte(code), 0);
+        ASSERT_LE(std::abs(high_byte(code)), 32);
+    }
+}
+
+// Small integers add up exactly in any order; ones beside 2^24 count only where they meet each other first.
+TEST(KOrder, VisitsEveryTermOnceInTheOrderItNames) {
+    for (const KOrder order : {KOrder::sequence, KOrder::lanes64})
+        for (const uint32_t count : {1u, 15u, 64u, 65u, 1000u})
+            EXPECT_EQ(sum_in_order<double>(order, count, [](double sum, uint32_t k) { return sum + k; }),
+                      count * (count - 1) / 2.0);
+    const auto beside_2_24 = [](KOrder order) {
+        return sum_in_order<float>(order, 10, [](float sum, uint32_t k) {
+            return sum + (k == 0 ? 0x1p24f : k == 1 || k == 9 ? 1.0f : 0.0f);
+        });
+    };
+    EXPECT_EQ(beside_2_24(KOrder::sequence), 0x1p24f);
+    EXPECT_EQ(beside_2_24(KOrder::lanes64), 0x1p24f + 2);
+}
+
 TEST(KernelSpec, SizesTheKeyAndValueCache) {
     EXPECT_EQ(key_panel_bytes(DType::F16, 128), 16u * 128 * 2);
     EXPECT_EQ(key_panel_bytes(DType::F32, 128), 16u * 128 * 4);

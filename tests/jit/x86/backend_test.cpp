@@ -45,5 +45,15 @@ TEST(BackendX86, ReadsActivationsInTheFormatOfTheWeight) {
     }
 }
 
+TEST(BackendX86, RefusesAnOrderOfAdditionsThatItsMatmulsDoNotHave) {
+    MatmulSpec spec{DType::F32, 16, 64, 16, MatmulForm::vector, Epilogue::store, Presence::absent};
+    EXPECT_TRUE(backend(Isa::avx2).supports(spec));
+    spec.order = KOrder::lanes64;
+    const auto object = compile(spec, Isa::avx2);
+    ASSERT_FALSE(object);
+    EXPECT_EQ(object.error().kind, ErrorKind::Unsupported);
+    EXPECT_EQ(object.error().message, "x86_64-avx2: no kernel for matmul f32 16x64, vector form, sums in lanes64");
+}
+
 }  // namespace
 }  // namespace riftjit::x86

@@ -180,6 +180,26 @@ TEST_P(WeightTypes, MultiplyInBothFormsAtEveryLevel) {
     }
 }
 
+// The contract of jit/kernel_spec.h: every device that adds in this order gives these bits.
+TEST(FloatMatmul, GivesTheBitsOfItsOrderOfAdditions) {
+    for (const DType type : {DType::F32, DType::F16}) {
+        const Weights weights(type, kRows, 519);
+        const Activations x(RowFormat::f32, kTokens, 519);
+        const MatmulSpec spec{type, kRows, 519, kStride, MatmulForm::tile, Epilogue::store, Presence::absent};
+        for (const Isa isa : machine_isas()) {
+            const auto out = run_matmul(spec, isa, weights, x, {});
+            for (uint32_t token = 0; token < kTokens; ++token)
+                for (uint32_t r = 0; r < kRows; ++r) {
+                    const auto add = [&](float sum, uint32_t k) {
+                        return std::fma(weights.row(r)[k], float(x.row(token)[k]), sum);
+                    };
+                    ASSERT_EQ(out[token * kStride + r], sum_in_order<float>(spec.order, spec.width, add))
+                        << name(type) << " at " << name(isa) << " token " << token << " row " << r;
+                }
+        }
+    }
+}
+
 // Products of an f16 scale, a sub-scale and a code fit 24 bits in every type, so a lookup rounds like the file's
 // decoder.
 TEST_P(WeightTypes, LookUpTheFilesValuesAtEveryLevel) {

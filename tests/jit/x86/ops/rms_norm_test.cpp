@@ -91,6 +91,24 @@ TEST(RmsNormX86, MatchesReferenceAroundTheVectorWidth) {
     }
 }
 
+// The contract of jit/kernel_spec.h: every device that sums the squares in this order gives these bits.
+TEST(RmsNormX86, GivesTheBitsOfItsOrderOfAdditions) {
+    for (const uint32_t width : kernel_cases::kWidths) {
+        const RmsNormSpec spec{width, 1e-6f, Presence::present, Addend::none, RowFormat::f32, RowRange::last};
+        const Inputs inputs = random_inputs(width, 5 * width);
+        const float* x = inputs.x.data() + (kTokens - 1) * round_up(width, 16);
+        const float squares = sum_in_order<float>(KOrder::lanes64, width,
+                                                  [&](float sum, uint32_t k) { return std::fma(x[k], x[k], sum); });
+        const float scale = 1.0f / std::sqrt(squares / float(width) + spec.epsilon);
+        for (Isa isa : machine_isas()) {
+            const Outputs outputs = run(spec, isa, inputs);
+            const auto* out = reinterpret_cast<const float*>(outputs.rows.data());
+            for (uint32_t i = 0; i < width; ++i)
+                ASSERT_EQ(out[i], scale * x[i] * inputs.gain[i]) << name(isa) << " width " << width << " element " << i;
+        }
+    }
+}
+
 TEST(RmsNormX86, HoldsFromTinyToLargeMagnitudes) {
     for (float size : {1e-20f, 1e-3f, 1e4f, 1e15f}) {
         const RmsNormSpec spec{320, 1e-6f, Presence::present, Addend::residual, RowFormat::f32, RowRange::all};
