@@ -12,8 +12,7 @@ namespace riftjit::rdna {
 namespace {
 
 constexpr PassOptions kAllPasses{};
-const PassOptions kNoPasses =
-    PassOptions::without({Pass::waits, Pass::vopd, Pass::hazards, Pass::clauses, Pass::delay_alu, Pass::release_vgprs});
+constexpr PassOptions kNoPasses = PassOptions::none();
 
 unsigned sections_of(int64_t lines) { return static_cast<unsigned>(lines) / LongKernel::kSectionLines; }
 

@@ -60,9 +60,9 @@ bool ExecRegions::is_mask_move(const Instruction& instruction) const {
 
 ExecRegions::ExecWrite ExecRegions::exec_write(const Line& line) const {
     const Instruction& instruction = line.instruction;
+    if (is_compare_to_exec(info(instruction.opcode))) return ExecWrite::narrows;
     if (!effects(program_.target, program_.wave_size, instruction).writes_any(kExec)) return ExecWrite::none;
     const bool is_wave32 = program_.wave_size == WaveSize::wave32;
-    if (is_compare_to_exec(info(instruction.opcode))) return ExecWrite::narrows;
     if (instruction.opcode == (is_wave32 ? Opcode::s_and_saveexec_b32 : Opcode::s_and_saveexec_b64))
         return ExecWrite::narrows;
     if (!is_exec(instruction.operands[0])) return ExecWrite::other;

@@ -8,17 +8,16 @@ namespace {
 struct PassEntry {
     Pass pass;
     std::string_view name;
-    void (*run)(PassContext&);
+    void (*run)(PassContext&);  // none: it shares no context with the others
 };
 
-// In the order they run: waits keep loads and their users apart before operations are paired; cures see the pairs;
-// hints come last because a wait inside a clause, or a moved instruction behind a delay, would spoil them.
+// In the order they run: a new order comes before registers; waits keep loads and their users apart before operations
+// are paired; cures see the pairs; hints come last because a wait inside a clause, or a moved instruction behind a
+// delay, would spoil them.
 constexpr std::array kPasses = {
-    PassEntry{Pass::waits, "waits", insert_waits},
-    PassEntry{Pass::vopd, "vopd", pair_dual_instructions},
-    PassEntry{Pass::hazards, "hazards", insert_hazard_cures},
-    PassEntry{Pass::clauses, "clauses", insert_clauses},
-    PassEntry{Pass::delay_alu, "delay_alu", insert_delays},
+    PassEntry{Pass::schedule, "schedule", nullptr},           PassEntry{Pass::waits, "waits", insert_waits},
+    PassEntry{Pass::vopd, "vopd", pair_dual_instructions},    PassEntry{Pass::hazards, "hazards", insert_hazard_cures},
+    PassEntry{Pass::clauses, "clauses", insert_clauses},      PassEntry{Pass::delay_alu, "delay_alu", insert_delays},
     PassEntry{Pass::release_vgprs, "release_vgprs", nullptr},
 };
 static_assert(kPasses.size() == kPassCount);

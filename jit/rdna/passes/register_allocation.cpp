@@ -4,13 +4,17 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "jit/rdna/object/code_object.h"
 #include "jit/rdna/passes/assembly_error.h"
+#include "jit/rdna/passes/bank_hints.h"
 #include "jit/rdna/passes/effects.h"
 #include "jit/rdna/passes/live_ranges.h"
+#include "jit/rdna/passes/schedule.h"
 
 namespace riftjit::rdna {
 namespace {
@@ -37,16 +41,25 @@ struct Placed {
 // Linear scan over live ranges. A kernel that needs more registers than there are is refused: nothing is spilled.
 class Allocator {
 public:
-    Allocator(Program& program, const std::vector<VirtualRegister>& registers)
-        : program_(program), registers_(registers), ranges_(live_ranges(program, registers)) {}
+    Allocator(Program& program, const std::vector<VirtualRegister>& registers, AllocationOptions options)
+        : program_(program),
+          registers_(registers),
+          ranges_(live_ranges(program, registers)),
+          hints_(options.chooses_banks ? bank_hints(program, registers) : BankHints(registers.size())) {}
 
-    void run() {
-        place_fixed();
-        place_others();
-        for (size_t i = 0; i < program_.lines.size(); ++i) substitute(program_.lines[i]);
+    // Why the program cannot have hardware registers, or nothing.
+    std::optional<std::string> place_all() {
+        if (std::optional<std::string> refusal = place_fixed()) return refusal;
+        return place_others();
+    }
+    unsigned vgprs() const { return vgprs_; }
+    void substitute_all() {
+        for (Line& line : program_.lines) substitute(line);
     }
 
 private:
+    static constexpr uint16_t kNoPlace = 0xFFFF;
+
     // Among fixed registers.
     const Placed* conflict(RegisterRange registers, const LiveRange& live) const {
         for (const Placed& other : placed_)
@@ -56,6 +69,8 @@ private:
 
     void place(size_t id, uint16_t code) {
         codes_[id] = code;
+        if (registers_[id].bank == RegisterBank::vector)
+            vgprs_ = std::max<unsigned>(vgprs_, code + registers_[id].dwords - Operand::kFirstVgpr);
         placed_.push_back({{code, registers_[id].dwords}, ranges_[id], id});
         for (unsigned dword = code; dword < code + registers_[id].dwords; ++dword) {
             if (registers_[id].fixed)
@@ -75,43 +90,75 @@ private:
         return true;
     }
 
-    void place_fixed() {
-        codes_.assign(registers_.size(), 0);
+    std::optional<std::string> place_fixed() {
+        codes_.assign(registers_.size(), kNoPlace);
         for (size_t id = 0; id < registers_.size(); ++id) {
             const VirtualRegister& reg = registers_[id];
             if (!reg.fixed || ranges_[id].empty()) continue;
             LiveRange& live = ranges_[id];
             if (reg.defined_at_start) live.include(0);
             if (const Placed* other = conflict({*reg.fixed, reg.dwords}, live))
-                throw AssemblyError(
-                    fmt::format("{}: {} and {} are one hardware register and both are live at "
-                                "instruction {}",
-                                program_.name, describe(reg), describe(registers_[other->id]),
-                                std::max(live.begin, other->live.begin) / 2));
+                return fmt::format("{}: {} and {} are one hardware register and both are live at instruction {}",
+                                   program_.name, describe(reg), describe(registers_[other->id]),
+                                   std::max(live.begin, other->live.begin) / 2);
             place(id, *reg.fixed);
         }
+        return std::nullopt;
     }
 
-    void place_others() {
+    std::optional<std::string> place_others() {
         std::vector<size_t> order;
         for (size_t id = 0; id < registers_.size(); ++id)
             if (!registers_[id].fixed && !ranges_[id].empty()) order.push_back(id);
         std::ranges::sort(order, {}, [&](size_t id) { return std::pair(ranges_[id].begin, id); });
-        for (const size_t id : order) place_virtual(id);
+        for (const size_t id : order)
+            if (!place_virtual(id)) return no_room_for(id);
+        return std::nullopt;
     }
 
-    void place_virtual(size_t id) {
+    std::string no_room_for(size_t id) const {
         const VirtualRegister& reg = registers_[id];
         const bool is_vector = reg.bank == RegisterBank::vector;
-        const unsigned first = is_vector ? Operand::kFirstVgpr : 0, count = is_vector ? kMaxVgprs : kSgprs;
-        for (unsigned base = 0; base + reg.dwords <= count; base += alignment(reg)) {
-            const auto code = static_cast<uint16_t>(first + base);
-            if (is_free({code, reg.dwords}, ranges_[id])) return place(id, code);
+        return fmt::format("{}: no room for {} at instruction {}: {} {}s are live there, {} exist", program_.name,
+                           describe(reg), ranges_[id].begin / 2, pressure(reg.bank, ranges_[id].begin) + reg.dwords,
+                           is_vector ? "vgpr" : "sgpr", is_vector ? kMaxVgprs : kSgprs);
+    }
+
+    bool place_virtual(size_t id) {
+        const VirtualRegister& reg = registers_[id];
+        const bool is_vector = reg.bank == RegisterBank::vector;
+        const unsigned count = is_vector ? kMaxVgprs : kSgprs;
+        const auto is_free_at = [&](unsigned base) { return is_free({code_at(reg, base), reg.dwords}, ranges_[id]); };
+        std::optional<unsigned> chosen;
+        for (unsigned base = 0; base + reg.dwords <= count && !chosen; base += alignment(reg))
+            if (is_free_at(base)) chosen = base;
+        if (!chosen) return false;
+        // What is granted anyway may be used for a better bank.
+        const unsigned end = std::min<unsigned>(count, granted(std::max(vgprs_, *chosen + reg.dwords)));
+        for (unsigned base = *chosen; !hints_[id].empty() && base + reg.dwords <= end; ++base) {
+            if (!is_free_at(base) || !suits(id, code_at(reg, base))) continue;
+            chosen = base;
+            break;
         }
-        throw AssemblyError(fmt::format("{}: no room for {} at instruction {}: {} {}s are live there, {} exist",
-                                        program_.name, describe(reg), ranges_[id].begin / 2,
-                                        pressure(reg.bank, ranges_[id].begin) + reg.dwords, is_vector ? "vgpr" : "sgpr",
-                                        count));
+        place(id, code_at(reg, *chosen));
+        return true;
+    }
+
+    static uint16_t code_at(const VirtualRegister& reg, unsigned base) {
+        return static_cast<uint16_t>((reg.bank == RegisterBank::vector ? Operand::kFirstVgpr : 0) + base);
+    }
+
+    unsigned granted(unsigned vgprs) const {
+        const unsigned granule = info(program_.target).vgpr_granule / (lanes(program_.wave_size) / 32);
+        return (vgprs + granule - 1) / granule * granule;
+    }
+
+    // Whether the register would lie in the right banks for those of its partners that have a place.
+    bool suits(size_t id, uint16_t code) const {
+        return std::ranges::all_of(hints_[id], [&](const BankHint& hint) {
+            const uint16_t other = codes_[hint.other_id];
+            return other == kNoPlace || (code + hint.own) % hint.banks != (other + hint.other) % hint.banks;
+        });
     }
 
     unsigned pressure(RegisterBank bank, uint32_t position) const {
@@ -133,16 +180,29 @@ private:
     Program& program_;
     const std::vector<VirtualRegister>& registers_;
     std::vector<LiveRange> ranges_;
+    const BankHints hints_;
     std::vector<Placed> placed_;
     std::array<uint32_t, kRegisterCodes> free_from_{};            // by hardware dword: position
     std::array<std::vector<LiveRange>, kRegisterCodes> fixed_{};  // by hardware dword
     std::vector<uint16_t> codes_;
+    unsigned vgprs_ = 0;  // as many as the highest needs
 };
 
 }  // namespace
 
-void allocate_registers(Program& program, const std::vector<VirtualRegister>& registers) {
-    Allocator(program, registers).run();
+void allocate_registers(Program& program, const std::vector<VirtualRegister>& registers, AllocationOptions options) {
+    if (options.reorders) {
+        auto [reordered, vgpr_budget] = scheduled(program, registers);
+        Allocator anew(reordered, registers, options);
+        if (!anew.place_all() && anew.vgprs() <= vgpr_budget) {
+            anew.substitute_all();
+            program = std::move(reordered);
+            return;
+        }
+    }
+    Allocator as_written(program, registers, options);
+    if (const std::optional<std::string> refusal = as_written.place_all()) throw AssemblyError(*refusal);
+    as_written.substitute_all();
 }
 
 }  // namespace riftjit::rdna

@@ -8,8 +8,14 @@
 
 namespace riftjit::rdna {
 
-// Checks definitions and uses, then replaces virtual by hardware registers. Throws AssemblyError.
-void allocate_registers(Program& program, const std::vector<VirtualRegister>& registers);
+struct AllocationOptions {
+    bool reorders = false;       // schedule.h
+    bool chooses_banks = false;  // bank_hints.h
+};
+
+// Checks definitions and uses, brings the lines into a new order if asked to, then replaces virtual by hardware
+// registers. A new order that finds no room within its budget of registers is dropped. Throws AssemblyError.
+void allocate_registers(Program& program, const std::vector<VirtualRegister>& registers, AllocationOptions options);
 // Refuses destinations over sources where the hardware forbids it (overlap_rules.cpp). Throws AssemblyError.
 void check_overlaps(const Program& program);
 

@@ -15,8 +15,7 @@ public:
     explicit SmallKernel(Target target, WaveSize wave = WaveSize::wave32) : KernelAssembler({target, wave}, "small") {}
 };
 
-const PassOptions kNoPasses =
-    PassOptions::without({Pass::waits, Pass::vopd, Pass::hazards, Pass::clauses, Pass::delay_alu, Pass::release_vgprs});
+constexpr PassOptions kNoPasses = PassOptions::none();
 
 std::string listing(Target target, const std::function<void(SmallKernel&)>& body, WaveSize wave = WaveSize::wave32) {
     SmallKernel kernel(target, wave);

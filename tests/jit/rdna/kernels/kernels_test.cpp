@@ -65,7 +65,8 @@ TEST(Kernels, ComputeTheReferenceUnderEveryScheduleBitForBit) {
 }
 
 TEST(Kernels, NeedNoneOfTheHints) {
-    const PassOptions plain = PassOptions::without({Pass::vopd, Pass::clauses, Pass::delay_alu, Pass::release_vgprs});
+    const PassOptions plain =
+        PassOptions::without({Pass::schedule, Pass::vopd, Pass::clauses, Pass::delay_alu, Pass::release_vgprs});
     for (const KernelCase& test : kernel_cases()) {
         for (const KernelTarget target : settings_of(test.runs_in_wave64)) {
             const auto hinted = test.assemble(target, {}), bare = test.assemble(target, plain);

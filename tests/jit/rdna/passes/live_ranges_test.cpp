@@ -35,7 +35,7 @@ uint32_t vgprs(const std::function<void(MaskedKernel&)>& body, WaveSize wave = W
     MaskedKernel kernel(wave);
     body(kernel);
     kernel.end();
-    const auto code = link(kernel.finish({}));
+    const auto code = link(kernel.finish(PassOptions::without({Pass::schedule})));
     EXPECT_TRUE(code) << code.error().message;
     return code ? code->resources.vgprs : 0;
 }

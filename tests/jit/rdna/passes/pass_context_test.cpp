@@ -65,8 +65,7 @@ TEST(PassContext, KnowsTheEffectsOfWhatReplacesALine) {
 using PassFunction = void (*)(PassContext&);
 constexpr PassFunction kPasses[] = {insert_waits, pair_dual_instructions, insert_hazard_cures, insert_clauses,
                                     insert_delays};
-const PassOptions kNoPasses =
-    PassOptions::without({Pass::waits, Pass::vopd, Pass::hazards, Pass::clauses, Pass::delay_alu, Pass::release_vgprs});
+constexpr PassOptions kNoPasses = PassOptions::none();
 const KernelTarget kSettings[] = {{Target::gfx1030},
                                   {Target::gfx1100, WaveSize::wave32},
                                   {Target::gfx1100, WaveSize::wave64},
