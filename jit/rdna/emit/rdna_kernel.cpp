@@ -1,5 +1,6 @@
 #include "jit/rdna/emit/rdna_kernel.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace riftjit::rdna {
@@ -11,6 +12,32 @@ KernelArgument KernelAssembler::buffer(std::string name, size_t offset) {
 KernelArgument KernelAssembler::scalar(std::string name, size_t offset, size_t size) {
     return {static_cast<uint32_t>(offset), static_cast<uint32_t>(size), ValueKind::by_value, std::nullopt,
             std::move(name)};
+}
+
+std::vector<LoadedArguments> KernelAssembler::load_arguments(std::span<const ArgumentField> fields) {
+    uint32_t end = 0;
+    for (const ArgumentField& field : fields) {
+        check(field.offset >= end, "fields are bound in the order of the struct");
+        end = field.offset + field.size;
+        header_.args.push_back(field.is_buffer ? buffer(field.name, field.offset)
+                                               : scalar(field.name, field.offset, field.size));
+    }
+    // The widest load that does not reach beyond the last field, again and again: no pair is split, since all widths
+    // before the last one are even.
+    constexpr std::pair<unsigned, Opcode> kLoads[] = {{16, Opcode::s_load_b512},
+                                                      {8, Opcode::s_load_b256},
+                                                      {4, Opcode::s_load_b128},
+                                                      {2, Opcode::s_load_b64},
+                                                      {1, Opcode::s_load_b32}};
+    std::vector<LoadedArguments> loads;
+    for (uint32_t offset = 0; offset < end;) {
+        const auto& [dwords, opcode] =
+            *std::ranges::find_if(kLoads, [&](const auto& load) { return offset + 4 * load.first <= end; });
+        loads.push_back({offset, sgpr(dwords)});
+        emit(opcode, {loads.back().registers, launch_args(), offset});
+        offset += 4 * dwords;
+    }
+    return loads;
 }
 
 void KernelAssembler::loop(Sgpr counter, uint32_t first, const Argument& end, uint32_t step,

@@ -4,11 +4,15 @@
 
 #include <array>
 #include <functional>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "jit/rdna/emit/assembler.h"
+#include "jit/rdna/emit/bound_arguments.h"
 
 namespace riftjit::rdna {
 
@@ -21,7 +25,15 @@ class KernelAssembler : public Assembler {
 public:
     using Assembler::Assembler;
 
-    // Constants of the launch; metadata of one argument.
+    // Describes the launch's arguments and loads all of them at once, in as few scalar loads as their bytes allow; said
+    // where a kernel declares its registers, so the loads are its first instructions. Every field of Args, in its
+    // order.
+    template <class Args>
+    BoundArguments<Args> bind_arguments(std::initializer_list<ArgumentField> fields) {
+        header_.kernarg_size = sizeof(Args);
+        return BoundArguments<Args>(load_arguments(fields));
+    }
+    // Metadata of one argument.
     static KernelArgument buffer(std::string name, size_t offset);
     static KernelArgument scalar(std::string name, size_t offset, size_t size);
 
@@ -78,6 +90,8 @@ private:
     Combine add_f32();
     Combine max_f32();
     Combine add_f64(Vgpr value, Vgpr other);
+
+    std::vector<LoadedArguments> load_arguments(std::span<const ArgumentField> fields);
 
     std::optional<Label> end_;
 };

@@ -12,8 +12,8 @@ public:
     using RdnaKernel::RdnaKernel;
 
     void generate() override {
-        describe_arguments();
-        load_pointers();
+        header_.max_flat_workgroup_size = lanes();
+        locate_row();
         scan_row();
         combine_lanes();
         store();
@@ -21,20 +21,16 @@ public:
 
 private:
     // best and best_index are the lane's choice; candidate and candidate_index challenge it.
-    const Sgpr args = launch_args(), workgroup = launch_workgroup();
+    const BoundArguments<ArgmaxArgs> bound =
+        bind_arguments<ArgmaxArgs>({field("x", &ArgmaxArgs::x), field("index", &ArgmaxArgs::index)});
+    const Sgpr x = bound[&ArgmaxArgs::x], index = bound[&ArgmaxArgs::index];
+    const Sgpr workgroup = launch_workgroup();
     const Vgpr lane = launch_lane();
-    const Sgpr x = sgpr(2), index = sgpr(2), bytes = sgpr(), first = sgpr();
+    const Sgpr bytes = sgpr(), first = sgpr();
     const Sgpr is_larger = lane_mask(), is_equal = lane_mask(), is_earlier = lane_mask(), inside = lane_mask();
     const Vgpr offset = vgpr(), best = vgpr(), best_index = vgpr(), candidate = vgpr(), candidate_index = vgpr();
 
-    void describe_arguments() {
-        header_.args = {buffer("x", offsetof(ArgmaxArgs, x)), buffer("index", offsetof(ArgmaxArgs, index))};
-        header_.kernarg_size = sizeof(ArgmaxArgs);
-        header_.max_flat_workgroup_size = lanes();
-    }
-    void load_pointers() {
-        s_load_b64(x, args, offsetof(ArgmaxArgs, x));
-        s_load_b64(index, args, offsetof(ArgmaxArgs, index));
+    void locate_row() {
         s_mul_i32(bytes, workgroup, spec_.width * 4);
         s_add_u64(x, x, bytes);
     }

@@ -12,8 +12,7 @@ public:
     using RdnaKernel::RdnaKernel;
 
     void generate() override {
-        describe_arguments();
-        load_pointers();
+        header_.max_flat_workgroup_size = spec_.rows_per_group * lanes();
         locate_row();
         sum_blocks();
         store();
@@ -23,9 +22,15 @@ private:
     static constexpr unsigned kBlock = 32, kBlockDwords = kBlock / 4;
 
     // A lane takes every lanes()-th block of the wave's row.
-    const Sgpr args = launch_args(), workgroup = launch_workgroup();
+    const BoundArguments<GemvQ8Args> bound =
+        bind_arguments<GemvQ8Args>({field("weights", &GemvQ8Args::weights), field("scales", &GemvQ8Args::scales),
+                                    field("input", &GemvQ8Args::input),
+                                    field("input_scales", &GemvQ8Args::input_scales), field("y", &GemvQ8Args::y)});
+    const Sgpr weights = bound[&GemvQ8Args::weights], scales = bound[&GemvQ8Args::scales],
+               input = bound[&GemvQ8Args::input], input_scales = bound[&GemvQ8Args::input_scales],
+               y = bound[&GemvQ8Args::y];
+    const Sgpr workgroup = launch_workgroup();
     const Vgpr lane = launch_lane();
-    const Sgpr weights = sgpr(2), scales = sgpr(2), input = sgpr(2), input_scales = sgpr(2), y = sgpr(2);
     const Sgpr row = sgpr(), bytes = sgpr(), first = sgpr(), inside = lane_mask();
     const Vgpr wave = vgpr(), in_wave = vgpr(), block = vgpr(), offset = vgpr();
     const Vgpr weight = vgpr(kBlockDwords), activation = vgpr(kBlockDwords), scale = vgpr(), input_scale = vgpr();
@@ -33,21 +38,6 @@ private:
 
     unsigned blocks() const { return spec_.columns / kBlock; }
 
-    void describe_arguments() {
-        header_.args = {buffer("weights", offsetof(GemvQ8Args, weights)),
-                        buffer("scales", offsetof(GemvQ8Args, scales)), buffer("input", offsetof(GemvQ8Args, input)),
-                        buffer("input_scales", offsetof(GemvQ8Args, input_scales)),
-                        buffer("y", offsetof(GemvQ8Args, y))};
-        header_.kernarg_size = sizeof(GemvQ8Args);
-        header_.max_flat_workgroup_size = spec_.rows_per_group * lanes();
-    }
-    void load_pointers() {
-        s_load_b64(weights, args, offsetof(GemvQ8Args, weights));
-        s_load_b64(scales, args, offsetof(GemvQ8Args, scales));
-        s_load_b64(input, args, offsetof(GemvQ8Args, input));
-        s_load_b64(input_scales, args, offsetof(GemvQ8Args, input_scales));
-        s_load_b64(y, args, offsetof(GemvQ8Args, y));
-    }
     void locate_row() {  // row = workgroup * rows_per_group + wave: the same in all lanes, so a scalar
         v_lshrrev_b32(wave, std::countr_zero(lanes()), lane);
         v_and_b32(in_wave, lanes() - 1, lane);

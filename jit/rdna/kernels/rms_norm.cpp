@@ -10,8 +10,8 @@ public:
     using RdnaKernel::RdnaKernel;
 
     void generate() override {
-        describe_arguments();
-        load_rows();
+        header_.max_flat_workgroup_size = spec_.group_lanes;
+        locate_rows();
         sum_squares();
         invert_rms();
         scale_row();
@@ -19,24 +19,18 @@ public:
 
 private:
     // Register map. offset counts bytes into the row.
-    const Sgpr args = launch_args(), workgroup = launch_workgroup();
+    const BoundArguments<RmsNormArgs> bound = bind_arguments<RmsNormArgs>(
+        {field("x", &RmsNormArgs::x), field("gain", &RmsNormArgs::gain), field("y", &RmsNormArgs::y)});
+    const Sgpr x = bound[&RmsNormArgs::x], gain = bound[&RmsNormArgs::gain], y = bound[&RmsNormArgs::y];
+    const Sgpr workgroup = launch_workgroup();
     const Vgpr lane = launch_lane();
-    const Sgpr x = sgpr(2), gain = sgpr(2), y = sgpr(2), row_bytes = sgpr(), chunk = sgpr();
+    const Sgpr row_bytes = sgpr(), chunk = sgpr();
     const Vgpr offset = vgpr(), value = vgpr(), weight = vgpr(), sum = vgpr(), other = vgpr();
 
     unsigned chunks() const { return spec_.width / spec_.group_lanes; }
     unsigned chunk_bytes() const { return spec_.group_lanes * 4; }
 
-    void describe_arguments() {
-        header_.args = {buffer("x", offsetof(RmsNormArgs, x)), buffer("gain", offsetof(RmsNormArgs, gain)),
-                        buffer("y", offsetof(RmsNormArgs, y))};
-        header_.kernarg_size = sizeof(RmsNormArgs);
-        header_.max_flat_workgroup_size = spec_.group_lanes;
-    }
-    void load_rows() {
-        s_load_b64(x, args, offsetof(RmsNormArgs, x));
-        s_load_b64(gain, args, offsetof(RmsNormArgs, gain));
-        s_load_b64(y, args, offsetof(RmsNormArgs, y));
+    void locate_rows() {
         s_mul_i32(row_bytes, workgroup, spec_.width * 4);
         s_add_u64(x, x, row_bytes);
         s_add_u64(y, y, row_bytes);

@@ -10,35 +10,28 @@ public:
     using RdnaKernel::RdnaKernel;
 
     void generate() override {
-        describe_arguments();
-        load_arguments();
+        header_.max_flat_workgroup_size = half();
+        locate_head();
         load_pair();
         rotate();
     }
 
 private:
-    const Sgpr args = launch_args(), workgroup = launch_workgroup();
+    const BoundArguments<RopeArgs> bound = bind_arguments<RopeArgs>(
+        {field("x", &RopeArgs::x), field("table", &RopeArgs::table), field("position", &RopeArgs::position)});
+    const Sgpr x = bound[&RopeArgs::x], table = bound[&RopeArgs::table], position = bound[&RopeArgs::position];
+    const Sgpr workgroup = launch_workgroup(), bytes = sgpr();
     const Vgpr lane = launch_lane();
-    const Sgpr pointers = sgpr(4);  // x and table as they are passed
-    const Sgpr x = sgpr(2), table = sgpr(2), position = sgpr(), bytes = sgpr();
     const Vgpr offset = vgpr(), table_offset = vgpr(), angle = vgpr(2), low = vgpr(), high = vgpr();
     const Vgpr new_low = vgpr(), new_high = vgpr();
 
     uint32_t half() const { return spec_.head_width / 2; }
 
-    void describe_arguments() {
-        header_.args = {buffer("x", offsetof(RopeArgs, x)), buffer("table", offsetof(RopeArgs, table)),
-                        scalar("position", offsetof(RopeArgs, position), 4)};
-        header_.kernarg_size = sizeof(RopeArgs);
-        header_.max_flat_workgroup_size = half();
-    }
-    void load_arguments() {
-        s_load_b128(pointers, args, offsetof(RopeArgs, x));
-        s_load_b32(position, args, offsetof(RopeArgs, position));
+    void locate_head() {
         s_mul_i32(bytes, workgroup, spec_.head_width * 4);
-        s_add_u64(x, pointers.part(0, 2), bytes);
+        s_add_u64(x, x, bytes);
         s_mul_i32(bytes, position, half() * 8);
-        s_add_u64(table, pointers.part(2, 2), bytes);
+        s_add_u64(table, table, bytes);
     }
     void load_pair() {
         v_lshlrev_b32(offset, 2, lane);

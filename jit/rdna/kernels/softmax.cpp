@@ -14,7 +14,7 @@ public:
     using RdnaKernel::RdnaKernel;
 
     void generate() override {
-        describe_arguments();
+        header_.max_flat_workgroup_size = spec_.group_lanes;
         load_row();
         find_maximum();
         exponentiate();
@@ -23,22 +23,18 @@ public:
 
 private:
     // The row stays in registers: values[c] is element c * group_lanes + lane.
-    const Sgpr args = launch_args(), workgroup = launch_workgroup();
+    const BoundArguments<SoftmaxArgs> bound =
+        bind_arguments<SoftmaxArgs>({field("x", &SoftmaxArgs::x), field("y", &SoftmaxArgs::y)});
+    const Sgpr x = bound[&SoftmaxArgs::x], y = bound[&SoftmaxArgs::y];
+    const Sgpr workgroup = launch_workgroup();
     const Vgpr lane = launch_lane();
-    const Sgpr x = sgpr(2), y = sgpr(2), row_bytes = sgpr();
+    const Sgpr row_bytes = sgpr();
     const Vgpr offset = vgpr(), values = vgpr(chunks()), maximum = vgpr(), sum = vgpr(), other = vgpr();
     const Vgpr reciprocal = vgpr();
 
     unsigned chunks() const { return spec_.width / spec_.group_lanes; }
 
-    void describe_arguments() {
-        header_.args = {buffer("x", offsetof(SoftmaxArgs, x)), buffer("y", offsetof(SoftmaxArgs, y))};
-        header_.kernarg_size = sizeof(SoftmaxArgs);
-        header_.max_flat_workgroup_size = spec_.group_lanes;
-    }
     void load_row() {
-        s_load_b64(x, args, offsetof(SoftmaxArgs, x));
-        s_load_b64(y, args, offsetof(SoftmaxArgs, y));
         s_mul_i32(row_bytes, workgroup, spec_.width * 4);
         s_add_u64(x, x, row_bytes);
         s_add_u64(y, y, row_bytes);

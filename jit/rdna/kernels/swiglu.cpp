@@ -13,8 +13,7 @@ public:
     using RdnaKernel::RdnaKernel;
 
     void generate() override {
-        describe_arguments();
-        load_rows();
+        header_.max_flat_workgroup_size = spec_.group_lanes;
         locate_lane();
         load_inputs();
         activate();
@@ -23,22 +22,13 @@ public:
 
 private:
     // Register map: scalars are shared by the wave, vectors hold one value per lane.
-    const Sgpr args = launch_args(), workgroup = launch_workgroup();
+    const BoundArguments<SwigluArgs> bound = bind_arguments<SwigluArgs>(
+        {field("gate", &SwigluArgs::gate), field("up", &SwigluArgs::up), field("out", &SwigluArgs::out)});
+    const Sgpr gate_row = bound[&SwigluArgs::gate], up_row = bound[&SwigluArgs::up], out_row = bound[&SwigluArgs::out];
+    const Sgpr workgroup = launch_workgroup();
     const Vgpr lane = launch_lane();
-    const Sgpr gate_row = sgpr(2), up_row = sgpr(2), out_row = sgpr(2);
     const Vgpr offset = vgpr(), gate = vgpr(), up = vgpr(), sigmoid = vgpr();
 
-    void describe_arguments() {
-        header_.args = {buffer("gate", offsetof(SwigluArgs, gate)), buffer("up", offsetof(SwigluArgs, up)),
-                        buffer("out", offsetof(SwigluArgs, out))};
-        header_.kernarg_size = sizeof(SwigluArgs);
-        header_.max_flat_workgroup_size = spec_.group_lanes;
-    }
-    void load_rows() {
-        s_load_b64(gate_row, args, offsetof(SwigluArgs, gate));
-        s_load_b64(up_row, args, offsetof(SwigluArgs, up));
-        s_load_b64(out_row, args, offsetof(SwigluArgs, out));
-    }
     void locate_lane() {  // offset = (workgroup * group_lanes + lane) * sizeof(float)
         v_lshl_add_u32(offset, workgroup, std::countr_zero(spec_.group_lanes), lane);
         v_lshlrev_b32(offset, 2, offset);
