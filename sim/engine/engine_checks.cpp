@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "sim/engine/engine.h"
-#include "sim/ramp/ramp_network.h"
+#include "sim/run_checks.h"
 
 namespace riftjit::sim {
 
@@ -13,16 +13,10 @@ uint64_t Engine::counts_hash() const {
     return hash.value();
 }
 
-Result<void> Engine::check_conservation() const {
-    if (delivered() == fan_out_sum_) return {};
-    return fail(ErrorKind::Usage, "{} arrivals for {} synapses of the neurons that fired: the simulation lost spikes",
-                delivered(), fan_out_sum_);
-}
+Result<void> Engine::check_conservation() const { return check_arrivals(delivered(), fan_out_sum_); }
 
 Result<void> Engine::check_totals() const {
-    const uint64_t counted = std::accumulate(counts_.begin(), counts_.end(), uint64_t(0));
-    if (counted != spikes_)
-        return fail(ErrorKind::Usage, "the neurons fired {} times, {} spikes were counted", counted, spikes_);
+    RIFTJIT_TRY_VOID(check_counts(std::accumulate(counts_.begin(), counts_.end(), uint64_t(0)), spikes_));
     for (const ArrivalRing& ring : connections_.rings) {
         const BlueprintPopulation& population = blueprint_.populations[ring.population()];
         for (uint32_t lag = 0; lag <= ring.max_lag(); ++lag) {

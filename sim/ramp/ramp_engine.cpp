@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 
 #include "host/available_memory.h"
+#include "sim/run_checks.h"
 
 namespace riftjit::sim {
 
@@ -219,6 +221,12 @@ uint64_t RampEngine::arrivals() const {
         if (steps_ != 0) count += worker->buckets[(steps_ - 1) & 1].pushed();
     }
     return count;
+}
+
+Result<void> RampEngine::check_conservation() const { return check_arrivals(arrivals(), spikes_ * network_.fan_out); }
+
+Result<void> RampEngine::check_totals() const {
+    return check_counts(std::accumulate(state_.spikes, state_.spikes + network_.neurons, uint64_t(0)), spikes_);
 }
 
 uint64_t RampEngine::counts_hash() const {

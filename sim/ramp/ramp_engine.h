@@ -40,10 +40,11 @@ public:
     uint32_t steps() const { return steps_; }
     uint64_t spikes() const { return spikes_; }
     const std::vector<uint64_t>& spikes_per_step() const { return spikes_per_step_; }
-    uint64_t arrivals() const;  // delivered, and on their way after the last step
-    uint16_t spikes_of(uint32_t neuron) const { return state_.spikes[neuron]; }
+    uint64_t arrivals() const;     // delivered, and on their way after the last step
     uint64_t counts_hash() const;  // of the spike count of each neuron, in the order of ids
     uint64_t graph_hash() const;   // of the targets in the order of synapses
+    Result<void> check_conservation() const;
+    Result<void> check_totals() const;  // the counts of the neurons add up
     uint64_t state_bytes() const { return memory_.size_bytes(); }
     std::span<const std::byte> state_memory() const { return {memory_.data(), memory_.size_bytes()}; }
 

@@ -75,14 +75,4 @@ private:
     uint32_t fan_out_;
 };
 
-// One whole value per round; FNV-like, with the start value of the benchmark's publication.
-class SequenceHash {
-public:
-    void add(uint64_t value) { hash_ = (hash_ ^ value) * 1099511628211u; }
-    uint64_t value() const { return hash_; }
-
-private:
-    uint64_t hash_ = 1469598103934665603u;
-};
-
 }  // namespace riftjit::sim

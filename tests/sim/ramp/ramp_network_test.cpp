@@ -88,7 +88,9 @@ TEST_P(Levels, GiveThePublishedTotalsAndHashesAtAnyThreadCount) {
                 EXPECT_EQ(first, published.first_100);
                 EXPECT_EQ(engine->counts_hash(), published.counts_hash) << threads;
                 EXPECT_EQ(engine->graph_hash(), published.graph_hash);
-                EXPECT_EQ(engine->arrivals(), 4 * published.spikes);  // conservation
+                EXPECT_EQ(engine->arrivals(), 4 * published.spikes);
+                EXPECT_TRUE(engine->check_conservation());
+                EXPECT_TRUE(engine->check_totals());
             }
         }
     }
