@@ -76,9 +76,10 @@ struct BlueprintProjection {
     std::optional<double> shared_weight;  // all weights are this one; those of the synapses are not read
     uint64_t expected_synapses = 0;
     uint32_t likely_delays = 1;  // about how many different delays occur
-    // As ProjectionBuilder::generate. wide: each call costs about as much as one for all sources.
-    enum class Ranges : uint8_t { narrow, wide } ranges = Ranges::narrow;
-    std::function<void(uint32_t begin, uint32_t end, const ProjectionBuilder::Receive& receive)> generate;
+    // As ProjectionBuilder::generate. A call costs what it draws: for all targets of the sources asked for, or from all
+    // sources to the targets asked for.
+    enum class DrawnBy : uint8_t { source, target } drawn_by = DrawnBy::source;
+    std::function<void(Slice sources, Slice targets, const ProjectionBuilder::Receive& receive)> generate;
     std::optional<PlasticRule> rule;
 };
 

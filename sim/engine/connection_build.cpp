@@ -1,6 +1,7 @@
 #include "sim/engine/connection_build.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include "host/available_memory.h"
@@ -31,8 +32,19 @@ struct Build {
     uint32_t first_arrival(const BlueprintProjection& projection) const {
         return *state->first_arrival(projection.target, projection.receptor);
     }
-    Share sources(uint32_t population, uint32_t thread) const {
-        return share_of(blueprint->populations[population].size, thread, slices->threads());
+    uint32_t size(uint32_t population) const { return blueprint->populations[population].size; }
+    Slice sources(uint32_t population, uint32_t thread) const {
+        const Share share = share_of(size(population), thread, slices->threads());
+        return {share.begin, share.end};
+    }
+    // Calls receive for the thread's part of a projection, so that all threads together draw once: its sources with all
+    // their targets, or its own targets.
+    void generate(uint32_t index, uint32_t thread, const ProjectionBuilder::Receive& receive) const {
+        const BlueprintProjection& made = projection(index);
+        if (made.drawn_by == BlueprintProjection::DrawnBy::target)
+            made.generate({0, size(made.source)}, slices->of(made.target, thread), receive);
+        else
+            made.generate(sources(made.source, thread), {0, size(made.target)}, receive);
     }
     bool accept(ThreadTotals& totals, uint32_t index, uint32_t source, std::span<const Synapse> synapses) const;
 };
@@ -41,8 +53,7 @@ struct Build {
 bool Build::accept(ThreadTotals& totals, uint32_t index, uint32_t source, std::span<const Synapse> synapses) const {
     if (totals.error) return false;
     const BlueprintProjection& made = projection(index);
-    const uint32_t least = blueprint->compat == Compat::nest ? 1 : 0,
-                   targets = blueprint->populations[made.target].size;
+    const uint32_t least = blueprint->compat == Compat::nest ? 1 : 0, targets = size(made.target);
     for (const Synapse& synapse : synapses) {
         if (synapse.target >= targets || synapse.delay < least || synapse.delay > kMaxDelaySteps) {
             totals.error =
@@ -54,13 +65,15 @@ bool Build::accept(ThreadTotals& totals, uint32_t index, uint32_t source, std::s
         }
     }
     totals.synapses += synapses.size();
-    totals.hash += row_hash(index, source, synapses);
-    connections->fan_out[blueprint->populations[made.source].first_id + source] +=
-        static_cast<uint32_t>(synapses.size());
+    totals.hash += hash_synapses(index, source, synapses, made.shared_weight);
+    // Several threads may hold a part of the source's synapses.
+    uint32_t& fan_out = connections->fan_out[blueprint->populations[made.source].first_id + source];
+    std::atomic_ref(fan_out).fetch_add(static_cast<uint32_t>(synapses.size()), std::memory_order_relaxed);
     return true;
 }
 
-// One thread's part of the static rows: those of its share of the sources, for all threads.
+// One thread's part of the static rows: those of its share of the sources, for all threads, and of what is drawn by
+// target those to its own.
 class StaticRowBuild {
 public:
     StaticRowBuild(Build& build, uint32_t thread) : build_(build), thread_(thread), totals_(build.totals[thread]) {
@@ -69,9 +82,9 @@ public:
 
     void run() {
         const auto populations = static_cast<uint32_t>(build_.blueprint->populations.size());
-        for (uint32_t population = 0; population < populations; ++population) join_narrow(population);
+        for (uint32_t population = 0; population < populations; ++population) join(population);
         for (uint32_t group = 0; group < build_.groups->size(); ++group)
-            if ((*build_.groups)[group].is_wide) write_wide(group);
+            if ((*build_.groups)[group].is_drawn_by_target) write_drawn_by_target(group);
     }
 
 private:
@@ -82,10 +95,10 @@ private:
         std::vector<size_t> ends;  // by source of the block
     };
 
-    void join_narrow(uint32_t population);
+    void join(uint32_t population);
     void draw(uint32_t begin, uint32_t end);
     void write_block(uint32_t begin, uint32_t end);
-    void write_wide(uint32_t group);
+    void write_drawn_by_target(uint32_t group);
     void write_rows(uint32_t group, uint32_t source);
     template <class Place>
     void for_each_entry(uint32_t projection, uint32_t source, std::span<const Synapse> synapses, const Place& place);
@@ -93,7 +106,7 @@ private:
     Build& build_;
     uint32_t thread_;
     ThreadTotals& totals_;
-    std::vector<uint32_t> projections_;                     // narrow ones of a population, in their order
+    std::vector<uint32_t> projections_;                     // of a population, drawn by source; in their order
     std::vector<Drawn> drawn_;                              // of each
     std::vector<std::vector<StaticSynapses::Entry>> rows_;  // of one source, per owner
 };
@@ -111,13 +124,13 @@ void StaticRowBuild::for_each_entry(uint32_t projection, uint32_t source, std::s
     }
 }
 
-void StaticRowBuild::join_narrow(uint32_t population) {
+void StaticRowBuild::join(uint32_t population) {
     projections_.clear();
     drawn_.clear();
     uint64_t expected = 0;
     for (uint32_t group = 0; group < build_.groups->size(); ++group) {
         const RowGroup& made = (*build_.groups)[group];
-        if (made.source != population || made.is_wide) continue;
+        if (made.source != population || made.is_drawn_by_target) continue;
         for (const uint32_t projection : made.projections) {
             projections_.push_back(projection);
             drawn_.push_back({group, {}, {}, {}});
@@ -125,8 +138,8 @@ void StaticRowBuild::join_narrow(uint32_t population) {
         }
     }
     if (projections_.empty()) return;
-    const Share share = build_.sources(population, thread_);
-    const uint64_t per_source = expected / build_.blueprint->populations[population].size + 1;
+    const Slice share = build_.sources(population, thread_);
+    const uint64_t per_source = expected / build_.size(population) + 1;
     const auto block = static_cast<uint32_t>(std::max<uint64_t>(1, kBlockSynapses / per_source));
     for (uint64_t begin = share.begin; begin < share.end && !totals_.error; begin += block) {
         const auto end = static_cast<uint32_t>(std::min<uint64_t>(begin + block, share.end));
@@ -141,16 +154,17 @@ void StaticRowBuild::draw(uint32_t begin, uint32_t end) {
         entries.clear();
         owners.clear();
         ends.clear();
-        build_.projection(projections_[i])
-            .generate(begin, end, [&](uint32_t source, std::span<const Synapse> synapses) {
-                ends.resize(source - begin, entries.size());  // sources without synapses
-                for_each_entry(projections_[i], source, synapses,
-                               [&](const StaticSynapses::Entry& entry, uint32_t owner) {
-                                   entries.push_back(entry);
-                                   owners.push_back(static_cast<uint16_t>(owner));
-                               });
-                ends.push_back(entries.size());
-            });
+        const auto keep = [&](const StaticSynapses::Entry& entry, uint32_t owner) {
+            entries.push_back(entry);
+            owners.push_back(static_cast<uint16_t>(owner));
+        };
+        const BlueprintProjection& made = build_.projection(projections_[i]);
+        made.generate({begin, end}, {0, build_.size(made.target)},
+                      [&](uint32_t source, std::span<const Synapse> synapses) {
+                          ends.resize(source - begin, entries.size());  // sources without synapses
+                          for_each_entry(projections_[i], source, synapses, keep);
+                          ends.push_back(entries.size());
+                      });
         ends.resize(end - begin, entries.size());
     }
 }
@@ -167,15 +181,13 @@ void StaticRowBuild::write_block(uint32_t begin, uint32_t end) {
     }
 }
 
-void StaticRowBuild::write_wide(uint32_t group) {
+void StaticRowBuild::write_drawn_by_target(uint32_t group) {
     const uint32_t projection = (*build_.groups)[group].projections.front();
-    const Share share = build_.sources(build_.projection(projection).source, thread_);
-    build_.projection(projection)
-        .generate(share.begin, share.end, [&](uint32_t source, std::span<const Synapse> synapses) {
-            for_each_entry(projection, source, synapses,
-                           [&](const StaticSynapses::Entry& entry, uint32_t owner) { rows_[owner].push_back(entry); });
-            write_rows(group, source);
-        });
+    build_.generate(projection, thread_, [&](uint32_t source, std::span<const Synapse> synapses) {
+        for_each_entry(projection, source, synapses,
+                       [&](const StaticSynapses::Entry& entry, uint32_t owner) { rows_[owner].push_back(entry); });
+        write_rows(group, source);
+    });
 }
 
 void StaticRowBuild::write_rows(uint32_t group, uint32_t source) {
@@ -210,11 +222,10 @@ struct RowCounts {
 Result<RowCounts> count_rows(Build& build, uint32_t index, ThreadPool& pool) {
     const BlueprintProjection& projection = build.projection(index);
     RowCounts counts;
-    counts.starts.resize(pool.size(), std::vector<uint64_t>(build.blueprint->populations[projection.source].size + 1u));
+    counts.starts.resize(pool.size(), std::vector<uint64_t>(build.size(projection.source) + 1u));
     std::vector<uint32_t> max_lags(pool.size());
     on_all_threads(pool, [&](uint32_t thread) {
-        const Share share = build.sources(projection.source, thread);
-        projection.generate(share.begin, share.end, [&](uint32_t source, std::span<const Synapse> synapses) {
+        build.generate(index, thread, [&](uint32_t source, std::span<const Synapse> synapses) {
             if (!build.accept(build.totals[thread], index, source, synapses)) return;
             for (const Synapse& synapse : synapses) {
                 ++counts.starts[build.slices->owner(projection.target, synapse.target)][source + 1];
@@ -232,9 +243,8 @@ Result<RowCounts> count_rows(Build& build, uint32_t index, ThreadPool& pool) {
 void store_rows(const Build& build, PlasticProjection& plastic, ThreadPool& pool) {
     const BlueprintProjection& projection = build.projection(plastic.projection);
     on_all_threads(pool, [&](uint32_t thread) {
-        const Share share = build.sources(projection.source, thread);
         std::vector<std::vector<PlasticSynapses::Entry>> rows(pool.size());
-        projection.generate(share.begin, share.end, [&](uint32_t source, std::span<const Synapse> synapses) {
+        build.generate(plastic.projection, thread, [&](uint32_t source, std::span<const Synapse> synapses) {
             for (auto& row : rows) row.clear();
             for (const Synapse& synapse : synapses) {
                 rows[build.slices->owner(projection.target, synapse.target)].push_back(

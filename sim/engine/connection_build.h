@@ -32,8 +32,9 @@ struct Connections {
 // What build_connections() will take, about: exact for the entries, likely for delays and random fan-outs.
 uint64_t connection_bytes(const Blueprint& blueprint, uint32_t threads);
 
-// In parallel, each thread drawing its share of the sources. Takes little more memory than the rows: static rows are
-// written once, where they stay; plastic ones are drawn twice, to count and to store. The blueprint must stay in place.
+// In parallel, each thread drawing its share of the sources, or what ends at its own neurons. Takes little more memory
+// than the rows: static rows are written once, where they stay; plastic ones are drawn twice, to count and to store.
+// The blueprint must stay in place.
 Result<Connections> build_connections(const Blueprint& blueprint, const NeuronState& state, const Slices& slices,
                                       ThreadPool& pool);
 

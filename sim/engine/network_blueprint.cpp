@@ -378,10 +378,11 @@ Result<BlueprintProjection> BlueprintMaker::projection(uint32_t index) {
         result.shared_weight = constant_of(projection.weight).value_or(*builder.shared_weight());
     result.expected_synapses = builder.expected_synapses();
     result.likely_delays = builder.likely_delays();
-    if (std::holds_alternative<FixedInDegree>(projection.rule)) result.ranges = BlueprintProjection::Ranges::wide;
-    result.generate = [builder = std::move(builder)](uint32_t begin, uint32_t end,
+    using DrawnBy = BlueprintProjection::DrawnBy;
+    if (std::holds_alternative<FixedInDegree>(projection.rule)) result.drawn_by = DrawnBy::target;
+    result.generate = [builder = std::move(builder)](Slice sources, Slice targets,
                                                      const ProjectionBuilder::Receive& receive) {
-        builder.generate(begin, end, receive);
+        builder.generate(sources, targets, receive);
     };
     if (projection.synapse) {
         Result<PlasticRule> plastic = rule(*projection.synapse);

@@ -52,8 +52,10 @@ public:
         const std::optional<double> weight = constant_of(drawn.weight);  // not rounded to f32
         std::vector<NetworkEdge> block;
         Result<void> taken;
-        builder.generate(0, network_.populations[drawn.source].size, [&](uint32_t source, auto synapses) {
-            hash_ += row_hash(index, source, synapses);
+        const Slice sources{0, network_.populations[drawn.source].size},
+            targets{0, network_.populations[drawn.target].size};
+        builder.generate(sources, targets, [&](uint32_t source, auto synapses) {
+            hash_ += hash_synapses(index, source, synapses, weight);
             synapses_ += synapses.size();
             for (const Synapse& synapse : synapses)
                 block.push_back({source, synapse.target, weight.value_or(double(synapse.weight)),

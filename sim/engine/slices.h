@@ -4,13 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace riftjit::sim {
+#include "sim/network/slice.h"
 
-struct Slice {
-    uint32_t begin, end;
-    uint32_t size() const { return end - begin; }
-    bool contains(uint32_t element) const { return element - begin < end - begin; }
-};
+namespace riftjit::sim {
 
 class Slices {
 public:

@@ -24,14 +24,14 @@ std::vector<RowGroup> row_groups(const Blueprint& blueprint) {
         if (projection.rule) continue;
         const bool relayed = std::holds_alternative<RelayedPopulation>(blueprint.populations[projection.target].kind);
         const std::optional<double> weight = relayed ? 1.0 : projection.shared_weight;
-        const bool is_wide = projection.ranges == BlueprintProjection::Ranges::wide;
+        const bool by_target = projection.drawn_by == BlueprintProjection::DrawnBy::target;
         const auto same = std::find_if(groups.begin(), groups.end(), [&](const RowGroup& group) {
-            return !group.is_wide && group.source == projection.source && group.shared_weight == weight;
+            return !group.is_drawn_by_target && group.source == projection.source && group.shared_weight == weight;
         });
-        if (!is_wide && same != groups.end()) {
+        if (!by_target && same != groups.end()) {
             same->projections.push_back(i);
         } else {
-            groups.push_back({projection.source, weight, is_wide, {i}});
+            groups.push_back({projection.source, weight, by_target, {i}});
         }
     }
     return groups;

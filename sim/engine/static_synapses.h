@@ -20,11 +20,11 @@ namespace riftjit::sim {
 inline constexpr uint32_t kMaxLag = UINT16_MAX;
 
 // Static projections of one source population that share a format: one row per source and thread. Projections that are
-// drawn in wide ranges stay alone, because joining rows takes many short ones.
+// drawn by target stay alone, because joining rows takes many small slices of the sources.
 struct RowGroup {
     uint32_t source;                      // population
     std::optional<double> shared_weight;  // of all synapses
-    bool is_wide;
+    bool is_drawn_by_target;
     std::vector<uint32_t> projections;
 };
 std::vector<RowGroup> row_groups(const Blueprint& blueprint);

@@ -1,8 +1,8 @@
-// Who connects to whom: the targets of each source under a connection rule, for any range of sources.
+// Who connects to whom: the targets of each source under a connection rule, for any slice of the sources.
 //
 // Rules whose draws belong to a source (pairwise, out-degree, and fixed totals once it is known how many synapses each
-// source has) make a row alone. In-degree rules draw for each target; a range of sources then goes through the draws of
-// all targets, keeps what falls inside and sorts it by source, in blocks that bound the memory.
+// source has) make a row alone. In-degree rules draw for each target; a slice of sources then goes through the draws of
+// the targets asked for, keeps what falls inside and sorts it by source, in blocks that bound the memory.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <string>
 
 #include "sim/network/description.h"
+#include "sim/network/slice.h"
 
 namespace riftjit::sim {
 
@@ -25,7 +26,8 @@ public:
     virtual ~ConnectionRows() = default;
     virtual double expected_synapses() const = 0;
     virtual bool is_exact() const { return true; }
-    virtual void generate(uint32_t begin, uint32_t end, const Receive& receive) const = 0;
+    // Rows hold at least those of a source's targets that lie in `targets`.
+    virtual void generate(Slice sources, Slice targets, const Receive& receive) const = 0;
 };
 
 // What the rules share. Neuron i of the source population is neuron i of the target population where they are the same.

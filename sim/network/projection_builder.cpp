@@ -6,6 +6,8 @@
 
 #include "sim/network/connection_rows.h"
 #include "sim/network/distribution.h"
+#include "sim/network/occurrences.h"
+#include "sim/network/random.h"
 #include "sim/network/synapse_checks.h"
 #include "sim/network/synapse_table.h"
 
@@ -92,6 +94,7 @@ Result<ProjectionBuilder> ProjectionBuilder::create(const Network& network, uint
     builder.delay_ms_ = delay_within_steps(network, projection.delay_ms);
     builder.step_ms_ = network.step_ms;
     builder.key_ = random_key(network.seed, Purpose::synapse_value, index);
+    builder.multapses_ = setup.multapses;
     return builder;
 }
 
@@ -99,26 +102,43 @@ uint64_t ProjectionBuilder::expected_synapses() const { return std::llround(rows
 
 bool ProjectionBuilder::is_exact() const { return rows_->is_exact(); }
 
-void ProjectionBuilder::generate(uint32_t begin, uint32_t end, const Receive& receive) const {
-    std::vector<Synapse> synapses;
+void ProjectionBuilder::generate(Slice sources, Slice targets, const Receive& receive) const {
+    std::vector<Synapse> row;
+    std::vector<uint32_t> places;  // of each in the list of pairs
+    OccurrenceCounter occurrences;
+    rows_->generate(sources, targets,
+                    [&](uint32_t source, std::span<const uint32_t> ends, std::span<const uint32_t> listed) {
+                        row.clear();
+                        places.clear();
+                        for (size_t i = 0; i < ends.size(); ++i) {
+                            if (!targets.contains(ends[i])) continue;
+                            row.push_back({ends[i], 0, 0});
+                            if (!listed.empty()) places.push_back(listed[i]);
+                        }
+                        if (row.empty()) return;
+                        if (multapses_) occurrences.number(row);
+                        draw_values(source, row, places);
+                        receive(source, row);
+                    });
+}
+
+void ProjectionBuilder::draw_values(uint32_t source, std::span<Synapse> row, std::span<const uint32_t> listed) const {
     const std::optional<float> weight = shared_weight();
     const std::optional<uint16_t> delay = shared_delay();
-    rows_->generate(
-        begin, end, [&](uint32_t source, std::span<const uint32_t> targets, std::span<const uint32_t> listed) {
-            synapses.resize(targets.size());
-            for (uint32_t i = 0; i < targets.size(); ++i) {
-                Synapse& synapse = synapses[i];
-                synapse = {targets[i], delay.value_or(0), weight.value_or(0)};
-                if (weight && delay) continue;
-                const uint64_t index = listed.empty() ? i : listed[i];
-                const PhiloxWords words = random_words(key_, source, index);
-                if (!weight)
-                    synapse.weight = static_cast<float>(draw(weight_, words, key_, source, index, Half::first));
-                if (!delay)
-                    synapse.delay = steps_of(draw(delay_ms_, words, key_, source, index, Half::second), step_ms_);
-            }
-            receive(source, synapses);
-        });
+    for (size_t i = 0; i < row.size(); ++i) {
+        Synapse& synapse = row[i];
+        synapse.weight = weight.value_or(0);
+        synapse.delay = delay.value_or(0);
+        if (weight && delay) continue;
+        const uint64_t index = synapse_index(synapse.target, synapse.occurrence);
+        const PhiloxWords words = random_words(key_, source, index);
+        const auto value = [&](const Distribution& distribution, Half half) {
+            if (const auto* values = std::get_if<Values>(&distribution.kind)) return values->values[listed[i]];
+            return draw(distribution, words, key_, source, index, half);
+        };
+        if (!weight) synapse.weight = static_cast<float>(value(weight_, Half::first));
+        if (!delay) synapse.delay = steps_of(value(delay_ms_, Half::second), step_ms_);
+    }
 }
 
 std::optional<float> ProjectionBuilder::shared_weight() const {
@@ -154,17 +174,17 @@ uint32_t ProjectionBuilder::likely_delays() const {
     return static_cast<uint32_t>(steps_of(high, step_ms_) - steps_of(low, step_ms_)) + 1;
 }
 
-uint64_t row_hash(uint32_t projection, uint32_t source, std::span<const Synapse> synapses) {
-    constexpr uint64_t kStart = 1469598103934665603u, kFactor = 1099511628211u;
-    uint64_t hash = kStart;
-    const auto add = [&](uint64_t value) { hash = (hash ^ value) * kFactor; };
-    add(projection);
-    add(source);
+uint64_t hash_synapses(uint32_t projection, uint32_t source, std::span<const Synapse> synapses,
+                       std::optional<double> shared_weight) {
+    constexpr uint64_t kGoldenRatio = 0x9E3779B97F4A7C15u;
+    const uint64_t row = mix(kGoldenRatio + (uint64_t(projection) << 32 | source));
+    uint64_t sum = 0;
     for (const Synapse& synapse : synapses) {
-        add(synapse.target | uint64_t(synapse.delay) << 32);
-        add(std::bit_cast<uint32_t>(synapse.weight));
+        const double weight = shared_weight.value_or(double(synapse.weight));
+        const uint64_t pair = mix(row ^ synapse_index(synapse.target, synapse.occurrence));
+        sum += mix((pair + synapse.delay * kGoldenRatio) ^ std::bit_cast<uint64_t>(weight));
     }
-    return hash ^ hash >> 32;
+    return sum;
 }
 
 }  // namespace riftjit::sim

@@ -13,7 +13,7 @@ namespace riftjit::sim {
 enum class Purpose : uint32_t {
     connection = 1,    // object: projection
     connection_total,  // projection: synapses per source of a fixed total
-    synapse_value,     // projection: weights (first number) and delays (second)
+    synapse_value,     // projection: weights (first number) and delays (second), by synapse_index()
     neuron_value,      // population; part: name_part of the parameter or variable
     position,          // population
     neuron_program,    // population: the random ops of its column program
@@ -24,6 +24,16 @@ uint32_t name_part(std::string_view name);
 // Words of (id, index); `attempt` counts the draws that were thrown away before.
 constexpr PhiloxWords random_words(uint64_t key, uint32_t id, uint64_t index, uint32_t attempt = 0) {
     return philox_draw(key, id, attempt, index);
+}
+
+// The index of the words of one synapse, whose id is its source: who draws which others, and when, changes nothing.
+constexpr uint64_t synapse_index(uint32_t target, uint32_t occurrence) { return target | uint64_t(occurrence) << 32; }
+
+// A bijection in which every bit of the result depends on all of the argument: the output function of splitmix64.
+constexpr uint64_t mix(uint64_t x) {
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9u;
+    x = (x ^ x >> 27) * 0x94D049BB133111EBu;
+    return x ^ x >> 31;
 }
 
 // Unbiased integers below `bound`, one after the other: number i of (key, id) is word i mod 4 of index i / 4. Lemire,

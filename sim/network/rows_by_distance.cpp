@@ -46,9 +46,9 @@ public:
     }
     double expected_synapses() const override { return expected_; }
     bool is_exact() const override { return false; }
-    void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
+    void generate(Slice sources, Slice, const Receive& receive) const override {
         std::vector<uint32_t> targets;
-        for (uint32_t source = begin; source < end; ++source) {
+        for (uint32_t source = sources.begin; source < sources.end; ++source) {
             targets.clear();
             for_each_success(key_, source, setup_.targets, rule_.probability, [&](uint32_t target, uint64_t draw) {
                 if (setup_.skips_self() && target == source) return;

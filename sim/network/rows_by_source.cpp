@@ -16,8 +16,8 @@ class OneToOneRows final : public ConnectionRows {
 public:
     explicit OneToOneRows(uint32_t neurons) : neurons_(neurons) {}
     double expected_synapses() const override { return neurons_; }
-    void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
-        for (uint32_t source = begin; source < end; ++source) receive(source, {&source, 1}, {});
+    void generate(Slice sources, Slice, const Receive& receive) const override {
+        for (uint32_t source = sources.begin; source < sources.end; ++source) receive(source, {&source, 1}, {});
     }
 
 private:
@@ -28,9 +28,9 @@ class AllToAllRows final : public ConnectionRows {
 public:
     explicit AllToAllRows(const ConnectionSetup& setup) : setup_(setup) {}
     double expected_synapses() const override { return double(setup_.sources) * setup_.candidate_targets(); }
-    void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
+    void generate(Slice sources, Slice, const Receive& receive) const override {
         std::vector<uint32_t> targets;
-        for (uint32_t source = begin; source < end; ++source) {
+        for (uint32_t source = sources.begin; source < sources.end; ++source) {
             targets.resize(setup_.targets);
             std::iota(targets.begin(), targets.end(), 0);
             if (setup_.skips_self()) targets.erase(targets.begin() + source);
@@ -50,9 +50,9 @@ public:
         return probability_ * setup_.sources * (double(setup_.candidate_targets()));
     }
     bool is_exact() const override { return probability_ == 0 || probability_ == 1; }
-    void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
+    void generate(Slice sources, Slice, const Receive& receive) const override {
         std::vector<uint32_t> targets;
-        for (uint32_t source = begin; source < end; ++source) {
+        for (uint32_t source = sources.begin; source < sources.end; ++source) {
             targets.clear();
             for_each_success(key_, source, setup_.targets, probability_, [&](uint32_t target, uint64_t) {
                 if (!setup_.skips_self() || target != source) targets.push_back(target);
@@ -77,11 +77,11 @@ public:
         if (degrees_.size() == 1) return double(degrees_[0]) * setup_.sources;
         return std::accumulate(degrees_.begin(), degrees_.end(), 0.0);
     }
-    void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
+    void generate(Slice sources, Slice, const Receive& receive) const override {
         std::vector<uint32_t> targets;
         const uint32_t candidates = setup_.candidate_targets();
         SubsetDrawer subsets(setup_.multapses ? 0 : candidates);
-        for (uint32_t source = begin; source < end; ++source) {
+        for (uint32_t source = sources.begin; source < sources.end; ++source) {
             const uint32_t degree = degrees_.size() == 1 ? degrees_[0] : degrees_[source];
             if (degree == 0) continue;
             if (setup_.multapses) {
@@ -137,9 +137,9 @@ class FixedTotalRows final : public ConnectionRows {
 public:
     FixedTotalRows(uint64_t total, const ConnectionSetup& setup) : total_(total), setup_(setup) {}
     double expected_synapses() const override { return double(total_); }
-    void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
+    void generate(Slice sources, Slice targets, const Receive& receive) const override {
         std::call_once(drawn_, [&] { rows_.emplace(source_degrees(total_, setup_), setup_); });
-        rows_->generate(begin, end, receive);
+        rows_->generate(sources, targets, receive);
     }
 
 private:

@@ -9,8 +9,8 @@ namespace riftjit::sim {
 
 namespace {
 
-// Going through all draws once per block costs less than drawing weights as long as there are few blocks; memory for a
-// sixteenth of the pairs is less than a tenth of what the engine stores for all.
+// Going through the draws once per block costs less than drawing weights as long as there are few blocks; memory for a
+// sixteenth of the pairs is less than a tenth of what the engine stores for them.
 constexpr uint64_t kMostBlocks = 16, kLeastBlockBytes = 16u << 20;
 
 struct Pair {
@@ -21,20 +21,19 @@ constexpr uint64_t kPairBytes = sizeof(Pair) + sizeof(uint32_t);  // and once mo
 class InDegreeRows final : public ConnectionRows {
 public:
     InDegreeRows(uint32_t degree, const ConnectionSetup& setup)
-        : degree_(degree), setup_(setup), key_(random_key(setup.seed, Purpose::connection, setup.index)) {
-        const uint64_t bytes = uint64_t(degree) * setup.targets * kPairBytes;
-        const uint64_t blocks = std::clamp<uint64_t>(bytes / kLeastBlockBytes, 1, kMostBlocks);
-        block_sources_ = static_cast<uint32_t>((setup.sources + blocks - 1) / blocks);
-    }
+        : degree_(degree), setup_(setup), key_(random_key(setup.seed, Purpose::connection, setup.index)) {}
     double expected_synapses() const override { return double(degree_) * setup_.targets; }
-    void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
-        for (uint32_t block = begin; block < end; block += std::min(block_sources_, end - block))
-            generate_block(block, std::min(block_sources_, end - block), receive);
+    void generate(Slice sources, Slice targets, const Receive& receive) const override {
+        const uint64_t bytes = uint64_t(degree_) * targets.size() * kPairBytes;
+        const uint64_t blocks = std::clamp<uint64_t>(bytes / kLeastBlockBytes, 1, kMostBlocks);
+        const auto width = static_cast<uint32_t>((setup_.sources + blocks - 1) / blocks);
+        for (uint32_t block = sources.begin; block < sources.end; block += std::min(width, sources.end - block))
+            generate_block(block, std::min(width, sources.end - block), targets, receive);
     }
 
 private:
-    void generate_block(uint32_t begin, uint32_t width, const Receive& receive) const {
-        const std::vector<Pair> pairs = pairs_within(begin, width);
+    void generate_block(uint32_t begin, uint32_t width, Slice targets_asked, const Receive& receive) const {
+        const std::vector<Pair> pairs = pairs_within(begin, width, targets_asked);
         std::vector<uint64_t> row_starts(width + 2);
         for (const Pair& pair : pairs) ++row_starts[pair.source - begin + 2];
         for (uint32_t row = 2; row < width + 2; ++row) row_starts[row] += row_starts[row - 1];
@@ -47,14 +46,14 @@ private:
         }
     }
 
-    // Of all targets, in order: the draws with a source in [begin, begin + width).
-    std::vector<Pair> pairs_within(uint32_t begin, uint32_t width) const {
+    // Of the targets, in order: the draws with a source in [begin, begin + width).
+    std::vector<Pair> pairs_within(uint32_t begin, uint32_t width, Slice targets) const {
         std::vector<Pair> pairs;
         uint64_t count = 0;
         const uint32_t candidates = setup_.candidate_sources();
         SubsetDrawer subsets(setup_.multapses ? 0 : candidates);
         std::vector<uint32_t> sources;
-        for (uint32_t target = 0; target < setup_.targets; ++target) {
+        for (uint32_t target = targets.begin; target < targets.end; ++target) {
             if (pairs.size() < count + degree_)
                 pairs.resize(std::max(pairs.size() + pairs.size() / 2, count + degree_));
             const uint32_t self = setup_.skips_self() ? target : UINT32_MAX;
@@ -78,7 +77,6 @@ private:
     uint32_t degree_;
     ConnectionSetup setup_;
     uint64_t key_;
-    uint32_t block_sources_;
 };
 
 }  // namespace

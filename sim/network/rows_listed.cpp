@@ -23,9 +23,9 @@ public:
         }
     }
     double expected_synapses() const override { return double(targets_.size()); }
-    void generate(uint32_t begin, uint32_t end, const Receive& receive) const override {
+    void generate(Slice sources, Slice, const Receive& receive) const override {
         const std::span<const uint32_t> targets = targets_, places = places_;
-        for (uint32_t source = begin; source < end; ++source) {
+        for (uint32_t source = sources.begin; source < sources.end; ++source) {
             const uint64_t start = row_starts_[source], count = row_starts_[source + 1] - start;
             if (count != 0) receive(source, targets.subspan(start, count), places.subspan(start, count));
         }

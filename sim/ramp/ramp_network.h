@@ -6,16 +6,12 @@
 #include <cstdint>
 
 #include "jit/kernel_spec.h"
+#include "sim/network/random.h"
 
 namespace riftjit::sim {
 
 // Seekable splitmix64 without an increment before the first value.
-constexpr uint64_t random_value(uint64_t seed, uint64_t index) {
-    uint64_t z = seed + index * 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
+constexpr uint64_t random_value(uint64_t seed, uint64_t index) { return mix(seed + index * 0x9E3779B97F4A7C15u); }
 
 struct RampNetwork {
     uint32_t neurons;

@@ -49,7 +49,7 @@ RandomNetwork random_network(uint32_t seed, Compat compat) {
             projection_of(fmt::format("{} to {}", source, target), source, target, receptor,
                           random_rows(random, sources, targets, fan_out, least, most, weight)));
         if (random() % 3 == 0) blueprint.projections.back().shared_weight = weight;
-        if (random() % 4 == 0) blueprint.projections.back().ranges = BlueprintProjection::Ranges::wide;
+        if (random() % 4 == 0) blueprint.projections.back().drawn_by = BlueprintProjection::DrawnBy::target;
     }
     record_all_spikes(blueprint);
     return network;
@@ -209,7 +209,7 @@ TEST(Memory, IsComparedBeforeAnythingIsAllocated) {
     number_populations(blueprint);
     blueprint.projections.push_back(projection_of("huge", 0, 0, "ex", {}));
     blueprint.projections.back().expected_synapses = uint64_t(1) << 42;
-    blueprint.projections.back().generate = [](uint32_t, uint32_t, const ProjectionBuilder::Receive&) {
+    blueprint.projections.back().generate = [](Slice, Slice, const ProjectionBuilder::Receive&) {
         FAIL() << "drew synapses that have no room";
     };
     ThreadPool pool = pool_of(2);

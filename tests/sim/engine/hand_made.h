@@ -10,6 +10,7 @@
 
 #include "jit/columns/column_reference.h"
 #include "sim/engine/engine.h"
+#include "sim/network/occurrences.h"
 
 namespace riftjit::sim::test {
 
@@ -175,19 +176,26 @@ inline BlueprintProjection projection_of(const std::string& name, uint32_t sourc
     projection.source = source;
     projection.target = target;
     projection.receptor = receptor;
-    for (const std::vector<Synapse>& row : rows) projection.expected_synapses += row.size();
+    OccurrenceCounter occurrences;
+    for (std::vector<Synapse>& row : rows) {
+        occurrences.number(row);
+        projection.expected_synapses += row.size();
+    }
     projection.likely_delays = 8;
-    projection.generate = [rows = std::move(rows)](uint32_t begin, uint32_t end,
+    projection.generate = [rows = std::move(rows)](Slice sources, Slice targets,
                                                    const ProjectionBuilder::Receive& receive) {
-        for (uint32_t source = begin; source < end && source < rows.size(); ++source)
-            if (!rows[source].empty()) receive(source, rows[source]);
+        for (uint32_t source = sources.begin; source < sources.end && source < rows.size(); ++source) {
+            std::vector<Synapse> row = rows[source];
+            std::erase_if(row, [&](const Synapse& synapse) { return !targets.contains(synapse.target); });
+            if (!row.empty()) receive(source, row);
+        }
     };
     return projection;
 }
 
 inline Rows rows_of(const BlueprintProjection& projection, uint32_t sources) {
     Rows rows(sources);
-    projection.generate(0, sources, [&](uint32_t source, std::span<const Synapse> synapses) {
+    projection.generate({0, sources}, {0, UINT32_MAX}, [&](uint32_t source, std::span<const Synapse> synapses) {
         rows[source].assign(synapses.begin(), synapses.end());
     });
     return rows;

@@ -136,7 +136,7 @@ TEST_F(NetworkExport, IsReadByLibsonata) {
     uint64_t sources = 0, targets = 0;
     double weights = 0, delays = 0;
     const auto builder = ProjectionBuilder::create(drawn, 0);
-    builder->generate(0, 2000, [&](uint32_t source, std::span<const Synapse> synapses) {
+    builder->generate({0, 2000}, {0, 2000}, [&](uint32_t source, std::span<const Synapse> synapses) {
         for (const Synapse& synapse : synapses) {
             sources += source;
             targets += synapse.target;

@@ -159,7 +159,9 @@ TEST(Microcircuit, BuildsWithTheDegreesThatItsTotalsImply) {
         if (std::get<FixedTotal>(projection.rule).synapses > 100'000) continue;  // the smaller ones, for time
         const auto builder = ProjectionBuilder::create(network, i);
         ASSERT_TRUE(builder) << builder.error().message;
-        builder->generate(0, network.populations[projection.source].size, [&](uint32_t, auto row) {
+        const Slice sources{0, network.populations[projection.source].size};
+        const Slice targets{0, network.populations[projection.target].size};
+        builder->generate(sources, targets, [&](uint32_t, auto row) {
             synapses += row.size();
             for (const Synapse& synapse : row) {
                 EXPECT_GE(synapse.delay, 1);

@@ -7,6 +7,7 @@
 #include <map>
 #include <thread>
 
+#include "sim/network/distribution.h"
 #include "sim/network/layout.h"
 #include "sim/network/synapse_table.h"
 
@@ -52,20 +53,27 @@ std::string refusal(const Network& network) {
     return builder ? "" : builder.error().message;
 }
 
-std::vector<Edge> edges_of(const ProjectionBuilder& builder, uint32_t begin, uint32_t end) {
+struct Part {
+    Slice sources, targets;
+};
+Part whole(const Network& network) {
+    const Projection& projection = network.projections[0];
+    return {{0, network.populations[projection.source].size}, {0, network.populations[projection.target].size}};
+}
+
+std::vector<Edge> edges_of(const ProjectionBuilder& builder, const Part& part) {
     std::vector<Edge> edges;
-    builder.generate(begin, end, [&](uint32_t source, std::span<const Synapse> synapses) {
+    builder.generate(part.sources, part.targets, [&](uint32_t source, std::span<const Synapse> synapses) {
         EXPECT_FALSE(synapses.empty());
         for (const Synapse& synapse : synapses) edges.push_back({source, synapse});
     });
     return edges;
 }
-std::vector<Edge> edges_of(const Network& network) {
-    return edges_of(builder_of(network), 0, network.populations[0].size);
-}
-uint64_t hash_of(const ProjectionBuilder& builder, uint32_t begin, uint32_t end) {
+std::vector<Edge> edges_of(const Network& network) { return edges_of(builder_of(network), whole(network)); }
+uint64_t hash_of(const ProjectionBuilder& builder, const Part& part) {
     uint64_t hash = 0;
-    builder.generate(begin, end, [&](uint32_t source, auto synapses) { hash += row_hash(0, source, synapses); });
+    builder.generate(part.sources, part.targets,
+                     [&](uint32_t source, auto synapses) { hash += hash_synapses(0, source, synapses, {}); });
     return hash;
 }
 
@@ -131,33 +139,50 @@ std::vector<Network> all_rules() {
     return networks;
 }
 
+Slice slice(uint32_t size, uint32_t part, uint32_t parts) { return {size * part / parts, size * (part + 1) / parts}; }
+
+// Each part on a thread of its own; what it should hold is what the whole has of it, in the same order.
+void expect_parts_of(const Network& network, const std::vector<Part>& parts) {
+    const ProjectionBuilder builder = builder_of(network);
+    const std::vector<Edge> all = edges_of(builder, whole(network));
+    EXPECT_FALSE(all.empty());
+    std::vector<std::vector<Edge>> found(parts.size());
+    std::vector<uint64_t> hashes(parts.size());
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < parts.size(); ++i) {
+        threads.emplace_back([&, i] {
+            found[i] = edges_of(builder, parts[i]);
+            hashes[i] = hash_of(builder, parts[i]);
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    uint64_t hash = 0;
+    for (size_t i = 0; i < parts.size(); ++i) {
+        std::vector<Edge> expected = all;
+        std::erase_if(expected, [&](const Edge& edge) {
+            return !parts[i].sources.contains(edge.source) || !parts[i].targets.contains(edge.synapse.target);
+        });
+        EXPECT_EQ(found[i], expected) << rule_text(network.projections[0].rule) << " in " << parts.size() << " parts";
+        hash += hashes[i];
+    }
+    EXPECT_EQ(hash, hash_of(builder, whole(network)));
+}
+
 // nest-simulator issue 2119: networks that depend on how processes and threads share the work.
-TEST(ConnectionRules, GiveTheSameNetworkAtAnySplitOfTheSources) {
+TEST(ConnectionRules, GiveTheSameNetworkAtAnySplitOfSourcesAndTargets) {
     for (const Network& network : all_rules()) {
-        const ProjectionBuilder builder = builder_of(network);
-        const uint32_t sources = network.populations[0].size;
-        const std::vector<Edge> whole = edges_of(builder, 0, sources);
-        EXPECT_FALSE(whole.empty());
-        for (const uint32_t parts : {1u, 2u, 3u, 5u}) {
-            std::vector<std::vector<Edge>> found(parts);
-            std::vector<uint64_t> hashes(parts);
-            std::vector<std::thread> threads;
-            for (uint32_t part = 0; part < parts; ++part) {
-                threads.emplace_back([&, part] {
-                    const uint32_t begin = sources * part / parts, end = sources * (part + 1) / parts;
-                    found[part] = edges_of(builder, begin, end);
-                    hashes[part] = hash_of(builder, begin, end);
-                });
+        const auto [sources, targets] = whole(network);
+        for (const uint32_t count : {1u, 2u, 3u, 5u}) {
+            std::vector<Part> by_source, by_target, by_both;
+            for (uint32_t i = 0; i < count; ++i) {
+                by_source.push_back({slice(sources.size(), i, count), targets});
+                by_target.push_back({sources, slice(targets.size(), i, count)});
+                for (uint32_t j = 0; j < 3; ++j)
+                    by_both.push_back({slice(sources.size(), j, 3), slice(targets.size(), i, count)});
             }
-            for (std::thread& thread : threads) thread.join();
-            std::vector<Edge> joined;
-            uint64_t hash = 0;
-            for (uint32_t part = 0; part < parts; ++part) {
-                joined.insert(joined.end(), found[part].begin(), found[part].end());
-                hash += hashes[part];
-            }
-            EXPECT_EQ(joined, whole) << rule_text(network.projections[0].rule) << " in " << parts << " parts";
-            EXPECT_EQ(hash, hash_of(builder, 0, sources));
+            expect_parts_of(network, by_source);
+            expect_parts_of(network, by_target);
+            expect_parts_of(network, by_both);
         }
     }
 }
@@ -171,7 +196,7 @@ TEST(ConnectionRules, GiveAnotherNetworkForAnotherSeedOrProjection) {
         network.projections.push_back(network.projections[0]);
         const auto second = ProjectionBuilder::create(network, 1);
         ASSERT_TRUE(second);
-        EXPECT_NE(edges_of(*second, 0, network.populations[0].size), edges);
+        EXPECT_NE(edges_of(*second, whole(network)), edges);
         EXPECT_EQ(edges_of(network), edges);
     }
 }
@@ -312,14 +337,18 @@ TEST(FixedInDegree, SpreadsOverSourcesInEveryBlock) {
     EXPECT_EQ(edges.size(), 3'000'000u);
     expect_uniform(out_degrees(edges, 1'000), 3'000);
     const ProjectionBuilder builder = builder_of(network);
-    EXPECT_EQ(hash_of(builder, 0, 1'000), hash_of(builder, 0, 333) + hash_of(builder, 333, 1'000));
+    const Slice targets{0, 3'000};
+    EXPECT_EQ(hash_of(builder, {{0, 1'000}, targets}), hash_of(builder, {{0, 333}, targets}) +
+                                                           hash_of(builder, {{333, 1'000}, {0, 7}}) +
+                                                           hash_of(builder, {{333, 1'000}, {7, 3'000}}));
 }
 
 TEST(PairList, KeepsItsOrderAndItsValues) {
     Network network = network_of(5, 5, kPairs);
     network.projections[0].weight = {Values{{1, 2, 3, 4, 5}}};
     network.projections[0].delay_ms = {Values{{0.1, 0.2, 0.3, 0.4, 0.5}}};
-    const std::vector<Edge> expected = {{0, {4, 2, 2}}, {1, {3, 5, 5}}, {2, {1, 1, 1}}, {2, {0, 3, 3}}, {2, {1, 4, 4}}};
+    const std::vector<Edge> expected = {
+        {0, {4, 2, 2}}, {1, {3, 5, 5}}, {2, {1, 1, 1}}, {2, {0, 3, 3}}, {2, {1, 4, 4, 1}}};
     EXPECT_EQ(edges_of(network), expected);
     EXPECT_TRUE(edges_of(network_of(5, 5, PairList{})).empty());
 }
@@ -396,6 +425,29 @@ TEST(SynapseValues, AreDrawnPerSynapse) {
     EXPECT_NEAR(mean, 1.5474, 0.7 * error + 1e-3);
     EXPECT_NEAR(std::sqrt(delay_squares / count - mean * mean), 0.7009, 0.7 * error + 1e-3);
     EXPECT_NEAR(product / count - mean * weight_sum / count, 0, 0.75 * error) << "weights and delays are independent";
+}
+
+// Whatever the rule, the order of drawing and the other synapses: what makes it possible to draw a part alone.
+TEST(SynapseValues, DependOnSourceTargetAndOccurrenceAlone) {
+    const Distribution weight{Normal{1, 0.1}, 0}, delay{Uniform{1, 5}};
+    const uint64_t key = random_key(1, Purpose::synapse_value, 0);
+    PairList backwards;
+    for (uint32_t pair = 0; pair < 600; ++pair) backwards.pairs.push_back({29 - pair % 30, 19 - pair / 30});
+    backwards.pairs.insert(backwards.pairs.end(), backwards.pairs.begin() + 100, backwards.pairs.begin() + 200);
+    for (const ConnectionRule& rule : std::vector<ConnectionRule>{AllToAll{}, PairwiseBernoulli{0.3}, FixedInDegree{40},
+                                                                  FixedOutDegree{25}, FixedTotal{900}, backwards}) {
+        Network network = network_of(30, 20, rule);
+        network.projections[0].weight = weight;
+        network.projections[0].delay_ms = delay;
+        std::map<std::pair<uint32_t, uint32_t>, uint32_t> occurrences;
+        for (const auto& [source, synapse] : edges_of(network)) {
+            const uint32_t occurrence = occurrences[{source, synapse.target}]++;
+            EXPECT_EQ(synapse.occurrence, occurrence) << rule_text(rule);
+            const uint64_t index = synapse.target | uint64_t(occurrence) << 32;
+            EXPECT_EQ(synapse.weight, float(draw(weight, key, source, index, Half::first)));
+            EXPECT_EQ(synapse.delay, uint16_t(draw(delay, key, source, index, Half::second) / 0.1 + 0.5));
+        }
+    }
 }
 
 TEST(SynapseValues, AreSharedWhereConstant) {
@@ -499,7 +551,7 @@ TEST(ConnectionRules, AreRefusedBeforeAnythingIsAllocated) {
 TEST(ConnectionRules, LeaveNoMemoryBehind) {
     const std::vector<Network> networks = all_rules();
     const auto build_all = [&] {
-        for (const Network& network : networks) hash_of(builder_of(network), 0, network.populations[0].size);
+        for (const Network& network : networks) hash_of(builder_of(network), whole(network));
     };
     build_all();
     const uint64_t before = bytes_in_use();
@@ -507,17 +559,36 @@ TEST(ConnectionRules, LeaveNoMemoryBehind) {
     EXPECT_LT(bytes_in_use(), before + (64 << 10));
 }
 
-TEST(RowHash, DependsOnEveryPart) {
+TEST(SynapseHash, IsWhatItWasWhenItWasFirstPublished) {
+    const std::vector<Synapse> row = {{1, 2, 3.0f}, {4, 15, -0.5f}, {4, 5, 6.0f, 1}};
+    EXPECT_EQ(hash_synapses(0, 0, {}, {}), 0u);
+    EXPECT_EQ(hash_synapses(0, 0, std::span(row).first(1), {}), 0x5185272ef7bf46cbu);
+    EXPECT_EQ(hash_synapses(3, 70'000, row, {}), 0xa42692b926fec014u);
+    EXPECT_EQ(hash_synapses(3, 70'000, row, 0.1), 0xf88532404f95f798u);  // not rounded to f32
+}
+
+TEST(SynapseHash, IsASumOverSynapses) {
+    const std::vector<Synapse> row = {{1, 2, 3.0f}, {4, 5, 6.0f}, {1, 2, 3.0f, 1}};
+    uint64_t sum = 0;
+    for (const Synapse& synapse : row) sum += hash_synapses(7, 8, {&synapse, 1}, {});
+    EXPECT_EQ(hash_synapses(7, 8, row, {}), sum);
+}
+
+TEST(SynapseHash, DependsOnEveryPart) {
     const std::vector<Synapse> row = {{1, 2, 3.0f}, {4, 5, 6.0f}};
-    const uint64_t hash = row_hash(0, 0, row);
-    EXPECT_NE(hash, row_hash(1, 0, row));
-    EXPECT_NE(hash, row_hash(0, 1, row));
-    for (const std::vector<Synapse>& other : {std::vector<Synapse>{{4, 5, 6.0f}, {1, 2, 3.0f}},
+    const uint64_t hash = hash_synapses(0, 0, row, {});
+    EXPECT_NE(hash, hash_synapses(1, 0, row, {}));
+    EXPECT_NE(hash, hash_synapses(0, 1, row, {}));
+    EXPECT_NE(hash, hash_synapses(0, 0, row, 3));
+    for (const std::vector<Synapse>& other : {std::vector<Synapse>{{1, 2, 6.0f}, {4, 5, 3.0f}},
                                               {{1, 2, 3.0f}},
                                               {{1, 2, 3.5f}, {4, 5, 6.0f}},
                                               {{1, 3, 3.0f}, {4, 5, 6.0f}},
-                                              {{2, 2, 3.0f}, {4, 5, 6.0f}}})
-        EXPECT_NE(hash, row_hash(0, 0, other));
+                                              {{1, 5, 3.0f}, {4, 2, 6.0f}},
+                                              {{2, 2, 3.0f}, {4, 5, 6.0f}},
+                                              {{4, 2, 3.0f}, {1, 5, 6.0f}},
+                                              {{1, 2, 3.0f, 1}, {4, 5, 6.0f}}})
+        EXPECT_NE(hash, hash_synapses(0, 0, other, {}));
 }
 
 }  // namespace
