@@ -41,7 +41,7 @@ constexpr uint32_t f32_row_bytes(uint32_t width) { return uint32_t(round_up(widt
 
 // Quantised activations. Per super-block of 256 elements (the last may be shorter, and is zero padded to 256):
 // scale = max|x| / kI16Max (f32; 0 for an all-zero block), code = rint(x * (kI16Max / max|x|)) in [-kI16Max, kI16Max].
-// 13 bits: 256 products stay within int32 while weight times block scale is below 2^11 (each decoder argues its type;
+// 13 bits: 256 products stay within int32 while weight times block scale is below 2^11 (formats/weight_bounds.h;
 // wider ones sum 128 at a time), and the rounding noise is about 24 times below that of 8-bit activations with one
 // scale per 32.
 inline constexpr int kI16Max = 4095;

@@ -25,6 +25,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "host/result.h"
 #include "jit/formats/dtype.h"
 #include "jit/formats/quant_grids.h"
 
@@ -106,16 +107,8 @@ struct BitField {
     }
 };
 
-// Bits of a field's value number `index`, without sign extension.
+// Bits of a field's value number `index`, without sign extension. To read many: field_reader.h.
 uint32_t read_value(const BitField& field, const std::byte* block, uint32_t index);
-
-// The bits of all values of a plane, in order of the values, and those of a field: for packing blocks at the speed of
-// loading a file. Reads no byte outside the block, which is one of several elements. T: uint8_t if there are at most 8
-// bits, or uint16_t.
-template <class T>
-void read_plane(const BitPlane& plane, const std::byte* block, T* bits);
-template <class T>
-void read_values(const BitField& field, const std::byte* block, T* values);
 
 // ---- lane programs --------------------------------------------------------------------------------------------------
 
@@ -187,7 +180,11 @@ struct WeightFormat {
     FixedList<LaneStep, 28> steps;
     LaneResults results;
 
-    const BitField& field(FieldRole role) const;  // the format has it
+    constexpr const BitField& field(FieldRole role) const {  // the format has it
+        for (const BitField& field : fields)
+            if (field.role == role) return field;
+        check_failed("a field that the format has", std::source_location::current());
+    }
 };
 
 // `type` holds weights.

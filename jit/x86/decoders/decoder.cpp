@@ -1,12 +1,34 @@
 #include "jit/x86/decoders/decoder.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "host/result.h"
+#include "jit/formats/weight_bounds.h"
+#include "jit/kernel_spec.h"
 #include "jit/x86/decoders/decoder_ops.h"
 #include "jit/x86/decoders/packed.h"
 
 namespace riftjit::x86 {
 
 using Xbyak::Xmm;
+
+DecoderTraits decoder_traits(const PackedShape& shape) {
+    const WeightBounds limits = bounds(weight_format(shape.type));
+    const LaneResults& parts = weight_format(shape.type).results;
+    constexpr uint32_t kWidestGroup = 32;
+    DecoderTraits traits{shape};
+    traits.group = static_cast<uint16_t>(std::min(limits.group, kWidestGroup));
+    traits.segment = static_cast<uint16_t>(std::min(limits.summable(kI16Max), kStepElements));
+    if (parts.multiplier != kNoStep) traits.sub_scale = SubScale::integer;
+    if (parts.offset != kNoStep) traits.minimum = Minimum::real;
+    if (parts.minimum != kNoStep) traits.minimum = Minimum::integer;
+    check(traits.segment % traits.group == 0, "a segment is whole groups");
+    check(limits.product.magnitude() <= std::numeric_limits<int16_t>::max(), "m * (q - zero_point) fits i16");
+    check(limits.minimum.magnitude() * kStepElements * kI16Max <= std::numeric_limits<int32_t>::max(),
+          "the minima of a step sum up in i32");
+    return traits;
+}
 
 Xbyak::Address DecodeSite::body_dwords(uint32_t block, uint32_t dword) const {
     const uint32_t position = step_layout(traits_).body_position(block) + dword * 64;
@@ -32,6 +54,12 @@ void Decoder::prepare(const DecodeSite& site) const {
 void Decoder::sub_scale(const DecodeSite&, uint32_t, const Xmm&) const { check(false, "type without sub-scales"); }
 void Decoder::minimum(const DecodeSite&, uint32_t, const Xmm&) const { check(false, "type without minima"); }
 void Decoder::minimum_scale(const DecodeSite&, const Xmm&) const { check(false, "type without integer minima"); }
+
+const Decoder* decoder_of(DType type, std::initializer_list<const Decoder*> decoders) {
+    for (const Decoder* decoder : decoders)
+        if (decoder->traits().type == type) return decoder;
+    return nullptr;
+}
 
 const Decoder* find_decoder(DType type) {
     for (const auto find :

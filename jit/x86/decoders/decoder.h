@@ -1,5 +1,6 @@
-// One description per weight type: how its blocks are packed and how they are decoded. Both matmul forms and embed are
-// generated from it. To add a type, derive from Decoder and return it from its family's function below.
+// One description per weight type: how the fields of its blocks (jit/formats/weight_format.h) are packed and how they
+// are decoded. Both matmul forms and embed are generated from it. To add a type, derive from Decoder and return it from
+// its family's function below.
 //
 // Elements are handled in steps of 256 (the last of a row may be shorter, but is a whole number of blocks), because
 // activations have one scale per 256. Within a step:
@@ -15,8 +16,8 @@
 //   total += block * activation_scale                                                      one FMA per step
 //
 // Integer sums are exact, so the order matters only between floats, and all consumers keep the one above: the two
-// matmul forms and all instruction sets give the same bits. Each decoder argues in a comment that |I| < 2^31 for
-// |a| <= kI16Max and that m * (q - zero_point) fits i16 (the tile form folds m and zero_point into the weights).
+// matmul forms and all instruction sets give the same bits. Group and segment follow from the range analysis of the
+// type's format (jit/formats/weight_bounds.h): a segment is as many elements as keep |I| < 2^31 for |a| <= kI16Max.
 //
 // Per block of every row, the packed panel of 16 rows (packed.h) holds header_bytes (2-byte fields, or one byte) and
 // body_dwords dwords; each field is stored as 16 consecutive values, one per row:
@@ -27,6 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <span>
 #include <vector>
 
@@ -40,16 +42,25 @@ inline constexpr uint32_t kStepElements = 256;
 enum class SubScale : uint8_t { none, integer };
 enum class Minimum : uint8_t { none, real, integer };
 
-struct DecoderTraits {
+// What a decoder chooses.
+struct PackedShape {
     DType type;
-    uint16_t segment;      // 16, 32, 64, 128 or 256; at most the block, or equal to it
-    uint16_t group;        // 16 or 32
     uint8_t header_bytes;  // per row and block: 0, 1, 2 or 4
     uint8_t body_dwords;   // per row and block
     int16_t zero_point = 0;
+};
+
+// And what follows from the type's format.
+struct DecoderTraits : PackedShape {
+    uint16_t segment = 0;  // 16, 32, 64, 128 or 256; at most the block, or equal to it
+    uint16_t group = 0;    // 16 or 32
     SubScale sub_scale = SubScale::none;
     Minimum minimum = Minimum::none;
 };
+
+// Checks that the integers fit: m * (q - zero_point) an i16 (the tile form folds m and zero_point into the weights),
+// the sums of a segment and those of a step's minima an i32.
+DecoderTraits decoder_traits(const PackedShape& shape);
 
 // One row's block, packed; the caller spreads it over the panel.
 struct PackedBlock {
@@ -109,12 +120,12 @@ using PairSink = std::function<void(const Xbyak::Xmm& pair, uint32_t index)>;
 // Stateless. The emitting functions may use the site's temporaries, k1 to k7 and nothing else, besides `out`.
 class Decoder {
 public:
-    explicit constexpr Decoder(const DecoderTraits& traits) : traits_(traits) {}
+    explicit Decoder(const PackedShape& shape) : traits_(decoder_traits(shape)) {}
     virtual ~Decoder() = default;
 
     const DecoderTraits& traits() const { return traits_; }
 
-    // Reads one block of the file, writes header[0 .. header_bytes/2) and body[0 .. body_dwords).
+    // Reads one block of the file, by its format's fields. Writes header_bytes / 2 of header, body_dwords of body.
     virtual void pack_block(const std::byte* block, PackedBlock& packed) const = 0;
 
     // constants and temporaries together are at most max_decoder_registers(isa).
@@ -142,6 +153,9 @@ constexpr size_t max_decoder_registers(Isa isa) { return has_avx512(isa) ? 14 : 
 
 // The decoder of a type whose activations are RowFormat::i16; null for float types and those that are no weights.
 const Decoder* find_decoder(DType type);
+
+// The one of that type among these, or null.
+const Decoder* decoder_of(DType type, std::initializer_list<const Decoder*> decoders);
 
 // Families, one file each; null for a type of another family.
 const Decoder* find_block32_decoder(DType type);   // Q4_0, Q4_1, Q5_0, Q5_1, Q8_0

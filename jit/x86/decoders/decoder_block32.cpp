@@ -1,8 +1,6 @@
 // Q4_0, Q4_1, Q5_0, Q5_1, Q8_0: blocks of 32 with one f16 scale, and one f16 minimum in the _1 types (gguf
-// specification, ggml-common.h).
-//
-// Bounds: 32 elements per segment, so |I| <= 32 * 128 * kI16Max = 16.8e6 < 2^24 (Q8_0), and less for the others:
-// float(I) is exact.
+// specification, ggml-common.h). A segment is 32 elements, so |I| < 2^24 and float(I) is exact.
+#include "jit/formats/field_reader.h"
 #include "jit/x86/decoders/decoder_ops.h"
 
 namespace riftjit::x86 {
@@ -13,13 +11,11 @@ using Xbyak::Xmm;
 
 class Q8Decoder final : public Decoder {
 public:
-    constexpr Q8Decoder()
-        : Decoder({.type = DType::Q8_0, .segment = 32, .group = 32, .header_bytes = 2, .body_dwords = 8}) {}
+    Q8Decoder() : Decoder({.type = DType::Q8_0, .header_bytes = 2, .body_dwords = 8}) {}
 
-    // file: d f16, qs i8[32]
     void pack_block(const std::byte* block, PackedBlock& packed) const override {
-        packed.header[0] = read_u16(block);
-        const auto* codes = reinterpret_cast<const uint8_t*>(block + 2);
+        packed.header[0] = read_u16(start_of<DType::Q8_0, FieldRole::scale>(block));
+        const auto* codes = reinterpret_cast<const uint8_t*>(start_of<DType::Q8_0, FieldRole::code>(block));
         for (uint32_t i = 0; i < 8; ++i) packed.body[i] = pack_fields<8>(codes + 4 * i);
     }
     std::vector<VectorConstant> constants(Isa) const override { return {}; }
@@ -42,45 +38,38 @@ public:
 };
 
 // Four low bits per element, and for the Q5 types a plane of fifth bits before them.
+template <DType type>
 class NibbleDecoder final : public Decoder {
 public:
-    enum class FifthBit : uint8_t { absent, present };
-
-    constexpr NibbleDecoder(DType type, FifthBit fifth_bit, int16_t zero_point, Minimum minimum)
+    explicit NibbleDecoder(int16_t zero_point)
         : Decoder({.type = type,
-                   .segment = 32,
-                   .group = 32,
-                   .header_bytes = static_cast<uint8_t>(minimum == Minimum::real ? 4 : 2),
-                   .body_dwords = static_cast<uint8_t>(fifth_bit == FifthBit::present ? 5 : 4),
-                   .zero_point = zero_point,
-                   .minimum = minimum}),
-          has_fifth_bit_(fifth_bit == FifthBit::present) {}
+                   .header_bytes = kHasOffset ? 4 : 2,
+                   .body_dwords = kHasFifthBit ? 5 : 4,
+                   .zero_point = zero_point}) {}
 
-    // file: d f16, [m f16], [qh u32], qs u8[16]; byte j of qs holds elements j (low nibble) and j + 16
     void pack_block(const std::byte* block, PackedBlock& packed) const override {
-        const uint32_t header_bytes = traits().header_bytes;
-        for (uint32_t i = 0; i < header_bytes / 2; ++i) packed.header[i] = read_u16(block + 2 * i);
-        if (has_fifth_bit_) packed.body[0] = pack_bit_fields(read_u32(block + header_bytes));
-        const auto* bytes = reinterpret_cast<const uint8_t*>(block + header_bytes + (has_fifth_bit_ ? 4 : 0));
+        packed.header[0] = read_u16(start_of<type, FieldRole::scale>(block));
+        if constexpr (kHasOffset) packed.header[1] = read_u16(start_of<type, FieldRole::offset>(block));
+        if constexpr (kHasFifthBit)
+            packed.body[0] = pack_bit_fields(read_u32(start_of<type, FieldRole::code, 1>(block)));
         uint8_t codes[32];
-        for (int j = 0; j < 16; ++j) codes[j] = bytes[j] & 15;
-        for (int j = 0; j < 16; ++j) codes[j + 16] = bytes[j] >> 4;
+        read_plane<type, FieldRole::code>(block, codes);
         for (uint32_t i = 0; i < 4; ++i) packed.body[first_nibbles() + i] = pack_fields<4>(codes + 8 * i);
     }
     std::vector<VectorConstant> constants(Isa) const override {
-        if (has_fifth_bit_) return {broadcast(pair_mask(0xf)), broadcast(pair_mask(0x10))};
+        if (kHasFifthBit) return {broadcast(pair_mask(0xf)), broadcast(pair_mask(0x10))};
         return {broadcast(pair_mask(0xf))};
     }
-    size_t temporaries(Isa) const override { return has_fifth_bit_ ? 4 : 2; }
+    size_t temporaries(Isa) const override { return kHasFifthBit ? 4 : 2; }
 
     void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
         const Xmm nibbles = site.temporary(0), pair = site.temporary(1);
         const auto fifth_bits = [&] { return site.temporary(2); };
-        if (has_fifth_bit_) load(site.code, fifth_bits(), site.body_dwords(group, 0));
+        if (kHasFifthBit) load(site.code, fifth_bits(), site.body_dwords(group, 0));
         for (uint32_t index = 0; index < 16; ++index) {
             if (index % 4 == 0) load(site.code, nibbles, site.body_dwords(group, first_nibbles() + index / 4));
             extract_pair(site.code, pair, nibbles, 4, index % 4, site.constant(0));
-            if (has_fifth_bit_) {
+            if (kHasFifthBit) {
                 const Xmm bit = site.temporary(3);
                 shift_dwords(site.code, bit, fifth_bits(), static_cast<int>(index) - 4);
                 merge_bits(site.code, pair, bit, site.constant(1));
@@ -96,35 +85,20 @@ public:
     }
 
 private:
-    uint32_t first_nibbles() const { return has_fifth_bit_ ? 1 : 0; }
-
-    bool has_fifth_bit_;
+    static constexpr bool kHasFifthBit = kField<type, FieldRole::code>.planes.size() == 2;
+    static constexpr bool kHasOffset = kWeightFormat<type>.results.offset != kNoStep;
+    static constexpr uint32_t first_nibbles() { return kHasFifthBit ? 1 : 0; }
 };
-
-using enum NibbleDecoder::FifthBit;
-const Q8Decoder kQ8_0;
-const NibbleDecoder kQ4_0(DType::Q4_0, absent, 8, Minimum::none);
-const NibbleDecoder kQ4_1(DType::Q4_1, absent, 0, Minimum::real);
-const NibbleDecoder kQ5_0(DType::Q5_0, present, 16, Minimum::none);
-const NibbleDecoder kQ5_1(DType::Q5_1, present, 0, Minimum::real);
 
 }  // namespace
 
 const Decoder* find_block32_decoder(DType type) {
-    switch (type) {
-        case DType::Q4_0:
-            return &kQ4_0;
-        case DType::Q4_1:
-            return &kQ4_1;
-        case DType::Q5_0:
-            return &kQ5_0;
-        case DType::Q5_1:
-            return &kQ5_1;
-        case DType::Q8_0:
-            return &kQ8_0;
-        default:
-            return nullptr;
-    }
+    static const Q8Decoder q8_0;
+    static const NibbleDecoder<DType::Q4_0> q4_0(8);
+    static const NibbleDecoder<DType::Q4_1> q4_1(0);
+    static const NibbleDecoder<DType::Q5_0> q5_0(16);
+    static const NibbleDecoder<DType::Q5_1> q5_1(0);
+    return decoder_of(type, {&q8_0, &q4_0, &q4_1, &q5_0, &q5_1});
 }
 
 }  // namespace riftjit::x86

@@ -1,7 +1,5 @@
 // IQ4_NL, IQ4_XS, MXFP4, NVFP4: four bits per element that select one of 16 codebook values (gguf specification).
-//
-// Bounds: blocks of 32 or less |I| <= 32 * 127 * 4095 = 16.6e6. IQ4_XS multiplies by -32 to 31: in 128 elements
-// 128 * 32 * 127 * 4095 = 2130e6 < 2^31, hence two segments.
+#include "jit/formats/field_reader.h"
 #include "jit/formats/quant_grids.h"
 #include "jit/x86/decoders/decoder_ops.h"
 
@@ -14,8 +12,8 @@ using Codebook = std::array<int8_t, 16>;
 
 class CodebookDecoder : public Decoder {
 public:
-    constexpr CodebookDecoder(const DecoderTraits& traits, const Codebook& codebook, uint32_t first_nibbles)
-        : Decoder(traits), codebook_(codebook), first_nibbles_(first_nibbles) {}
+    CodebookDecoder(const PackedShape& shape, const Codebook& codebook, uint32_t first_nibbles)
+        : Decoder(shape), codebook_(codebook), first_nibbles_(first_nibbles) {}
 
     std::vector<VectorConstant> constants(Isa isa) const override {
         if (has_avx512(isa)) return {word_table()};
@@ -40,13 +38,12 @@ public:
 protected:
     uint32_t block_elements() const { return riftjit::traits(traits().type).block_elements; }
 
-    // file: 16 bytes for 32 elements; byte j holds elements j (low nibble) and j + 16
-    static void pack_nibbles32(const std::byte* file, uint32_t* out) {
-        const auto* bytes = reinterpret_cast<const uint8_t*>(file);
-        uint8_t codes[32];
-        for (int j = 0; j < 16; ++j) codes[j] = bytes[j] & 15;
-        for (int j = 0; j < 16; ++j) codes[j + 16] = bytes[j] >> 4;
-        for (uint32_t i = 0; i < 4; ++i) out[i] = pack_fields<4>(codes + 8 * i);
+    template <DType type>
+    static void pack_nibbles(const std::byte* block, uint32_t* out) {
+        constexpr uint32_t kElements = kField<type, FieldRole::code>.planes[0].values();
+        uint8_t codes[kElements];
+        read_plane<type, FieldRole::code>(block, codes);
+        for (uint32_t i = 0; i < kElements / 8; ++i) out[i] = pack_fields<4>(codes + 8 * i);
     }
 
 private:
@@ -92,14 +89,12 @@ private:
 
 class Iq4NlDecoder final : public CodebookDecoder {
 public:
-    constexpr Iq4NlDecoder()
-        : CodebookDecoder({.type = DType::IQ4_NL, .segment = 32, .group = 32, .header_bytes = 2, .body_dwords = 4},
-                          kNonlinearCodebook, 0) {}
+    Iq4NlDecoder()
+        : CodebookDecoder({.type = DType::IQ4_NL, .header_bytes = 2, .body_dwords = 4}, kNonlinearCodebook, 0) {}
 
-    // file: d f16, qs u8[16]
     void pack_block(const std::byte* block, PackedBlock& packed) const override {
-        packed.header[0] = read_u16(block);
-        pack_nibbles32(block + 2, packed.body.data());
+        packed.header[0] = read_u16(start_of<DType::IQ4_NL, FieldRole::scale>(block));
+        pack_nibbles<DType::IQ4_NL>(block, packed.body.data());
     }
     void scale(const DecodeSite& site, uint32_t segment, const Xmm& out) const override {
         load_half_scale(site, out, segment, 0);
@@ -108,14 +103,11 @@ public:
 
 class Mxfp4Decoder final : public CodebookDecoder {
 public:
-    constexpr Mxfp4Decoder()
-        : CodebookDecoder({.type = DType::MXFP4, .segment = 32, .group = 32, .header_bytes = 1, .body_dwords = 4},
-                          kFp4Codebook, 0) {}
+    Mxfp4Decoder() : CodebookDecoder({.type = DType::MXFP4, .header_bytes = 1, .body_dwords = 4}, kFp4Codebook, 0) {}
 
-    // file: x u8, qs u8[16]
     void pack_block(const std::byte* block, PackedBlock& packed) const override {
-        packed.header[0] = static_cast<uint8_t>(block[0]);
-        pack_nibbles32(block + 1, packed.body.data());
+        packed.header[0] = static_cast<uint8_t>(*start_of<DType::MXFP4, FieldRole::scale>(block));
+        pack_nibbles<DType::MXFP4>(block, packed.body.data());
     }
     // 2^(x - 128) = 2^(x - 127) / 2. As f32 bits 2^(x - 127) is x << 23, except for x = 0, the subnormal 2^-127.
     void scale(const DecodeSite& site, uint32_t segment, const Xmm& out) const override {
@@ -129,21 +121,14 @@ public:
 // body: four scale bytes [1], nibbles [8]
 class Nvfp4Decoder final : public CodebookDecoder {
 public:
-    constexpr Nvfp4Decoder()
-        : CodebookDecoder({.type = DType::NVFP4, .segment = 16, .group = 16, .header_bytes = 0, .body_dwords = 9},
-                          kFp4Codebook, 1) {}
+    Nvfp4Decoder() : CodebookDecoder({.type = DType::NVFP4, .header_bytes = 0, .body_dwords = 9}, kFp4Codebook, 1) {}
 
-    // file: x u8[4], qs u8[32]; sub-block k of 16: byte 8k + j holds elements j (low nibble) and j + 8
     void pack_block(const std::byte* block, PackedBlock& packed) const override {
+        uint8_t scales[4];
+        read_plane<DType::NVFP4, FieldRole::scale>(block, scales);
         packed.body[0] = 0;
-        for (uint32_t k = 0; k < 4; ++k) packed.body[0] |= canonical_scale(static_cast<uint8_t>(block[k])) << 8 * k;
-        for (uint32_t k = 0; k < 4; ++k) {
-            const auto* bytes = reinterpret_cast<const uint8_t*>(block + 4 + 8 * k);
-            uint8_t codes[16];
-            for (int j = 0; j < 8; ++j) codes[j] = bytes[j] & 15;
-            for (int j = 0; j < 8; ++j) codes[j + 8] = bytes[j] >> 4;
-            for (uint32_t i = 0; i < 2; ++i) packed.body[1 + 2 * k + i] = pack_fields<4>(codes + 8 * i);
-        }
+        for (uint32_t k = 0; k < 4; ++k) packed.body[0] |= canonical_scale(scales[k]) << 8 * k;
+        pack_nibbles<DType::NVFP4>(block, packed.body.data() + 1);
     }
     // With its seven bits at the top of f32's mantissa and the bottom of its exponent, ue4m3 is off by the difference
     // of the biases, 2^120 (exact for subnormals too); half of that because the codebook is doubled.
@@ -162,20 +147,14 @@ private:
 // body: low four bits of the sub-scales [1], nibbles [32]; the sub-scales' high bits are the header's second field
 class Iq4XsDecoder final : public CodebookDecoder {
 public:
-    constexpr Iq4XsDecoder()
-        : CodebookDecoder({.type = DType::IQ4_XS,
-                           .segment = 128,
-                           .group = 32,
-                           .header_bytes = 4,
-                           .body_dwords = 33,
-                           .sub_scale = SubScale::integer},
-                          kNonlinearCodebook, 1) {}
+    Iq4XsDecoder()
+        : CodebookDecoder({.type = DType::IQ4_XS, .header_bytes = 4, .body_dwords = 33}, kNonlinearCodebook, 1) {}
 
-    // file: d f16, scales_h u16, scales_l u8[4], qs u8[128]
     void pack_block(const std::byte* block, PackedBlock& packed) const override {
-        packed.header = {read_u16(block), read_u16(block + 2)};
-        packed.body[0] = read_u32(block + 4);
-        for (uint32_t k = 0; k < 8; ++k) pack_nibbles32(block + 8 + 16 * k, packed.body.data() + 1 + 4 * k);
+        packed.header = {read_u16(start_of<DType::IQ4_XS, FieldRole::scale>(block)),
+                         read_u16(start_of<DType::IQ4_XS, FieldRole::sub_scale, 1>(block))};
+        packed.body[0] = read_u32(start_of<DType::IQ4_XS, FieldRole::sub_scale>(block));
+        pack_nibbles<DType::IQ4_XS>(block, packed.body.data() + 1);
     }
     void scale(const DecodeSite& site, uint32_t, const Xmm& out) const override { load_half_scale(site, out, 0, 0); }
     // (bits 4k .. 4k+3 of scales_l | bits 2k, 2k+1 of scales_h << 4) - 32
@@ -192,26 +171,14 @@ public:
     }
 };
 
-const Iq4NlDecoder kIq4Nl;
-const Iq4XsDecoder kIq4Xs;
-const Mxfp4Decoder kMxfp4;
-const Nvfp4Decoder kNvfp4;
-
 }  // namespace
 
 const Decoder* find_codebook_decoder(DType type) {
-    switch (type) {
-        case DType::IQ4_NL:
-            return &kIq4Nl;
-        case DType::IQ4_XS:
-            return &kIq4Xs;
-        case DType::MXFP4:
-            return &kMxfp4;
-        case DType::NVFP4:
-            return &kNvfp4;
-        default:
-            return nullptr;
-    }
+    static const Iq4NlDecoder iq4_nl;
+    static const Iq4XsDecoder iq4_xs;
+    static const Mxfp4Decoder mxfp4;
+    static const Nvfp4Decoder nvfp4;
+    return decoder_of(type, {&iq4_nl, &iq4_xs, &mxfp4, &nvfp4});
 }
 
 }  // namespace riftjit::x86

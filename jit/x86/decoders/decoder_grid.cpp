@@ -9,15 +9,9 @@
 // Fetching is a gather of dwords, or with AVX-512 and a grid of at most 512 rows, permutations of the 16-bit rows of
 // the packed grid: two grid rows of 16 lanes at once, 64 grid rows an instruction. A gather takes a load per lane; on
 // Zen 4 the permutations take a third of its time for 256 rows, three fifths for 512, and more from 1024 rows on.
-//
-// D and m: d * (s + 1/2) / 4 = d/8 * (2s + 1) in IQ2, d * (s + 1/2) / 2 = d/4 * (2s + 1) in IQ3_XXS, d * (2s + 1) in
-// IQ3_S; d * (2s + 1) * (g +- 1/8) = d/8 * (2s + 1) * (8g +- 1) in IQ1. Dividing an f16 value by 8 is exact in f32.
-//
-// Bounds, with 256 elements in a segment and |a| <= kI16Max = 4095:
-//   IQ2      m <= 31, |q| <= 43:  |I| <= 256 * 31 * 43 * 4095 = 1.40e9
-//   IQ3_XXS  m <= 31, |q| <= 62:  |I| <= 256 * 31 * 62 * 4095 = 2.01e9
-//   IQ3_S    m <= 31, |q| <= 15;  IQ1  m <= 15, |q| <= 9: less
-// all below 2^31 = 2.147e9, and m * |q| <= 1922 fits i16.
+#include <cmath>
+
+#include "jit/formats/weight_format.h"
 #include "jit/x86/decoders/decoder_grid_layout.h"
 #include "jit/x86/decoders/decoder_ops.h"
 
@@ -31,11 +25,8 @@ class GridDecoder final : public Decoder {
 public:
     explicit GridDecoder(const GridLayout& layout)
         : Decoder({.type = layout.type,
-                   .segment = kStepElements,
-                   .group = layout.group,
                    .header_bytes = static_cast<uint8_t>(layout.has_header_bits ? 4 : 2),
-                   .body_dwords = layout.body_dwords,
-                   .sub_scale = SubScale::integer}),
+                   .body_dwords = layout.body_dwords}),
           layout_(layout) {}
 
     void pack_block(const std::byte* block, PackedBlock& packed) const override {
@@ -70,7 +61,7 @@ private:
         return has_avx512(isa) && packed_grid(layout_.grid).rows.size() <= kMaxPermutedRows;
     }
     bool has_high_bits() const { return layout_.high_bits.bits != 0; }
-    uint32_t group_rows() const { return layout_.group / layout_.row_elements; }
+    uint32_t group_rows() const { return traits().group / layout_.row_elements; }
     // Bits of a code in a row of word_table().
     int word_stride() const { return 16 / layout_.row_elements; }
     VectorConstant signed_codebook() const;
@@ -352,7 +343,9 @@ void GridDecoder::spread_fields(const DecodeSite& site, uint32_t row) const {
 
 void GridDecoder::scale(const DecodeSite& site, uint32_t, const Xmm& out) const {
     load_half_scale(site, out, 0, 0);
-    if (layout_.scale != 1.0f) site.code.vmulps(out, out, site.code.splat(layout_.scale));
+    const WeightFormat& format = weight_format(layout_.type);
+    const LaneStep& last = format.steps[format.results.scale];
+    if (last.op == LaneOp::times) site.code.vmulps(out, out, site.code.splat(std::ldexp(1.0f, last.constant)));
 }
 
 // m = 2s + 1: the field goes to bit 1 and up.

@@ -26,6 +26,15 @@ enum class GridSigns : uint8_t {
     shift,   // one per `shift_rows` grid rows: the elements are 1/8 lower instead of higher
 };
 
+// The fields of a block, each of which has at most so many values. Where one sign is for all elements, it is bit 0.
+struct GridFields {
+    uint16_t scale;
+    std::array<uint16_t, 64> rows;
+    std::array<uint8_t, 32> signs;
+    std::array<uint8_t, 16> sub_scales;
+    uint32_t groups;  // as many sub-scales
+};
+
 // A grid row becomes fields, one per element, in a dword: see field_shift. A field is the number of the element's
 // magnitude and above it, at sign_bit(), its sign.
 //
@@ -35,11 +44,10 @@ enum class GridSigns : uint8_t {
 // missing bits of GridSigns::parity at once, and column 7 is free to hold something else.
 struct GridLayout {
     DType type;
+    void (*read)(const std::byte* block, GridFields& fields);
     QuantGrid grid;
     uint8_t row_elements;  // 8, or 4 in IQ3
-    uint8_t group;         // elements that share a sub-scale
     uint8_t body_dwords;
-    float scale;           // D = d * scale
     FieldArray high_bits;  // per grid row: what the low 8 bits of its number leave
     GridSigns signs;
     uint8_t sign_dword;  // the first

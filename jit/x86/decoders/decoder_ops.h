@@ -40,7 +40,7 @@ void extract_six_bits(const DecodeSite& site, const Xbyak::Xmm& out, uint32_t fi
 // out = f16 field of the header, widened to f32.
 void load_half_scale(const DecodeSite& site, const Xbyak::Xmm& out, uint32_t block, uint32_t field);
 
-// Little-endian fields of a file block, which has no alignment.
+// Little-endian words of a file block, which has no alignment.
 uint16_t read_u16(const std::byte* from);
 uint32_t read_u32(const std::byte* from);
 

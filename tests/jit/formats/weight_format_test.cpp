@@ -72,24 +72,6 @@ TEST_P(EveryFormat, ReadsEveryFieldOnceAndOnlyEarlierSteps) {
     for (uint16_t i = 0; i < format.fields.size(); ++i) EXPECT_EQ(read.count(i), 1u);
 }
 
-TEST_P(EveryFormat, IsReadInBulkAsValueByValue) {
-    std::mt19937 random(3);
-    for (int run = 0; run < 100; ++run) {
-        const auto block = random_block(format.type, random);
-        for (const BitField& field : format.fields) {
-            if (field.bits() > 16) continue;
-            std::vector<uint16_t> wide(elements / field.span, 0xffff);
-            read_values(field, block.data(), wide.data());
-            std::vector<uint8_t> narrow(wide.size(), 0xff);
-            if (field.bits() <= 8) read_values(field, block.data(), narrow.data());
-            for (uint32_t i = 0; i < wide.size(); ++i) {
-                ASSERT_EQ(wide[i], read_value(field, block.data(), i)) << "value " << i;
-                ASSERT_TRUE(field.bits() > 8 || narrow[i] == wide[i]) << "value " << i;
-            }
-        }
-    }
-}
-
 INSTANTIATE_TEST_SUITE_P(All, EveryFormat, testing::ValuesIn(weight_types()), kTypeName);
 
 TEST(WeightFormatDeathTest, IsAskedForWeightsAndTheFieldsTheyHave) {

@@ -1,12 +1,10 @@
-// The table of weight formats: one function per type or family of types.
-#include <algorithm>
+// The table of weight formats: one function per type or family of types, evaluated by the compiler. To read the formats
+// include weight_format.h, to read blocks field_reader.h.
+#pragma once
 
-#include "host/result.h"
 #include "jit/formats/weight_format.h"
 
-namespace riftjit {
-
-namespace {
+namespace riftjit::formats {
 
 using enum FieldRole;
 using enum NumberFormat;
@@ -336,45 +334,81 @@ constexpr WeightFormat iq1_m() {
     return f.finish({.code = shifted_entry(f, row, is_lowered), .multiplier = s * 2 + 1, .scale = d});
 }
 
-constexpr auto kFormats = std::to_array<WeightFormat>({
-    plain(DType::F32, f32, 32),
-    plain(DType::F16, f16, 16),
-    plain(DType::BF16, bf16, 16),
-    q4_0(),
-    q4_1(),
-    q5_0(),
-    q5_1(),
-    q8_0(),
-    q2_k(),
-    q3_k(),
-    k_with_minima(DType::Q4_K, FifthBits::absent),
-    k_with_minima(DType::Q5_K, FifthBits::present),
-    q6_k(),
-    iq1_s(),
-    iq1_m(),
-    iq2_xxs(),
-    iq2_xs(),
-    iq2_s(),
-    iq3_xxs(),
-    iq3_s(),
-    iq4_nl(),
-    iq4_xs(),
-    tq1_0(),
-    tq2_0(),
-    mxfp4(),
-    nvfp4(),
-    q1_0(),
-    q2_0(),
-});
-
-}  // namespace
-
-std::span<const WeightFormat> weight_formats() { return kFormats; }
-
-const WeightFormat& weight_format(DType type) {
-    const auto found = std::ranges::find(kFormats, type, &WeightFormat::type);
-    check(found != std::end(kFormats), "a type that holds weights has a format");
-    return *found;
+constexpr WeightFormat make_format(DType type) {
+    switch (type) {
+        case DType::F32:
+            return plain(type, f32, 32);
+        case DType::F16:
+            return plain(type, f16, 16);
+        case DType::BF16:
+            return plain(type, bf16, 16);
+        case DType::Q4_0:
+            return q4_0();
+        case DType::Q4_1:
+            return q4_1();
+        case DType::Q5_0:
+            return q5_0();
+        case DType::Q5_1:
+            return q5_1();
+        case DType::Q8_0:
+            return q8_0();
+        case DType::Q2_K:
+            return q2_k();
+        case DType::Q3_K:
+            return q3_k();
+        case DType::Q4_K:
+            return k_with_minima(type, FifthBits::absent);
+        case DType::Q5_K:
+            return k_with_minima(type, FifthBits::present);
+        case DType::Q6_K:
+            return q6_k();
+        case DType::IQ1_S:
+            return iq1_s();
+        case DType::IQ1_M:
+            return iq1_m();
+        case DType::IQ2_XXS:
+            return iq2_xxs();
+        case DType::IQ2_XS:
+            return iq2_xs();
+        case DType::IQ2_S:
+            return iq2_s();
+        case DType::IQ3_XXS:
+            return iq3_xxs();
+        case DType::IQ3_S:
+            return iq3_s();
+        case DType::IQ4_NL:
+            return iq4_nl();
+        case DType::IQ4_XS:
+            return iq4_xs();
+        case DType::TQ1_0:
+            return tq1_0();
+        case DType::TQ2_0:
+            return tq2_0();
+        case DType::MXFP4:
+            return mxfp4();
+        case DType::NVFP4:
+            return nvfp4();
+        case DType::Q1_0:
+            return q1_0();
+        case DType::Q2_0:
+            return q2_0();
+        default:
+            check_failed("a type that holds weights has a format", std::source_location::current());
+    }
 }
+
+}  // namespace riftjit::formats
+
+namespace riftjit {
+
+inline constexpr DType kWeightTypes[] = {
+    DType::F32,    DType::F16,     DType::BF16,   DType::Q4_0,  DType::Q4_1,    DType::Q5_0,  DType::Q5_1,
+    DType::Q8_0,   DType::Q2_K,    DType::Q3_K,   DType::Q4_K,  DType::Q5_K,    DType::Q6_K,  DType::IQ1_S,
+    DType::IQ1_M,  DType::IQ2_XXS, DType::IQ2_XS, DType::IQ2_S, DType::IQ3_XXS, DType::IQ3_S, DType::IQ4_NL,
+    DType::IQ4_XS, DType::TQ1_0,   DType::TQ2_0,  DType::MXFP4, DType::NVFP4,   DType::Q1_0,  DType::Q2_0,
+};
+
+template <DType type>
+inline constexpr WeightFormat kWeightFormat = formats::make_format(type);
 
 }  // namespace riftjit
