@@ -56,11 +56,14 @@ private:
         engine::FinishReason reason = engine::FinishReason::length;
     };
 
-    Result<void> prepare_sampler();
-    Result<int> one_shot(std::vector<int32_t> prompt, std::string_view echo = {});
-    Result<int> converse(engine::Conversation& conversation, std::optional<std::string> first_message);
-    Result<int> dump_logits(const std::vector<int32_t>& prompt);
+    Result<void> prepare();
+    Result<runtime::Sampler> make_sampler() const;
+    Result<std::optional<std::vector<int32_t>>> next_prompt();
+    Result<std::vector<int32_t>> user_turn(std::string message);
+    Result<std::vector<int32_t>> raw_prompt();
     Result<Answer> answer(std::span<const int32_t> prompt);
+    bool goes_on(const Answer& answer);
+    Result<int> dump_logits();
     void announce_sampler() const;
     void show_prompt(std::span<const int32_t> prompt) const;
     int finish(const Answer& answer, std::span<const int32_t> prompt);
@@ -73,18 +76,36 @@ private:
     Clock::time_point start_;
     std::optional<runtime::Sampler> sampler_;
     std::optional<runtime::LogitsHash> hash_;
+    std::optional<engine::Conversation> conversation_;  // none: raw text or ids
+    std::optional<std::string> text_;                   // said on the command line; gone once it was asked for
+    std::string echo_;                                  // goes to stdout once it is sure that the prompt can be read
+    bool ends_after_one_ = true;
     RunTimings timings_;
 };
 
-Result<void> Run::prepare_sampler() {
+Result<runtime::Sampler> Run::make_sampler() const {
     engine::SamplerChoice choice{options_.sampling, {}, options_.ignore_eos};
     const auto& breakers = options_.dry_breakers;
     if (std::find(breakers.begin(), breakers.end(), "none") == breakers.end()) {
         for (const std::string& text : breakers)
             choice.dry_breakers.push_back(options_.process_escapes ? process_escapes(text) : text);
     }
-    RIFTJIT_TRY(sampler, engine::make_sampler(engine_, std::move(choice), reporter_.warner()));
+    return engine::make_sampler(engine_, std::move(choice), reporter_.warner());
+}
+
+Result<void> Run::prepare() {
+    RIFTJIT_TRY(sampler, make_sampler());
     sampler_ = std::move(sampler);
+    if (options_.logits_hash || options_.json) hash_.emplace();
+    if (options_.prompt_ids) return {};
+    text_ = std::move(inputs_.text);
+    RIFTJIT_TRY(conversation, open_conversation(inputs_, options_.conversation, engine_.model.file, engine_.tokenizer));
+    conversation_ = std::move(conversation);
+    if (!conversation_) return {};
+    if (text_ && text_->empty())
+        return fail(ErrorKind::Usage, "the prompt is empty; -no-cnv starts a raw text from nothing");
+    ends_after_one_ = options_.single_turn || options_.json || isatty(STDIN_FILENO) == 0 ||
+                      (text_ && options_.conversation != Toggle::on);
     return {};
 }
 
@@ -153,16 +174,64 @@ int Run::finish(const Answer& answer, std::span<const int32_t> prompt) {
     return pending_interrupt() == Interrupt::none ? kExitDone : kExitInterrupted;
 }
 
-// `echo` is repeated on stdout, once it is sure that the prompt can be read.
-Result<int> Run::one_shot(std::vector<int32_t> prompt, std::string_view echo) {
-    RIFTJIT_TRY(rest, context_.reuse(prompt));
-    if (options_.verbose_prompt) show_prompt(prompt);
-    write_output(echo);
-    RIFTJIT_TRY(generated, answer(rest));
-    return finish(generated, prompt);
+// False when Ctrl-C came first. Short waits, as it may come in the moment before one and on any thread.
+bool wait_for_line() {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    while (pending_interrupt() == Interrupt::none) {
+        if (poll(&input, 1, /*timeout in ms=*/100) > 0) return true;
+    }
+    return false;
 }
 
-Result<int> Run::dump_logits(const std::vector<int32_t>& prompt) {
+// One line from a terminal, or everything from a pipe; nullopt at the end of input or of the conversation.
+std::optional<std::string> read_message() {
+    if (isatty(STDIN_FILENO) == 0) {
+        std::string text(std::istreambuf_iterator<char>(std::cin), {});
+        while (text.ends_with('\n')) text.pop_back();
+        return text.empty() ? std::nullopt : std::optional(text);
+    }
+    write_diagnostic("\n> ");
+    std::string line;
+    if (!wait_for_line() || !std::getline(std::cin, line) || line == "/exit") return std::nullopt;
+    return line;
+}
+
+// The history with one message more.
+Result<std::vector<int32_t>> Run::user_turn(std::string message) {
+    conversation_->add("user", std::move(message));
+    return conversation_->render();
+}
+
+Result<std::vector<int32_t>> Run::raw_prompt() {
+    if (options_.prompt_ids) return parse_ids(*options_.prompt_ids, engine_.session->vocabulary());
+    if (text_ && options_.display_prompt && !options_.json) echo_ = *text_;
+    const std::string text = text_ ? *text_ : read_message().value_or("");
+    RIFTJIT_TRY(ids, engine_.tokenizer.encode(text, models::ParseSpecial::yes, models::AddBos::yes));
+    if (ids.empty() && engine_.tokenizer.bos()) ids.push_back(*engine_.tokenizer.bos());
+    return ids;
+}
+
+// What is said next, as ids; nullopt when there is nothing more.
+Result<std::optional<std::vector<int32_t>>> Run::next_prompt() {
+    if (!conversation_) return raw_prompt();
+    std::optional<std::string> message = std::exchange(text_, std::nullopt);
+    while (!message || message->empty()) {
+        message = read_message();
+        if (!message) return std::nullopt;
+    }
+    return user_turn(*std::move(message));
+}
+
+bool Run::goes_on(const Answer& answer) {
+    if (!conversation_) return false;
+    conversation_->add("assistant", answer.text);
+    if (ends_after_one_ || pending_interrupt() == Interrupt::quit) return false;
+    clear_interrupt();
+    return true;
+}
+
+Result<int> Run::dump_logits() {
+    RIFTJIT_TRY(prompt, conversation_ ? user_turn(text_ ? *text_ : read_message().value_or("")) : raw_prompt());
     RIFTJIT_TRY(rest, context_.reuse(prompt));
     RIFTJIT_TRY(file, NpyWriter::create(options_.dump_logits, rest.size(), engine_.session->vocabulary()));
     for (size_t at = 0; at < rest.size(); at += kLogitsBatch) {
@@ -177,79 +246,23 @@ Result<int> Run::dump_logits(const std::vector<int32_t>& prompt) {
     return finish({}, prompt);
 }
 
-// False when Ctrl-C came first. Short waits, as it may come in the moment before one and on any thread.
-bool wait_for_line() {
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    while (pending_interrupt() == Interrupt::none) {
-        if (poll(&input, 1, /*timeout in ms=*/100) > 0) return true;
-    }
-    return false;
-}
-
-// One line from a terminal, or everything from a pipe; nullopt at the end of input or of the conversation.
-std::optional<std::string> read_message(bool is_terminal) {
-    if (!is_terminal) {
-        std::string text(std::istreambuf_iterator<char>(std::cin), {});
-        while (text.ends_with('\n')) text.pop_back();
-        return text.empty() ? std::nullopt : std::optional(text);
-    }
-    write_diagnostic("\n> ");
-    std::string line;
-    if (!wait_for_line() || !std::getline(std::cin, line) || line == "/exit") return std::nullopt;
-    return line;
-}
-
-Result<int> Run::converse(engine::Conversation& conversation, std::optional<std::string> first_message) {
-    const bool is_terminal = isatty(STDIN_FILENO) != 0;
-    const bool ends_after_one =
-        options_.single_turn || !is_terminal || (first_message && options_.conversation != Toggle::on) || options_.json;
-    std::optional<std::string> message = std::move(first_message);
-    Answer generated;
-    std::vector<int32_t> ids;
-    while (message || (message = read_message(is_terminal))) {
-        if (message->empty()) {
-            message.reset();
-            continue;
-        }
-        conversation.add("user", *message);
-        RIFTJIT_TRY(rendered, conversation.render());
-        ids = std::move(rendered);
-        RIFTJIT_TRY(rest, context_.reuse(ids));
-        if (options_.verbose_prompt) show_prompt(ids);
-        RIFTJIT_TRY(answered, answer(rest));
-        generated = std::move(answered);
-        conversation.add("assistant", generated.text);
-        if (ends_after_one || pending_interrupt() == Interrupt::quit) break;
-        clear_interrupt();
-        message.reset();
-    }
-    return finish(generated, ids);
-}
-
+// Turn by turn, of which raw text and ids have one.
 Result<int> Run::execute() {
-    RIFTJIT_TRY_VOID(prepare_sampler());
-    if (options_.logits_hash || options_.json) hash_.emplace();
-    if (options_.prompt_ids) {
-        RIFTJIT_TRY(ids, parse_ids(*options_.prompt_ids, engine_.session->vocabulary()));
-        return options_.dump_logits.empty() ? one_shot(std::move(ids)) : dump_logits(ids);
-    }
-    std::optional<std::string> text = std::move(inputs_.text);
-    RIFTJIT_TRY(conversation, open_conversation(inputs_, options_.conversation, engine_.model.file, engine_.tokenizer));
-    if (conversation && text && text->empty())
-        return fail(ErrorKind::Usage, "the prompt is empty; -no-cnv starts a raw text from nothing");
-    if (!options_.dump_logits.empty() && conversation) {
-        if (!text) text = read_message(isatty(STDIN_FILENO) != 0);
-        conversation->add("user", text.value_or(""));
-        RIFTJIT_TRY(ids, conversation->render());
-        return dump_logits(ids);
-    }
-    if (conversation) return converse(*conversation, std::move(text));
-    if (!text) text = read_message(isatty(STDIN_FILENO) != 0);
-    RIFTJIT_TRY(ids, engine_.tokenizer.encode(text.value_or(""), models::ParseSpecial::yes, models::AddBos::yes));
-    if (ids.empty() && engine_.tokenizer.bos()) ids.push_back(*engine_.tokenizer.bos());
-    if (!options_.dump_logits.empty()) return dump_logits(ids);
-    const bool is_repeated = text && options_.display_prompt && !options_.json;
-    return one_shot(std::move(ids), is_repeated ? std::string_view(*text) : std::string_view());
+    RIFTJIT_TRY_VOID(prepare());
+    if (!options_.dump_logits.empty()) return dump_logits();
+    Answer answered;
+    std::vector<int32_t> prompt;
+    do {
+        RIFTJIT_TRY(next, next_prompt());
+        if (!next) break;
+        prompt = *std::move(next);
+        RIFTJIT_TRY(rest, context_.reuse(prompt));
+        if (options_.verbose_prompt) show_prompt(prompt);
+        write_output(echo_);
+        RIFTJIT_TRY(latest, answer(rest));
+        answered = std::move(latest);
+    } while (goes_on(answered));
+    return finish(answered, prompt);
 }
 
 // The weights stay in memory, or one warning says why not.
@@ -351,10 +364,8 @@ void add_run_command(CLI::App& app, Command& chosen) {
         options->has_prompt = command->count("--prompt") != 0;
         for (std::string& warning : given_repeatedly(*command)) options->without_effect.push_back(std::move(warning));
         Reporter reporter(verbosity_of(*options));
-        const auto result = [&]() -> Result<int> {
-            RIFTJIT_TRY_VOID(check_opposites(*command));
-            return run(*options, reporter);
-        }();
+        const auto agreed = check_opposites(*command);
+        const auto result = agreed ? run(*options, reporter) : std::unexpected(agreed.error());
         return result ? *result : report(result.error());
     });
 }
