@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "tests/host/oracle.h"
 #include "tests/jit/cache/cache_fixture.h"
 
 // What gdb reads of the process: the protocol's own declarations.
@@ -109,7 +110,7 @@ TEST(Profile, GivesGdbTheAddressOfTheCode) {
     const Scratch scratch;
     const auto* first = reinterpret_cast<const std::byte*>(entry->symfile_addr);
     write_file(scratch.path("placed.o"), {first, entry->symfile_size});
-    if (!has_command("readelf")) GTEST_SKIP() << "wants binutils (readelf)";
+    if (!has_command("readelf")) return lack_oracle("binutils (readelf)");
     EXPECT_TRUE(has_text(output_of("readelf -W -S " + scratch.path("placed.o")),
                          fmt::format(".text             PROGBITS        {:016x}",
                                      reinterpret_cast<uintptr_t>(profiled.first->function))));
@@ -125,7 +126,7 @@ TEST(Profile, LetsRegisteredKernelsRun) {
 
 // A program that calls a kernel under gdb: the break point is found by the kernel's name, the back-trace names it.
 TEST(Profile, LetsGdbStopAtAKernelByName) {
-    if (!has_command("gdb")) GTEST_SKIP() << "wants gdb";
+    if (!has_command("gdb")) return lack_oracle("gdb");
     const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
     const std::string output = output_of(
         "DEBUGINFOD_URLS= timeout 60 gdb -batch -nx -ex 'set breakpoint pending on' -ex 'break rj_quantize_w16_i16' "

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "jit/cache/build_id.h"
+#include "tests/host/oracle.h"
 #include "tests/jit/cache/cache_fixture.h"
 
 namespace riftjit {
@@ -121,7 +122,7 @@ TEST(DiskCache, KnowsItsModesByName) {
 }
 
 TEST(DiskCache, UsesTheBuildIdOfTheRunningImage) {
-    if (!has_command("readelf")) GTEST_SKIP() << "wants binutils (readelf)";
+    if (!has_command("readelf")) return lack_oracle("binutils (readelf)");
     std::string id;
     for (std::byte byte : running_build_id()) id += fmt::format("{:02x}", std::to_integer<int>(byte));
     EXPECT_TRUE(has_text(output_of(fmt::format("readelf -n /proc/{}/exe", getpid())), "Build ID: " + id + "\n"));

@@ -8,6 +8,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/host/oracle.h"
+
 namespace riftjit::models {
 namespace {
 
@@ -104,7 +106,7 @@ uint64_t fnv1a(std::string_view text) {
 // Templates whose licence forbids copying: their renderings are known by length and hash.
 TEST(ChatTemplate, RendersPublishedTemplatesAsTransformersDoes) {
     const char* folder = std::getenv("RIFTJIT_PEER_TEMPLATES");
-    if (!folder) GTEST_SKIP() << "RIFTJIT_PEER_TEMPLATES names no folder with llama.cpp's models/templates";
+    if (!folder) return lack_oracle("RIFTJIT_PEER_TEMPLATES, the folder of llama.cpp's templates: tests/peer/fetch.sh");
     for (const auto& [file, digests] : goldens()["foreign"].items()) {
         const auto parsed = ChatTemplate::parse(read(std::filesystem::path(folder) / file), file);
         ASSERT_TRUE(parsed) << parsed.error().message;

@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "tests/host/oracle.h"
 #include "tests/sim/files/python.h"
 
 namespace riftjit::sim {
@@ -61,7 +62,7 @@ print([line[:2] for line in lines[:2]], repr(lines[2]), repr(lines[3]))
 }
 
 TEST_F(Peers, H5pyReadsOurLayout) {
-    if (!has(kPython, "h5py")) GTEST_SKIP() << "wants Debian's python3-h5py";
+    if (!has(kPython, "h5py")) return lack_oracle("Debian's python3-h5py");
     EXPECT_EQ(python(kPython, R"(
 import sys, h5py
 f = h5py.File(sys.argv[1], "r")
@@ -82,7 +83,7 @@ print(w.attrs["first_step"], w.attrs["interval_steps"])
 }
 
 TEST_F(Peers, H5pyReadsSonata) {
-    if (!has(kPython, "h5py")) GTEST_SKIP() << "wants Debian's python3-h5py";
+    if (!has(kPython, "h5py")) return lack_oracle("Debian's python3-h5py");
     EXPECT_EQ(python(kPython, R"(
 import sys, h5py, numpy as np
 f = h5py.File(sys.argv[1], "r")
@@ -100,7 +101,7 @@ print(E["timestamps"].attrs["units"], kinds["by_time"] == E.attrs["sorting"], f[
 
 // A file that h5py wrote, in the old file format and compressed, without anything of ours.
 TEST_F(Peers, SonataOfOthersIsRead) {
-    if (!has(kPython, "h5py")) GTEST_SKIP() << "wants Debian's python3-h5py";
+    if (!has(kPython, "h5py")) return lack_oracle("Debian's python3-h5py");
     ASSERT_EQ(python(kPython, R"(
 import sys, h5py, numpy as np
 f = h5py.File(sys.argv[1], "w", libver="earliest")
@@ -133,7 +134,7 @@ np.savez_compressed(sys.argv[1], step=np.array([5, 2, 2]), id=np.array([0, 9, 1]
 
 // Between flushes the file is closed and sound: h5py opens it while the run goes on, and the run goes on after that.
 TEST_F(Peers, H5pyLooksAtARunInProgress) {
-    if (!has(kPython, "h5py")) GTEST_SKIP() << "wants Debian's python3-h5py";
+    if (!has(kPython, "h5py")) return lack_oracle("Debian's python3-h5py");
     auto writer = RecordingWriter::create(path("live.h5"), RecordingFormat::riftjit_h5, sample_header());
     ASSERT_TRUE(writer) << message(writer);
     ASSERT_TRUE((*writer)->append_spikes(sample_spikes(0, 100)));
@@ -149,8 +150,7 @@ class NwbPeers : public Peers {
 protected:
     void SetUp() override {
         const char* const given = std::getenv("RIFTJIT_PEER_NWB");
-        if (given == nullptr)
-            GTEST_SKIP() << "wants RIFTJIT_PEER_NWB, a Python with pynwb and neo: tests/peer/fetch.sh";
+        if (given == nullptr) return lack_oracle("RIFTJIT_PEER_NWB, a Python with pynwb and neo: tests/peer/fetch.sh");
         interpreter_ = given;
     }
     std::string interpreter_;

@@ -13,6 +13,7 @@
 
 #include "jit/rdna/assembly/assembly_object.h"
 #include "jit/rdna/object/loader.h"
+#include "tests/host/oracle.h"
 #include "tests/host/scratch.h"
 
 namespace riftjit::rdna {
@@ -89,9 +90,9 @@ protected:
     void SetUp() override {
         if (std::system("clang-19 --version > /dev/null 2>&1 && ld.lld-19 --version > /dev/null 2>&1 && "
                         "llvm-objcopy-19 --version > /dev/null 2>&1") != 0)
-            GTEST_SKIP() << "wants clang-19, ld.lld-19 and llvm-objcopy-19";
+            return lack_oracle("clang-19, ld.lld-19 and llvm-objcopy-19");
         if (GetParam().llvm == 22 && std::system("llc-22 --version > /dev/null 2>&1") != 0)
-            GTEST_SKIP() << "wants llc-22";
+            return lack_oracle("llc-22");
     }
 
     // Compiles to scratch_: k.s, and k.co with its .text apart in k.text.

@@ -5,6 +5,7 @@
 
 #include "jit/rdna/assembly/assembly_file.h"
 #include "jit/rdna/assembly/assembly_object.h"
+#include "tests/host/oracle.h"
 #include "tests/jit/rdna/emulator/compiled/compiled_kernels.h"
 
 namespace riftjit::rdna {
@@ -35,7 +36,7 @@ TEST_P(ObjectListing, AssemblesToTheSameCodeDescriptorsAndMetadata) {
             for (const WaveSize wave : {WaveSize::wave32, WaveSize::wave64}) {
                 SCOPED_TRACE(testing::Message() << source << " " << level << " wave" << lanes(wave));
                 const auto bytes = emulator::compile(source, {GetParam(), level, wave});
-                if (bytes.empty()) GTEST_SKIP() << "clang-19 is not installed, or cannot compile for AMD GPUs";
+                if (bytes.empty()) return lack_oracle("a clang-19 that compiles for AMD GPUs");
                 const auto first = load_code_object(bytes);
                 ASSERT_TRUE(first) << first.error().message;
                 const auto second = load_code_object(again(*first));
@@ -57,7 +58,7 @@ TEST_P(ObjectListing, KeepsCallsAndTablesRight) {
     for (const std::string_view level : {"-O0", "-O2"}) {
         const emulator::CompilerOptions options{GetParam(), level, WaveSize::wave32};
         const auto bytes = emulator::compile("calls.cl", options);
-        if (bytes.empty()) GTEST_SKIP() << "clang-19 is not installed, or cannot compile for AMD GPUs";
+        if (bytes.empty()) return lack_oracle("a clang-19 that compiles for AMD GPUs");
         const auto object = load_code_object(bytes);
         ASSERT_TRUE(object) << object.error().message;
         const std::string listing = format_object(*object, list_functions(*object));
@@ -86,7 +87,7 @@ TEST_P(ObjectListing, KeepsCallsAndTablesRight) {
 
 TEST_P(ObjectListing, OfAKernelWithoutWhatItCallsIsRefusedByTheAssembler) {
     const auto bytes = emulator::compile("calls.cl", {GetParam(), "-O2", WaveSize::wave32});
-    if (bytes.empty()) GTEST_SKIP() << "clang-19 is not installed, or cannot compile for AMD GPUs";
+    if (bytes.empty()) return lack_oracle("a clang-19 that compiles for AMD GPUs");
     const auto object = load_code_object(bytes);
     ASSERT_TRUE(object) << object.error().message;
     const auto alone = assemble(format_object(*object, list_functions(*object, "calls")), "k.s", std::nullopt);

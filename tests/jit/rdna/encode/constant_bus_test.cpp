@@ -9,6 +9,7 @@
 
 #include "jit/rdna/encode/encoding.h"
 #include "jit/rdna/text/text.h"
+#include "tests/host/oracle.h"
 #include "tests/jit/rdna/llvm_oracle.h"
 
 namespace riftjit::rdna {
@@ -61,7 +62,7 @@ std::vector<std::string> lines_for(Target target, WaveSize wave) {
 class ConstantBus : public testing::TestWithParam<std::tuple<Target, WaveSize>> {};
 
 TEST_P(ConstantBus, CarriesWhatItDoesForLlvm) {
-    if (!LlvmOracle::is_present()) GTEST_SKIP() << "needs llvm-mc-19";
+    if (!LlvmOracle::is_present()) return lack_oracle("llvm-mc-19");
     const auto [target, wave] = GetParam();
     const std::vector<std::string> lines = lines_for(target, wave);
     const auto theirs = LlvmOracle(target, wave).assemble(lines);

@@ -8,6 +8,7 @@
 #include "jit/rdna/encode/encoding.h"
 #include "jit/rdna/table/formats.h"
 #include "jit/rdna/text/text.h"
+#include "tests/host/oracle.h"
 #include "tests/jit/rdna/encode/random_instruction.h"
 #include "tests/jit/rdna/llvm_oracle.h"
 #include "tests/jit/rdna/long_checks.h"
@@ -123,7 +124,7 @@ std::string explanation(const Refused& refused, const std::optional<InstructionW
 class JudgedWords : public testing::TestWithParam<std::tuple<Target, WaveSize>> {
 protected:
     void SetUp() override {
-        if (!LlvmOracle::is_present()) GTEST_SKIP() << "needs llvm-mc-19 and llvm-objdump-19";
+        if (!LlvmOracle::is_present()) return lack_oracle("llvm-mc-19 and llvm-objdump-19");
     }
     Target target() const { return std::get<0>(GetParam()); }
     WaveSize wave() const { return std::get<1>(GetParam()); }
@@ -196,7 +197,7 @@ private:
 
     // The halves of registers that LLVM 19 cannot name.
     void judge_halves() {
-        if (!LlvmOracle::is_present(LlvmVersion::v22)) return;
+        if (!may_ask(LlvmOracle::is_present(LlvmVersion::v22), "llvm-mc-22 and llvm-objdump-22")) return;
         const auto readings = LlvmOracle(target(), wave(), LlvmVersion::v22).read(with_halves_);
         for (size_t i = 0; i < with_halves_.size(); ++i) {
             const Decoded ours = decode(target(), wave(), with_halves_[i]);

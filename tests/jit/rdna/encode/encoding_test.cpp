@@ -7,6 +7,7 @@
 
 #include "jit/rdna/encode/encoding_plan.h"
 #include "jit/rdna/encode/pack.h"
+#include "tests/host/oracle.h"
 #include "tests/jit/rdna/llvm_oracle.h"
 
 namespace riftjit::rdna {
@@ -125,7 +126,7 @@ std::string mnemonic_of(std::string_view text) {
 }
 
 TEST(Encoding, HoldsForEveryRowAndFormAsLlvmReadsIt) {
-    if (!test::LlvmOracle::is_present()) GTEST_SKIP() << "needs llvm-mc-19 and llvm-objdump-19";
+    if (!test::LlvmOracle::is_present()) return lack_oracle("llvm-mc-19 and llvm-objdump-19");
     for (const Target target : kChips)
         for (const WaveSize wave : kWaves) {
             std::vector<Instance> all;

@@ -16,6 +16,7 @@
 
 #include "jit/rdna/encode/encoding.h"
 #include "jit/rdna/text/text.h"
+#include "tests/host/oracle.h"
 #include "tests/jit/rdna/encode/random_instruction.h"
 #include "tests/jit/rdna/llvm_oracle.h"
 #include "tests/jit/rdna/table/opcode_probes.h"
@@ -215,7 +216,7 @@ TEST_P(GoldenEncodings, HoldEveryRowInEveryForm) {
 }
 
 TEST_P(GoldenEncodings, AreThoseOfLlvm) {
-    if (!test::LlvmOracle::is_present()) GTEST_SKIP() << "wants llvm-mc-19";
+    if (!test::LlvmOracle::is_present()) return lack_oracle("llvm-mc-19");
     std::vector<InstructionWords> words;
     std::vector<std::string> texts;
     for (const Line& line : read_golden(GetParam()))

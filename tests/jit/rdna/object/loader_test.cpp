@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "host/little_endian.h"
+#include "tests/host/oracle.h"
 #include "tests/jit/rdna/object/code_object_cases.h"
 
 namespace riftjit::rdna {
@@ -37,7 +38,7 @@ constexpr size_t kKernels = 10;
 class ClangObjects : public ::testing::Test {
 protected:
     void SetUp() override {
-        if (!has_command("clang-19") || !has_command("ld.lld-19")) GTEST_SKIP() << "wants clang-19 and ld.lld-19";
+        if (!has_command("clang-19") || !has_command("ld.lld-19")) return lack_oracle("clang-19 and ld.lld-19");
         write_text(scratch_.path("k.cl"), std::string(kOpenCl));
     }
     std::string path(std::string_view target) { return scratch_.path(fmt::format("{}.co", target)); }
@@ -147,7 +148,7 @@ TEST_F(ClangObjects, MoveWithTheirAddresses) {
 }
 
 TEST_F(ClangObjects, LoadWhenStripped) {
-    if (!has_command("llvm-strip-19")) GTEST_SKIP() << "wants llvm-strip-19";
+    if (!has_command("llvm-strip-19")) return lack_oracle("llvm-strip-19");
     compile("gfx1100", "-O2");
     EXPECT_EQ(output_of("llvm-strip-19 " + path("gfx1100") + " 2>&1"), "");
     const LoadedObject object = loaded(read_file(path("gfx1100")));
@@ -157,7 +158,7 @@ TEST_F(ClangObjects, LoadWhenStripped) {
 }
 
 TEST_F(ClangObjects, ArePickedFromBundles) {
-    if (!has_command("clang-offload-bundler-19")) GTEST_SKIP() << "wants clang-offload-bundler-19";
+    if (!has_command("clang-offload-bundler-19")) return lack_oracle("clang-offload-bundler-19");
     const std::vector<std::byte> plain = compile("gfx1030", "-O2");
     compile("gfx1201", "-O2");
     const auto bundle = [&](const std::string& targets, const std::string& inputs, const std::string& flags = "") {

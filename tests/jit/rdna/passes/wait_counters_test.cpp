@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "jit/rdna/text/text.h"
+#include "tests/host/oracle.h"
 #include "tests/jit/rdna/llvm_oracle.h"
 
 namespace riftjit::rdna {
@@ -45,7 +46,7 @@ std::vector<std::string> newer_waits() {
 class WaitCounters : public testing::TestWithParam<Target> {};
 
 TEST_P(WaitCounters, AreWrittenAndReadAsLlvmDoes) {
-    if (!LlvmOracle::is_present()) GTEST_SKIP() << "needs llvm-mc-19 and llvm-objdump-19";
+    if (!LlvmOracle::is_present()) return lack_oracle("llvm-mc-19 and llvm-objdump-19");
     const Target target = GetParam();
     const LlvmOracle llvm(target, WaveSize::wave32);
     const auto lines = generation(target) == Generation::gfx12 ? newer_waits() : older_waits();

@@ -8,6 +8,7 @@
 
 #include "jit/rdna/encode/encoding.h"
 #include "jit/rdna/text/text.h"
+#include "tests/host/oracle.h"
 #include "tests/jit/rdna/encode/random_instruction.h"
 #include "tests/jit/rdna/llvm_oracle.h"
 #include "tests/jit/rdna/long_checks.h"
@@ -167,7 +168,7 @@ void check_random(Target target, WaveSize wave, size_t count, uint32_t seed) {
 class RandomText : public testing::TestWithParam<Target> {
 protected:
     void SetUp() override {
-        if (!LlvmOracle::is_present()) GTEST_SKIP() << "wants llvm-mc-19";
+        if (!LlvmOracle::is_present()) return lack_oracle("llvm-mc-19");
     }
 };
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "jit/rdna/emulator/machine/machine.h"
+#include "tests/host/oracle.h"
 
 namespace riftjit::rdna::emulator {
 
@@ -141,7 +142,8 @@ inline void run_everywhere(std::string_view source, Target target, std::span<con
             const CompilerOptions options{target, level, wave_size, generator};
             const std::vector<std::byte> object = compile(source, options);
             if (object.empty())
-                GTEST_SKIP() << "clang-19, or llc-22 where it is wanted, is not installed or lacks AMD GPUs";
+                return lack_oracle(generator == CodeGenerator::llvm22 ? "clang-19 and llc-22"
+                                                                      : "a clang-19 that compiles for AMD GPUs");
             for (const KernelCase& kernel : cases)
                 for (const ScheduledRun& run : kRuns) {
                     SCOPED_TRACE(testing::Message() << kernel.name << " " << level << " wave" << lanes(wave_size) << " "
