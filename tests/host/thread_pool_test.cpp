@@ -9,7 +9,10 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <numeric>
+#include <ranges>
+#include <thread>
 #include <vector>
 
 #include "host/cpus.h"
@@ -93,8 +96,28 @@ TEST(ThreadPool, WakesWorkersThatWentToSleep) {
     EXPECT_EQ(runs, 10);
 }
 
-TEST(ThreadPool, StopsWithoutEverHavingRun) {
-    for (int round = 0; round < 20; ++round) make_pool(4);
+ptrdiff_t threads_of_this_process() {
+    return std::ranges::distance(std::filesystem::directory_iterator("/proc/self/task"));
+}
+
+// A thread that was joined may stand in /proc a moment longer.
+bool falls_to(ptrdiff_t threads) {
+    for (int wait = 0; wait < 10'000; ++wait) {
+        if (threads_of_this_process() == threads) return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+}
+
+TEST(ThreadPool, EndsItsThreadsWithoutEverHavingRun) {
+    const ptrdiff_t before = threads_of_this_process();
+    for (int round = 0; round < 20; ++round) {
+        {
+            const ThreadPool pool = make_pool(4);
+            ASSERT_EQ(threads_of_this_process(), before + 3);
+        }
+        ASSERT_TRUE(falls_to(before)) << threads_of_this_process() << " threads, of which " << before << " are ours";
+    }
 }
 
 // Seven threads pinned to one CPU: barriers that only spin would wait a scheduler's slice (milliseconds) each, so a

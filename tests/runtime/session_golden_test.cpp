@@ -12,9 +12,9 @@ namespace {
 // Float weights multiply f32 activations: what is left is f32 rounding, 2^-24 per operation over a few hundred
 // operations in a row.
 constexpr double kFloatBound = 5e-5;
-// VDPBF16PS rounds activations to 8 bits, 2^-9 relative in each of the dozen matmuls that a logit depends on; the
-// largest of 2048 logits' errors is four times the usual one.
-constexpr double kBf16Bound = 0.0239;
+// VDPBF16PS rounds activations to 8 bits, by 2^-9 / sqrt(3) = 0.0011 of themselves before each of the 15 matmuls on a
+// logit's way: 0.0011 * sqrt(15) = 0.0044, and five times that for the largest of thousands of logits.
+constexpr double kBf16Bound = 0.022;
 // Quantised weights multiply 13-bit activations (jit/kernel_spec.h, RowFormat::i16): with a block's largest value at
 // three deviations, rounding adds 3 / 4095 / sqrt(12) = 2.1e-4 of the activations' deviation. Over the 15 (nano) to 57
 // (storyteller) matmuls on a logit's way independent errors grow with the square root, to 0.0008 to 0.0016; the largest

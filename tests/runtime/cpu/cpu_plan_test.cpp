@@ -49,10 +49,10 @@ Result<CodeObject> compile_shift(const KernelSpec& spec, Target target) {
 
 constexpr uint32_t kMaxTokens = 300;
 
-// `steps` shifts back and forth between two buffers; optionally a last one that runs on one row.
+// `steps` shifts back and forth between two buffers of four; further ones as a test adds them.
 struct ShiftPlan {
     graph::Plan plan;
-    std::vector<uint32_t> arena = std::vector<uint32_t>(2 * kMaxTokens, 0);
+    std::vector<uint32_t> arena = std::vector<uint32_t>(4 * kMaxTokens, 0);
 
     explicit ShiftPlan(uint32_t steps) {
         plan.max_tokens = kMaxTokens;
@@ -110,15 +110,22 @@ TEST(CpuPlan, StepsOfOneRowSeeTheLastPosition) {
     EXPECT_EQ(shift.at(1, 1), 0u) << "only one unit ran";
 }
 
-TEST(CpuPlan, StepsThatRunInParallelBothRun) {
-    ShiftPlan shift(0);
-    shift.add_step(0, 1);
-    shift.add_step(0, 1);  // the same values again: order does not matter
-    shift.plan.steps.front().parallel_with_next = true;
-    Bound bound(shift, 3);
-    for (uint32_t unit = 0; unit < 50; ++unit) shift.at(0, unit) = unit;
-    bound.plan->run(50, 1);
-    for (uint32_t unit = 0; unit < 50; ++unit) EXPECT_EQ(shift.at(1, unit), (unit + 1) % 50 + 1);
+TEST(CpuPlan, StepsThatRunInParallelBothRunBeforeTheNext) {
+    for (const uint32_t last_reads : {1u, 2u}) {  // what either of the two wrote
+        ShiftPlan shift(0);
+        shift.add_step(0, 1);
+        shift.add_step(0, 2);
+        shift.plan.steps.front().parallel_with_next = true;
+        shift.add_step(last_reads, 3);
+        Bound bound(shift, 3);
+        for (uint32_t unit = 0; unit < 50; ++unit) shift.at(0, unit) = unit;
+        bound.plan->run(50, 1);
+        for (uint32_t unit = 0; unit < 50; ++unit) {
+            EXPECT_EQ(shift.at(1, unit), (unit + 1) % 50 + 1);
+            EXPECT_EQ(shift.at(2, unit), (unit + 1) % 50 + 1);
+            EXPECT_EQ(shift.at(3, unit), (unit + 2) % 50 + 2);
+        }
+    }
 }
 
 TEST(CpuPlan, PassesOnWhyAKernelCannotBeMade) {
