@@ -212,7 +212,9 @@ std::vector<std::byte> extreme_block(DType type, uint8_t fill) {
     return block;
 }
 
-TEST_P(Matmul, HoldsTheLargestSums) {
+class IntegerSums : public testing::TestWithParam<DType> {};
+
+TEST_P(IntegerSums, HoldTheLargest) {
     const DType type = GetParam();
     if (traits(type).block_elements == 1) return;  // no integer sums
     const Shape shape{16, 512, 2};
@@ -298,6 +300,14 @@ TEST_P(Matmul, AddsBiasesAndAccumulates) {
 
 INSTANTIATE_TEST_SUITE_P(Types, Matmul, testing::ValuesIn(weight_types()),
                          [](const auto& info) { return std::string(name(info.param)); });
+std::vector<DType> types_of_blocks() {
+    std::vector<DType> types = weight_types();
+    std::erase_if(types, [](DType type) { return traits(type).block_elements == 1; });
+    return types;
+}
+INSTANTIATE_TEST_SUITE_P(Types, IntegerSums, testing::ValuesIn(types_of_blocks()),
+                         [](const auto& info) { return std::string(name(info.param)); });
+
 
 // More tokens than a tile form keeps in cache at a time (192 at most), and a width at which that is fewer.
 TEST(MatmulTokenBlocks, DoNotShowInTheResult) {
