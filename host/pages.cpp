@@ -32,10 +32,10 @@ std::byte* map_aligned(uint64_t bytes, uint64_t alignment, int flags) {
 
 }  // namespace
 
-Result<Pages> Pages::allocate(uint64_t bytes, Size size, std::string_view what) {
+Result<Pages> Pages::allocate(uint64_t bytes, Size size, std::string_view what, Backing backing) {
     if (bytes == 0) return Pages();
-    const bool huge = size != Size::normal && bytes >= kHugePageBytes;
-    const int flags = size == Size::sparse ? MAP_NORESERVE : 0;
+    const bool huge = size == Size::huge && bytes >= kHugePageBytes;
+    const int flags = backing == Backing::sparse ? MAP_NORESERVE : 0;
     const uint64_t page_bytes = uint64_t(sysconf(_SC_PAGESIZE));
     if (bytes > std::numeric_limits<int64_t>::max() / 2)
         return fail(ErrorKind::OutOfMemory, "{} needs {} bytes, more than any process can have", what, bytes);

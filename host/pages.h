@@ -11,13 +11,14 @@ namespace riftjit {
 
 class Pages {
 public:
-    // huge: asks for 2 MiB pages, good for memory that is read as a stream. sparse: the same, for an upper bound of
-    // which little is used: the system need not be able to back all of it.
-    enum class Size : uint8_t { normal, huge, sparse };
+    // huge: asks for 2 MiB pages, good for memory that is read as a stream.
+    enum class Size : uint8_t { normal, huge };
+    // sparse: address space for an upper bound of which little is used. The system need not be able to back all of it.
+    enum class Backing : uint8_t { whole, sparse };
 
     Pages() = default;
     // Fails naming `what` and the bytes needed. At least 64-byte aligned; huge pages start on 2 MiB.
-    static Result<Pages> allocate(uint64_t bytes, Size size, std::string_view what);
+    static Result<Pages> allocate(uint64_t bytes, Size size, std::string_view what, Backing backing = Backing::whole);
     Pages(Pages&& other) noexcept;
     Pages& operator=(Pages&& other) noexcept;
     ~Pages();

@@ -5,8 +5,8 @@ namespace riftjit::sim {
 Result<SpikeBuckets> SpikeBuckets::create(uint32_t ranges, uint64_t capacity) {
     SpikeBuckets buckets;
     const uint64_t chunks = capacity / kEntries + 1 + ranges;  // every range may leave its last chunk unfilled
-    RIFTJIT_TRY(memory,
-                Pages::allocate(chunks * kChunkWords * sizeof(uint32_t), Pages::Size::sparse, "spikes on their way"));
+    RIFTJIT_TRY(memory, Pages::allocate(chunks * kChunkWords * sizeof(uint32_t), Pages::Size::huge,
+                                        "spikes on their way", Pages::Backing::sparse));
     buckets.memory_ = std::move(memory);
     buckets.chunks_ = buckets.memory_.as<uint32_t>();
     buckets.buckets_.resize(ranges);
