@@ -145,6 +145,20 @@ TEST(VgprRelease, IsUselessWithoutStoresUnderWay) {
                      "global_store_b32 v0, v1, s[2:3]\n s_waitcnt_vscnt null, 0x0\n s_endpgm");
 }
 
+// Scratch is given back with the registers, and a FLAT store may go there.
+TEST(VgprRelease, WaitsForNoStoreToScratch) {
+    for (const Target target : {kGfx11, kGfx12})
+        for (const std::string store : {"scratch_store_b32 v0, v1, off", "flat_store_b32 v[2:3], v1"})
+            expect_unchanged(insert_vgpr_release, target, store + "\n global_store_b32 v0, v1, s[2:3]\n s_endpgm");
+    expect_unchanged(insert_vgpr_release, kGfx11,
+                     "s_cbranch_execz -> L0\n scratch_store_b32 v0, v1, off\n L0:\n"
+                     "global_store_b32 v0, v1, s[2:3]\n s_endpgm");
+    const std::string waited =
+        "scratch_store_b32 v0, v1, off\n s_wait_storecnt 0x0\n global_store_b32 v0, v1, s[2:3]\n";
+    expect_pass(insert_vgpr_release, kGfx12, waited + "s_endpgm",
+                waited + "s_nop 0\n s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)\n s_endpgm");
+}
+
 TEST(VgprRelease, ServesABranchToTheEnd) {
     expect_pass(insert_vgpr_release, kGfx11, "s_cbranch_execz -> L0\n global_store_b32 v0, v1, s[2:3]\n L0:\n s_endpgm",
                 "s_cbranch_execz -> L0\n global_store_b32 v0, v1, s[2:3]\n L0:\n s_nop 0\n"
