@@ -116,7 +116,7 @@ private:
                 line_.instruction.operands[slot] = {static_cast<uint16_t>(constant(slot, 0, 255))};
                 return;
             default:
-                if (is_source && is_tied(row_, slot - row_.destinations)) return;
+                if (operand.tied) return;
                 value_operand(slot, next(slot), operand, is_source);
         }
     }
@@ -214,7 +214,7 @@ private:
     }
 
     void fill_tied_source() {
-        const std::optional<unsigned> tied = tied_source(row_.opcode);
+        const std::optional<unsigned> tied = row_.tied_source();
         if (!tied || *tied >= line_.instruction.operands.size()) return;
         line_.instruction.operands[*tied] = line_.instruction.operands[0];
         line_.parts[*tied] = line_.parts[0];

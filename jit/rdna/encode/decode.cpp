@@ -2,6 +2,7 @@
 
 #include "jit/rdna/encode/encoding.h"
 #include "jit/rdna/encode/pack.h"
+#include "jit/rdna/table/accesses.h"
 #include "jit/rdna/table/syntax.h"
 
 namespace riftjit::rdna {
@@ -330,8 +331,8 @@ private:
                 address.offset = sign_extended(raw, is_gfx12 ? 24 : 21);
                 return;
             case Format::DS:
-                address.offset = static_cast<int32_t>(is_two_address(*row_) ? raw : raw | values_[Field::offset1] << 8);
-                if (is_two_address(*row_)) address.offset1 = static_cast<uint8_t>(values_[Field::offset1]);
+                address.offset = static_cast<int32_t>(row_->two_offsets ? raw : raw | values_[Field::offset1] << 8);
+                if (row_->two_offsets) address.offset1 = static_cast<uint8_t>(values_[Field::offset1]);
                 return;
             case Format::MUBUF:
                 address.offset = static_cast<int32_t>(raw);

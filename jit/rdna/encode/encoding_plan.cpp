@@ -78,7 +78,7 @@ private:
             default:
                 break;
         }
-        if (!is_source(i) || !is_tied(row_, i - row_.destinations)) return false;
+        if (!row_.operands[i].tied) return false;
         put(i, Place::tied);
         return true;
     }
@@ -197,7 +197,7 @@ private:
                                                       : Layout::MUBUF;
         unsigned data = 0;
         for (unsigned i = 0; i < plan_.operand_count; ++i) plan_memory_operand(i, data);
-        plan_.has_vaddr = plan_.has_addr && row_.name.find("addtid") == std::string_view::npos;
+        plan_.has_vaddr = plan_.has_addr && !row_.thread_addressed;
     }
 
     void plan_memory_operand(unsigned i, unsigned& data) {

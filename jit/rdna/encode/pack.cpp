@@ -1,11 +1,11 @@
 #include "jit/rdna/encode/pack.h"
 
+#include "jit/rdna/table/accesses.h"
 #include "jit/rdna/table/syntax.h"
 
 namespace riftjit::rdna {
 namespace {
 
-bool is_valu(Format format) { return format >= Format::VOP1 && format <= Format::VOP3P; }
 bool is_register_type(OperandType type) { return type <= OperandType::b1024; }
 
 class Packer {
@@ -307,11 +307,6 @@ bool is_special_source(unsigned code) {
 bool is_source_left_out(unsigned code) {
     constexpr unsigned kPopsExitingWaveId = 239, kVccz = 251, kExecz = 252, kLdsDirect = 254;
     return code == kPopsExitingWaveId || code == kVccz || code == kExecz || code == kLdsDirect;
-}
-
-bool returns_old_value(Generation generation, const InstructionInfo& row, const CachePolicy& cache) {
-    if (row.format == Format::DS) return row.destinations != 0;
-    return generation == Generation::gfx12 ? (cache.temporal_hint & 1) != 0 : cache.glc;
 }
 
 Refusal pack(const EncodingContext& context, const Instruction& instruction, EncodedInstruction& out) {

@@ -60,7 +60,6 @@ Refusal pack_address(const EncodingContext& context, const Instruction& instruct
 // The scalar values that one VALU instruction may read.
 Refusal check_constant_bus(const EncodingContext& context, const Instruction& instruction, const EncodingPlan& plan);
 
-bool returns_old_value(Generation generation, const InstructionInfo& row, const CachePolicy& cache);
 // The row of VOPD's half, if this generation has it there.
 const DualInfo* find_dual(Generation generation, Opcode opcode);
 // gfx12's VBUFFER carries a data format; untyped accesses hold this one.

@@ -16,7 +16,7 @@ OffsetRange offset_range(Generation generation, const InstructionInfo& row, cons
             if (is_gfx12) return {-kSigned24, kSigned24 - 1};
             return {plan.has_resource ? 0 : -kSigned21, kSigned21 - 1};
         case Format::DS:
-            return {0, is_two_address(row) ? 255 : 65535};
+            return {0, row.two_offsets ? 255 : 65535};
         case Format::MUBUF:
             return {0, is_gfx12 ? kSigned24 - 1 : 4095};
         default:
@@ -132,7 +132,7 @@ private:
         const OffsetRange range = offset_range(context_.generation, row_, plan_);
         if (address_.offset < range.first || address_.offset > range.last)
             return refuse_offset(range.first, range.last);
-        const bool is_pair = is_two_address(row_);
+        const bool is_pair = row_.two_offsets;
         if (!is_pair && address_.offset1 != 0) return refuse_part("offset1", "is not taken");
         values_[Field::offset] = static_cast<uint32_t>(address_.offset);
         if (row_.format == Format::DS)

@@ -18,8 +18,6 @@ struct Ports {
     int src0 = kNoRegister, vsrc1 = kNoRegister, src2 = kNoRegister;
 };
 
-bool accumulates(Opcode opcode) { return opcode == Opcode::v_fmac_f32 || opcode == Opcode::v_dot2acc_f32_f16; }
-
 Ports ports(const VopdHalf& half) {
     const auto number = [](Operand operand) {
         return operand.is_vgpr() ? static_cast<int>(operand.vgpr()) : kNoRegister;
@@ -29,7 +27,7 @@ Ports ports(const VopdHalf& half) {
         ports.src2 = ports.vsrc1;
         ports.vsrc1 = kNoRegister;
     }
-    if (accumulates(half.opcode)) ports.src2 = number(half.operands[0]);
+    if (info(half.opcode).reads_destination()) ports.src2 = number(half.operands[0]);
     return ports;
 }
 

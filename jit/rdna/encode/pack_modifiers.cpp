@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <span>
+
 #include "jit/rdna/encode/pack.h"
 #include "jit/rdna/table/syntax.h"
 
@@ -205,8 +208,9 @@ Refusal check_constant_bus(const EncodingContext& context, const Instruction& in
     // Registers and the literal count once for each size they are read in, but scc and the apertures, which have one.
     // LLVM takes the mask that no operand names for a pair, in waves of 32 lanes too.
     constexpr uint32_t kVccPair = Operand::kVcc | 2u << 16;
-    if (row.reads_vcc && plan.base != Layout::VOP3 && plan.base != Layout::VOP3_sdst) read(kVccPair);
-    if (row.reads_vcc && row.format == Format::VOP3) read(kVccPair);
+    const auto names_vcc = [](const OperandSlot& slot) { return slot.place == Place::vcc; };
+    const auto sources = std::span(plan.slots).first(plan.operand_count).subspan(row.destinations);
+    if (row.reads_vcc || std::ranges::any_of(sources, names_vcc)) read(kVccPair);
     for (unsigned i = row.destinations; i < plan.operand_count; ++i) {
         const OperandSlot slot = plan.slots[i];
         const Operand operand = slot.place == Place::constant ? Operand{Operand::kLiteral} : instruction.operands[i];

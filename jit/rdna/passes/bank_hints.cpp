@@ -12,7 +12,7 @@ bool share_dwords(RegisterPart a, RegisterPart b) {
 
 // The second must neither read nor write what the first writes.
 bool depends(const Program& program, const Line& first, const Line& second) {
-    for (const SlotEffect& effect : slot_effects(program.wave_size, second.instruction))
+    for (const SlotEffect& effect : slot_effects(program.target, program.wave_size, second.instruction))
         if (share_dwords(second.parts[effect.slot], first.parts[0])) return true;
     return false;
 }

@@ -1,6 +1,5 @@
 #include "jit/rdna/passes/dependences.h"
 
-#include <string_view>
 
 #include "jit/rdna/passes/effects.h"
 
@@ -28,7 +27,7 @@ bool has_hidden_state(const InstructionInfo& row) {
     }
     if (row.opcode == Opcode::s_getpc_b64 || row.opcode == Opcode::s_setpc_b64 || row.opcode == Opcode::s_swappc_b64)
         return true;
-    return row.name.starts_with("s_wait") || row.name.find("rel") != std::string_view::npos;
+    return row.wait || row.relative;
 }
 
 bool is_memory(const InstructionInfo& row) { return row.format == Format::SMEM || row.format >= Format::DS; }
@@ -85,7 +84,7 @@ std::vector<Dependence> DependenceFinder::find(size_t begin, size_t end) {
 }
 
 void DependenceFinder::add_registers(uint32_t number, const Line& line) {
-    const SlotEffects slots = slot_effects(program_.wave_size, line.instruction);
+    const SlotEffects slots = slot_effects(program_.target, program_.wave_size, line.instruction);
     const Effects hardware = effects(program_.target, program_.wave_size, without_virtual_registers(line));
     for (const SlotEffect& effect : slots)
         if (const RegisterPart part = line.parts[effect.slot]; part.exists() && effect.reads)

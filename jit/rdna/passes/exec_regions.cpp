@@ -90,7 +90,7 @@ void ExecRegions::find_events() {
         for (size_t i = blocks_[b].begin; i < blocks_[b].end; ++i) {
             const Line& line = program_.lines[i];
             bool concerns = exec_write(line) != ExecWrite::none;
-            for (const SlotEffect& effect : slot_effects(program_.wave_size, line.instruction))
+            for (const SlotEffect& effect : slot_effects(program_.target, program_.wave_size, line.instruction))
                 concerns |= effect.writes && holder_of(line.parts[effect.slot]).has_value();
             if (concerns) events_[b].push_back(static_cast<uint32_t>(i));
         }
@@ -150,7 +150,7 @@ void ExecRegions::apply(size_t i, State& state) {
     }
     const bool saves =
         write == ExecWrite::narrows || (is_mask_move(line.instruction) && is_exec(line.instruction.operands[1]));
-    for (const SlotEffect& effect : slot_effects(program_.wave_size, line.instruction)) {
+    for (const SlotEffect& effect : slot_effects(program_.target, program_.wave_size, line.instruction)) {
         const RegisterPart& part = line.parts[effect.slot];
         if (const std::optional<size_t> holder = holder_of(part); holder && effect.writes)
             state.held[*holder] = saves && part.dwords == lanes(program_.wave_size) / 32 ? before : kUnknown;

@@ -26,7 +26,6 @@ bool waits_for_vector_results(const Instruction& instruction) {
 bool is_compare_to_exec(const InstructionInfo& row) {
     return row.format == Format::VOPC && row.destinations == 1 && row.operands[0].type == OperandType::exec;
 }
-bool is_permlane(const InstructionInfo& row) { return row.name.starts_with("v_permlane"); }
 
 // What a search remembers of its path.
 struct TranscendentalPath {
@@ -128,7 +127,7 @@ private:
     }
 
     bool permlane_after_compare(LineId at) const {
-        if (!is_permlane(*context_.facts(at).row)) return false;
+        if (!context_.facts(at).row->permlane) return false;
         return search_back(at, 0, [&](LineId id, int&) {
             const LineFacts& facts = context_.facts(id);
             if (is_compare_to_exec(*facts.row)) return Search::found;
@@ -209,12 +208,8 @@ private:
         return search_back(at, 0, [&](LineId id, int& distance) {
             const LineFacts& facts = context_.facts(id);
             const InstructionInfo& row = *facts.row;
-            const bool is_float_atomic =
-                is_vector_memory(row.format) && row.memory == MemoryKind::atomic &&
-                (row.name.find("_f32") != std::string_view::npos || row.name.find("_fm") != std::string_view::npos ||
-                 row.name.find("_fcmp") != std::string_view::npos || row.name.find("_num_") != std::string_view::npos);
-            if (is_float_atomic) return Search::found;
-            if (facts.is_valu || row.name.starts_with("s_wait") || ++distance >= 3) return Search::path_is_safe;
+            if (is_vector_memory(row.format) && row.float_atomic) return Search::found;
+            if (facts.is_valu || row.wait || ++distance >= 3) return Search::path_is_safe;
             return Search::go_on;
         });
     }

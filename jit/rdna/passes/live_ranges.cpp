@@ -46,10 +46,17 @@ bool reads_across_lanes(const Instruction& instruction) {
         default:
             break;
     }
-    const std::string_view name = info(instruction.opcode).name;
-    return is_wmma(instruction.opcode) || name.starts_with("v_permlane") || name.starts_with("v_readlane") ||
-           name.starts_with("v_readfirstlane") || name.starts_with("v_writelane") || name.starts_with("ds_permute") ||
-           name.starts_with("ds_bpermute") || name.starts_with("ds_swizzle");
+    switch (instruction.opcode) {
+        case Opcode::v_readlane_b32:
+        case Opcode::v_readfirstlane_b32:
+        case Opcode::v_writelane_b32:
+        case Opcode::ds_permute_b32:
+        case Opcode::ds_bpermute_b32:
+        case Opcode::ds_swizzle_b32:
+            return true;
+        default:
+            return info(instruction.opcode).wmma || info(instruction.opcode).permlane;
+    }
 }
 
 // The accesses of every dword of every register, in the order of the lines.
@@ -76,7 +83,7 @@ private:
         for (size_t i = 0; i < program.lines.size(); ++i) {
             const Line& line = program.lines[i];
             const bool across = reads_across_lanes(line.instruction);
-            for (const SlotEffect& effect : slot_effects(program.wave_size, line.instruction)) {
+            for (const SlotEffect& effect : slot_effects(program.target, program.wave_size, line.instruction)) {
                 const RegisterPart part = line.parts[effect.slot];
                 if (!part.exists()) continue;
                 const bool is_vector = registers[part.id].bank == RegisterBank::vector;
@@ -295,8 +302,7 @@ private:
     // multiply-add of gfx1100 to gfx1103.
     bool writes_early(const Instruction& instruction) const {
         if (is_wmma(instruction.opcode)) return true;
-        return rdna::info(program_.target).mad_u64_overlap &&
-               (instruction.opcode == Opcode::v_mad_co_u64_u32 || instruction.opcode == Opcode::v_mad_co_i64_i32);
+        return rdna::info(program_.target).mad_u64_overlap && rdna::info(instruction.opcode).wide_mad;
     }
 
     const Program& program_;

@@ -9,10 +9,6 @@
 namespace riftjit::rdna {
 namespace {
 
-bool is_wide_multiply(Opcode opcode) {
-    return opcode == Opcode::v_mad_co_u64_u32 || opcode == Opcode::v_mad_co_i64_i32;
-}
-
 RegisterRange range_of(const Program& program, const Instruction& instruction, unsigned slot) {
     const OperandInfo& operand = info(instruction.opcode).operands[slot];
     return {instruction.operands[slot].code, static_cast<uint16_t>(operand.size(program.wave_size))};
@@ -21,14 +17,13 @@ RegisterRange range_of(const Program& program, const Instruction& instruction, u
 void check_line(const Program& program, size_t line) {
     const Instruction& instruction = program.lines[line].instruction;
     const InstructionInfo& row = info(instruction.opcode);
-    const bool is_matrix = is_wmma(instruction.opcode);
     const RegisterRange destination = range_of(program, instruction, 0);
     for (unsigned i = 0; i < row.sources; ++i) {
         const unsigned slot = row.destinations + i;
         if (!instruction.operands[slot].is_vgpr()) continue;
         const RegisterRange source = range_of(program, instruction, slot);
         constexpr unsigned kAddend = 2;
-        if (!source.overlaps(destination) || (is_matrix && i == kAddend && source == destination)) continue;
+        if (!source.overlaps(destination) || (row.wmma && i == kAddend && source == destination)) continue;
         throw AssemblyError(fmt::format("{}: instruction {}, {}: the destination lies over source {}, which {} forbids",
                                         program.name, line, row.name, i, name(program.target)));
     }
@@ -39,8 +34,8 @@ void check_line(const Program& program, size_t line) {
 void check_overlaps(const Program& program) {
     const bool limits_multiply = info(program.target).mad_u64_overlap;
     for (size_t i = 0; i < program.lines.size(); ++i) {
-        const Opcode opcode = program.lines[i].instruction.opcode;
-        if (is_wmma(opcode) || (limits_multiply && is_wide_multiply(opcode))) check_line(program, i);
+        const InstructionInfo& row = info(program.lines[i].instruction.opcode);
+        if (row.wmma || (limits_multiply && row.wide_mad)) check_line(program, i);
     }
 }
 

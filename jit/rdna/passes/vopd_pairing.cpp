@@ -88,7 +88,7 @@ private:
                 if (operand.exists() && (operand.is_scalar_register() || operand.is_literal()))
                     scalars.insert(operand.code);
             }
-            if (info(half->opcode).reads_vcc) scalars.insert(Operand::kVcc);
+            if (reads_lane_mask(info(half->opcode))) scalars.insert(Operand::kVcc);
         }
         return scalars.size() <= 2;
     }

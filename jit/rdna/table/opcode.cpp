@@ -72,10 +72,19 @@ constexpr TypeName kTypeNames[] = {
     {"base", OperandType::base, 2},       {"rsrc", OperandType::rsrc, 4},     {"soffset", OperandType::i32, 1},
 };
 
-OperandInfo parse_operand(std::string_view text) {
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+    if (!text.starts_with(prefix)) return false;
+    text.remove_prefix(prefix.size());
+    return true;
+}
+
+OperandInfo parse_operand(std::string_view text, bool is_destination) {
     OperandInfo operand{};
-    if (text.starts_with("v.")) operand.registers = RegisterClass::vgpr, text.remove_prefix(2);
-    if (text.starts_with("s.")) operand.registers = RegisterClass::sgpr, text.remove_prefix(2);
+    operand.reads = !is_destination || take_prefix(text, "+");
+    operand.writes = is_destination;
+    operand.tied = !is_destination && take_prefix(text, "tied ");
+    if (take_prefix(text, "v.")) operand.registers = RegisterClass::vgpr;
+    if (take_prefix(text, "s.")) operand.registers = RegisterClass::sgpr;
     if (text.ends_with("/w")) operand.halves_in_wave64 = true, text.remove_suffix(2);
     for (const TypeName& name : kTypeNames) {
         if (name.name != text) continue;
@@ -97,7 +106,8 @@ void parse_operands(std::string_view text, InstructionInfo& info) {
             while (part.ends_with(' ')) part.remove_suffix(1);
             if (part.empty()) continue;
             check(info.destinations + info.sources < 6, "instructions.def: more than six operands");
-            info.operands[static_cast<size_t>(info.destinations + info.sources)] = parse_operand(part);
+            info.operands[static_cast<size_t>(info.destinations + info.sources)] =
+                parse_operand(part, &count == &info.destinations);
             ++count;
         }
     };
@@ -133,22 +143,46 @@ bool apply_modifier(std::string_view word, Modifiers& modifiers) {
     return false;
 }
 
+struct Flag {
+    std::string_view word;
+    bool InstructionInfo::* field;
+};
+constexpr Flag kFlags[] = {
+    {"reads_scc", &InstructionInfo::reads_scc},
+    {"writes_scc", &InstructionInfo::writes_scc},
+    {"reads_vcc", &InstructionInfo::reads_vcc},
+    {"reads_exec", &InstructionInfo::reads_exec},
+    {"writes_exec", &InstructionInfo::writes_exec},
+    {"reads_m0", &InstructionInfo::reads_m0},
+    {"trans", &InstructionInfo::transcendental},
+    {"permlane", &InstructionInfo::permlane},
+    {"wmma", &InstructionInfo::wmma},
+    {"sparse", &InstructionInfo::sparse},
+    {"mixed", &InstructionInfo::mixed},
+    {"wide_mad", &InstructionInfo::wide_mad},
+    {"wait", &InstructionInfo::wait},
+    {"barrier", &InstructionInfo::barrier},
+    {"relative", &InstructionInfo::relative},
+    {"byte_sel", &InstructionInfo::byte_select},
+    {"gfx115x", &InstructionInfo::gfx115x_on_gfx11},
+    {"float_atomic", &InstructionInfo::float_atomic},
+    {"d16", &InstructionInfo::half_register},
+    {"high", &InstructionInfo::stores_high},
+    {"two_offsets", &InstructionInfo::two_offsets},
+    {"addtid", &InstructionInfo::thread_addressed},
+    {"addr_data", &InstructionInfo::address_holds_data},
+    {"no_gds", &InstructionInfo::no_gds},
+};
+
 bool apply_flag(std::string_view word, InstructionInfo& info) {
     if (const auto bits = indices(word, "half")) return info.halves = *bits, true;
-    if (word == "reads_scc") return info.reads_scc = true;
-    if (word == "writes_scc") return info.writes_scc = true;
-    if (word == "reads_vcc") return info.reads_vcc = true;
-    if (word == "writes_vcc") return info.writes_vcc = true;
-    if (word == "reads_exec") return info.reads_exec = true;
-    if (word == "writes_exec") return info.writes_exec = true;
-    if (word == "reads_m0") return info.reads_m0 = true;
-    if (word == "trans") return info.transcendental = true;
-    if (word == "no_gds") return info.no_gds = true;
-    if (word == "d16") return info.half_register = true;
-    if (word == "gfx115x") return info.gfx115x_on_gfx11 = true;
     if (word == "load") return info.memory = MemoryKind::load, true;
     if (word == "store") return info.memory = MemoryKind::store, true;
     if (word == "atomic") return info.memory = MemoryKind::atomic, true;
+    if (word == "stores8") return info.stores = 8, true;
+    if (word == "stores16") return info.stores = 16, true;
+    for (const Flag& flag : kFlags)
+        if (flag.word == word) return info.*flag.field = true;
     return false;
 }
 
@@ -216,6 +250,12 @@ unsigned OperandInfo::size(WaveSize wave) const {
     if (wave == WaveSize::wave32) return dwords;
     if (type == OperandType::mask || type == OperandType::exec) return 2;
     return halves_in_wave64 ? dwords / 2u : dwords;
+}
+
+std::optional<unsigned> InstructionInfo::tied_source() const {
+    for (unsigned i = destinations; i < destinations + unsigned{sources}; ++i)
+        if (operands[i].tied) return i;
+    return std::nullopt;
 }
 
 const InstructionInfo& info(Opcode opcode) { return table()[static_cast<size_t>(opcode)]; }

@@ -79,7 +79,9 @@ struct OperandInfo {
     OperandType type;
     RegisterClass registers;  // beyond what the format's field already says
     bool halves_in_wave64;
-    uint8_t dwords;  // in wave32; 0 for what is no register
+    uint8_t dwords;      // in wave32; 0 for what is no register
+    bool reads, writes;  // a destination is written, a source read; both: the old value takes part
+    bool tied;           // a source that is the first destination's old value and has no field
 
     unsigned size(WaveSize wave) const;  // dwords; a mask is two in wave64
 };
@@ -113,17 +115,34 @@ struct InstructionInfo {
     std::array<Modifiers, 3> modifiers;        // by Generation
     std::array<OperandInfo, 6> operands;       // destinations, then sources
     uint8_t destinations, sources;
-    bool reads_scc, writes_scc, reads_vcc, writes_vcc, reads_exec, writes_exec, reads_m0;
-    bool transcendental;
-    bool no_gds;
-    bool half_register;     // d16: the other half of the destination is kept
+    bool reads_scc, writes_scc, reads_vcc, reads_exec, writes_exec, reads_m0;  // beyond the operands
+    bool transcendental, permlane, wmma, sparse, mixed, wide_mad;
+    bool wait, barrier;
+    bool relative;          // m0 is added to the numbers of its registers
+    bool byte_select;       // op_sel chooses a byte
     uint8_t halves;         // operands of 16 bits, as op_sel counts them: bit i source i, bit 3 the destination
     bool gfx115x_on_gfx11;  // on gfx11 only the 115x chips have it
     MemoryKind memory;
+    bool float_atomic;
+    bool half_register;     // d16: the other half of the destination is kept
+    uint8_t stores;         // bits of the register, 0: all
+    bool stores_high;       // of its upper half
+    bool two_offsets;       // DS with offset0 and offset1
+    bool thread_addressed;  // no address register: the lane's number
+    bool address_holds_data;
+    bool no_gds;
 
+    // Whether the first destination's old value takes part.
+    bool reads_destination() const { return tied_source() || (destinations != 0 && operands[0].reads); }
+    std::optional<unsigned> tied_source() const;  // index into operands
     std::span<const OperandInfo> destination_operands() const { return {operands.data(), destinations}; }
     std::span<const OperandInfo> source_operands() const { return {operands.data() + destinations, sources}; }
 };
+
+inline bool is_salu(Format format) { return format <= Format::SOPP; }
+inline bool is_valu(Format format) { return format >= Format::VOP1 && format <= Format::VOP3P; }
+inline bool is_vector_memory(Format format) { return format >= Format::FLAT; }  // FLAT, GLOBAL, SCRATCH, MUBUF
+inline bool is_memory(Format format) { return format == Format::SMEM || format >= Format::DS; }
 
 const InstructionInfo& info(Opcode opcode);
 std::span<const InstructionInfo> all_instructions();

@@ -3,26 +3,6 @@
 namespace riftjit::rdna {
 namespace {
 
-bool is_memory(Format format) { return format >= Format::DS; }
-
-// Sources beyond the format's fields are the old value of the destination.
-unsigned source_fields(const InstructionInfo& row) {
-    switch (row.format) {
-        case Format::SOP1:
-        case Format::SOPK:
-        case Format::VOP1:
-            return 1;
-        case Format::SOP2:
-        case Format::SOPC:
-        case Format::VOPC:
-            return 2;
-        default:
-            return 3;
-    }
-}
-
-bool is_constant_field(OperandType type) { return type == OperandType::k16 || type == OperandType::k32; }
-
 WrittenKind kind_of(const InstructionInfo& row, OperandType type, bool is_e32, bool is_destination) {
     switch (type) {
         case OperandType::imm:
@@ -61,7 +41,7 @@ void add_alu(WrittenOperands& written, Generation generation, const InstructionI
     }
     for (unsigned i = 0; i < row.sources; ++i) {
         const unsigned index = row.destinations + i;
-        if (!is_tied(row, i)) written.add(kind_of(row, row.operands[index].type, short_form, false), index);
+        if (!row.operands[index].tied) written.add(kind_of(row, row.operands[index].type, short_form, false), index);
     }
 }
 
@@ -95,8 +75,6 @@ bool has_address(const InstructionInfo& row) {
     return false;
 }
 
-bool is_thread_addressed(const InstructionInfo& row) { return row.name.find("addtid") != std::string_view::npos; }
-
 // data, then address: DS writes the address first in any case.
 void add_vector_memory(WrittenOperands& written, const InstructionInfo& row, MemoryForm memory) {
     const bool writes_result =
@@ -123,7 +101,7 @@ void add_vector_memory(WrittenOperands& written, const InstructionInfo& row, Mem
     if (writes_result) written.add(WrittenKind::operand, 0);
     if (row.format == Format::SCRATCH) {
         written.add(WrittenKind::vaddr_or_off);
-    } else if (!is_thread_addressed(row)) {
+    } else if (!row.thread_addressed) {
         written.add(WrittenKind::vaddr);
     }
     add_data(written, row);
@@ -132,41 +110,16 @@ void add_vector_memory(WrittenOperands& written, const InstructionInfo& row, Mem
 
 }  // namespace
 
-bool is_swmmac(const InstructionInfo& row) { return row.name.starts_with("v_swmmac"); }
-bool is_fma_mix(const InstructionInfo& row) { return row.name.starts_with("v_fma_mix"); }
-bool is_permlane16(const InstructionInfo& row) {
-    return row.name.starts_with("v_permlane16_") || row.name.starts_with("v_permlanex16_");
-}
-bool is_two_address(const InstructionInfo& row) {
-    return row.format == Format::DS && row.name.find("2addr") != std::string_view::npos;
-}
-
-bool is_tied(const InstructionInfo& row, unsigned source) {
-    if (is_constant_field(row.operands[row.destinations + source].type)) return false;
-    if (is_swmmac(row)) return source == 2;
-    if (row.format == Format::SOP2 && row.sources == 3)
-        return source == 2 && !is_constant_field(row.operands[row.destinations + 1u].type);
-    if (row.format == Format::VOP3 && source == 2)
-        return row.name == "v_writelane_b32" || row.name.starts_with("v_cvt_sr_") ||
-               row.name.starts_with("v_cvt_pk_fp8") || row.name.starts_with("v_cvt_pk_bf8") ||
-               row.name.ends_with("_var_b32");
-    if (is_permlane16(row)) return source == 3;
-    return source >= source_fields(row) && row.destinations != 0;
-}
-
 WrittenSources written_sources(const InstructionInfo& row) {
     WrittenSources sources;
     for (unsigned i = 0; i < row.sources && sources.count < 4; ++i)
-        if (!is_tied(row, i)) sources.index[sources.count++] = static_cast<uint8_t>(row.destinations + i);
+        if (!row.operands[row.destinations + i].tied)
+            sources.index[sources.count++] = static_cast<uint8_t>(row.destinations + i);
     return sources;
 }
 
 // The stochastic conversions choose the destination's byte, in the upper bits of op_sel; the others the source's, with
 // the bits the other way round.
-bool selects_byte(const InstructionInfo& row) {
-    return row.name.starts_with("v_cvt_sr_") || row.opcode == Opcode::v_cvt_f32_fp8 ||
-           row.opcode == Opcode::v_cvt_f32_bf8;
-}
 uint8_t byte_select(const InstructionInfo& row, uint8_t op_sel) {
     if (row.format == Format::VOP3) return op_sel >> 2 & 3;
     return static_cast<uint8_t>((op_sel & 1) << 1 | (op_sel >> 1 & 1));
@@ -210,8 +163,7 @@ bool is_vop3_word(const InstructionInfo& row, Generation generation, Encoding en
 }
 
 std::string_view suffix(const InstructionInfo& row, Generation generation, Encoding encoding) {
-    const bool is_valu = row.format >= Format::VOP1 && row.format <= Format::VOP3P;
-    if (!is_valu || row.destinations + row.sources == 0) return "";
+    if (!is_valu(row.format) || row.destinations + row.sources == 0) return "";
     const bool has_dpp_word = is_dpp8(encoding) || is_dpp16(encoding);
     if (is_vop3_word(row, generation, encoding)) {
         if (has_dpp_word) return "_e64_dpp";
@@ -228,7 +180,7 @@ WrittenOperands written_operands(Generation generation, const InstructionInfo& r
     WrittenOperands written;
     if (row.format == Format::SMEM) {
         add_scalar_memory(written, row);
-    } else if (is_memory(row.format)) {
+    } else if (row.format >= Format::DS) {
         add_vector_memory(written, row, memory);
     } else {
         add_alu(written, generation, row, encoding);
@@ -237,7 +189,7 @@ WrittenOperands written_operands(Generation generation, const InstructionInfo& r
 }
 
 uint8_t default_op_sel_hi(const InstructionInfo& row) {
-    if (row.format != Format::VOP3P || is_fma_mix(row)) return 0;
+    if (row.format != Format::VOP3P || row.mixed) return 0;
     return 7;
 }
 
@@ -251,7 +203,7 @@ unsigned vaddr_dwords(const InstructionInfo& row, const Address& address) {
                        ? 1
                        : 2;
         case Format::MUBUF:
-            return address.offset_enable && address.index_enable ? 2 : 1;
+            return (address.offset_enable ? 1u : 0u) + (address.index_enable ? 1u : 0u);
         default:
             return 1;
     }

@@ -65,8 +65,8 @@ struct WrittenSources {
 };
 WrittenSources written_sources(const InstructionInfo& row);
 
-// gfx12's conversions from and to fp8 and bf8 choose a byte where others have op_sel: byte_sel:N in the text.
-bool selects_byte(const InstructionInfo& row);
+// gfx12's conversions from and to fp8 and bf8 choose a byte where others have op_sel (InstructionInfo::byte_select):
+// byte_sel:N in the text.
 uint8_t byte_select(const InstructionInfo& row, uint8_t op_sel);
 uint8_t op_sel_of_byte(const InstructionInfo& row, unsigned byte);
 
@@ -84,12 +84,7 @@ uint8_t op_sel_bits(Generation generation, const InstructionInfo& row);
 // way, which names one in each operand that has one.
 bool spells_halves(Generation generation, const Instruction& instruction);
 
-bool is_tied(const InstructionInfo& row, unsigned source);
 bool is_vop3_only(const InstructionInfo& row, Generation generation);
-bool is_fma_mix(const InstructionInfo& row);
-bool is_swmmac(const InstructionInfo& row);
-bool is_permlane16(const InstructionInfo& row);
-bool is_two_address(const InstructionInfo& row);  // DS with offset0 and offset1
 
 // "_e32", "_e64_dpp" ...: what LLVM 19 appends to the mnemonic of this form.
 std::string_view suffix(const InstructionInfo& row, Generation generation, Encoding encoding);

@@ -54,7 +54,7 @@ std::unexpected<Error> refuse(const LineModifier& modifier) {
 }
 
 Result<void> apply_offset(const LineModifier& modifier, const InstructionInfo& row, Address& address) {
-    if (is_two_address(row) != (modifier.name != "offset")) return refuse(modifier);
+    if (row.two_offsets != (modifier.name != "offset")) return refuse(modifier);
     if (row.opcode == Opcode::ds_swizzle_b32) {
         RIFTJIT_TRY(pattern, parse_swizzle(modifier.value));
         address.offset = pattern;

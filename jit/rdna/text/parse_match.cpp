@@ -317,7 +317,7 @@ private:
         const auto bit = static_cast<uint8_t>(1u << source);
         const bool has_fields =
             is_vop3_word(row_, generation_, encoding) || encoding == Encoding::sdwa || encoding == Encoding::dpp16;
-        const bool is_list = row_.format == Format::VOP3P && !is_fma_mix(row_);
+        const bool is_list = row_.format == Format::VOP3P && !row_.mixed;
         if (value.is_sign_extended) {
             if (encoding != Encoding::sdwa) return fail(ErrorKind::Usage, "takes no sext()");
             instruction().sdwa.sign_extend |= bit;

@@ -98,15 +98,14 @@ private:
         const bool is_packed = row_.format == Format::VOP3P;
         if (!is_vop3()) return refuse();
         const bool has_destination = row_.destinations != 0 && row_.operands[0].type != OperandType::exec;
-        const bool has_destination_bit =
-            modifier_.name == "op_sel" && !is_packed && !is_permlane16(row_) && has_destination;
+        const bool has_destination_bit = modifier_.name == "op_sel" && !is_packed && !row_.permlane && has_destination;
         const unsigned sources = has_destination_bit ? op_sel_sources(row_) : sources_;
         RIFTJIT_TRY(values, list_of(modifier_, 1, 1, sources + (has_destination_bit ? 1u : 0u)));
         unsigned bits = 0;
         for (size_t i = 0; i < values.size(); ++i) bits |= values[i] << (has_destination_bit && i == sources ? 3 : i);
         const auto byte = static_cast<uint8_t>(bits);
         if (modifier_.name == "op_sel") {
-            if (op_sel_bits(generation_, row_) == 0 || selects_byte(row_)) return refuse();
+            if (op_sel_bits(generation_, row_) == 0 || row_.byte_select) return refuse();
             instruction_.op_sel = byte;
             // The accumulator is the destination, and has no bit of its own.
             if (row_.opcode == Opcode::v_fmac_f16 && (byte >> 3 & 1) == (byte >> 2 & 1)) instruction_.op_sel &= 0xB;
@@ -120,20 +119,20 @@ private:
             return {};
         }
         const bool is_low = modifier_.name == "neg_lo";
-        if (is_fma_mix(row_) || (is_low ? allowed_.neg : allowed_.abs) == 0) return refuse();
+        if (row_.mixed || (is_low ? allowed_.neg : allowed_.abs) == 0) return refuse();
         (is_low ? instruction_.neg : instruction_.abs) = byte;
         return {};
     }
 
     Result<void> apply_index_key() {
-        if (!is_swmmac(row_) || allowed_.op_sel == 0) return refuse();
+        if (!row_.sparse || allowed_.op_sel == 0) return refuse();
         RIFTJIT_TRY(key, bounded(modifier_, 0, 1));
         instruction_.op_sel = static_cast<uint8_t>(key);
         return {};
     }
 
     Result<void> apply_byte_select() {
-        if (!selects_byte(row_) || !is_vop3()) return refuse();
+        if (!row_.byte_select || !is_vop3()) return refuse();
         RIFTJIT_TRY(byte, bounded(modifier_, 0, 3));
         instruction_.op_sel = op_sel_of_byte(row_, byte);
         return {};

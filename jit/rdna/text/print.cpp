@@ -185,7 +185,7 @@ private:
     std::string with_modifiers(std::string text, unsigned source, bool is_constant) const {
         if (instruction_.encoding == Encoding::sdwa && (instruction_.sdwa.sign_extend >> source & 1) != 0)
             return "sext(" + text + ")";
-        if (row_.format == Format::VOP3P && !is_fma_mix(row_)) return text;
+        if (row_.format == Format::VOP3P && !row_.mixed) return text;
         const bool is_negated = (instruction_.neg >> source & 1) != 0,
                    is_absolute = (instruction_.abs >> source & 1) != 0;
         if (is_absolute) text = "|" + text + "|";
@@ -227,8 +227,8 @@ private:
     }
 
     void write_packed_modifiers(const Modifiers& allowed, unsigned sources, unsigned all) {
-        const unsigned default_hi = is_fma_mix(row_) ? 0 : all;
-        if (is_swmmac(row_)) {
+        const unsigned default_hi = row_.mixed ? 0 : all;
+        if (row_.sparse) {
             if (instruction_.op_sel != 0) text_ += fmt::format(" index_key:{}", instruction_.op_sel);
         } else {
             if (allowed.op_sel != 0 && (instruction_.op_sel & all) != 0)
@@ -236,17 +236,17 @@ private:
             if (allowed.op_sel_hi != 0 && (instruction_.op_sel_hi & all) != default_hi)
                 write_list("op_sel_hi", instruction_.op_sel_hi, sources);
         }
-        if (is_fma_mix(row_)) return;
+        if (row_.mixed) return;
         if (allowed.neg != 0 && (instruction_.neg & all) != 0) write_list("neg_lo", instruction_.neg, sources);
         if (allowed.abs != 0 && (instruction_.abs & all) != 0) write_list("neg_hi", instruction_.abs, sources);
     }
 
     void write_op_sel(unsigned sources) {
-        if (selects_byte(row_)) {
+        if (row_.byte_select) {
             text_ += fmt::format(" byte_sel:{}", byte_select(row_, instruction_.op_sel));
             return;
         }
-        if (is_permlane16(row_)) return write_list("op_sel", instruction_.op_sel, 2);
+        if (row_.permlane) return write_list("op_sel", instruction_.op_sel, 2);
         // What compares write is no half; LLVM counts it all the same but where a DPP word follows.
         const bool is_counted = row_.format != Format::VOPC || instruction_.encoding == Encoding::e64;
         if (!is_counted || row_.destinations == 0 || row_.operands[0].type == OperandType::exec)

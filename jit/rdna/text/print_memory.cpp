@@ -49,7 +49,7 @@ std::string offsets(const InstructionInfo& row, const Address& address) {
     if (row.opcode == Opcode::ds_swizzle_b32)
         return address.offset == 0 ? "" : " offset:" + print_swizzle(static_cast<uint16_t>(address.offset));
     std::string text;
-    if (is_two_address(row)) {
+    if (row.two_offsets) {
         if (address.offset != 0) text += fmt::format(" offset0:{}", address.offset);
         if (address.offset1 != 0) text += fmt::format(" offset1:{}", address.offset1);
         return text;

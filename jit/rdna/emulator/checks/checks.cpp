@@ -15,8 +15,7 @@ RegisterSet vgprs_of(const Operand& operand, unsigned dwords) {
 }
 
 bool limits_multiply(const Instruction& instruction, Target target) {
-    return info(target).mad_u64_overlap &&
-           (instruction.opcode == Opcode::v_mad_co_u64_u32 || instruction.opcode == Opcode::v_mad_co_i64_i32);
+    return info(target).mad_u64_overlap && info(instruction.opcode).wide_mad;
 }
 
 // Of the lower half of the result, which is formed first, nothing but the addend's upper half is overwritten.
@@ -57,16 +56,6 @@ std::string overlap_of(const Instruction& instruction, const HazardTraits& hazar
     return limits_multiply(instruction, target) ? mad_u64_overlap(instruction, wave) : std::string();
 }
 
-OperandRange loaded_registers(const Instruction& instruction, const Footprint& footprint, Target target,
-                              WaveSize wave) {
-    const InstructionInfo& row = info(instruction.opcode);
-    const bool is_memory = row.format >= Format::DS || row.format == Format::SMEM;
-    if (!is_memory || row.destinations == 0 || footprint.writes.empty()) return {};
-    const Operand destination = destination_of(instruction, generation(target));
-    if (destination == null_register(generation(target))) return {};
-    return range_of(destination, row.destination_operands()[0].size(wave) + (instruction.address.tfe ? 1u : 0u));
-}
-
 }  // namespace
 
 OpChecks make_checks(const Instruction& instruction, Target target, WaveSize wave) {
@@ -79,7 +68,7 @@ OpChecks make_checks(const Instruction& instruction, Target target, WaveSize wav
     checks.counters = counters_of(instruction, generation(target));
     checks.spread = spread_of(info(instruction.opcode));
     checks.lanes = lane_spreads(instruction, target, wave);
-    checks.loaded = loaded_registers(instruction, checks.footprint, target, wave);
+    if (is_memory(info(instruction.opcode).format)) checks.loaded = checks.footprint.result;
     checks.keeps_half = info(instruction.opcode).half_register;
     checks.overlap = overlap_of(instruction, checks.hazards, target, wave);
     checks.loses_upper_half = limits_multiply(instruction, target) && overwrites_upper_addend(instruction);

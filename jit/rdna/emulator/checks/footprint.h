@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "jit/rdna/table/instruction.h"
+#include "jit/rdna/table/accesses.h"
 
 namespace riftjit::rdna::emulator {
 
@@ -52,7 +52,9 @@ struct OperandRange {
     uint8_t count = 0;  // 0: no register
 };
 OperandRange range_of(const Operand& operand, unsigned dwords);
+OperandRange operand_range(RegisterRange range);
 
+// An instruction's accesses (jit/rdna/table/accesses.h) as sets.
 struct Footprint {
     RegisterSet reads, writes;
     bool reads_scc = false, writes_scc = false;
@@ -61,22 +63,14 @@ struct Footprint {
     // Distinct VGPR sources of a VALU instruction, a pair being one; six have the widest, two halves of VOPD.
     std::array<OperandRange, 8> vgpr_sources{};
     uint8_t vgpr_operands = 0;
+    OperandRange result;  // the first that is written
     bool literal = false;
     bool leaves_file = false;  // some tuple reaches beyond the last register
 };
 
 // Everything, implicit registers included. exec counts as read by VALU and vector memory instructions only where the
-// table says so; every one of them depends on it, but no rule here asks.
+// table says so; every one of them depends on it, but no rule here asks. What stays of a register that is written in
+// part is not read: it is no input of the part that is.
 Footprint footprint(const Instruction& instruction, Target target, WaveSize wave);
-
-// Whether the destination's former value is an input although it is no operand of the table's: fmac, dot4c, s_cmovk,
-// ...
-bool accumulates(Opcode opcode);
-
-// Where the first result goes. Buffer atomics name one register for the data and the old value.
-Operand destination_of(const Instruction& instruction, Generation generation);
-
-// Vector memory: whether an atomic gives back the old value.
-bool returns_value(const Instruction& instruction, Generation generation);
 
 }  // namespace riftjit::rdna::emulator

@@ -38,30 +38,6 @@ constexpr unsigned kForwardAround = 2, kForwardAfter = 4;   // VALUPartialForwar
 constexpr unsigned kFloatAtomicStates = 3;
 constexpr uint16_t kDeallocVgprs = 3;
 
-bool is_float_atomic(const InstructionInfo& row) {
-    if (row.memory != MemoryKind::atomic || row.format == Format::DS) return false;
-    const std::string_view name = row.name;
-    return name.ends_with("_f32") || name.ends_with("_f16") || name.ends_with("_bf16") ||
-           name.find("_fmin") != std::string_view::npos || name.find("_fmax") != std::string_view::npos ||
-           name.find("_fcmpswap") != std::string_view::npos;
-}
-
-bool is_hint(Opcode opcode) {
-    switch (opcode) {
-        case Opcode::s_delay_alu:
-        case Opcode::s_clause:
-        case Opcode::s_nop:
-        case Opcode::s_setprio:
-        case Opcode::s_sleep:
-        case Opcode::s_set_inst_prefetch_distance:
-        case Opcode::s_singleuse_vdst:
-        case Opcode::s_wait_alu:
-            return true;
-        default:
-            return false;
-    }
-}
-
 void add_operand(RegisterSet& set, const Operand& operand, unsigned dwords) {
     const OperandRange range = range_of(operand, dwords);
     if (!range.scalar) set.add_vgprs(range.first, range.count);
@@ -71,18 +47,17 @@ void add_operand(RegisterSet& set, const Operand& operand, unsigned dwords) {
 
 HazardTraits hazard_traits(const Instruction& instruction, Target target, WaveSize wave) {
     const InstructionInfo& row = info(instruction.opcode);
-    const std::string_view name = row.name;
     HazardTraits traits;
-    traits.valu = row.format >= Format::VOP1 && row.format <= Format::VOP3P;
+    traits.valu = is_valu(row.format);
     traits.trans = traits.valu && row.transcendental;
-    traits.salu = row.format <= Format::SOPP;
-    traits.cmpx = name.starts_with("v_cmpx_");
+    traits.salu = is_salu(row.format);
+    traits.cmpx = row.format == Format::VOPC && row.operands[0].type == OperandType::exec;
     traits.v_nop = instruction.opcode == Opcode::v_nop;
-    traits.permlane = name.starts_with("v_permlane");
-    traits.wmma = name.starts_with("v_wmma") || name.starts_with("v_swmmac");
+    traits.permlane = row.permlane;
+    traits.wmma = row.wmma;
     traits.ends_vdst = row.format >= Format::DS;
     traits.clears_sgpr = row.format == Format::SMEM || row.format == Format::MUBUF;
-    traits.float_atomic = is_float_atomic(row);
+    traits.float_atomic = row.float_atomic && row.format != Format::DS;
     traits.denorm_mode = instruction.opcode == Opcode::s_denorm_mode;
     traits.wait = wait_of(instruction, generation(target)).any() || instruction.opcode == Opcode::s_waitcnt ||
                   instruction.opcode == Opcode::s_waitcnt_expcnt;
@@ -92,7 +67,6 @@ HazardTraits hazard_traits(const Instruction& instruction, Target target, WaveSi
                      generation(target) != Generation::gfx10;
     traits.jumps_away = instruction.opcode == Opcode::s_setpc_b64 || instruction.opcode == Opcode::s_swappc_b64 ||
                         instruction.opcode == Opcode::s_call_b64;
-    traits.hint = is_hint(instruction.opcode);
     if (instruction.opcode == Opcode::s_wait_alu) traits.alu_wait = instruction.simm16;
     if (traits.wmma) {
         add_operand(traits.matrix_result, instruction.destination(), row.destination_operands()[0].size(wave));

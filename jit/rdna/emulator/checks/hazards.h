@@ -20,7 +20,6 @@ struct HazardTraits {
     bool clears_sgpr = false;  // gfx12: SMEM and buffer instructions
     bool float_atomic = false, denorm_mode = false, wait = false;
     bool dealloc = false, s_nop = false, jumps_away = false;
-    bool hint = false;  // no effect on any rule: s_delay_alu, s_clause, ...
     uint8_t wait_states = 1;
     uint16_t alu_wait = 0xFFFF;  // immediate of s_wait_alu
     RegisterSet matrix_inputs;   // A, B and the index of a WMMA

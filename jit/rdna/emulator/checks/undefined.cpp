@@ -9,6 +9,7 @@
 namespace riftjit::rdna::emulator {
 namespace {
 
+// A rule of this check alone: the table does not say what an instruction computes.
 struct NamedSpread {
     std::string_view name;  // of the row; a trailing '*' stands for anything
     Spread spread;
@@ -20,18 +21,20 @@ constexpr NamedSpread kSpreads[] = {
     {"s_cmov*", Spread::select},
     {"s_not_*", Spread::bit_not},
     {"v_not_*", Spread::bit_not},
-    {"s_and_not1_b*", Spread::and_not},
-    {"s_or_not1_b*", Spread::or_not},
-    {"s_and_b*", Spread::bit_and},
+    {"s_and_not0_*", Spread::not_and},
+    {"s_or_not0_*", Spread::not_or},
+    {"s_and_not1_*", Spread::and_not},
+    {"s_or_not1_*", Spread::or_not},
+    {"s_and_*", Spread::bit_and},
     {"v_and_b*", Spread::bit_and},
-    {"s_or_b*", Spread::bit_or},
+    {"s_or_*", Spread::bit_or},
     {"v_or_b*", Spread::bit_or},
-    {"s_xor_b*", Spread::bit_xor},
+    {"s_xor_*", Spread::bit_xor},
     {"v_xor_b*", Spread::bit_xor},
     {"v_xnor_b*", Spread::bit_xnor},
-    {"s_xnor_b*", Spread::bit_xnor},
-    {"s_nand_b*", Spread::bit_nand},
-    {"s_nor_b*", Spread::bit_nor},
+    {"s_xnor_*", Spread::bit_xnor},
+    {"s_nand_*", Spread::bit_nand},
+    {"s_nor_*", Spread::bit_nor},
     {"s_add_f32", Spread::everything},
     {"s_sub_f32", Spread::everything},
     {"s_add_*32", Spread::upwards},
@@ -43,7 +46,11 @@ constexpr NamedSpread kSpreads[] = {
     {"s_lshl_b*", Spread::shift_left},
     {"s_lshr_b*", Spread::shift_right},
     {"s_ashr_i*", Spread::shift_right_signed},
-    {"s_pack_*", Spread::pack},
+    {"s_pack_ll_*", Spread::pack},
+    {"s_pack_lh_*", Spread::pack_low_high},
+    {"s_pack_hh_*", Spread::pack_high_high},
+    {"s_pack_hl_*", Spread::pack_high_low},
+    {"v_pk_*", Spread::each_half},
     {"v_add_nc_*32", Spread::upwards},
     {"v_sub_nc_*32", Spread::upwards},
     {"v_subrev_nc_u32", Spread::upwards},
@@ -88,7 +95,8 @@ constexpr NamedSpread kSpreads[] = {
     {"v_readfirstlane_b32", Spread::read_first_lane},
     {"v_writelane_b32", Spread::write_lane},
     {"v_permlane64_b32", Spread::permlane64},
-    {"v_permlane*", Spread::permlane},
+    {"v_permlane16_*", Spread::permlane},
+    {"v_permlanex16_*", Spread::permlane_across},
     {"v_swap_b32", Spread::swap},
     {"v_movrel*", Spread::relative},
     {"v_swaprel*", Spread::relative},
@@ -172,7 +180,11 @@ uint64_t any_of(const Bits* sources, uint64_t mask = ~uint64_t{0}) {
     return (sources[0].undefined | sources[1].undefined | sources[2].undefined) & mask;
 }
 
-uint64_t packed(const Bits* sources) { return (sources[0].undefined & 0xFFFF) | (sources[1].undefined & 0xFFFF) << 16; }
+uint64_t packed(uint64_t low, uint64_t high) { return (low & 0xFFFF) | (high & 0xFFFF) << 16; }
+uint64_t each_half(const Bits* sources) {
+    const uint64_t any = any_of(sources);
+    return (any & 0xFFFF ? 0xFFFF : 0) | (any & 0xFFFF0000 ? 0xFFFF0000 : 0);
+}
 uint64_t quieted(uint64_t halves) {
     constexpr uint64_t kQuiet = 0x200, kUpper = 16;
     if (halves & 0x7FFF) halves |= kQuiet;
@@ -209,6 +221,10 @@ uint64_t spread_logic(Spread spread, const Bits* s) {
             return (s[0] & ~s[1]).undefined;
         case Spread::or_not:
             return (s[0] | ~s[1]).undefined;
+        case Spread::not_and:
+            return (~s[0] & s[1]).undefined;
+        case Spread::not_or:
+            return (~s[0] | s[1]).undefined;
         case Spread::and_or:
             return ((s[0] & s[1]) | s[2]).undefined;
         case Spread::or3:
@@ -276,9 +292,17 @@ uint64_t spread_bits(Spread spread, const Bits* s, unsigned width) {
                 return s[0].undefined >> 8 * byte & 0xFF ? ~uint64_t{0} : 0;
             }
             case Spread::pack:
-                return packed(s);
+                return packed(s[0].undefined, s[1].undefined);
+            case Spread::pack_low_high:
+                return packed(s[0].undefined, s[1].undefined >> 16);
+            case Spread::pack_high_high:
+                return packed(s[0].undefined >> 16, s[1].undefined >> 16);
+            case Spread::pack_high_low:
+                return packed(s[0].undefined >> 16, s[1].undefined);
             case Spread::pack_quieted:
-                return quieted(packed(s));
+                return quieted(packed(s[0].undefined, s[1].undefined));
+            case Spread::each_half:
+                return each_half(s);
             case Spread::pack_each:
                 return (s[0].undefined ? 0xFFFF : 0) | (s[1].undefined ? 0xFFFF0000 : 0);
             case Spread::insert_byte:

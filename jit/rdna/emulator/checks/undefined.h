@@ -33,6 +33,8 @@ enum class Spread : uint8_t {
     bit_xnor,
     and_not,
     or_not,
+    not_and,  // of the first
+    not_or,
     upwards,    // from the lowest undefined bit: sums, products
     upwards24,  // the same, of the low 24 bits
     shift_left,
@@ -57,9 +59,13 @@ enum class Spread : uint8_t {
     byte1,
     byte2,
     byte3,
-    pack,          // two halves
+    pack,  // two halves, each the lower one of its source
+    pack_low_high,
+    pack_high_high,
+    pack_high_low,
     pack_quieted,  // the same of f16, whose signalling NaNs become quiet ones
     pack_each,     // the same, each computed from one source
+    each_half,     // two results, each computed from that half of every source
     insert_byte,   // of what the first source gives, where the second says, into the third
     reverse,
     // Lane operations and others that have code of their own.
@@ -68,6 +74,7 @@ enum class Spread : uint8_t {
     read_first_lane,
     write_lane,
     permlane,
+    permlane_across,
     permlane64,
     swap,
     relative,

@@ -15,9 +15,6 @@ namespace {
 
 constexpr unsigned kMostLanes = 64, kMostDwords = 4;
 
-bool is_mix(Opcode opcode) {
-    return opcode == Opcode::v_fma_mix_f32 || opcode == Opcode::v_fma_mixlo_f16 || opcode == Opcode::v_fma_mixhi_f16;
-}
 bool has_half_result(const LaneOp& op) {
     return op.semantics->result == ResultKind::half || op.semantics->result == ResultKind::f16;
 }
@@ -58,14 +55,13 @@ LaneSpread follow(const LaneOp& op) {
                       .spread = spread_of(row),
                       .source_count = std::min(op.source_count, kMaxLaneSources),
                       .field = written_field(op),
-                      .is_packed = row.name.starts_with("v_pk_"),
-                      .accumulates = accumulates(row.opcode)};
+                      .accumulates = row.destinations != 0 && row.operands[0].reads};
     // What the rest of the register keeps is no input of the part that is written.
     if (spread.field.width < 32)
-        while (spread.source_count > 0 && is_tied(row, spread.source_count - 1)) --spread.source_count;
+        while (spread.source_count > 0 && row.source_operands()[spread.source_count - 1u].tied) --spread.source_count;
     const bool adds = spread.spread == Spread::upwards || spread.spread == Spread::upwards24;
     if (adds && op.clamp) spread.spread = Spread::everything;  // the uppermost bits decide whether it saturates
-    if (is_mix(row.opcode)) choose_mixed_halves(spread.op);
+    if (row.mixed) choose_mixed_halves(spread.op);
     return spread;
 }
 
@@ -170,15 +166,7 @@ private:
         const unsigned width = op_.dwords > 1 ? 64 : spread_.field.width;
         if (is_condition_undefined) return width == 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1;
         if (spread_.accumulates) sources[2] = accumulator(lane);
-        if (spread_.is_packed) return spread_halves(sources);
         return spread_bits(spread_.spread, sources, width);
-    }
-    static uint64_t spread_halves(const Bits* sources) {
-        uint64_t any = 0, result = 0;
-        for (unsigned i = 0; i < kMaxLaneSources; ++i) any |= sources[i].undefined;
-        if (any & 0xFFFF) result |= 0xFFFF;
-        if (any & 0xFFFF0000) result |= 0xFFFF0000;
-        return result;
     }
     // This lane's bit of the mask that the instruction reads.
     Bits condition(unsigned lane) const {

@@ -20,7 +20,6 @@ struct LaneSpread {
     Spread spread = Spread::everything;
     unsigned source_count = 0;  // that the result depends on; of the others the destination's remainder is a copy
     WrittenField field;
-    bool is_packed = false;    // two halves, apart
     bool accumulates = false;  // reads what it writes
     bool cancels = false;      // 0 whatever the sources are: x ^ x, x - x
     bool writes_whole = true;  // all of the destination, in every active lane

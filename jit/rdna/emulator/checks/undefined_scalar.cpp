@@ -31,14 +31,6 @@ unsigned source_dwords(const Op& op, unsigned i) {
 
 bool is_saveexec(const InstructionInfo& row) { return row.writes_exec && row.reads_exec; }
 
-uint64_t pack_halves(std::string_view name, Bits* sources) {
-    // s_pack_LH: which half of each source
-    const size_t at = std::string_view("s_pack_").size();
-    for (unsigned i = 0; i < 2; ++i)
-        if (name[at + i] == 'h') sources[i].undefined >>= 16;
-    return spread_bits(Spread::pack, sources, 32);
-}
-
 uint64_t scalar_result(const WaveState& wave, const Op& op) {
     const InstructionInfo& row = info(op.instruction.opcode);
     Bits sources[3];
@@ -47,38 +39,22 @@ uint64_t scalar_result(const WaveState& wave, const Op& op) {
     const Spread spread = op.checks->spread;
     if (spread == Spread::select) {
         const unsigned dwords = op.destination_dwords;
-        if (accumulates(op.instruction.opcode)) sources[1] = scalar_bits(wave, {.code = op.destination}, dwords);
+        if (row.reads_destination()) sources[1] = scalar_bits(wave, {.code = op.destination}, dwords);
         if (wave.scc_undefined)
             return sources[0].undefined | sources[1].undefined | (sources[0].value ^ sources[1].value);
         return (wave.scc ? sources[0] : sources[1]).undefined;
     }
-    if (spread == Spread::pack) return pack_halves(row.name, sources);
-    if (accumulates(op.instruction.opcode)) sources[2] = scalar_bits(wave, {.code = op.destination}, 1);
+    if (row.reads_destination()) sources[2] = scalar_bits(wave, {.code = op.destination}, 1);
     if (row.reads_scc && wave.scc_undefined) return ~uint64_t{0};
     const bool cancels =
-        row.name.starts_with("s_xor_b") && op.sources[0].code >= 0 && op.sources[0].code == op.sources[1].code;
+        spread == Spread::bit_xor && op.sources[0].code >= 0 && op.sources[0].code == op.sources[1].code;
     return cancels ? 0 : spread_bits(spread, sources, op.destination_dwords == 2 ? 64 : 32);
 }
 
 // exec of s_OP_saveexec: only bits that the other operand does not decide.
 uint64_t saveexec_undefined(const WaveState& wave, const Op& op) {
-    const std::string_view name = info(op.instruction.opcode).name;
-    const Bits source = scalar_bits(wave, op.sources[0], source_dwords(op, 0));
-    const Bits exec = {wave.exec(), 0};
-    const Bits inverse = {~source.value, source.undefined};
-    const Bits inverse_exec = {~exec.value, 0};
-    const unsigned width = wave.lanes;
-    const auto logic = [&](Spread spread, Bits a, Bits b) {
-        const Bits both[3] = {a, b, {}};
-        return spread_bits(spread, both, width);
-    };
-    if (name.starts_with("s_and_not1_")) return logic(Spread::bit_and, source, inverse_exec);
-    if (name.starts_with("s_and_not0_")) return logic(Spread::bit_and, inverse, exec);
-    if (name.starts_with("s_or_not1_")) return logic(Spread::bit_or, source, inverse_exec);
-    if (name.starts_with("s_or_not0_")) return logic(Spread::bit_or, inverse, exec);
-    if (name.starts_with("s_and_") || name.starts_with("s_nand_")) return logic(Spread::bit_and, source, exec);
-    if (name.starts_with("s_or_") || name.starts_with("s_nor_")) return logic(Spread::bit_or, source, exec);
-    return source.undefined;
+    const Bits sources[3] = {scalar_bits(wave, op.sources[0], source_dwords(op, 0)), {wave.exec(), 0}, {}};
+    return spread_bits(op.checks->spread, sources, wave.lanes);
 }
 
 // Where the result goes and comes from is m0's choice, as long as the instruction has not executed.
@@ -122,7 +98,7 @@ uint32_t scc_undefined_after(const WaveState& wave, const Op& op, uint64_t undef
 }  // namespace
 
 ScalarSpread spread_scalar_before(const WaveState& wave, const Op& op) {
-    if (is_relative(op.instruction.opcode)) return spread_relative(wave, op);
+    if (info(op.instruction.opcode).relative) return spread_relative(wave, op);
     ScalarSpread spread{.destination = op.destination, .dwords = op.destination_dwords};
     if (!sources_undefined(wave, op)) return spread;
     spread.any = true;
@@ -228,18 +204,15 @@ bool stores_to_global(const WaveState& wave, const Instruction& instruction, uns
     }
 }
 
-uint32_t stored_bits(std::string_view name) {
-    if (name.find("d16_hi_b8") != std::string_view::npos) return 0xFF0000;
-    if (name.find("d16_hi") != std::string_view::npos) return 0xFFFF0000;
-    if (name.ends_with("_b8")) return 0xFF;
-    if (name.ends_with("_b16")) return 0xFFFF;
-    return ~0u;
+uint32_t stored_bits(const InstructionInfo& row) {
+    const uint32_t bits = row.stores == 0 ? ~0u : (1u << row.stores) - 1;
+    return row.stores_high ? bits << 16 : bits;
 }
 
 void check_stored(WaveState& wave, const Op& op) {
     const InstructionInfo& row = info(op.instruction.opcode);
     if (row.memory != MemoryKind::store && row.memory != MemoryKind::atomic) return;
-    const uint32_t bits = stored_bits(row.name);
+    const uint32_t bits = stored_bits(row);
     const WaveSize size = wave.lanes == 32 ? WaveSize::wave32 : WaveSize::wave64;
     for (unsigned i = 0; i < row.sources; ++i) {
         const OperandRange data = range_of(op.instruction.source(i), row.source_operands()[i].size(size));

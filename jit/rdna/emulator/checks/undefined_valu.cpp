@@ -31,6 +31,7 @@ public:
             case Spread::write_lane:
                 return write_lane();
             case Spread::permlane:
+            case Spread::permlane_across:
             case Spread::permlane64:
                 return permute_lanes();
             case Spread::swap:
@@ -81,16 +82,16 @@ private:
 
     void permute_lanes() {
         if (spread_ == Spread::permlane64 && wave_.lanes == 32) return;  // does nothing
-        const bool by_vgpr = row_.name.find("_var") != std::string_view::npos;
+        const bool by_vgpr = row_.source_operands()[1].registers == RegisterClass::vgpr;
         uint32_t results[kMostLanes] = {};
         uint64_t written = 0;
         for (unsigned lane = 0; lane < wave_.lanes; ++lane) {
             if (!(exec_ >> lane & 1)) continue;
             unsigned from = lane ^ 32;
-            if (spread_ == Spread::permlane) {
+            if (spread_ != Spread::permlane64) {
                 const Bits select = permlane_select(lane, by_vgpr);
                 if (select.undefined & 15) return report_select("the lane select is undefined");
-                const bool crosses = row_.name.find("lanex") != std::string_view::npos;
+                const bool crosses = spread_ == Spread::permlane_across;
                 from = ((lane & ~15u) ^ (crosses ? 16u : 0u)) | (select.value & 15u);
                 const bool fetches_inactive = instruction_.op_sel & 1, bounded = instruction_.op_sel >> 1 & 1;
                 if (!fetches_inactive && !(exec_ >> from & 1)) {

@@ -21,7 +21,7 @@ bool is_cache_write_back(Opcode opcode) { return opcode == Opcode::global_wb || 
 Counter vector_counter(const Instruction& instruction, Generation generation) {
     const InstructionInfo& row = info(instruction.opcode);
     if (is_cache_write_back(instruction.opcode) || row.memory == MemoryKind::store) return Counter::store;
-    if (row.memory == MemoryKind::atomic && !returns_value(instruction, generation)) return Counter::store;
+    if (row.memory == MemoryKind::atomic && !returns_value(generation, instruction)) return Counter::store;
     return Counter::load;
 }
 
@@ -125,7 +125,7 @@ WaitRequest wait_of(const Instruction& instruction, Generation generation) {
 void WaitTracker::check_pending(WaveState& wave, const Op& op) {
     const OpChecks& checks = *op.checks;
     RegisterSet reads = checks.footprint.reads, writes = checks.footprint.writes;
-    if (is_relative(op.instruction.opcode)) {
+    if (info(op.instruction.opcode).relative) {
         const RelativeRanges chosen = relative_ranges(wave, op.instruction);
         reads = chosen.reads(), writes = chosen.writes();
         reads.add_scalars(m0_register(wave.generation).code, 1);

@@ -29,19 +29,17 @@ InstructionClass class_of(const Instruction& instruction) {
             if (row.memory == MemoryKind::store) return InstructionClass::vector_store;
             return row.memory == MemoryKind::atomic ? InstructionClass::vector_atomic : InstructionClass::other;
         case Format::SOPP:
-            if (row.name.starts_with("s_cbranch") || row.name == "s_branch") return InstructionClass::branch;
-            if (row.name.starts_with("s_wait")) return InstructionClass::wait;
-            if (row.name.starts_with("s_barrier")) return InstructionClass::barrier;
-            return InstructionClass::other;
+            if (row.sources == 1 && row.operands[0].type == OperandType::label) return InstructionClass::branch;
+            if (row.wait) return InstructionClass::wait;
+            return row.barrier ? InstructionClass::barrier : InstructionClass::other;
         default:
             break;
     }
-    if (row.name.starts_with("s_barrier")) return InstructionClass::barrier;
-    if (row.name.starts_with("s_waitcnt")) return InstructionClass::wait;
+    if (row.barrier) return InstructionClass::barrier;
+    if (row.wait) return InstructionClass::wait;
     if (row.format <= Format::SOPC) return InstructionClass::salu;
     if (row.transcendental) return InstructionClass::transcendental;
-    return row.name.starts_with("v_wmma") || row.name.starts_with("v_swmmac") ? InstructionClass::wmma
-                                                                              : InstructionClass::valu;
+    return row.wmma ? InstructionClass::wmma : InstructionClass::valu;
 }
 
 struct BranchRow {

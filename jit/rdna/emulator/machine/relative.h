@@ -12,23 +12,6 @@ namespace riftjit::rdna::emulator {
 struct Distances {
     uint32_t written = 0, read = 0;
 };
-constexpr bool is_relative(Opcode opcode) {
-    switch (opcode) {
-        case Opcode::v_movreld_b32:
-        case Opcode::v_movrels_b32:
-        case Opcode::v_movrelsd_b32:
-        case Opcode::v_movrelsd_2_b32:
-        case Opcode::v_swaprel_b32:
-        case Opcode::s_movreld_b32:
-        case Opcode::s_movreld_b64:
-        case Opcode::s_movrels_b32:
-        case Opcode::s_movrels_b64:
-        case Opcode::s_movrelsd_2_b32:
-            return true;
-        default:
-            return false;
-    }
-}
 constexpr Distances distances(Opcode opcode, uint32_t m0) {
     switch (opcode) {
         case Opcode::v_movreld_b32:

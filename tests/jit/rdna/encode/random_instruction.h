@@ -200,11 +200,10 @@ private:
     void fix_implied(Instruction& made, const InstructionInfo& row, bool is_long) {
         const Operand vcc{Operand::kVcc};
         for (unsigned i = 0; i < static_cast<unsigned>(row.destinations + row.sources); ++i) {
-            const bool is_source = i >= row.destinations;
             if (row.operands[i].type == OperandType::mask && !is_long &&
                 !(made.encoding == Encoding::sdwa && row.format == Format::VOPC))
                 made.operands[i] = vcc;
-            if (is_source && is_tied(row, i - row.destinations)) made.operands[i] = made.operands[0];
+            if (row.operands[i].tied) made.operands[i] = made.operands[0];
         }
         if (row.destinations == 2 && row.format == Format::VOP1) {  // v_swap
             made.operands[1] = made.operands[2];
@@ -278,7 +277,7 @@ private:
             case Format::SMEM:
                 return signed_bits(is_gfx12 ? 24 : 21);
             case Format::DS:
-                return static_cast<int32_t>(bits(is_two_address(row) ? 8 : 16));
+                return static_cast<int32_t>(bits(row.two_offsets ? 8 : 16));
             case Format::MUBUF:
                 return static_cast<int32_t>(bits(is_gfx12 ? 23 : 12));
             case Format::FLAT:
@@ -310,7 +309,7 @@ private:
         vgprs_ = 256;
         make_cache(made, row);
         address.offset = random_offset(row);
-        if (is_two_address(row)) address.offset1 = static_cast<uint8_t>(bits(8));
+        if (row.two_offsets) address.offset1 = static_cast<uint8_t>(bits(8));
         if (row.format == Format::DS && generation_ != Generation::gfx12)
             address.gds = row.name.find("_g") != std::string_view::npos || row.opcode == Opcode::ds_ordered_count ||
                           (!row.no_gds && chance(4));

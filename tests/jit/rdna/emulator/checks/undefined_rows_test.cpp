@@ -69,7 +69,7 @@ public:
     }
     // What it writes, now that its registers are set.
     RegisterSet writes() const {
-        if (is_relative(wave_.op.instruction.opcode))
+        if (info(wave_.op.instruction.opcode).relative)
             return relative_ranges(wave_.state, wave_.op.instruction).writes();
         return checks_.footprint.writes;
     }
@@ -142,7 +142,7 @@ public:
             for (const VopdHalf& half : instruction.dual) run_dual(half);
             return;
         }
-        if (row.destinations > 0 && !accumulates(row.opcode))
+        if (row.destinations > 0 && !row.operands[0].reads)
             fresh_destination(range_of(instruction.destination(), row.operands[0].size(WaveSize::wave32)));
         for (unsigned i = 0; i < row.sources; ++i) undefined_source(row, i, source_range(row, instruction, i));
     }
@@ -214,7 +214,7 @@ private:
     }
     void run_dual(const VopdHalf& half) {
         const InstructionInfo& row = info(half.opcode);
-        if (!accumulates(half.opcode)) fresh_destination(range_of(half.operands[0], 1));
+        if (!info(half.opcode).operands[0].reads) fresh_destination(range_of(half.operands[0], 1));
         for (unsigned i = 1; i < half.operands.size(); ++i) undefined_source(row, i - 1, range_of(half.operands[i], 1));
     }
     bool reads(const OperandRange& range) const {
