@@ -20,7 +20,7 @@
 #include "jit/rdna/assembly/assembly_object.h"
 #include "jit/rdna/emulator/lanes/lanes_x86.h"
 #include "jit/rdna/emulator/machine/machine.h"
-#include "jit/rdna/kernels/kernels.h"
+#include "tests/jit/rdna/kernels/samples/all_kernels.h"
 
 namespace riftjit::rdna::emulator {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "host/half.h"
-#include "jit/rdna/kernels/kernels.h"
+#include "tests/jit/rdna/kernels/samples/all_kernels.h"
 
 namespace riftjit::rdna::kernels {
 

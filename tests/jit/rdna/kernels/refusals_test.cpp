@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "jit/rdna/kernels/kernels.h"
+#include "tests/jit/rdna/kernels/samples/all_kernels.h"
 
 namespace riftjit::rdna::kernels {
 namespace {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "jit/rdna/emit/rdna_kernel.h"
-#include "jit/rdna/kernels/kernels.h"
 #include "jit/rdna/kernels/validate.h"
+#include "tests/jit/rdna/kernels/samples/samples.h"
 
 namespace riftjit::rdna::kernels {
 namespace {

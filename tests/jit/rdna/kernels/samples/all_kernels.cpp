@@ -1,4 +1,4 @@
-#include "jit/rdna/kernels/kernels.h"
+#include "tests/jit/rdna/kernels/samples/all_kernels.h"
 
 #include <vector>
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "jit/rdna/emit/matrix_tile.h"
-#include "jit/rdna/kernels/kernels.h"
 #include "jit/rdna/kernels/validate.h"
+#include "tests/jit/rdna/kernels/samples/samples.h"
 
 namespace riftjit::rdna::kernels {
 namespace {

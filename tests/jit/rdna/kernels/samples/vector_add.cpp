@@ -1,8 +1,8 @@
 #include <bit>
 
 #include "jit/rdna/emit/rdna_kernel.h"
-#include "jit/rdna/kernels/kernels.h"
 #include "jit/rdna/kernels/validate.h"
+#include "tests/jit/rdna/kernels/samples/samples.h"
 
 namespace riftjit::rdna::kernels {
 namespace {
