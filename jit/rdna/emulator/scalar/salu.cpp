@@ -69,10 +69,9 @@ void move_if(WaveState& wave, const Op& op) {
 
 // SOPK: the destination register is an input too; the constant is source 0, sign-extended.
 void add_constant(WaveState& wave, const Op& op) {
-    if (op.destination < 0) return;
+    const u32 before = op.destination < 0 ? 0 : wave.scalars[op.destination];  // null: 0
     u32 scc;
-    const i32 sum = kAddSigned(static_cast<i32>(wave.scalars[op.destination]), source<i32>(wave, op, 0), scc);
-    wave.scalars[op.destination] = static_cast<u32>(sum);
+    write(wave, op, kAddSigned(static_cast<i32>(before), source<i32>(wave, op, 0), scc));
     wave.scc = scc;
 }
 void multiply_constant(WaveState& wave, const Op& op) {
