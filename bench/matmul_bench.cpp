@@ -164,7 +164,7 @@ void run_case(benchmark::State& state, const Case& benchmark_case, double per_ru
     const Buffer weights(packed_bytes(spec.weight, spec.rows, spec.width) + 4096);
     const Buffer x(uint64_t(activation_row_bytes(activation_format(spec.weight, isa), spec.width)) * tokens);
     const Buffer out(uint64_t(spec.out_stride) * 4 * tokens);
-    const BatchState batch{tokens, 0};
+    const BatchState batch{.rows = tokens};
     const MatmulArgs args{weights.data(), nullptr, x.data(), reinterpret_cast<float*>(out.data()), &batch};
     const uint32_t panels = unit_count(spec, tokens);
     double shortest = 1e9;

@@ -22,8 +22,9 @@ public:
     Result<std::span<const int32_t>> reuse(std::span<const int32_t> ids);
 
     // Appends tokens; logits as Session::evaluate() gives them.
-    Result<std::span<const float>> evaluate(std::span<const int32_t> ids);
-    void truncate(uint32_t position);  // forgets everything from there on
+    Result<std::span<const float>> evaluate(std::span<const int32_t> ids,
+                                            runtime::LogitRows rows = runtime::LogitRows::last);
+    Result<void> truncate(uint32_t position);  // forgets everything from there on
 
     std::span<const int32_t> ids() const { return ids_; }
     bool is_full() const { return session_->position() == session_->context(); }

@@ -37,12 +37,12 @@ Result<models::Tokenizer> open_tokenizer(const models::Gguf& file, const std::op
 }  // namespace
 
 runtime::PlanSetOptions plan_options(const EngineOptions& options, Isa isa) {
-    return {&x86::backend(isa), options.batch, options.key_type, options.value_type, options.passes};
+    return {&x86::backend(isa), options.batch, options.outputs, options.key_type, options.value_type, options.passes};
 }
 
 Result<LoadedModel> load(models::Model model, const EngineOptions& options, Sampling sampling, const Warn& warn) {
     RIFTJIT_TRY(isa, select_isa(options.max_isa));
-    RIFTJIT_TRY(graph, model.build(options.logits));
+    RIFTJIT_TRY(graph, model.build());
     const uint32_t context = options.context != 0 ? options.context : model.hyperparameters.context_length;
     const uint32_t threads = options.threads ? *options.threads : physical_cores();
     LoadedModel loaded{std::move(model), isa, threads, context, {}, {}};
@@ -58,7 +58,7 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
         .key_type = options.key_type,
         .value_type = options.value_type,
         .passes = options.passes,
-        .all_logits = options.logits == models::Logits::all,
+        .outputs = options.outputs,
     };
     const models::Gguf& file = loaded.model.file;
     RIFTJIT_TRY(device, runtime::CpuDevice::create(isa, threads, runtime::Helpers::when_useful, *loaded.kernels));

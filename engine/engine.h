@@ -26,7 +26,7 @@ struct EngineOptions {
     std::string cache_directory;  // empty: resolved
     CacheMode cache_mode = CacheMode::rw;
     std::string passes = "all";
-    models::Logits logits = models::Logits::last;
+    uint32_t outputs = 1;  // rows of a step that may have logits
     Profile profile = Profile::none;
 };
 

@@ -30,7 +30,7 @@ void visit_tensors(Operation& op, Visit&& visit) {
             } else if constexpr (std::is_same_v<T, ElementwiseChainOp>) {
                 for (auto& id : o.inputs) visit(id, kIn);
                 visit(o.out, kOut);
-            } else {  // SelectLastOp, ScaleOp
+            } else {  // GatherRowsOp, ScaleOp
                 visit(o.x, kIn), visit(o.out, kOut);
             }
         },
@@ -63,7 +63,7 @@ void replace_input(Op& op, TensorId from, TensorId to) {
 
 const char* op_name(const Op& op) {
     static constexpr const char* kNames[] = {"embed",     "rms_norm", "matmul",      "add",   "rope",
-                                             "attention", "swiglu",   "select_last", "scale", "elementwise"};
+                                             "attention", "swiglu",   "gather_rows", "scale", "elementwise"};
     static_assert(std::size(kNames) == std::variant_size_v<Op>);
     return kNames[op.index()];
 }
@@ -76,6 +76,11 @@ TensorId Graph::add_input(std::string name) {
 TensorId Graph::add_weight(std::string name, DType type, uint32_t rows, uint32_t width, const std::byte* data) {
     tensors.push_back({std::move(name), TensorKind::weight, type, rows, width, data});
     return static_cast<TensorId>(tensors.size() - 1);
+}
+
+SlotId Graph::add_slot(StateSlot slot) {
+    slots.push_back(std::move(slot));
+    return static_cast<SlotId>(slots.size() - 1);
 }
 
 TensorId Graph::add_activation(std::string name, uint32_t width) {
@@ -148,8 +153,11 @@ Result<TensorId> Graph::rope(std::string name, TensorId x, TensorId factors, uin
     return out;
 }
 
-Result<TensorId> Graph::attention(std::string name, TensorId q, TensorId k, TensorId v, uint32_t layer, uint32_t heads,
-                                  uint32_t kv_heads, uint32_t head_dim, float scale) {
+Result<TensorId> Graph::attention(std::string name, TensorId q, TensorId k, TensorId v, SlotId slot, uint32_t heads,
+                                  float scale) {
+    const auto* kv = slot < slots.size() ? std::get_if<KvSlot>(&slots[slot].shape) : nullptr;
+    if (kv == nullptr) return fail(ErrorKind::Format, "{}: slot {} is none of keys and values", name, slot);
+    const auto [kv_heads, head_dim] = *kv;
     if (kv_heads == 0 || heads % kv_heads != 0)
         return fail(ErrorKind::Format, "{}: {} query heads are not a multiple of {} key/value heads", name, heads,
                     kv_heads);
@@ -157,7 +165,7 @@ Result<TensorId> Graph::attention(std::string name, TensorId q, TensorId k, Tens
     RIFTJIT_TRY_VOID(expect_width(*this, name, "key", k, kv_heads * head_dim));
     RIFTJIT_TRY_VOID(expect_width(*this, name, "value", v, kv_heads * head_dim));
     const TensorId out = add_activation(name, heads * head_dim);
-    nodes.push_back({std::move(name), AttentionOp{q, k, v, out, layer, heads, kv_heads, head_dim, scale}});
+    nodes.push_back({std::move(name), AttentionOp{q, k, v, out, slot, heads, kv_heads, head_dim, scale}});
     return out;
 }
 
@@ -168,9 +176,9 @@ Result<TensorId> Graph::swiglu(std::string name, TensorId gate, TensorId up) {
     return out;
 }
 
-Result<TensorId> Graph::select_last(std::string name, TensorId x) {
+Result<TensorId> Graph::gather_rows(std::string name, TensorId x) {
     const TensorId out = add_activation(name, tensor(x).width);
-    nodes.push_back({std::move(name), SelectLastOp{x, out}});
+    nodes.push_back({std::move(name), GatherRowsOp{x, out}});
     return out;
 }
 

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "graph/state_slot.h"
 #include "host/result.h"
 #include "jit/formats/dtype.h"
 #include "jit/kernel_spec.h"
@@ -58,18 +59,20 @@ struct RopeOp {
     TensorId gain = kNoTensor;  // fused form: each head is RMS-normed with this gain first
     float epsilon = 0.0f;
 };
-// Writes k and v at the batch's positions of layer's cache, then attends. heads = width(q) / head_dim.
+// Writes k and v at the batch's positions of a KvSlot, whose heads these are, then attends. heads = width(q) /
+// head_dim.
 struct AttentionOp {
     TensorId q, k, v, out;
-    uint32_t layer, heads, kv_heads, head_dim;
+    SlotId slot;
+    uint32_t heads, kv_heads, head_dim;
     float scale;
 };
 struct SwigluOp {
     TensorId gate, up, out;
 };
-struct SelectLastOp {
+struct GatherRowsOp {
     TensorId x, out;
-};  // the batch's last row
+};  // the rows whose logits are wanted, in that order; what follows has a row for each
 struct ScaleOp {
     TensorId x, out;
     float factor;
@@ -81,7 +84,7 @@ struct ElementwiseChainOp {
     TensorId out;
 };
 
-using Op = std::variant<EmbedOp, RmsNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, SelectLastOp, ScaleOp,
+using Op = std::variant<EmbedOp, RmsNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, GatherRowsOp, ScaleOp,
                         ElementwiseChainOp>;
 
 struct Node {
@@ -95,11 +98,11 @@ public:
     std::vector<Node> nodes;  // in execution order
     TensorId logits = kNoTensor;
 
-    // How many layers own a KV cache, and its geometry (equal in all layers).
-    uint32_t layers = 0, kv_heads = 0, head_dim = 0;
+    std::vector<StateSlot> slots;
 
     TensorId add_input(std::string name);
     TensorId add_weight(std::string name, DType type, uint32_t rows, uint32_t width, const std::byte* data);
+    SlotId add_slot(StateSlot slot);
 
     // Each appends a node and returns its output; shapes are inferred and checked ("attn_q: x has width 5, weight
     // ...").
@@ -109,10 +112,10 @@ public:
     Result<TensorId> add(std::string name, TensorId left, TensorId right);
     Result<TensorId> rope(std::string name, TensorId x, TensorId factors, uint32_t head_dim, uint32_t rotary_dims,
                           RopePairing pairing, float base, float scale);
-    Result<TensorId> attention(std::string name, TensorId q, TensorId k, TensorId v, uint32_t layer, uint32_t heads,
-                               uint32_t kv_heads, uint32_t head_dim, float scale);
+    Result<TensorId> attention(std::string name, TensorId q, TensorId k, TensorId v, SlotId slot, uint32_t heads,
+                               float scale);
     Result<TensorId> swiglu(std::string name, TensorId gate, TensorId up);
-    Result<TensorId> select_last(std::string name, TensorId x);
+    Result<TensorId> gather_rows(std::string name, TensorId x);
     Result<TensorId> scale(std::string name, TensorId x, float factor);
 
     const Tensor& tensor(TensorId id) const { return tensors[id]; }

@@ -25,13 +25,13 @@ public:
     Lowering(const Graph& graph, const PlanOptions& options) : graph_(graph), options_(options) {
         storage_.resize(graph.tensors.size());
         for (auto& formats : storage_) formats.fill(kNoBuffer);
-        one_row_.resize(graph.tensors.size());
-        selected_.resize(graph.tensors.size(), kNoTensor);
+        gathered_.resize(graph.tensors.size());
         key_stored_.resize(graph.tensors.size());
         readers_.resize(graph.tensors.size());
         for (size_t i = 0; i < graph.nodes.size(); ++i)
             for (TensorId id : inputs(graph.nodes[i].op)) readers_[id].push_back(i);
         plan_.max_tokens = options.max_tokens;
+        plan_.max_outputs = std::min(options.max_outputs, options.max_tokens);
         plan_.form = options.max_tokens > 1 ? MatmulForm::tile : MatmulForm::vector;
     }
 
@@ -40,13 +40,13 @@ public:
             RIFTJIT_TRY_VOID(std::visit([&](const auto& op) { return lower(op); }, graph_.nodes[node_].op));
         if (graph_.logits == kNoTensor || storage_[graph_.logits][0] == kNoBuffer)
             return fail(ErrorKind::Format, "graph: no node computes the logits");
+        if (!gathered_[graph_.logits]) return fail(ErrorKind::Format, "graph: the logits are not of gathered rows");
         Buffer& logits = buffers_[storage_[graph_.logits][0]];
         logits.last_step = plan_.steps.size();
         place_buffers();
         resolve_places();
         if (options_.passes.contains("elide-barriers")) elide_barriers();
         plan_.logits_offset_bytes = logits.offset;
-        plan_.logits_rows = one_row_[graph_.logits] ? 1 : options_.max_tokens;
         plan_.logits_stride = f32_stride(graph_.tensor(graph_.logits).width);
         for (const Step& step : plan_.steps) {
             RIFTJIT_TRY_VOID(validate(step.spec));
@@ -66,10 +66,10 @@ private:
 
     static Place buffer_place(uint32_t buffer) { return {Place::Kind::arena, 0, buffer}; }
     static Place weight_place(TensorId id) { return id == kNoTensor ? Place{} : Place{Place::Kind::weight, 0, id}; }
-    static Place cache_place(Place::Kind kind, uint32_t layer) { return {kind, 0, layer}; }
+    static Place cache_place(Place::Kind kind, SlotId slot) { return {kind, 0, slot}; }
 
     uint32_t new_buffer(TensorId id, RowFormat format) {
-        const uint64_t rows = one_row_[id] ? 1 : options_.max_tokens;
+        const uint64_t rows = gathered_[id] ? plan_.max_outputs : plan_.max_tokens;
         const uint64_t bytes = round_up(rows * options_.backend->row_bytes(format, graph_.tensor(id).width), 64);
         buffers_.push_back({bytes, plan_.steps.size(), plan_.steps.size()});
         const auto buffer = static_cast<uint32_t>(buffers_.size() - 1);
@@ -86,17 +86,19 @@ private:
             check(format != RowFormat::f32, "an f32 row is read that was only written quantised");
             const Place rows = input(id);
             const Place converted = output(id, format);
-            emit(QuantizeSpec{graph_.tensor(id).width, format}, {rows, converted}, one_row_[id]);
+            emit(QuantizeSpec{graph_.tensor(id).width, format}, {rows, converted}, rows_of(id));
             buffer = converted.index;
         }
         return buffer_place(buffer);
     }
 
+    StepRows rows_of(TensorId id) const { return gathered_[id] ? StepRows::outputs : StepRows::batch; }
+
     bool dies_here(TensorId id) const { return id != graph_.logits && readers_[id].back() == node_; }
 
     // Storage for `out` that already holds `id`: the same buffer when nobody reads id later, else a copy.
     Place take_over(TensorId id, TensorId out) {
-        one_row_[out] = one_row_[id];
+        gathered_[out] = gathered_[id];
         if (dies_here(id)) {
             storage_[out][0] = storage_[id][0];
             return buffer_place(storage_[out][0]);
@@ -105,12 +107,12 @@ private:
         const uint32_t width = graph_.tensor(id).width;
         const ElementwiseSpec copy{
             width, f32_stride(width), {{f32_stride(width)}}, {{ElementwiseOp::scale, 0, 0, 1.0f}}};
-        emit(copy, {from, to}, one_row_[id]);
+        emit(copy, {from, to}, rows_of(id));
         return to;
     }
 
     // One launch. The places are those of the arguments that the op describes (the batch excluded), in that order.
-    void emit(KernelSpec spec, std::vector<Place> places, bool one_row) {
+    void emit(KernelSpec spec, std::vector<Place> places, StepRows rows) {
         const std::vector<Argument> arguments = signature(spec).arguments;
         check(arguments.size() == places.size() + 1, "a launch has a place for every argument");
         std::vector<Touch> touches;
@@ -119,7 +121,7 @@ private:
             touches.push_back({places[i], arguments[i].access});
             if (places[i].kind == Place::Kind::arena) buffers_[places[i].index].last_step = plan_.steps.size();
         }
-        plan_.steps.push_back({graph_.nodes[node_].name, std::move(spec), std::move(places), one_row, false});
+        plan_.steps.push_back({graph_.nodes[node_].name, std::move(spec), std::move(places), rows, false});
         touches_.push_back(std::move(touches));
     }
 
@@ -168,33 +170,20 @@ private:
     Result<void> lower(const EmbedOp& op) {
         const Tensor& table = graph_.tensor(op.table);
         emit(EmbedSpec{table.type, table.width},
-             {weight_place(op.table), Place{Place::Kind::token_ids, 0, 0}, output(op.out)}, false);
+             {weight_place(op.table), Place{Place::Kind::token_ids, 0, 0}, output(op.out)}, StepRows::batch);
         return {};
     }
 
     Result<void> lower(const RmsNormOp& op) {
         if (op.head_dim != 0) return lower_head_norm(op);
-        const bool selects = selected_[op.x] != kNoTensor && options_.max_tokens > 1;
-        const TensorId source = selected_[op.x] != kNoTensor ? selected_[op.x] : op.x;
-        one_row_[op.out] = one_row_[op.x];
-        RmsNormSpec spec{graph_.tensor(op.x).width,
-                         op.epsilon,
-                         op.gain == kNoTensor ? Presence::absent : Presence::present,
-                         op.addend == kNoTensor ? Addend::none : Addend::residual,
-                         output_format(op.out),
-                         selects ? RowRange::last : RowRange::all};
-        Place x, addend;
-        if (op.addend != kNoTensor) {
-            if (selects)
-                return fail(ErrorKind::Unsupported, "{}: a residual cannot be added after the last row was selected",
-                            node_name());
-            addend = input(op.addend);
-            x = take_over(source, op.sum);
-        } else {
-            x = input(source);
-        }
+        gathered_[op.out] = gathered_[op.x];
+        const RmsNormSpec spec{graph_.tensor(op.x).width, op.epsilon,
+                               op.gain == kNoTensor ? Presence::absent : Presence::present,
+                               op.addend == kNoTensor ? Addend::none : Addend::residual, output_format(op.out)};
+        const bool adds = op.addend != kNoTensor;
+        const Place addend = adds ? input(op.addend) : Place{}, x = adds ? take_over(op.x, op.sum) : input(op.x);
         const Place out = output(op.out, spec.output);
-        emit(spec, {x, addend, weight_place(op.gain), out}, one_row_[op.x] && !selects);
+        emit(spec, {x, addend, weight_place(op.gain), out}, rows_of(op.x));
         return {};
     }
 
@@ -205,23 +194,30 @@ private:
         RopeSpec spec = rope_spec(op.out, op.head_dim);
         spec.norm = Presence::present;
         spec.epsilon = op.epsilon;
-        emit(spec, {rows, weight_place(op.gain), Place{}, Place{}}, one_row_[op.x]);
+        emit(spec, {rows, weight_place(op.gain), Place{}, Place{}}, rows_of(op.x));
         return {};
     }
 
     Result<void> lower(const MatmulOp& op) {
         const Tensor& weight = graph_.tensor(op.weight);
-        const bool one_row = one_row_[op.x];
         const Place x = input(op.x, matmul_format(op));
-        one_row_[op.out] = one_row;
+        gathered_[op.out] = gathered_[op.x];
         const bool accumulates = op.residual != kNoTensor;
-        if (accumulates && one_row_[op.residual] != one_row)
+        if (accumulates && gathered_[op.residual] != gathered_[op.x])
             return fail(ErrorKind::Format, "{}: input and residual have different row counts", node_name());
         const Place out = accumulates ? take_over(op.residual, op.out) : output(op.out);
-        emit(MatmulSpec{weight.type, weight.rows, weight.width, f32_stride(weight.rows),
-                        one_row ? MatmulForm::vector : plan_.form, accumulates ? Epilogue::accumulate : Epilogue::store,
-                        op.bias == kNoTensor ? Presence::absent : Presence::present},
-             {weight_place(op.weight), weight_place(op.bias), x, out}, one_row);
+        const auto emit_form = [&](MatmulForm form, StepRows rows) {
+            emit(MatmulSpec{weight.type, weight.rows, weight.width, f32_stride(weight.rows), form,
+                            accumulates ? Epilogue::accumulate : Epilogue::store,
+                            op.bias == kNoTensor ? Presence::absent : Presence::present},
+                 {weight_place(op.weight), weight_place(op.bias), x, out}, rows);
+        };
+        if (!gathered_[op.x]) {
+            emit_form(plan_.form, StepRows::batch);
+        } else {
+            emit_form(MatmulForm::vector, StepRows::one_output);
+            if (plan_.max_outputs > 1) emit_form(MatmulForm::tile, StepRows::many_outputs);
+        }
         return {};
     }
 
@@ -242,7 +238,7 @@ private:
     Result<void> lower(const RopeOp& op) {
         const AttentionOp* attention = sole_key_reader(op.out);
         const Place table = op.rotary_dims == 0 ? Place{} : rope_table(op);
-        const bool one_row = one_row_[op.x];
+        if (gathered_[op.x]) return fail_gathered();
         RopeSpec spec = rope_spec(op.x, op.head_dim);
         spec.rotary_dims = op.rotary_dims;
         spec.pairing = op.pairing;
@@ -251,11 +247,11 @@ private:
         if (attention != nullptr) {
             key_stored_[op.out] = true;
             spec.key_cache = options_.key_type;
-            const Place keys = cache_place(Place::Kind::keys, attention->layer);
-            emit(spec, {input(op.x), weight_place(op.gain), table, keys}, one_row);
+            const Place keys = cache_place(Place::Kind::keys, attention->slot);
+            emit(spec, {input(op.x), weight_place(op.gain), table, keys}, StepRows::batch);
         } else {
             const Place rows = take_over(op.x, op.out);
-            emit(spec, {rows, weight_place(op.gain), table, Place{}}, one_row);
+            emit(spec, {rows, weight_place(op.gain), table, Place{}}, StepRows::batch);
         }
         return {};
     }
@@ -272,44 +268,44 @@ private:
     }
 
     Result<void> lower(const AttentionOp& op) {
-        const bool one_row = one_row_[op.q];
-        const Place keys = cache_place(Place::Kind::keys, op.layer),
-                    values = cache_place(Place::Kind::values, op.layer);
+        if (gathered_[op.q]) return fail_gathered();
+        const Place keys = cache_place(Place::Kind::keys, op.slot), values = cache_place(Place::Kind::values, op.slot);
         if (!key_stored_[op.k]) {
             RopeSpec store = rope_spec(op.k, op.head_dim);
             store.key_cache = options_.key_type;
-            emit(store, {input(op.k), Place{}, Place{}, keys}, one_row);
+            emit(store, {input(op.k), Place{}, Place{}, keys}, StepRows::batch);
         }
         emit(ValueStoreSpec{op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.v).width), options_.value_type},
-             {input(op.v), values}, one_row);
-        one_row_[op.out] = one_row;
-        emit(AttentionSpec{op.heads, op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.q).width),
-                           f32_stride(graph_.tensor(op.out).width), options_.key_type, options_.value_type, op.scale,
-                           plan_.form},
-             {input(op.q), keys, values, output(op.out)}, one_row);
+             {input(op.v), values}, StepRows::batch);
+        const Place q = input(op.q), out = output(op.out);
+        // Tiles, and rows that stand alone: a prompt plan takes both, a decode plan has but the latter.
+        for (const MatmulForm form : {MatmulForm::tile, MatmulForm::vector})
+            if (form == MatmulForm::vector || plan_.form == MatmulForm::tile)
+                emit(AttentionSpec{op.heads, op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.q).width),
+                                   f32_stride(graph_.tensor(op.out).width), options_.key_type, options_.value_type,
+                                   op.scale, form},
+                     {q, keys, values, out}, StepRows::batch);
         return {};
     }
 
     Result<void> lower(const SwigluOp& op) {
         const uint32_t width = graph_.tensor(op.gate).width;
-        one_row_[op.out] = one_row_[op.gate];
+        gathered_[op.out] = gathered_[op.gate];
         const Place gate = input(op.gate), up = input(op.up);
         const RowFormat format = output_format(op.out);
-        emit(SwigluSpec{width, f32_stride(width), format}, {gate, up, output(op.out, format)}, one_row_[op.gate]);
+        emit(SwigluSpec{width, f32_stride(width), format}, {gate, up, output(op.out, format)}, rows_of(op.gate));
         return {};
     }
 
-    Result<void> lower(const SelectLastOp& op) {
-        one_row_[op.out] = true;
-        selected_[op.out] = op.x;
-        for (size_t reader : readers_[op.out])
-            if (const auto* norm = std::get_if<RmsNormOp>(&graph_.nodes[reader].op);
-                norm == nullptr || norm->head_dim != 0)
-                return fail(ErrorKind::Unsupported, "{}: only a norm may read the selected row, not {}", node_name(),
-                            graph_.nodes[reader].name);
-        // The row is read from x's buffer when the norm runs: x must live until then.
-        for (size_t reader : readers_[op.out]) readers_[op.x].push_back(reader);
-        std::sort(readers_[op.x].begin(), readers_[op.x].end());
+    // A batch of one row is what is gathered of it.
+    Result<void> lower(const GatherRowsOp& op) {
+        gathered_[op.out] = true;
+        const Place x = input(op.x);
+        if (plan_.max_tokens == 1 && dies_here(op.x)) {
+            storage_[op.out][0] = x.index;
+            return {};
+        }
+        emit(GatherRowsSpec{graph_.tensor(op.x).width}, {x, output(op.out)}, StepRows::outputs);
         return {};
     }
 
@@ -328,10 +324,10 @@ private:
             const bool is_weight = tensor.kind == TensorKind::weight;
             spec.inputs.push_back({is_weight ? 0 : f32_stride(tensor.width)});
             places.push_back(is_weight ? weight_place(id) : input(id));
-            if (!is_weight) one_row_[op.out] = one_row_[id];
+            if (!is_weight) gathered_[op.out] = gathered_[id];
         }
         places.push_back(output(op.out));
-        emit(std::move(spec), std::move(places), one_row_[op.out]);
+        emit(std::move(spec), std::move(places), rows_of(op.out));
         return {};
     }
 
@@ -390,6 +386,9 @@ private:
         }
     }
 
+    std::unexpected<Error> fail_gathered() const {
+        return fail(ErrorKind::Format, "{}: gathered rows have no position", node_name());
+    }
     const std::string& node_name() const { return graph_.nodes[node_].name; }
 
     const Graph& graph_;
@@ -399,8 +398,7 @@ private:
     std::vector<Buffer> buffers_;
     std::vector<std::vector<Touch>> touches_;              // per step
     std::vector<std::array<uint32_t, kFormats>> storage_;  // per tensor: its buffer in each format
-    std::vector<bool> one_row_;                            // per tensor: only the last row exists
-    std::vector<TensorId> selected_;                       // per tensor: what SelectLast took it from
+    std::vector<bool> gathered_;                           // per tensor: only the rows with logits exist
     std::vector<bool> key_stored_;                         // per tensor: already written to the key cache
     std::vector<std::vector<size_t>> readers_;             // per tensor: node indices, ascending
 };

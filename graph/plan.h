@@ -31,14 +31,22 @@ Graph apply_passes(Graph graph, const PassSet& enabled);
 struct Place {
     enum class Kind : uint8_t { none, arena, weight, keys, values, token_ids, rope_table } kind = Kind::none;
     uint64_t offset_bytes = 0;  // arena: from the arena's start; values of `index` below for the others
-    uint32_t index = 0;         // weight: tensor id; keys, values: layer; rope_table: which table
+    uint32_t index = 0;         // weight: tensor id; keys, values: slot; rope_table: which table
+};
+
+// Which rows a step runs on; it is left out where that is none.
+enum class StepRows : uint8_t {
+    batch,         // all of the batch
+    outputs,       // those whose logits are wanted, once they were gathered
+    one_output,    // the same if it is a single one: in vector form
+    many_outputs,  // the same if they are more: in tile form
 };
 
 struct Step {
     std::string name;  // node name(s): "blk.0.attn_norm"
     KernelSpec spec;
-    std::vector<Place> places;        // of signature(spec).arguments, in that order (batch excluded)
-    bool one_row = false;             // runs on one row whatever the batch (after the last row was selected)
+    std::vector<Place> places;  // of signature(spec).arguments, in that order (batch excluded)
+    StepRows rows = StepRows::batch;
     bool parallel_with_next = false;  // no barrier needed before the next step
 };
 
@@ -54,15 +62,15 @@ struct Plan {
     std::vector<RopeTable> rope_tables;
     uint64_t arena_bytes = 0;  // for max_tokens rows
     uint64_t logits_offset_bytes = 0;
-    uint32_t logits_rows = 0;    // 1, or max_tokens when the graph keeps all rows
     uint32_t logits_stride = 0;  // floats
-    uint32_t max_tokens = 0;
+    uint32_t max_tokens = 0, max_outputs = 0;
     MatmulForm form;
 };
 
 struct PlanOptions {
-    const Backend* backend;  // what row formats and layouts are asked of
-    uint32_t max_tokens;     // rows per batch that the arena holds; 1 makes a decode plan
+    const Backend* backend;    // what row formats and layouts are asked of
+    uint32_t max_tokens;       // rows per batch that the arena holds; 1 makes a decode plan
+    uint32_t max_outputs = 1;  // of them, rows with logits
     DType key_type = DType::F16, value_type = DType::F16;
     PassSet passes;  // those of passes() that lower differently
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "graph/dequantize.h"
 
@@ -67,8 +68,8 @@ double silu(double x) { return x / (1 + std::exp(-x)); }
 // One pass over the nodes: owns the activations; the cache and the decoded weights are the interpreter's.
 class ReferenceRun {
 public:
-    ReferenceRun(Reference& owner, std::span<const int32_t> ids)
-        : owner_(owner), graph_(owner.graph_), ids_(ids), rows_(graph_.tensors.size()) {}
+    ReferenceRun(Reference& owner, std::span<const int32_t> ids, std::span<const uint32_t> output_rows)
+        : owner_(owner), graph_(owner.graph_), ids_(ids), output_rows_(output_rows), rows_(graph_.tensors.size()) {}
 
     Result<void> run_all() {
         for (const Node& node : graph_.nodes) {
@@ -174,7 +175,7 @@ private:
 
     Result<void> apply(const AttentionOp& op) {
         const uint32_t stride = op.kv_heads * op.head_dim, group = op.heads / op.kv_heads, tokens = token_count(op.q);
-        auto &keys = owner_.keys_[op.layer], &values = owner_.values_[op.layer];
+        auto &keys = owner_.keys_[op.slot], &values = owner_.values_[op.slot];
         keys.insert(keys.end(), rows_[op.k].begin(), rows_[op.k].end());
         values.insert(values.end(), rows_[op.v].begin(), rows_[op.v].end());
         resize(op.out, tokens);
@@ -196,9 +197,10 @@ private:
         return {};
     }
 
-    Result<void> apply(const SelectLastOp& op) {
-        const double* last = row(op.x, token_count(op.x) - 1);
-        rows_[op.out].assign(last, last + width(op.x));
+    Result<void> apply(const GatherRowsOp& op) {
+        resize(op.out, static_cast<uint32_t>(output_rows_.size()));
+        for (uint32_t output = 0; output < output_rows_.size(); ++output)
+            std::copy_n(row(op.x, output_rows_[output]), width(op.x), row(op.out, output));
         return {};
     }
 
@@ -245,12 +247,13 @@ private:
     Reference& owner_;
     const Graph& graph_;
     std::span<const int32_t> ids_;
+    std::span<const uint32_t> output_rows_;
     std::vector<std::vector<double>> rows_;
     const Node* node_ = nullptr;
 };
 
 Reference::Reference(const Graph& graph)
-    : graph_(graph), keys_(graph.layers), values_(graph.layers), weights_(graph.tensors.size()) {}
+    : graph_(graph), keys_(graph.slots.size()), values_(graph.slots.size()), weights_(graph.tensors.size()) {}
 
 std::span<const float> Reference::weight_row(TensorId id, uint32_t row) {
     const Tensor& tensor = graph_.tensor(id);
@@ -265,9 +268,18 @@ std::span<const float> Reference::weight_row(TensorId id, uint32_t row) {
 }
 
 Result<std::vector<double>> Reference::run(std::span<const int32_t> ids) {
+    std::vector<uint32_t> rows(ids.size());
+    std::iota(rows.begin(), rows.end(), 0u);
+    return run(ids, rows);
+}
+
+Result<std::vector<double>> Reference::run(std::span<const int32_t> ids, std::span<const uint32_t> output_rows) {
     if (ids.empty()) return fail(ErrorKind::Usage, "reference: no tokens to run");
     if (graph_.logits == kNoTensor) return fail(ErrorKind::Usage, "reference: the graph has no logits");
-    ReferenceRun run(*this, ids);
+    for (const uint32_t row : output_rows)
+        if (row >= ids.size())
+            return fail(ErrorKind::Usage, "reference: row {} is wanted of {} tokens", row, ids.size());
+    ReferenceRun run(*this, ids, output_rows);
     RIFTJIT_TRY_VOID(run.run_all());
     position_ += static_cast<uint32_t>(ids.size());
     return std::move(run.rows(graph_.logits));
@@ -275,7 +287,7 @@ Result<std::vector<double>> Reference::run(std::span<const int32_t> ids) {
 
 void Reference::reset() {
     for (auto* cache : {&keys_, &values_})
-        for (auto& layer : *cache) layer.clear();
+        for (auto& slot : *cache) slot.clear();
     position_ = 0;
 }
 

@@ -12,8 +12,10 @@ class Reference {
 public:
     // The graph, and the file that its weights point into, must outlive this.
     explicit Reference(const Graph& graph);
-    // Runs the tokens at the next positions (the cache grows) and returns logits [rows, vocabulary] in double.
+    // Runs the tokens at the next positions (the cache grows) and returns the logits [rows, vocabulary] of all rows, or
+    // of those numbered, in double.
     Result<std::vector<double>> run(std::span<const int32_t> ids);
+    Result<std::vector<double>> run(std::span<const int32_t> ids, std::span<const uint32_t> output_rows);
     void reset();  // forgets the cache
 
 private:
@@ -22,7 +24,7 @@ private:
     std::span<const float> weight_row(TensorId id, uint32_t row);
 
     const Graph& graph_;
-    std::vector<std::vector<double>> keys_, values_;  // per layer, [position][kv_heads*head_dim]
+    std::vector<std::vector<double>> keys_, values_;  // per slot, [position][kv_heads*head_dim]
     uint32_t position_ = 0;
     std::vector<std::vector<float>> weights_;  // per tensor, decoded when first used
 };

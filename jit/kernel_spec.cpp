@@ -109,16 +109,13 @@ uint64_t key_panel_bytes(DType cache_type, uint32_t head_dim) { return row_bytes
 
 uint64_t value_row_bytes(DType cache_type, uint32_t head_dim) { return row_bytes(cache_type, head_dim); }
 
-uint64_t key_cache_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim, uint32_t positions) {
-    return round_up(positions, kKvSegment) / 16 * kv_heads * key_panel_bytes(cache_type, head_dim);
+uint64_t key_page_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim) {
+    return uint64_t(kKvPage / 16) * kv_heads * key_panel_bytes(cache_type, head_dim);
 }
 
-uint64_t value_cache_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim, uint32_t positions) {
-    return round_up(positions, kKvSegment) * kv_heads * value_row_bytes(cache_type, head_dim);
+uint64_t value_page_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim) {
+    return uint64_t(kKvPage) * kv_heads * value_row_bytes(cache_type, head_dim);
 }
-
-// Eight tokens share each read of a key and value panel.
-uint32_t attention_tile_tokens(const AttentionSpec& spec) { return spec.form == MatmulForm::vector ? 1 : 8; }
 
 Signature signature(const KernelSpec& spec) {
     return ask_op(spec, [](auto op, const auto& op_spec) { return op.arguments(op_spec); });
@@ -151,8 +148,8 @@ Result<void> validate(const KernelSpec& spec) {
     });
 }
 
-uint32_t unit_count(const KernelSpec& spec, uint32_t tokens) {
-    return ask_op(spec, [&](auto op, const auto& op_spec) { return op.units(op_spec, tokens); });
+uint32_t unit_count(const KernelSpec& spec, uint32_t rows) {
+    return ask_op(spec, [&](auto op, const auto& op_spec) { return op.units(op_spec, rows); });
 }
 
 KernelCost cost(const KernelSpec& spec) {

@@ -2,7 +2,7 @@
 //
 // Conventions shared by every back end:
 // - A launch is `void kernel(const XArgs* args, uint32_t begin, uint32_t end)`: it does the work units [begin, end) of
-//   unit_count(spec, tokens). Units are independent; any split over threads gives the same bits.
+//   unit_count(spec, rows). Units are independent; any split over threads gives the same bits.
 // - Activations are rows, one per token, in one of the RowFormats below. An f32 row of width w takes
 //   round_up(w, 16) floats; a kernel may write the padding and must not depend on it, unless stated.
 // - Numbers are part of the contract, on every device and at every level of it:
@@ -23,6 +23,7 @@
 
 #include "host/result.h"
 #include "host/round_up.h"
+#include "jit/batch.h"
 #include "jit/columns/column_program.h"
 #include "jit/formats/dtype.h"
 #include "jit/k_order.h"
@@ -54,15 +55,8 @@ constexpr int8_t low_byte(int code) { return int8_t(code & 127); }  // 0 to 127
 static_assert(128 * high_byte(kI16Max) + low_byte(kI16Max) == kI16Max &&
               128 * high_byte(-kI16Max) + low_byte(-kI16Max) == -kI16Max);
 
-// Shared by all launches of one step; args point to it so that nothing is patched between tokens.
-struct BatchState {
-    uint32_t tokens;    // rows in this step, >= 1
-    uint32_t position;  // absolute position of the first row; the others follow
-};
-
 // ---- specs and args -------------------------------------------------------------------------------------------------
 
-enum class RowRange : uint8_t { all, last };     // last: only the batch's last row, written as row 0
 enum class Addend : uint8_t { none, residual };  // residual: x += addend first, and the sum is stored back to x
 enum class Presence : uint8_t { absent, present };
 
@@ -87,7 +81,6 @@ struct RmsNormSpec {
     Presence gain;
     Addend addend;
     RowFormat output;
-    RowRange rows;
     auto operator<=>(const RmsNormSpec&) const = default;
 };
 struct RmsNormArgs {
@@ -95,6 +88,17 @@ struct RmsNormArgs {
     const float* addend;
     const float* gain;
     std::byte* out;
+    const BatchState* batch;
+};
+
+// out[i] = x[batch->output_row[i]], f32 rows. Unit: output.
+struct GatherRowsSpec {
+    uint32_t width;
+    auto operator<=>(const GatherRowsSpec&) const = default;
+};
+struct GatherRowsArgs {
+    const float* x;
+    float* out;
     const BatchState* batch;
 };
 
@@ -111,9 +115,9 @@ struct QuantizeArgs {
 };
 
 // out[t][r] (+)= sum_k weight[r][k] * x[t][k] (+ bias[r]). Weights lie as the back end packs them; x rows are in
-// Backend::activation_format(weight); out rows are f32 with stride out_stride floats; a kernel writes round_up(rows, 16)
-// floats per row. Unit: panel of 16 rows. Over k f32 sums run in `order`: of quantised weights those of the blocks, whose
-// own sums are of integers.
+// Backend::activation_format(weight); out rows are f32 with stride out_stride floats; a kernel writes round_up(rows,
+// 16) floats per row. Unit: panel of 16 rows. Over k f32 sums run in `order`: of quantised weights those of the blocks,
+// whose own sums are of integers.
 enum class MatmulForm : uint8_t {
     vector,  // few tokens: weights decoded in registers, bandwidth bound
     tile,    // many tokens: a panel is decoded once to L1, then multiplied by tiles of tokens
@@ -157,18 +161,18 @@ struct RopeArgs {
     const BatchState* batch;
 };
 
-// KV cache of one layer. Types F16 (default), F32, Q8_0. It consists of whole segments of kKvSegment positions, and
-// what one head owns of a segment lies together: a head that walks over the positions reads memory in order, which is
-// twice as fast from DRAM as rows in which the heads alternate.
-//   keys    [position / 256][kv_head][panel: position / 16 % 16][head_dim][16 positions]     lanes are positions
-//   values  [position / 256][kv_head][row: position % 256][head_dim]
+// KV cache of one layer. Types F16 (default), F32, Q8_0. It consists of pages of kKvPage positions of a sequence, and
+// what one head owns of a page lies together: a head that walks over the positions reads memory in order, which is
+// twice as fast from DRAM as rows in which the heads alternate. Page tables (jit/batch.h) say which page has which
+// positions.
+//   keys    [page][kv_head][panel: position / 16 % 16][head_dim][16 positions]     lanes are positions
+//   values  [page][kv_head][row: position % 256][head_dim]
 // Q8_0: int8 codes as above, then f16 scales at the end of each panel, [head_dim / 32][16], and of each row,
 // [head_dim / 32]. The layouts do not depend on the capacity, so the context length is not part of any spec.
-inline constexpr uint32_t kKvSegment = 256;
 uint64_t key_panel_bytes(DType cache_type, uint32_t head_dim);  // one head's 16 positions
 uint64_t value_row_bytes(DType cache_type, uint32_t head_dim);  // one head's position
-uint64_t key_cache_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim, uint32_t positions);
-uint64_t value_cache_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim, uint32_t positions);
+uint64_t key_page_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim);
+uint64_t value_page_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim);
 
 // Stores f32 value rows in the value cache. Unit: token.
 struct ValueStoreSpec {
@@ -184,7 +188,7 @@ struct ValueStoreArgs {
 
 // Causal attention with grouped queries, online softmax in f32 over position blocks anchored at absolute positions, so
 // that any split of a prompt into batches gives the same bits. out rows: f32 [heads*head_dim], stride out_stride.
-// Unit: kv_head + kv_heads * (tile of attention_tile_tokens(spec) tokens).
+// Unit: kv_head + kv_heads * tile, of the batch's tiles in tile form and of its single rows in vector form.
 struct AttentionSpec {
     uint32_t heads, kv_heads, head_dim, q_stride, out_stride;
     DType key_type, value_type;
@@ -199,7 +203,6 @@ struct AttentionArgs {
     float* out;
     const BatchState* batch;
 };
-uint32_t attention_tile_tokens(const AttentionSpec& spec);  // 1 for MatmulForm::vector
 
 // out = silu(gate) * up. gate and up rows have stride in_stride floats. Unit: token.
 struct SwigluSpec {
@@ -287,8 +290,9 @@ struct LifStepArgs {
     uint32_t fired_count;  // out
 };
 
-using KernelSpec = std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec,
-                                AttentionSpec, SwigluSpec, ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec>;
+using KernelSpec =
+    std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec, AttentionSpec, SwigluSpec,
+                 ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec, GatherRowsSpec>;
 
 using KernelFunction = void (*)(const void* args, uint32_t begin, uint32_t end);
 
@@ -336,8 +340,8 @@ std::string describe(const KernelSpec& spec);
 std::vector<std::byte> serialize(const KernelSpec& spec);
 // Refuses shapes no back end generates: "rms_norm: width 0".
 Result<void> validate(const KernelSpec& spec);
-// A column program has as many units as its launch has elements: `tokens` is what it returns.
-uint32_t unit_count(const KernelSpec& spec, uint32_t tokens);
+// `rows` are the batch's, for attention its tiles or single rows, and for column programs elements.
+uint32_t unit_count(const KernelSpec& spec, uint32_t rows);
 
 struct KernelCost {
     uint64_t flops;         // floating or integer multiply and add operations, per token (column programs: per

@@ -37,9 +37,8 @@ template <>
 struct OpTraits<RmsNormSpec> {
     static constexpr std::string_view kName = "rms_norm";
     static void fields(auto& spec, auto&& visit) {
-        auto& [width, epsilon, gain, addend, output, rows] = spec;
+        auto& [width, epsilon, gain, addend, output] = spec;
         visit("w", width), visit("e", epsilon), visit("gain", gain), visit("", addend), visit("", output);
-        visit("", rows);
     }
     static Signature arguments(const RmsNormSpec& spec) {
         const bool adds = spec.addend == Addend::residual;
@@ -50,7 +49,7 @@ struct OpTraits<RmsNormSpec> {
                  rows_in(spec.output, "out", offsetof(RmsNormArgs, out), kWrite, spec.width),
                  other(Role::batch, "batch", offsetof(RmsNormArgs, batch))}};
     }
-    static uint32_t units(const RmsNormSpec& spec, uint32_t tokens) { return spec.rows == RowRange::last ? 1 : tokens; }
+    static uint32_t units(const RmsNormSpec&, uint32_t tokens) { return tokens; }
     static KernelCost cost(const RmsNormSpec& spec) {
         const uint64_t added = spec.addend == Addend::residual ? spec.width : 0;
         return {norm_flops(spec.width, spec.gain) + added, is_present(spec.gain) ? spec.width * sizeof(float) : 0};
@@ -59,10 +58,28 @@ struct OpTraits<RmsNormSpec> {
         claims.positive("width", spec.width).epsilon(spec.epsilon);
     }
     static std::string text(const RmsNormSpec& spec) {
-        return fmt::format("rms_norm {}{}{}, to {}{}", spec.width, when(is_present(spec.gain), ", gain"),
-                           when(spec.addend == Addend::residual, ", residual"), riftjit::text(spec.output),
-                           when(spec.rows == RowRange::last, ", last row only"));
+        return fmt::format("rms_norm {}{}{}, to {}", spec.width, when(is_present(spec.gain), ", gain"),
+                           when(spec.addend == Addend::residual, ", residual"), riftjit::text(spec.output));
     }
+};
+
+template <>
+struct OpTraits<GatherRowsSpec> {
+    static constexpr std::string_view kName = "gather_rows";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [width] = spec;
+        visit("w", width);
+    }
+    static Signature arguments(const GatherRowsSpec& spec) {
+        return {sizeof(GatherRowsArgs),
+                {f32_rows("x", offsetof(GatherRowsArgs, x), kRead, spec.width),
+                 f32_rows("out", offsetof(GatherRowsArgs, out), kWrite, spec.width),
+                 other(Role::batch, "batch", offsetof(GatherRowsArgs, batch))}};
+    }
+    static uint32_t units(const GatherRowsSpec&, uint32_t outputs) { return outputs; }
+    static KernelCost cost(const GatherRowsSpec&) { return {0, 0}; }
+    static void check(const GatherRowsSpec& spec, Claims& claims) { claims.positive("width", spec.width); }
+    static std::string text(const GatherRowsSpec& spec) { return fmt::format("gather_rows {}", spec.width); }
 };
 
 template <>
@@ -219,10 +236,7 @@ struct OpTraits<AttentionSpec> {
                  f32_rows("out", offsetof(AttentionArgs, out), kWrite, width, spec.out_stride),
                  other(Role::batch, "batch", offsetof(AttentionArgs, batch))}};
     }
-    static uint32_t units(const AttentionSpec& spec, uint32_t tokens) {
-        const uint32_t tile = attention_tile_tokens(spec);
-        return spec.kv_heads * uint32_t(round_up(tokens, tile) / tile);
-    }
+    static uint32_t units(const AttentionSpec& spec, uint32_t tiles) { return spec.kv_heads * tiles; }
     static KernelCost cost(const AttentionSpec& spec) { return {4 * uint64_t(spec.heads) * spec.head_dim, 0}; }
     static void check(const AttentionSpec& spec, Claims& claims) {
         const uint64_t row = uint64_t(spec.heads) * spec.head_dim;

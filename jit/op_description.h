@@ -33,7 +33,6 @@ inline std::string_view text(MatmulForm form) { return form == MatmulForm::vecto
 inline std::string_view text(RopePairing pairing) { return pairing == RopePairing::adjacent ? "adjacent" : "half"; }
 inline std::string_view text(ReduceKind kind) { return kind == ReduceKind::argmax ? "argmax" : "collect_above"; }
 inline std::string_view text(ElementwiseOp op) { return op == ElementwiseOp::add ? "add" : "scale"; }
-inline std::string_view text(RowRange range) { return range == RowRange::all ? "" : "last"; }
 inline std::string_view text(Addend addend) { return addend == Addend::none ? "" : "residual"; }
 inline std::string_view text(Epilogue epilogue) { return epilogue == Epilogue::store ? "" : "accumulate"; }
 inline std::string_view text(KOrder order) { return order == KOrder::sequence ? "" : "lanes64"; }

@@ -68,7 +68,7 @@ Result<Model> load_model(const std::filesystem::path& path) {
     RIFTJIT_TRY(hyperparameters, architecture->read(file));
 
     Model model{file, hyperparameters, {}, {}, std::make_shared<ConvertedVectors>(convert_vectors(file))};
-    RIFTJIT_TRY(built, architecture->build(model, Logits::last));
+    RIFTJIT_TRY(built, architecture->build(model));
     RIFTJIT_TRY(ignored, unused_tensors(file, hyperparameters, built.used_tensors));
     model.ignored_tensors = std::move(ignored);
     model.warnings.assign(file.warnings().begin(), file.warnings().end());
@@ -76,10 +76,10 @@ Result<Model> load_model(const std::filesystem::path& path) {
     return model;
 }
 
-Result<graph::Graph> Model::build(Logits logits) const {
+Result<graph::Graph> Model::build() const {
     const Architecture* architecture = find_architecture(hyperparameters.architecture);
     check(architecture != nullptr, "a loaded model has a known architecture");
-    RIFTJIT_TRY(built, architecture->build(*this, logits));
+    RIFTJIT_TRY(built, architecture->build(*this));
     return std::move(built.graph);
 }
 

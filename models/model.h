@@ -22,8 +22,6 @@ struct Hyperparameters {
     bool tied_output;
 };
 
-enum class Logits : uint8_t { last, all };  // which rows of a batch get logits
-
 // Norm gains and biases that the file stores as f16 or bf16, by tensor name: the graph wants them as f32.
 using ConvertedVectors = std::unordered_map<std::string_view, std::vector<float>>;
 
@@ -35,7 +33,7 @@ struct Model {
     std::shared_ptr<const ConvertedVectors> converted_vectors;
 
     // Builds the graph; weights point into the file (and the converted vectors).
-    Result<graph::Graph> build(Logits logits) const;
+    Result<graph::Graph> build() const;
 };
 
 // Every key and every tensor's shape has been checked when this succeeds: build() succeeds too.
@@ -50,7 +48,7 @@ struct BuiltGraph {
 struct Architecture {
     std::string_view name;  // value of general.architecture
     Result<Hyperparameters> (*read)(const Gguf&);
-    Result<BuiltGraph> (*build)(const Model&, Logits);
+    Result<BuiltGraph> (*build)(const Model&);
 };
 std::span<const Architecture> architectures();
 

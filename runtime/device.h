@@ -22,7 +22,7 @@ using Address = std::byte*;
 struct Addresses {
     Address arena = nullptr;
     std::vector<Address> weights;       // by tensor id; null for what no step reads
-    std::vector<Address> keys, values;  // by layer
+    std::vector<Address> keys, values;  // by slot
     std::vector<Address> rope_tables;   // by table
     Address token_ids = nullptr;
 };
@@ -31,10 +31,10 @@ struct Addresses {
 class BoundPlan {
 public:
     virtual ~BoundPlan() = default;
-    // Runs every step on rows [0, tokens) at absolute positions from `position` on, and waits for the result.
-    virtual void run(uint32_t tokens, uint32_t position) = 0;
-    // Repeats the last run step by step and returns the first step that wrote a float which is no finite number. Slow:
-    // for a message, once something went wrong.
+    // Runs every step on the batch's rows and waits for the result.
+    virtual void run(const BatchState& batch) = 0;
+    // Repeats the last run, whose batch must still be there, step by step and returns the first step that wrote a float
+    // which is no finite number. Slow: for a message, once something went wrong.
     virtual const graph::Step* first_not_finite() = 0;
 };
 
@@ -48,7 +48,7 @@ struct FileTensor {
 enum class MemoryUse : uint8_t {
     stream,  // weights: written once, then read from end to end for every token
     random,  // activations, tables
-    sparse,  // KV cache: reserved whole, touched as far as the text goes
+    sparse,  // KV cache: address space, which may be more than there is memory; touched as far as the text goes
 };
 
 class Device {
@@ -64,6 +64,7 @@ public:
     virtual Result<Address> allocate(uint64_t bytes, MemoryUse use, std::string_view what) = 0;
     virtual void write(Address to, std::span<const std::byte> bytes) = 0;
     virtual void read(std::span<std::byte> to, Address from) const = 0;
+    virtual void copy(Address to, Address from, uint64_t bytes) = 0;  // not overlapping
 
     // Weights of matmuls and embeddings are kept in the layout that the device's kernels read: as many bytes as its
     // back end says.

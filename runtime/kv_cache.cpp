@@ -7,30 +7,59 @@ namespace {
 
 constexpr uint64_t kAlignment = 64;
 
-uint64_t layer_key_bytes(const KvShape& shape) {
-    return round_up(key_cache_bytes(shape.key_type, shape.kv_heads, shape.head_dim, shape.positions), kAlignment);
-}
+struct SlotPages {
+    uint64_t key_bytes = 0, value_bytes = 0;  // of a page
+};
 
-uint64_t layer_value_bytes(const KvShape& shape) {
-    return round_up(value_cache_bytes(shape.value_type, shape.kv_heads, shape.head_dim, shape.positions), kAlignment);
+SlotPages pages_of(const graph::StateSlot& slot, const KvShape& shape) {
+    const auto* kv = std::get_if<graph::KvSlot>(&slot.shape);
+    if (kv == nullptr) return {};
+    return {key_page_bytes(shape.key_type, kv->heads, kv->head_dim),
+            value_page_bytes(shape.value_type, kv->heads, kv->head_dim)};
 }
 
 }  // namespace
 
-uint64_t kv_bytes(const KvShape& shape) { return shape.layers * (layer_key_bytes(shape) + layer_value_bytes(shape)); }
+uint64_t kv_bytes(const KvShape& shape) {
+    const uint64_t pages = page_count(shape.positions);
+    uint64_t bytes = 0;
+    for (const graph::StateSlot& slot : shape.slots) {
+        const SlotPages page = pages_of(slot, shape);
+        bytes += round_up(pages * page.key_bytes, kAlignment) + round_up(pages * page.value_bytes, kAlignment);
+    }
+    return bytes;
+}
 
 Result<KvCache> reserve_kv_cache(const KvShape& shape, Device& device) {
     KvCache cache;
     cache.bytes = kv_bytes(shape);
     RIFTJIT_TRY(memory, device.allocate(cache.bytes, MemoryUse::sparse,
-                                        fmt::format("the KV cache of {} positions", shape.positions)));
+                                        fmt::format("the KV cache of {} positions (-c)", shape.positions)));
+    const uint64_t pages = page_count(shape.positions);
     Address next = memory;
-    for (uint32_t layer = 0; layer < shape.layers; ++layer) {
-        cache.keys.push_back(next);
-        cache.values.push_back(next + layer_key_bytes(shape));
-        next += layer_key_bytes(shape) + layer_value_bytes(shape);
+    const auto take = [&](uint64_t page_bytes) {
+        const Address taken = page_bytes == 0 ? nullptr : next;
+        next += round_up(pages * page_bytes, kAlignment);
+        return taken;
+    };
+    for (const graph::StateSlot& slot : shape.slots) {
+        const SlotPages page = pages_of(slot, shape);
+        cache.keys.push_back(take(page.key_bytes));
+        cache.values.push_back(take(page.value_bytes));
+        cache.key_page_bytes.push_back(page.key_bytes);
+        cache.value_page_bytes.push_back(page.value_bytes);
     }
     return cache;
+}
+
+void KvCache::copy_page(const PageCopy& copy, Device& device) const {
+    const auto copy_in = [&](Address pages, uint64_t page_bytes) {
+        if (page_bytes != 0) device.copy(pages + copy.to * page_bytes, pages + copy.from * page_bytes, page_bytes);
+    };
+    for (size_t slot = 0; slot < keys.size(); ++slot) {
+        copy_in(keys[slot], key_page_bytes[slot]);
+        copy_in(values[slot], value_page_bytes[slot]);
+    }
 }
 
 }  // namespace riftjit::runtime

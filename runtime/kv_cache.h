@@ -1,22 +1,27 @@
-// Keys and values of every layer, reserved for the whole context and touched as far as the text goes.
+// Keys and values of every KvSlot: pages of address space, touched as far as the texts go.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "graph/state_slot.h"
 #include "runtime/device.h"
+#include "runtime/page_tables.h"
 
 namespace riftjit::runtime {
 
 struct KvShape {
-    uint32_t layers, kv_heads, head_dim;
-    uint32_t positions;
+    std::vector<graph::StateSlot> slots;
+    uint64_t positions;  // of all sequences
     DType key_type, value_type;
 };
 
 struct KvCache {
-    std::vector<Address> keys, values;  // by layer; layouts: jit/kernel_spec.h
-    uint64_t bytes = 0;
+    std::vector<Address> keys, values;  // by slot, null for other slots; layouts: jit/kernel_spec.h
+    std::vector<uint64_t> key_page_bytes, value_page_bytes;  // by slot
+    uint64_t bytes = 0;                                      // of all
+
+    void copy_page(const PageCopy& copy, Device& device) const;
 };
 
 uint64_t kv_bytes(const KvShape& shape);

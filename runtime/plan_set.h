@@ -13,6 +13,7 @@ namespace riftjit::runtime {
 struct PlanSetOptions {
     const Backend* backend;
     uint32_t batch = 512;  // rows per step while a prompt is read; no kernel depends on it
+    uint32_t outputs = 1;  // of them, rows that may have logits; more than one take one kernel more
     DType key_type = DType::F16, value_type = DType::F16;
     std::string passes = "all";
 };

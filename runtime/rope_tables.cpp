@@ -6,26 +6,26 @@
 
 namespace riftjit::runtime {
 
-RopeTableRows::RopeTableRows(const graph::RopeTable& table, std::span<const float> factors, uint32_t max_tokens) {
+RopeTable::RopeTable(const graph::RopeTable& table, std::span<const float> factors) {
     const uint32_t pairs = table.rotary_dims / 2;
     check(factors.empty() || factors.size() >= pairs, "there is one rope factor per pair");
     for (uint32_t pair = 0; pair < pairs; ++pair) {
         const double frequency = table.scale * std::pow(double(table.base), -2.0 * pair / table.rotary_dims);
         frequencies_.push_back(factors.empty() ? frequency : frequency / factors[pair]);
     }
-    rows_.resize(size_t(max_tokens) * floats_per_token());
 }
 
-std::span<const float> RopeTableRows::fill(uint32_t position, uint32_t tokens) {
-    float* out = rows_.data();
-    for (uint32_t token = 0; token < tokens; ++token) {
+std::span<const float> RopeTable::fill(std::span<const BatchRow> rows, std::span<float> out) const {
+    check(out.size() >= rows.size() * floats_per_row(), "a rope table has room for its rows");
+    float* next = out.data();
+    for (const BatchRow& row : rows) {
         for (const double frequency : frequencies_) {
-            const double angle = double(position + token) * frequency;
-            *out++ = float(std::cos(angle));
-            *out++ = float(std::sin(angle));
+            const double angle = double(row.position) * frequency;
+            *next++ = float(std::cos(angle));
+            *next++ = float(std::sin(angle));
         }
     }
-    return std::span(rows_).first(size_t(tokens) * floats_per_token());
+    return out.first(rows.size() * floats_per_row());
 }
 
 }  // namespace riftjit::runtime

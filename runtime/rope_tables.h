@@ -11,18 +11,17 @@ namespace riftjit::runtime {
 
 // Angle of pair i at position p: p * scale * base^(-2i / rotary_dims) / factor[i]. Frequencies, angles, cosines and
 // sines are computed in double, so that an entry depends on its position alone and far positions stay exact.
-class RopeTableRows {
+class RopeTable {
 public:
     // factors: rotary_dims / 2 numbers, or empty.
-    RopeTableRows(const graph::RopeTable& table, std::span<const float> factors, uint32_t max_tokens);
+    RopeTable(const graph::RopeTable& table, std::span<const float> factors);
 
-    uint32_t floats_per_token() const { return uint32_t(2 * frequencies_.size()); }
-    // {cos, sin} pairs of positions [position, position + tokens); valid until the next call.
-    std::span<const float> fill(uint32_t position, uint32_t tokens);
+    uint32_t floats_per_row() const { return uint32_t(2 * frequencies_.size()); }
+    // {cos, sin} pairs of each row's position, to the front of `out`; returns what was written.
+    std::span<const float> fill(std::span<const BatchRow> rows, std::span<float> out) const;
 
 private:
     std::vector<double> frequencies_;
-    std::vector<float> rows_;
 };
 
 }  // namespace riftjit::runtime

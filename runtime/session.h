@@ -1,16 +1,16 @@
-// A model bound to this machine: packed weights, kernels, plans, KV cache; tokens in, logits out.
+// One text on a model of its own: tokens in, logits out. What programs with a single text need of DeviceModel and
+// Sequences.
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
-#include "graph/plan.h"
 #include "host/result.h"
-#include "runtime/device.h"
+#include "runtime/sequences.h"
 
 namespace riftjit::runtime {
 
@@ -19,44 +19,51 @@ struct SessionOptions {
     uint32_t batch = 512;  // rows per step while a prompt is read (-ub)
     DType key_type = DType::F16, value_type = DType::F16;
     std::string passes = "all";
-    bool all_logits = false;  // graph keeps logits of every row
+    uint32_t outputs = 1;  // rows per step that may have logits
 };
+
+enum class LogitRows : uint8_t { last, all };
 
 class Session {
 public:
-    // release(range) is called after a weight was packed, so that file pages can be dropped.
-    using Release = std::function<void(std::span<const std::byte>)>;
+    using Release = Device::Release;
     // The graph and what it points to are not needed afterwards.
     static Result<Session> create(const graph::Graph& graph, const SessionOptions& options,
                                   std::unique_ptr<Device> device, const Release& release);
-    Session(Session&&) noexcept;
-    Session& operator=(Session&&) noexcept;
-    ~Session();
 
-    // Appends tokens at position(). Logits: of the last token, or of all of them with all_logits.
-    // `logits` stays valid until the next call. Fails when the context is full (both numbers named), and then changes
-    // nothing. Allocates nothing unless all_logits is set.
-    Result<std::span<const float>> evaluate(std::span<const int32_t> ids);
+    // Appends tokens at position(). Returns the logits of the last token or of all, [rows][vocabulary], which stay
+    // valid until the next call. Fails when the context is full (both numbers named), and then changes nothing.
+    // Allocates nothing for the last token's logits.
+    Result<std::span<const float>> evaluate(std::span<const int32_t> ids, LogitRows rows = LogitRows::last);
 
-    // After an evaluation whose logits are no numbers: which launch of its last batch wrote the first such value, as
-    // "blk.3.attn_q (matmul q4_k 1024x1024, vector form)"; nullopt when repeating it finds none.
-    std::optional<std::string> first_not_finite();
+    std::optional<std::string> first_not_finite() { return sequences_.first_not_finite(); }
 
-    uint32_t position() const;
-    uint32_t context() const;
-    void truncate(uint32_t position);  // forgets everything from there on
-    uint32_t vocabulary() const;
-    uint64_t kv_bytes() const;  // reserved for the full context
-    uint64_t packed_bytes() const;
-    Result<double> weights_read_rate() const;  // bytes per second at which the device reads what every token reads
-    Result<void> lock_weights() const;         // keeps them in memory
-    const graph::Plan& decode_plan() const;
-    const graph::Plan& prompt_plan() const;
+    uint32_t position() const { return sequences_.length(text_); }
+    uint32_t context() const { return sequences_.limits().positions; }
+    // Forgets everything from there on.
+    Result<void> truncate(uint32_t position) { return sequences_.truncate(text_, position); }
+    uint32_t vocabulary() const { return model().vocabulary; }
+    uint64_t kv_bytes() const { return sequences_.kv_bytes(); }  // reserved for the full context
+    uint64_t packed_bytes() const { return model().weights.bytes; }
+    // Bytes per second at which the device reads what every token reads.
+    Result<double> weights_read_rate() const {
+        return model().device->read_rate(model().weights.memory, model().weights.bytes);
+    }
+    // Keeps them in memory.
+    Result<void> lock_weights() const { return model().device->lock(model().weights.memory, model().weights.bytes); }
+    const graph::Plan& decode_plan() const { return model().decode_plan; }
+    const graph::Plan& prompt_plan() const { return model().prompt_plan; }
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
-    explicit Session(std::unique_ptr<Impl> impl);
+    Session(Sequences sequences, SequenceId text);
+
+    const DeviceModel& model() const { return sequences_.model(); }
+    Result<void> check_ids(std::span<const int32_t> ids) const;
+
+    Sequences sequences_;
+    SequenceId text_;
+    std::vector<StepRow> step_;
+    std::vector<float> every_row_;  // the logits of a whole call
 };
 
 }  // namespace riftjit::runtime

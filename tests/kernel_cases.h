@@ -19,10 +19,13 @@ inline std::vector<RmsNormSpec> rms_norm() {
         for (RowFormat output : kRowFormats)
             for (Presence gain : {Presence::absent, Presence::present})
                 for (Addend addend : {Addend::none, Addend::residual})
-                    specs.push_back(
-                        {width, 1e-6f, gain, addend, output, addend == Addend::none ? RowRange::last : RowRange::all});
-    specs.push_back({128, 1e-5f, Presence::present, Addend::none, RowFormat::f32, RowRange::all});
-    specs.push_back({128, 1e-5f, Presence::present, Addend::residual, RowFormat::i16, RowRange::last});
+                    specs.push_back({width, 1e-6f, gain, addend, output});
+    return specs;
+}
+
+inline std::vector<GatherRowsSpec> gather_rows() {
+    std::vector<GatherRowsSpec> specs;
+    for (uint32_t width : kWidths) specs.push_back({width});
     return specs;
 }
 

@@ -16,10 +16,7 @@ public:
     DecoderBuilder(const Model& model, const DecoderTraits& decoder)
         : model_(model), decoder_(decoder), hyper_(model.hyperparameters), weights_(model, graph_) {}
 
-    Result<BuiltGraph> run(Logits logits) {
-        graph_.layers = hyper_.layers;
-        graph_.kv_heads = hyper_.kv_heads;
-        graph_.head_dim = hyper_.head_dim;
+    Result<BuiltGraph> run() {
         RIFTJIT_TRY(table, weights_.matrix("token_embd.weight", hyper_.vocabulary, hyper_.width));
         RIFTJIT_TRY_VOID(read_rope_factors());
         RIFTJIT_TRY(embedded, graph_.embed("token_embd", graph_.add_input("token_ids"), table));
@@ -29,7 +26,7 @@ public:
             RIFTJIT_TRY(out, add_feed_forward(layer, attended));
             x = out;
         }
-        RIFTJIT_TRY_VOID(add_output(x, table, logits));
+        RIFTJIT_TRY_VOID(add_output(x, table));
         return BuiltGraph{std::move(graph_), weights_.used()};
     }
 
@@ -121,8 +118,9 @@ private:
         RIFTJIT_TRY(q, position_heads(layer, "q", projected.q));
         RIFTJIT_TRY(k, position_heads(layer, "k", projected.k));
         const float scale = 1.0f / std::sqrt(static_cast<float>(hyper_.head_dim));
-        RIFTJIT_TRY(attended, graph_.attention(block(layer, "attn"), q, k, projected.v, layer, hyper_.heads,
-                                               hyper_.kv_heads, hyper_.head_dim, scale));
+        const graph::SlotId slot =
+            graph_.add_slot({block(layer, "kv"), graph::KvSlot{hyper_.kv_heads, hyper_.head_dim}});
+        RIFTJIT_TRY(attended, graph_.attention(block(layer, "attn"), q, k, projected.v, slot, hyper_.heads, scale));
         RIFTJIT_TRY(out, project(block(layer, "attn_output"), attended, hyper_.width));
         return graph_.add(block(layer, "attn_residual"), x, out);
     }
@@ -138,12 +136,9 @@ private:
         return graph_.add(block(layer, "ffn_residual"), x, out);
     }
 
-    Result<void> add_output(TensorId x, TensorId table, Logits logits) {
-        TensorId rows = x;
-        if (logits == Logits::last) {  // before the norm, so that one row is normed and projected
-            RIFTJIT_TRY(last, graph_.select_last("output_row", x));
-            rows = last;
-        }
+    Result<void> add_output(TensorId x, TensorId table) {
+        // Before the norm: only rows whose logits are wanted are normed and projected.
+        RIFTJIT_TRY(rows, graph_.gather_rows("output_rows", x));
         RIFTJIT_TRY(normed, norm("output_norm", rows));
         TensorId weight = table;
         if (!hyper_.tied_output) {
@@ -166,8 +161,8 @@ private:
 
 }  // namespace
 
-Result<BuiltGraph> build_decoder(const Model& model, Logits logits, const DecoderTraits& decoder) {
-    return DecoderBuilder(model, decoder).run(logits);
+Result<BuiltGraph> build_decoder(const Model& model, const DecoderTraits& decoder) {
+    return DecoderBuilder(model, decoder).run();
 }
 
 }  // namespace riftjit::models

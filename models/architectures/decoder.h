@@ -11,6 +11,6 @@ struct DecoderTraits {
     Presence rope_factors;  // rope_freqs.weight is used when the file has it
 };
 
-Result<BuiltGraph> build_decoder(const Model& model, Logits logits, const DecoderTraits& decoder);
+Result<BuiltGraph> build_decoder(const Model& model, const DecoderTraits& decoder);
 
 }  // namespace riftjit::models

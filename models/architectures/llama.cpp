@@ -10,8 +10,8 @@ Result<Hyperparameters> read_llama(const Gguf& file) {
     return read_hyperparameters(file, "llama", RopePairing::adjacent);
 }
 
-Result<BuiltGraph> build_llama(const Model& model, Logits logits) {
-    return build_decoder(model, logits, {.head_norms = Presence::absent, .rope_factors = Presence::present});
+Result<BuiltGraph> build_llama(const Model& model) {
+    return build_decoder(model, {.head_norms = Presence::absent, .rope_factors = Presence::present});
 }
 
 }  // namespace riftjit::models

@@ -7,8 +7,8 @@ namespace riftjit::models {
 
 Result<Hyperparameters> read_qwen2(const Gguf& file) { return read_hyperparameters(file, "qwen2", RopePairing::half); }
 
-Result<BuiltGraph> build_qwen2(const Model& model, Logits logits) {
-    return build_decoder(model, logits, {.head_norms = Presence::absent, .rope_factors = Presence::absent});
+Result<BuiltGraph> build_qwen2(const Model& model) {
+    return build_decoder(model, {.head_norms = Presence::absent, .rope_factors = Presence::absent});
 }
 
 }  // namespace riftjit::models

@@ -8,8 +8,8 @@ namespace riftjit::models {
 
 Result<Hyperparameters> read_qwen3(const Gguf& file) { return read_hyperparameters(file, "qwen3", RopePairing::half); }
 
-Result<BuiltGraph> build_qwen3(const Model& model, Logits logits) {
-    return build_decoder(model, logits, {.head_norms = Presence::present, .rope_factors = Presence::absent});
+Result<BuiltGraph> build_qwen3(const Model& model) {
+    return build_decoder(model, {.head_norms = Presence::present, .rope_factors = Presence::absent});
 }
 
 }  // namespace riftjit::models

@@ -39,14 +39,17 @@ Result<std::unique_ptr<CpuDevice>> CpuDevice::create(Isa isa, uint32_t threads, 
 }
 
 Result<Address> CpuDevice::allocate(uint64_t bytes, MemoryUse use, std::string_view what) {
-    const auto size = use == MemoryUse::sparse ? Pages::Size::normal : Pages::Size::huge;
-    RIFTJIT_TRY(pages, Pages::allocate(bytes, size, what));
+    const bool is_sparse = use == MemoryUse::sparse;  // in normal pages: huge ones would back more than is touched
+    RIFTJIT_TRY(pages, Pages::allocate(bytes, is_sparse ? Pages::Size::normal : Pages::Size::huge, what,
+                                       is_sparse ? Pages::Backing::sparse : Pages::Backing::whole));
     return memory_.emplace_back(std::move(pages)).data();
 }
 
 void CpuDevice::write(Address to, std::span<const std::byte> bytes) { std::memcpy(to, bytes.data(), bytes.size()); }
 
 void CpuDevice::read(std::span<std::byte> to, Address from) const { std::memcpy(to.data(), from, to.size()); }
+
+void CpuDevice::copy(Address to, Address from, uint64_t bytes) { std::memcpy(to, from, bytes); }
 
 void CpuDevice::pack(const FileTensor& tensor, Address to, const Release& release) {
     const uint64_t bytes_per_row = row_bytes(tensor.type, tensor.width);

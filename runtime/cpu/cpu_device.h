@@ -21,6 +21,7 @@ public:
     Result<Address> allocate(uint64_t bytes, MemoryUse use, std::string_view what) override;
     void write(Address to, std::span<const std::byte> bytes) override;
     void read(std::span<std::byte> to, Address from) const override;
+    void copy(Address to, Address from, uint64_t bytes) override;
     void pack(const FileTensor& tensor, Address to, const Release& release) override;
     Result<std::unique_ptr<BoundPlan>> bind(const graph::Plan& plan, const Addresses& addresses) override;
     Result<void> make_ready() override;

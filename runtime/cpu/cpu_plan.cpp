@@ -62,9 +62,8 @@ Result<void> CpuPlan::find_kernels(Isa isa, KernelCache& cache) {
     launches_.reserve(plan_.steps.size());
     for (const graph::Step& step : plan_.steps) {
         RIFTJIT_TRY(kernel, cache.get(step.spec, isa));
-        launches_.push_back({kernel->function, nullptr, 0, 0, !step.parallel_with_next});
+        launches_.push_back({kernel->function, nullptr, 0, 0, false});
     }
-    if (!launches_.empty()) launches_.back().barrier_after = false;  // the pool's join does it
     progress_ = std::vector<Progress>(launches_.size());
     return {};
 }
@@ -82,7 +81,7 @@ void CpuPlan::bind_arguments(const Addresses& addresses) {
         const graph::Step& step = plan_.steps[i];
         launches_[i].args = next;
         for (size_t place = 0; const Argument& argument : signatures[i].arguments) {
-            const void* value = step.one_row ? &last_row_ : &batch_;
+            const void* value = step.rows == graph::StepRows::batch ? &batch_ : &outputs_;
             if (argument.role != Role::batch) value = resolve(step.places.at(place++), addresses);
             check(argument.presence == Presence::absent || value != nullptr, "every argument has an address");
             std::memcpy(next + argument.offset_bytes, &value, sizeof value);
@@ -91,24 +90,53 @@ void CpuPlan::bind_arguments(const Addresses& addresses) {
     }
 }
 
-void CpuPlan::count_units(uint32_t tokens) {
-    if (tokens == counted_tokens_) return;
+// Rows, tiles or single rows: what unit_count() wants.
+uint32_t CpuPlan::rows_of(const graph::Step& step) const {
+    switch (step.rows) {
+        case graph::StepRows::batch:
+            break;
+        case graph::StepRows::outputs:
+            return outputs_.rows;
+        case graph::StepRows::one_output:
+            return outputs_.rows == 1 ? 1 : 0;
+        case graph::StepRows::many_outputs:
+            return outputs_.rows == 1 ? 0 : outputs_.rows;
+    }
+    if (const auto* attention = std::get_if<AttentionSpec>(&step.spec))
+        return attention->form == MatmulForm::tile ? batch_.tiles : batch_.singles;
+    return batch_.rows;
+}
+
+// Whether the same launches have the same units.
+bool CpuPlan::is_counted() const {
+    return batch_.rows == counted_.rows && batch_.tiles == counted_.tiles && batch_.singles == counted_.singles &&
+           batch_.outputs == counted_.outputs;
+}
+
+// A barrier that no launch has passed since the last one is left out.
+void CpuPlan::count_units() {
+    if (is_counted()) return;
     const uint32_t threads = pool_.size();
+    bool has_work = false;  // since the last barrier
     shares_.resize(size_t(threads) * launches_.size());
     for (size_t i = 0; i < launches_.size(); ++i) {
         const graph::Step& step = plan_.steps[i];
         Launch& launch = launches_[i];
-        const uint32_t rows = step.one_row ? 1 : tokens;
-        launch.units = unit_count(step.spec, rows);
+        const uint32_t rows = rows_of(step);
+        launch.units = rows == 0 ? 0 : unit_count(step.spec, rows);
         launch.claim = is_long(step.spec, rows) ? std::max(1u, launch.units / (threads * kClaimsPerThread)) : 0;
         for (uint32_t thread = 0; thread < threads; ++thread)
             shares_[size_t(thread) * launches_.size() + i] = share_of(launch.units, thread, threads);
+        has_work |= launch.units != 0;
+        launch.barrier_after = has_work && !step.parallel_with_next && i + 1 != launches_.size();  // the pool's join
+        if (launch.barrier_after) has_work = false;
     }
-    counted_tokens_ = tokens;
+    counted_ = batch_;
 }
 
 void CpuPlan::run_alone() const {
-    for (const Launch& launch : launches_) launch.function(launch.args, 0, launch.units);
+    for (const Launch& launch : launches_)
+        if (launch.units != 0) launch.function(launch.args, 0, launch.units);
 }
 
 uint64_t CpuPlan::walk(uint32_t thread) {
@@ -145,24 +173,26 @@ void CpuPlan::run_together() {
 const graph::Step* CpuPlan::first_not_finite() {
     for (size_t i = 0; i < launches_.size(); ++i) {
         const graph::Step& step = plan_.steps[i];
+        if (launches_[i].units == 0) continue;
         launches_[i].function(launches_[i].args, 0, launches_[i].units);
-        const auto* norm = std::get_if<RmsNormSpec>(&step.spec);
+        const uint32_t count = step.rows == graph::StepRows::batch ? batch_.rows : outputs_.rows;
         for (const Argument& argument : signature(step.spec).arguments) {
             if (argument.role != Role::rows || !writes(argument.access) || argument.format != RowFormat::f32) continue;
-            const bool selects = norm != nullptr && norm->rows == RowRange::last && argument.access == Access::write;
             const float* rows;
             std::memcpy(&rows, static_cast<const std::byte*>(launches_[i].args) + argument.offset_bytes, sizeof rows);
-            if (!is_finite(rows, argument, step.one_row || selects ? 1 : batch_.tokens)) return &step;
+            if (!is_finite(rows, argument, count)) return &step;
         }
     }
     return nullptr;
 }
 
-void CpuPlan::run(uint32_t tokens, uint32_t position) {
-    check(tokens >= 1 && tokens <= plan_.max_tokens, "a batch fits its plan");
-    batch_ = {tokens, position};
-    last_row_ = {1, position + tokens - 1};
-    count_units(tokens);
+void CpuPlan::run(const BatchState& batch) {
+    check(batch.rows >= 1 && batch.rows <= plan_.max_tokens, "a batch fits its plan");
+    check(batch.outputs <= plan_.max_outputs, "so do its outputs");
+    batch_ = batch;
+    outputs_ = batch;
+    outputs_.rows = batch.outputs;
+    count_units();
     if (team_.together())
         run_together();
     else

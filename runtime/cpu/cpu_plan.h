@@ -22,14 +22,14 @@ public:
     };
     static Result<std::unique_ptr<CpuPlan>> create(const graph::Plan& plan, const Addresses& addresses,
                                                    const Context& context);
-    void run(uint32_t tokens, uint32_t position) override;
+    void run(const BatchState& batch) override;
     const graph::Step* first_not_finite() override;
 
 private:
     struct Launch {
         KernelFunction function;
         const void* args;
-        uint32_t units;  // for counted_tokens_
+        uint32_t units;  // of the batch
         uint32_t claim;  // units that a thread takes at a time; 0: each has its share
         bool barrier_after;
     };
@@ -42,7 +42,9 @@ private:
         : plan_(plan), pool_(pool), team_(pool.size(), helpers) {}
     Result<void> find_kernels(Isa isa, KernelCache& cache);
     void bind_arguments(const Addresses& addresses);
-    void count_units(uint32_t tokens);
+    uint32_t rows_of(const graph::Step& step) const;
+    bool is_counted() const;
+    void count_units();
     void run_alone() const;
     void run_together();
     uint64_t walk(uint32_t thread);  // returns ticks waited
@@ -51,10 +53,10 @@ private:
     ThreadPool& pool_;
     std::vector<Launch> launches_;
     std::vector<const void*> arguments_;  // the Args structs of all launches, one after the other
-    uint32_t counted_tokens_ = 0;
-    std::vector<Share> shares_;        // [thread][launch]
-    std::vector<Progress> progress_;   // by launch
-    BatchState batch_{}, last_row_{};  // the latter for steps that run on one row
+    BatchState counted_;                  // units and shares are those of a batch with its counts
+    std::vector<Share> shares_;           // [thread][launch]
+    std::vector<Progress> progress_;      // by launch
+    BatchState batch_, outputs_;          // the latter for steps that run on gathered rows
     TeamChoice team_;
     uint64_t caller_waited_ = 0;
 };

@@ -18,7 +18,7 @@ void use(const models::Model& model) {
         const auto ids = tokenizer->encode("a fox, <|im_end|>", models::ParseSpecial::yes, models::AddBos::yes);
         if (ids) tokenizer->decode(*ids);
     }
-    const auto graph = model.build(models::Logits::last);
+    const auto graph = model.build();
     check(graph.has_value(), "the graph of a loaded model can be built");
     const std::array<int32_t, 2> ids = {0, static_cast<int32_t>(model.hyperparameters.vocabulary) - 1};
     const auto logits = graph::Reference(*graph).run(ids);

@@ -28,9 +28,18 @@ TEST(Graph, RefusesABiasOfTheWrongLength) {
 TEST(Graph, RefusesHeadsThatDoNotShareKeysEvenly) {
     Graph g;
     const TensorId x = g.embed("embed", g.add_input("ids"), g.add_weight("t", DType::F32, 8, 12, nullptr)).value();
-    const auto attention = g.attention("attn", x, x, x, 0, 3, 2, 4, 1.0f);
+    const auto attention = g.attention("attn", x, x, x, g.add_slot({"kv", KvSlot{2, 4}}), 3, 1.0f);
     ASSERT_FALSE(attention);
     EXPECT_EQ(attention.error().message, "attn: 3 query heads are not a multiple of 2 key/value heads");
+}
+
+TEST(Graph, RefusesAttentionOverASlotWithoutKeysAndValues) {
+    Graph g;
+    const TensorId x = g.embed("embed", g.add_input("ids"), g.add_weight("t", DType::F32, 8, 12, nullptr)).value();
+    const SlotId running = g.add_slot({"ssm", RecurrentSlot{{3, 4}}});
+    EXPECT_EQ(g.attention("attn", x, x, x, running, 3, 1.0f).error().message,
+              "attn: slot 0 is none of keys and values");
+    EXPECT_EQ(g.attention("attn", x, x, x, 1, 3, 1.0f).error().message, "attn: slot 1 is none of keys and values");
 }
 
 TEST(Graph, RefusesANormOfHeadsThatDoNotFillTheRow) {

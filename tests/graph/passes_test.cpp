@@ -67,7 +67,7 @@ TEST(Passes, RewriteTheGraphTheyAreMeantFor) {
                              [&](const Node& node) { return std::string_view(op_name(node.op)) == op; });
     };
     EXPECT_EQ(count(apply_passes(model.graph, {"fuse-residual-matmul"}), "add"), 0);
-    EXPECT_EQ(count(apply_passes(model.graph, {"fuse-residual-norm"}), "add"), 1);  // the last is read by select_last
+    EXPECT_EQ(count(apply_passes(model.graph, {"fuse-residual-norm"}), "add"), 1);  // the last is read by gather_rows
     EXPECT_EQ(count(apply_passes(model.graph, {"fuse-head-norm-rope"}), "rms_norm"),
               5);  // two per layer, one at the end
     const Graph chained = apply_passes(test::make_tiny({.chain = true}).graph, {"fuse-elementwise"});

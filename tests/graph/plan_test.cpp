@@ -17,9 +17,10 @@ PassSet all_but(std::string_view name) {
 
 const test::PlanBackend kBackend;
 
-Plan plan_of(const test::TinyModel& model, uint32_t tokens, const PassSet& passes) {
+Plan plan_of(const test::TinyModel& model, uint32_t tokens, const PassSet& passes, uint32_t outputs = 1) {
     const Graph graph = apply_passes(model.graph, passes);
-    auto plan = make_plan(graph, {.backend = &kBackend, .max_tokens = tokens, .passes = passes});
+    auto plan =
+        make_plan(graph, {.backend = &kBackend, .max_tokens = tokens, .max_outputs = outputs, .passes = passes});
     EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
     return *plan;
 }
@@ -31,14 +32,13 @@ struct Touch {
     bool writes, reads;
 };
 
-std::vector<Touch> touches(const Step& step, uint32_t tokens) {
+std::vector<Touch> touches(const Step& step, const Plan& plan) {
     std::vector<Touch> list;
     const std::vector<Argument> arguments = signature(step.spec).arguments;
-    const auto* norm = std::get_if<RmsNormSpec>(&step.spec);
     for (size_t i = 0; i < step.places.size(); ++i) {
         const Argument& argument = arguments[i];
-        const bool selects = norm != nullptr && norm->rows == RowRange::last && writes(argument.access);
-        const uint64_t rows = step.one_row || selects ? 1 : tokens;
+        const bool gathers = std::holds_alternative<GatherRowsSpec>(step.spec) && !writes(argument.access);
+        const uint64_t rows = step.rows == StepRows::batch || gathers ? plan.max_tokens : plan.max_outputs;
         uint64_t stride = argument.stride_bytes;
         if (const auto* matmul = std::get_if<MatmulSpec>(&step.spec); matmul != nullptr && !argument.format)
             stride = kBackend.row_bytes(kBackend.activation_format(matmul->weight), argument.width);
@@ -64,7 +64,7 @@ uint64_t symbolic_logits(const Plan& plan) {
             visit(Cell{kind, at});
     };
     for (const Step& step : plan.steps) {
-        const auto list = touches(step, plan.max_tokens);
+        const auto list = touches(step, plan);
         uint64_t value = std::hash<std::string>{}(step.name + describe(step.spec));
         for (const Touch& touch : list) {
             if (!touch.reads) continue;
@@ -92,11 +92,11 @@ bool overlap(const Touch& a, const Touch& b) {
 }
 
 TEST(Plan, SharesMemoryWithoutChangingWhatAnyLaunchReads) {
-    for (const bool select : {false, true}) {
+    for (const uint32_t outputs : {1u, 5u}) {
         for (const uint32_t tokens : {1u, 7u}) {
-            const auto model = test::make_tiny({.select_last = select, .chain = true});
-            const Plan shared = plan_of(model, tokens, parse_passes("all").value());
-            const Plan separate = plan_of(model, tokens, all_but("reuse-memory"));
+            const auto model = test::make_tiny({.chain = true});
+            const Plan shared = plan_of(model, tokens, parse_passes("all").value(), outputs);
+            const Plan separate = plan_of(model, tokens, all_but("reuse-memory"), outputs);
             EXPECT_LT(shared.arena_bytes, separate.arena_bytes);
             EXPECT_NE(symbolic_logits(shared), 0u);
             EXPECT_EQ(symbolic_logits(shared), symbolic_logits(separate));
@@ -107,11 +107,11 @@ TEST(Plan, SharesMemoryWithoutChangingWhatAnyLaunchReads) {
 TEST(Plan, KeepsABarrierBetweenLaunchesThatTouchTheSameBytes) {
     for (const std::string_view passes : {"all", "-fuse-residual-matmul", "-fuse-quantize", "-reuse-memory"}) {
         const auto model = test::make_tiny({.chain = true});
-        const Plan plan = plan_of(model, 5, parse_passes(passes).value());
+        const Plan plan = plan_of(model, 5, parse_passes(passes).value(), 3);
         size_t elided = 0;
         std::vector<Touch> since_barrier;
         for (const Step& step : plan.steps) {
-            const auto mine = touches(step, plan.max_tokens);
+            const auto mine = touches(step, plan);
             for (const Touch& touch : mine)
                 for (const Touch& earlier : since_barrier)
                     EXPECT_FALSE((touch.writes || earlier.writes) && overlap(touch, earlier)) << step.name << " races";
@@ -139,17 +139,54 @@ TEST(Plan, TakesFourteenLaunchesPerLayerWhenFused) {
     EXPECT_GT(unfused.steps.size(), two.steps.size());
 }
 
-TEST(Plan, ProjectsOnlyTheLastRowOfABatch) {
-    const Plan plan = plan_of(test::make_tiny(), 9, parse_passes("all").value());
-    EXPECT_EQ(plan.logits_rows, 1u);
-    EXPECT_EQ(plan.logits_stride, 64u);
-    EXPECT_TRUE(plan.steps.back().one_row);
-    EXPECT_EQ(std::get<MatmulSpec>(plan.steps.back().spec).form, MatmulForm::vector);
-    const auto& norm = plan.steps[plan.steps.size() - 2];
-    EXPECT_EQ(std::get<RmsNormSpec>(norm.spec).rows, RowRange::last);
-    const Plan all = plan_of(test::make_tiny({.select_last = false}), 9, parse_passes("all").value());
-    EXPECT_EQ(all.logits_rows, 9u);
-    EXPECT_EQ(std::get<MatmulSpec>(all.steps.back().spec).form, MatmulForm::tile);
+// The last steps of a plan: their ops, rows and forms.
+std::vector<std::string> head_of(const Plan& plan, size_t steps) {
+    std::vector<std::string> head;
+    for (const Step& step : std::span(plan.steps).last(steps)) {
+        static constexpr const char* kRows[] = {"batch", "outputs", "one_output", "many_outputs"};
+        const auto* matmul = std::get_if<MatmulSpec>(&step.spec);
+        const char* form = matmul == nullptr ? "" : matmul->form == MatmulForm::vector ? " vector" : " tile";
+        head.push_back(step.name + " " + kRows[size_t(step.rows)] + form);
+    }
+    return head;
+}
+
+TEST(Plan, NormsAndProjectsGatheredRowsAlone) {
+    const Plan one = plan_of(test::make_tiny(), 9, parse_passes("all").value());
+    EXPECT_EQ(one.max_outputs, 1u);
+    EXPECT_EQ(one.logits_stride, 64u);
+    EXPECT_EQ(head_of(one, 3),
+              (std::vector<std::string>{"output_rows outputs", "output_norm outputs", "output one_output vector"}));
+    const Plan many = plan_of(test::make_tiny(), 9, parse_passes("all").value(), 20);
+    EXPECT_EQ(many.max_outputs, 9u) << "a batch has no more";
+    EXPECT_EQ(head_of(many, 4), (std::vector<std::string>{"output_rows outputs", "output_norm outputs",
+                                                          "output one_output vector", "output many_outputs tile"}));
+}
+
+TEST(Plan, OfOneRowGathersNothing) {
+    const Plan plan = plan_of(test::make_tiny(), 1, parse_passes("all").value());
+    EXPECT_EQ(head_of(plan, 3), (std::vector<std::string>{"blk.1.ffn_down batch vector", "output_norm outputs",
+                                                          "output one_output vector"}));
+}
+
+TEST(Plan, TakesTilesAndSingleRowsInTurn) {
+    const Plan plan = plan_of(test::make_tiny({.layers = 1}), 9, parse_passes("all").value());
+    std::vector<MatmulForm> forms;
+    for (const Step& step : plan.steps)
+        if (const auto* attention = std::get_if<AttentionSpec>(&step.spec)) forms.push_back(attention->form);
+    EXPECT_EQ(forms, (std::vector{MatmulForm::tile, MatmulForm::vector}));
+}
+
+TEST(Plan, RefusesLogitsOfRowsThatNobodyGathered) {
+    Graph graph = test::make_tiny().graph;
+    std::erase_if(graph.nodes, [](const Node& node) { return node.name == "output_rows"; });
+    const auto gathered = std::get<MatmulOp>(graph.nodes.back().op).x;
+    auto& norm = std::get<RmsNormOp>(graph.nodes[graph.nodes.size() - 2].op);
+    ASSERT_EQ(norm.out, gathered);
+    norm.x = std::get<AddOp>(graph.nodes[graph.nodes.size() - 3].op).out;
+    const auto plan = make_plan(graph, {.backend = &kBackend, .max_tokens = 4, .passes = {}});
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().message, "graph: the logits are not of gathered rows");
 }
 
 TEST(Plan, FailsByNameWhereTheBackEndHasNoKernel) {

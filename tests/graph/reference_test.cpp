@@ -114,7 +114,7 @@ Row run_all(const Graph& graph) {
 }
 
 TEST(Reference, AnySplitOfThePromptGivesTheSameLogits) {
-    const auto model = test::make_tiny({.select_last = false});
+    const auto model = test::make_tiny();
     const Row whole = run_all(model.graph);
     ASSERT_EQ(whole.size(), kPrompt.size() * 50);
     for (size_t chunk : {1, 2, 4}) {
@@ -129,10 +129,16 @@ TEST(Reference, AnySplitOfThePromptGivesTheSameLogits) {
     }
 }
 
-TEST(Reference, SelectLastKeepsTheLastRowOfTheBatch) {
-    const Row all = run_all(test::make_tiny({.select_last = false}).graph);
-    const Row last = run_all(test::make_tiny({.select_last = true}).graph);
-    EXPECT_EQ(last, Row(all.end() - 50, all.end()));
+TEST(Reference, GatherRowsKeepsTheRowsAskedFor) {
+    const auto model = test::make_tiny();
+    const Row all = run_all(model.graph);
+    Reference reference(model.graph);
+    const Row two = reference.run(kPrompt, std::vector<uint32_t>{7, 2}).value();
+    Row expected(all.begin() + 7 * 50, all.begin() + 8 * 50);
+    expected.insert(expected.end(), all.begin() + 2 * 50, all.begin() + 3 * 50);
+    EXPECT_EQ(two, expected);
+    EXPECT_EQ(reference.run(kPrompt, std::vector<uint32_t>{9}).error().message,
+              "reference: row 9 is wanted of 9 tokens");
 }
 
 TEST(Reference, FusedGraphsComputeWhatTheUnfusedOnesDo) {

@@ -40,7 +40,7 @@ public:
 
 struct TinyShape {
     uint32_t width = 64, layers = 2, heads = 4, kv_heads = 2, head_dim = 16, ffn = 96, vocabulary = 50;
-    bool head_norm = true, bias = true, select_last = true, chain = false;  // chain: shifted and scaled logits
+    bool head_norm = true, bias = true, chain = false;  // chain: shifted and scaled logits
 };
 
 inline TinyModel make_tiny(const TinyShape& shape = {}, uint32_t seed = 1) {
@@ -85,7 +85,9 @@ inline TinyModel make_tiny(const TinyShape& shape = {}, uint32_t seed = 1) {
         k = g.rope(name(l, "k_rope"), k, kNoTensor, shape.head_dim, shape.head_dim, RopePairing::half, 10000.0f, 1.0f)
                 .value();
         const TensorId a =
-            g.attention(name(l, "attn"), q, k, v, l, shape.heads, shape.kv_heads, shape.head_dim, 0.25f).value();
+            g.attention(name(l, "attn"), q, k, v, g.add_slot({name(l, "kv"), KvSlot{shape.kv_heads, shape.head_dim}}),
+                        shape.heads, 0.25f)
+                .value();
         const TensorId o =
             g.matmul(name(l, "attn_output"), a, weight(name(l, "attn_output.weight"), shape.width, q_width, spread))
                 .value();
@@ -104,7 +106,7 @@ inline TinyModel make_tiny(const TinyShape& shape = {}, uint32_t seed = 1) {
                 .value();
         x = g.add(name(l, "ffn_residual"), x, d).value();
     }
-    if (shape.select_last) x = g.select_last("last", x).value();
+    x = g.gather_rows("output_rows", x).value();
     x = g.rms_norm("output_norm", x, weight("output_norm.weight", 1, shape.width, 0.1f, 1.0f), 1e-6f).value();
     TensorId logits = g.matmul("output", x, table).value();
     if (shape.chain) {
@@ -112,9 +114,6 @@ inline TinyModel make_tiny(const TinyShape& shape = {}, uint32_t seed = 1) {
         logits = g.scale("logit_scale", g.add("logit_shift", logits, shift).value(), 0.5f).value();
     }
     g.logits = logits;
-    g.layers = shape.layers;
-    g.kv_heads = shape.kv_heads;
-    g.head_dim = shape.head_dim;
     return model;
 }
 

@@ -102,25 +102,19 @@ TEST(KernelSpec, SizesTheKeyAndValueCache) {
     EXPECT_EQ(value_row_bytes(DType::F16, 128), 128u * 2);
     EXPECT_EQ(value_row_bytes(DType::Q8_0, 128), 128u + (128 / 32) * 2);
     // Whole segments of 256 positions.
-    EXPECT_EQ(key_cache_bytes(DType::F16, 8, 128, 4096), 4096u * 8 * 128 * 2);
-    EXPECT_EQ(key_cache_bytes(DType::F16, 8, 128, 4097), (4096u + 256) * 8 * 128 * 2);
-    EXPECT_EQ(value_cache_bytes(DType::Q8_0, 3, 64, 1), 256u * 3 * (64 + 4));
+    EXPECT_EQ(key_page_bytes(DType::F16, 8, 128), 256u * 8 * 128 * 2);
+    EXPECT_EQ(value_page_bytes(DType::Q8_0, 3, 64), 256u * 3 * (64 + 4));
 }
 
 TEST(KernelSpec, CountsUnitsOfWork) {
     EXPECT_EQ(unit_count(kEmbed, 7), 7u);
     EXPECT_EQ(unit_count(kRmsNorm, 7), 7u);
-    EXPECT_EQ(unit_count(with(kRmsNorm, [](auto& s) { s.rows = RowRange::last; }), 7), 1u);
+    EXPECT_EQ(unit_count(kGatherRows, 7), 7u);
     EXPECT_EQ(unit_count(kMatmul, 7), 256u);
     EXPECT_EQ(unit_count(with(kMatmul, [](auto& s) { s.rows = 33; }), 1), 3u);
     EXPECT_EQ(unit_count(kRope, 7), 7u * 16);
     EXPECT_EQ(unit_count(kValueStore, 7), 7u);
-    EXPECT_EQ(unit_count(kAttention, 7), 7u * 8);
-    AttentionSpec tiled = kAttention;
-    tiled.form = MatmulForm::tile;
-    const uint32_t tile = attention_tile_tokens(tiled);
-    EXPECT_EQ(unit_count(tiled, tile), 8u);
-    EXPECT_EQ(unit_count(tiled, tile + 1), 16u);
+    EXPECT_EQ(unit_count(kAttention, 7), 7u * 8) << "of seven tiles";
     EXPECT_EQ(unit_count(kReduce, 1), 1u);
 }
 

@@ -9,7 +9,8 @@
 namespace riftjit {
 
 inline const EmbedSpec kEmbed{DType::Q4_K, 1024};
-inline const RmsNormSpec kRmsNorm{1024, 1e-6f, Presence::present, Addend::none, RowFormat::i16, RowRange::all};
+inline const RmsNormSpec kRmsNorm{1024, 1e-6f, Presence::present, Addend::none, RowFormat::i16};
+inline const GatherRowsSpec kGatherRows{1024};
 inline const QuantizeSpec kQuantize{1024, RowFormat::i16};
 inline const MatmulSpec kMatmul{DType::Q4_K, 4096, 4096, 4096, MatmulForm::vector, Epilogue::store, Presence::absent};
 inline const RopeSpec kRope{16, 128, 128, 2048, RopePairing::half, Presence::absent, 1e-6f, DType::F16};
@@ -34,8 +35,8 @@ inline const ColumnProgramSpec kColumnProgram{Precision::f64,
                                                {ColumnOp::fire, 5}}};
 
 inline std::vector<KernelSpec> valid_specs() {
-    return {kEmbed,     kRmsNorm, kQuantize,    kMatmul, kRope,         kValueStore,
-            kAttention, kSwiglu,  kElementwise, kReduce, kColumnProgram};
+    return {kEmbed,     kRmsNorm, kQuantize,    kMatmul, kRope,          kValueStore,
+            kAttention, kSwiglu,  kElementwise, kReduce, kColumnProgram, kGatherRows};
 }
 
 template <class Spec, class Change>

@@ -22,8 +22,8 @@ Model load_or_die(const std::filesystem::path& path) {
     return std::move(*model);
 }
 
-std::vector<double> logits_of(const Model& model, Logits logits, std::span<const int32_t> ids) {
-    const auto graph = model.build(logits);
+std::vector<double> logits_of(const Model& model, std::span<const int32_t> ids) {
+    const auto graph = model.build();
     check(graph.has_value(), graph ? "" : graph.error().message);
     auto result = graph::Reference(*graph).run(ids);
     check(result.has_value(), result ? "" : result.error().message);
@@ -33,7 +33,7 @@ std::vector<double> logits_of(const Model& model, Logits logits, std::span<const
 std::vector<double> tiny_logits(const GgufBuilder& builder) {
     const MemoryFile file(builder.bytes());
     const std::vector<int32_t> ids = {3, 14, 15, 9, 26, 5};
-    return logits_of(load_or_die(file.path()), Logits::all, ids);
+    return logits_of(load_or_die(file.path()), ids);
 }
 
 double largest_difference(const std::vector<double>& left, const std::vector<double>& right) {
@@ -65,7 +65,7 @@ TEST_P(ModelGolden, LogitsAgreeInDouble) {
     ASSERT_EQ(model.hyperparameters.vocabulary, vocabulary);
     EXPECT_TRUE(model.ignored_tensors.empty());
     EXPECT_TRUE(model.warnings.empty());
-    const std::vector<double> logits = logits_of(model, Logits::all, prompt);
+    const std::vector<double> logits = logits_of(model, prompt);
     ASSERT_EQ(logits.size(), prompt.size() * vocabulary);
 
     double mean = 0, square = 0;
@@ -124,11 +124,13 @@ TEST(Model, ReadsHyperparameters) {
     EXPECT_EQ(hyper.rope_scale, 1.0f);
     EXPECT_EQ(hyper.pairing, RopePairing::half);
     EXPECT_TRUE(hyper.tied_output);
-    const auto graph = model.build(Logits::last);
+    const auto graph = model.build();
     ASSERT_TRUE(graph);
-    EXPECT_EQ(graph->layers, 8u);
-    EXPECT_EQ(graph->kv_heads, 2u);
-    EXPECT_EQ(graph->head_dim, 128u);
+    ASSERT_EQ(graph->slots.size(), 8u);
+    for (const graph::StateSlot& slot : graph->slots) {
+        EXPECT_EQ(std::get<graph::KvSlot>(slot.shape).heads, 2u) << slot.name;
+        EXPECT_EQ(std::get<graph::KvSlot>(slot.shape).head_dim, 128u) << slot.name;
+    }
 }
 
 TEST(Model, PairsAsTheArchitectureDoes) {
@@ -201,23 +203,12 @@ TEST(Model, LeavesDraftBlocksOut) {
 
 // ---- the graph ----
 
-TEST(Model, LastLogitsAreTheLastRowOfAll) {
-    for (const char* architecture : {"llama", "qwen2", "qwen3"}) {
-        const MemoryFile file(tiny_model(architecture).bytes());
-        const Model model = load_or_die(file.path());
-        const std::vector<int32_t> ids = {1, 2, 3, 4, 5};
-        const std::vector<double> all = logits_of(model, Logits::all, ids), last = logits_of(model, Logits::last, ids);
-        ASSERT_EQ(all.size(), 5 * last.size());
-        EXPECT_TRUE(std::equal(last.begin(), last.end(), all.end() - static_cast<ptrdiff_t>(last.size())));
-    }
-}
-
-TEST(Model, SelectsTheLastRowBeforeTheOutputNorm) {
+TEST(Model, GathersRowsBeforeTheOutputNorm) {
     const MemoryFile file(tiny_model().bytes());
-    const auto graph = load_or_die(file.path()).build(Logits::last);
+    const auto graph = load_or_die(file.path()).build();
     ASSERT_TRUE(graph);
     const size_t count = graph->nodes.size();
-    EXPECT_TRUE(std::holds_alternative<graph::SelectLastOp>(graph->nodes[count - 3].op));
+    EXPECT_TRUE(std::holds_alternative<graph::GatherRowsOp>(graph->nodes[count - 3].op));
     EXPECT_TRUE(std::holds_alternative<graph::RmsNormOp>(graph->nodes[count - 2].op));
     EXPECT_TRUE(std::holds_alternative<graph::MatmulOp>(graph->nodes[count - 1].op));
 }
@@ -225,7 +216,7 @@ TEST(Model, SelectsTheLastRowBeforeTheOutputNorm) {
 TEST(Model, WeightsPointIntoTheFile) {
     const MemoryFile file(tiny_model().bytes());
     const Model model = load_or_die(file.path());
-    const auto graph = model.build(Logits::all);
+    const auto graph = model.build();
     ASSERT_TRUE(graph);
     size_t weights = 0;
     for (const graph::Tensor& tensor : graph->tensors) {
@@ -341,7 +332,7 @@ TEST(Model, ListsUnknownTensorsAndWarnsOfUnknownKeys) {
     EXPECT_TRUE(says(model.warnings[0], {"key 'some.flag'", "bool is stored as 9"}));
     EXPECT_TRUE(says(model.warnings[1], {"key 'llama.mystery' (at byte", "unknown to this build and ignored"}));
     EXPECT_TRUE(says(model.warnings[2], {"key 'llama.pooling_type'", "embeddings or ranking"}));
-    EXPECT_EQ(logits_of(model, Logits::all, std::vector<int32_t>{3, 14, 15, 9, 26, 5}), expected);
+    EXPECT_EQ(logits_of(model, std::vector<int32_t>{3, 14, 15, 9, 26, 5}), expected);
 }
 
 TEST(Model, AcceptsGapsReorderingAndLargeAlignments) {

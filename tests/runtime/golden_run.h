@@ -70,16 +70,15 @@ struct Golden {
 // A model with the kernels made for it at one level, for any number of sessions.
 class TestModel {
 public:
-    TestModel(const std::string& path, Isa isa, models::Logits logits = models::Logits::all)
+    TestModel(const std::string& path, Isa isa)
         : isa_(isa),
-          logits_(logits),
           model_(load(path)),
-          graph_(build(model_, logits)),
+          graph_(build(model_)),
           cache_(std::make_unique<KernelCache>(x86::compile, DiskCache::disabled())) {}
 
     Session session(uint32_t threads, DType kv_type = DType::F32, uint32_t batch = 512, uint32_t context = 256,
                     const std::string& passes = "all") {
-        const SessionOptions options{context, batch, kv_type, kv_type, passes, logits_ == models::Logits::all};
+        const SessionOptions options{context, batch, kv_type, kv_type, passes, batch};
         auto created = Session::create(graph_, options, device(threads), {});
         if (!created) throw std::runtime_error(created.error().message);
         return std::move(*created);
@@ -99,21 +98,21 @@ private:
         if (!model) throw std::runtime_error(model.error().message);
         return std::move(*model);
     }
-    static graph::Graph build(const models::Model& model, models::Logits logits) {
-        auto graph = model.build(logits);
+    static graph::Graph build(const models::Model& model) {
+        auto graph = model.build();
         if (!graph) throw std::runtime_error(graph.error().message);
         return std::move(*graph);
     }
 
     Isa isa_;
-    models::Logits logits_;
     models::Model model_;
     graph::Graph graph_;
     std::unique_ptr<KernelCache> cache_;
 };
 
+// The logits of all rows.
 inline std::vector<float> evaluate(Session& session, std::span<const int32_t> ids) {
-    auto logits = session.evaluate(ids);
+    auto logits = session.evaluate(ids, LogitRows::all);
     if (!logits) throw std::runtime_error(logits.error().message);
     return {logits->begin(), logits->end()};
 }

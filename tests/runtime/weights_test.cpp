@@ -23,6 +23,7 @@ public:
         ++writes;
     }
     void read(std::span<std::byte> to, Address from) const override { std::memcpy(to.data(), from, to.size()); }
+    void copy(Address to, Address from, uint64_t bytes) override { std::memcpy(to, from, bytes); }
     void pack(const FileTensor& tensor, Address to, const Release& release) override {
         const uint64_t bytes = tensor.rows * row_bytes(tensor.type, tensor.width);
         packed.push_back(tensor.data);
@@ -60,7 +61,7 @@ struct Fixture {
         const Place arena{Place::Kind::arena, 0, 0}, ids{Place::Kind::token_ids, 0, 0};
         plan.steps.push_back({"embed", EmbedSpec{DType::F32, 16}, {weight(table_id), ids, arena}});
         plan.steps.push_back({"norm",
-                              RmsNormSpec{16, 1e-5f, Presence::present, Addend::none, RowFormat::f32, RowRange::all},
+                              RmsNormSpec{16, 1e-5f, Presence::present, Addend::none, RowFormat::f32},
                               {arena, Place{}, weight(gain_id), arena}});
         plan.steps.push_back({"output",
                               MatmulSpec{DType::F32, 8, 16, 16, MatmulForm::vector, Epilogue::store, Presence::present},

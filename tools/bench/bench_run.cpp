@@ -95,7 +95,7 @@ Arithmetic plan_arithmetic(const graph::Plan& plan) {
     Arithmetic flops;
     for (const graph::Step& step : plan.steps) {
         const auto amount = double(cost(step.spec).flops);
-        const bool once_per_batch = step.one_row && plan.max_tokens > 1;
+        const bool once_per_batch = step.rows != graph::StepRows::batch && plan.max_tokens > 1;
         if (std::holds_alternative<AttentionSpec>(step.spec))
             flops.per_token_and_position += amount;
         else
@@ -145,16 +145,16 @@ Result<void> BenchSession::fill(uint32_t depth, uint32_t batch) {
 }
 
 Result<void> BenchSession::warm_up(const BenchTest& test) {
-    context_.truncate(0);
+    RIFTJIT_TRY_VOID(context_.truncate(0));
     RIFTJIT_TRY_VOID(fill(test.prompt, test.setup.batch));
     if (test.generate > 0) RIFTJIT_TRY_VOID(evaluate(1));
-    context_.truncate(0);
+    RIFTJIT_TRY_VOID(context_.truncate(0));
     return {};
 }
 
 // Hashing is not part of the time; nor is sampling: the tokens are known beforehand.
 Result<BenchSession::Sample> BenchSession::time_once(const BenchTest& test) {
-    context_.truncate(test.depth);
+    RIFTJIT_TRY_VOID(context_.truncate(test.depth));
     RIFTJIT_TRY_VOID(fill(test.depth, test.setup.batch));
     runtime::LogitsHash hash;
     std::span<const float> logits;
@@ -199,7 +199,7 @@ Result<BenchResult> BenchSession::measure(const BenchTest& test, const BenchOpti
         progress("warm-up");
         RIFTJIT_TRY_VOID(warm_up(test));
     }
-    context_.truncate(0);
+    RIFTJIT_TRY_VOID(context_.truncate(0));
     const CacheStatistics& cache = loaded_.kernels->statistics();
     BenchResult result{.test = test,
                        .model = model_,

@@ -41,8 +41,12 @@ Result<std::vector<Isa>> parse_levels(std::string_view text) {
     return levels;
 }
 
+// `run` wants the logits of one row; --dump-logits those of many, which takes one kernel more.
 Result<void> warm_level(const graph::Graph& graph, const WarmOptions& options, Isa isa, KernelCache& kernels) {
+    constexpr uint32_t kManyRows = 512;
     RIFTJIT_TRY(plans, runtime::make_plans(graph, {.backend = &x86::backend(isa),
+                                                   .batch = kManyRows,
+                                                   .outputs = kManyRows,
                                                    .key_type = *dtype_from_name(options.cache_type_k),
                                                    .value_type = *dtype_from_name(options.cache_type_v),
                                                    .passes = options.passes}));
@@ -55,19 +59,14 @@ Result<int> warm(const WarmOptions& options) {
     RIFTJIT_TRY_VOID(graph::parse_passes(options.passes));
     Reporter reporter;
     RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner()));
-    // `run` keeps the logits of the last row; --dump-logits those of all rows, which takes one kernel more.
-    std::vector<graph::Graph> graphs;
-    for (const models::Logits rows : {models::Logits::last, models::Logits::all}) {
-        RIFTJIT_TRY(built, model.build(rows));
-        graphs.push_back(std::move(built));
-    }
+    RIFTJIT_TRY(graph, model.build());
     DiskCache disk = DiskCache::open(options.cache_directory, CacheMode::rw, reporter.warner());
     if (disk.mode() != CacheMode::rw) return fail(ErrorKind::Io, "there is no cache to warm, see the warning above");
     std::optional<KernelCache> kernels(std::in_place, x86::compile, disk, KernelCache::Use::warm);
     auto summary = nlohmann::ordered_json::array();
     CacheStatistics before;
     for (const Isa isa : levels) {
-        for (const graph::Graph& graph : graphs) RIFTJIT_TRY_VOID(warm_level(graph, options, isa, *kernels));
+        RIFTJIT_TRY_VOID(warm_level(graph, options, isa, *kernels));
         const CacheStatistics after = kernels->statistics();
         const uint32_t generated = after.misses - before.misses, present = after.hits - before.hits;
         const double generate_ms = after.compile_ms - before.compile_ms;

@@ -83,7 +83,7 @@ Result<Isa> listing_isa(std::optional<Isa> wanted) {
 Result<int> dump_isa(const engine::EngineOptions& options, std::string_view part, Reporter& reporter) {
     RIFTJIT_TRY(isa, listing_isa(options.max_isa));
     RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner()));
-    RIFTJIT_TRY(graph, model.build(options.logits));
+    RIFTJIT_TRY(graph, model.build());
     RIFTJIT_TRY(plans, runtime::make_plans(graph, engine::plan_options(options, isa)));
     std::vector<engine::KernelUse> uses = engine::kernel_uses(plans);
     std::string names;

@@ -238,7 +238,8 @@ Result<int> Run::dump_logits() {
         if (pending_interrupt() != Interrupt::none)
             return fail(ErrorKind::Interrupted, "interrupted after {} of {} positions; {} is not complete", at,
                         rest.size(), options_.dump_logits);
-        RIFTJIT_TRY(logits, context_.evaluate(rest.subspan(at, std::min(kLogitsBatch, rest.size() - at))));
+        RIFTJIT_TRY(logits, context_.evaluate(rest.subspan(at, std::min(kLogitsBatch, rest.size() - at)),
+                                              runtime::LogitRows::all));
         RIFTJIT_TRY_VOID(file.add(logits));
         if (hash_) hash_->add(logits);
     }

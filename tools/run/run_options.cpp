@@ -178,8 +178,8 @@ Result<engine::EngineOptions> engine_options(const RunOptions& o) {
     engine.passes = o.kernels.passes;
     engine.profile = (o.perf_map ? Profile::perf_map : Profile::none) | (o.gdb ? Profile::gdb : Profile::none);
     if (!o.dump_logits.empty()) {
-        engine.logits = models::Logits::all;
         engine.batch = std::min(engine.batch, static_cast<uint32_t>(kLogitsBatch));
+        engine.outputs = engine.batch;
     }
     return engine;
 }

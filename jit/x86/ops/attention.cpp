@@ -25,16 +25,16 @@ constexpr uint32_t kMaxFrameBytes = 4 << 20;
 class AttentionKernel final : public AttentionProducts {
     using AttentionProducts::AttentionProducts;
 
-    // Register map. Of the unit: first_position is that of the tile's first token.
+    // Register map. Of the unit: first_position is that of the tile's first row.
     const Reg64 args = rdi, queries = r15;
     const Reg32 unit = esi, first_position = r12d;
     // Of the block: its first position, its keys and its values.
     const Reg32 block_start = r13d;
     const Reg64 keys = rbx, values = r14;
     const int group = int(spec_.heads / spec_.kv_heads);
-    const int tile_tokens = int(attention_tile_tokens(spec_));
+    const int tile_tokens = spec_.form == MatmulForm::vector ? 1 : int(kMaxTileRows);
     const int rows = group * tile_tokens;
-    static constexpr int segment_panels = kKvSegment / kPanel;
+    static constexpr int page_panels = kKvPage / kPanel;
 
     // Within a phase.
     const KeyRegisters key_registers = {rcx, rdx, r8, rax, r9};
@@ -64,11 +64,13 @@ class AttentionKernel final : public AttentionProducts {
     const int maxima_at = reserve(padded_rows * sizeof(float));
     const int corrections_at = reserve(padded_rows * sizeof(float));
     const int queries_at = reserve(tile_tokens == 1 ? 0 : uint64_t(rows) * query_row_bytes() + 64);
-    const int slots_at = reserve(6 * sizeof(uint64_t));
+    const int slots_at = reserve(9 * sizeof(uint64_t));
     Address slot(int index) { return qword[rsp + slots_at + 8 * index]; }
     Address slot32(int index) { return dword[rsp + slots_at + 8 * index]; }
     const Address end = slot32(0), tokens = slot32(1), row_blocks = slot32(2), positions = slot32(3);
     const Address out = slot(4), first_value = slot(5);
+    // The head's part of page 0, and where the sequence's table names the page after this one.
+    const Address head_keys = slot(6), head_values = slot(7), next_page = slot(8);
 
     void generate() override {
         prologue({rbx, r12, r13, r14, r15}, uint32_t(frame_bytes_));
@@ -93,21 +95,24 @@ class AttentionKernel final : public AttentionProducts {
 
     // ---- a unit: a KV head and a tile of tokens
     void locate_unit() {
-        const Reg64 kv_head = rdx, token = rcx, batch = r9, count = r10;
+        const Reg64 kv_head = rdx, token = rcx, tile = r9, batch = r10, table = r11;
         mov(eax, unit);
         xor_(edx, edx);
         mov(ecx, spec_.kv_heads);
         div(ecx);
-        imul(token.cvt32(), eax, tile_tokens);
         mov(batch, ptr[args + offsetof(AttentionArgs, batch)]);
-        mov(count.cvt32(), ptr[batch + offsetof(BatchState, tokens)]);
-        sub(count.cvt32(), token.cvt32());
-        mov(eax, tile_tokens);
-        cmp(count.cvt32(), eax);
-        cmova(count.cvt32(), eax);
-        mov(tokens, count.cvt32());
-        mov(first_position, ptr[batch + offsetof(BatchState, position)]);
-        add(first_position, token.cvt32());
+        imul(tile, rax, sizeof(BatchTile));
+        add(tile, ptr[batch + (tile_tokens > 1 ? offsetof(BatchState, tile) : offsetof(BatchState, single))]);
+        mov(table.cvt32(), ptr[batch + offsetof(BatchState, pages_per_sequence)]);
+        mov(eax, ptr[tile + offsetof(BatchTile, sequence)]);
+        imul(table, rax);
+        shl(table, 2);
+        add(table, ptr[batch + offsetof(BatchState, pages)]);
+        mov(next_page, table);
+        mov(first_position, ptr[tile + offsetof(BatchTile, position)]);
+        mov(eax, ptr[tile + offsetof(BatchTile, rows)]);
+        mov(tokens, eax);
+        mov(token.cvt32(), ptr[tile + offsetof(BatchTile, first_row)]);
         locate_rows(kv_head, token);
         locate_cache(kv_head);
     }
@@ -122,12 +127,26 @@ class AttentionKernel final : public AttentionProducts {
         add(row, ptr[args + offsetof(AttentionArgs, out)]);
         mov(out, row);
     }
-    // Of block 0; for_each_block moves them on.
     void locate_cache(const Reg64& kv_head) {
-        imul(keys, kv_head, segment_panels * panel_bytes());
-        add(keys, ptr[args + offsetof(AttentionArgs, keys)]);
-        imul(values, kv_head, int(kKvSegment) * value_bytes());
-        add(values, ptr[args + offsetof(AttentionArgs, values)]);
+        imul(rax, kv_head, page_panels * panel_bytes());
+        add(rax, ptr[args + offsetof(AttentionArgs, keys)]);
+        mov(head_keys, rax);
+        imul(rax, kv_head, int(kKvPage) * value_bytes());
+        add(rax, ptr[args + offsetof(AttentionArgs, values)]);
+        mov(head_values, rax);
+    }
+    void enter_next_page() {
+        const Reg64 page = rcx;
+        mov(rax, next_page);
+        mov(page.cvt32(), ptr[rax]);
+        add(rax, sizeof(uint32_t));
+        mov(next_page, rax);
+        mov(keys, key_page_bytes(spec_.key_type, spec_.kv_heads, spec_.head_dim));
+        imul(keys, page);
+        add(keys, head_keys);
+        mov(values, value_page_bytes(spec_.value_type, spec_.kv_heads, spec_.head_dim));
+        imul(values, page);
+        add(values, head_values);
     }
     // Runs `body` with `token` = 0, 1, ... below `limit`, at least once; with `head` counting the group's heads down.
     void for_each_token(const Reg32& token, const Xbyak::Operand& limit, const std::function<void()>& body) {
@@ -184,25 +203,22 @@ class AttentionKernel final : public AttentionProducts {
         for_count(rax, bytes / 64, 64, [&] { vmovups(lanes_at(rsp + rax + begin), value); });
     }
     void for_each_block(const std::function<void()>& body) {
-        Label next, done;
+        Label next, next_of_page, done;
         xor_(block_start, block_start);
         L(next);
+        enter_next_page();
+        L(next_of_page);
         body();
         add(block_start, kBlock);
         mov(eax, first_position);
         add(eax, tokens);
         cmp(block_start, eax);
         jae(done);
+        test(block_start, kKvPage - 1);
+        jz(next);
         add(keys, int(kBlock / kPanel) * panel_bytes());
         add(values, int(kBlock) * value_bytes());
-        test(block_start, kKvSegment - 1);
-        jnz(next);
-        // Over the other heads' parts of the segment.
-        mov(rax, uint64_t(spec_.kv_heads - 1) * segment_panels * uint64_t(panel_bytes()));
-        add(keys, rax);
-        mov(rax, uint64_t(spec_.kv_heads - 1) * kKvSegment * uint64_t(value_bytes()));
-        add(values, rax);
-        jmp(next);
+        jmp(next_of_page);
         L(done);
     }
 

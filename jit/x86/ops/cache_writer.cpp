@@ -1,11 +1,28 @@
 #include "jit/x86/ops/cache_writer.h"
 
+#include <bit>
+#include <cstddef>
+
 namespace riftjit::x86 {
 
 namespace {
 constexpr uint8_t kNearestEven = 0;  // VCVTPS2PH's immediate
 constexpr float kLargestCode = 127.0f;
 }  // namespace
+
+void CacheWriter::locate_row(const RowPlace& place, const Reg64& batch, const Reg64& row, const Reg64& scratch) {
+    const auto& [position, page] = place;
+    mov(scratch, ptr[batch + offsetof(BatchState, row)]);
+    mov(page.cvt32(), ptr[scratch + row * sizeof(BatchRow) + offsetof(BatchRow, sequence)]);
+    mov(position.cvt32(), ptr[scratch + row * sizeof(BatchRow) + offsetof(BatchRow, position)]);
+    mov(scratch.cvt32(), ptr[batch + offsetof(BatchState, pages_per_sequence)]);
+    imul(page, scratch);
+    mov(scratch.cvt32(), position.cvt32());
+    shr(scratch.cvt32(), std::countr_zero(kKvPage));
+    add(page, scratch);
+    mov(scratch, ptr[batch + offsetof(BatchState, pages)]);
+    mov(page.cvt32(), ptr[scratch + page * sizeof(uint32_t)]);
+}
 
 void CacheWriter::convert_to_f16(const Ymm& out, const Wide& value) {
     if (has_avx512(isa_)) return vcvtps2ph(out, Zmm(value.index()), kNearestEven);

@@ -11,6 +11,13 @@ public:
     using WideEmitter::WideEmitter;
 
 protected:
+    // position = that of the batch's row number `row`, page = the page of its sequence that holds it. The registers
+    // differ; batch points to the BatchState. Clobbers scratch.
+    struct RowPlace {
+        Reg64 position, page;
+    };
+    void locate_row(const RowPlace& place, const Reg64& batch, const Reg64& row, const Reg64& scratch);
+
     // out = 16 halves, rounded to nearest even; overflow becomes infinity. Clobbers value.
     void convert_to_f16(const Ymm& out, const Wide& value);
 

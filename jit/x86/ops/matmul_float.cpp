@@ -71,7 +71,7 @@ private:
     }
     void point_at_first_token() {
         mov(x_row, ptr[args + offsetof(MatmulArgs, batch)]);
-        mov(tokens_left, ptr[x_row + offsetof(BatchState, tokens)]);
+        mov(tokens_left, ptr[x_row + offsetof(BatchState, rows)]);
         mov(x_row, ptr[args + offsetof(MatmulArgs, x)]);
         mov(out_row.cvt32(), panel);
         shl(out_row, 6);

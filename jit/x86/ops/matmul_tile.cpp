@@ -122,7 +122,7 @@ private:
         L(has_panels);
         mov(variable32(Variable::first_panel), panel);
         mov(rax, ptr[args + offsetof(MatmulArgs, batch)]);
-        mov(eax, ptr[rax + offsetof(BatchState, tokens)]);
+        mov(eax, ptr[rax + offsetof(BatchState, rows)]);
         mov(variable32(Variable::tokens_left), eax);
         mov(rax, ptr[args + offsetof(MatmulArgs, x)]);
         mov(variable(Variable::x_block), rax);

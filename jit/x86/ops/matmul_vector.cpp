@@ -71,7 +71,7 @@ private:
     void for_each_token(const Body& emit_body) {
         Label again;
         mov(x_row, ptr[args + offsetof(MatmulArgs, batch)]);
-        mov(tokens, ptr[x_row + offsetof(BatchState, tokens)]);
+        mov(tokens, ptr[x_row + offsetof(BatchState, rows)]);
         mov(x_row, ptr[args + offsetof(MatmulArgs, x)]);
         mov(out_row.cvt32(), panel);
         shl(out_row, 6);

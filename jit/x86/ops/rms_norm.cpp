@@ -13,7 +13,7 @@ class RmsNormKernel final : public X86Kernel<RmsNormSpec, RowWriter> {
     using X86Kernel::X86Kernel;
 
     // Register map. x, addend and row_out point to the token's rows. offset counts bytes into them.
-    const Reg64 args = rdi, x = rbx, addend = rcx, gain = r12, batch = r13, offset = rax, row = r14;
+    const Reg64 args = rdi, x = rbx, addend = rcx, gain = r12, offset = rax, row = r14;
     const Reg32 token = esi, end = edx;
     const SquareSums sums = {wide(0), wide(1), wide(2), wide(3)};
     const Wide element = wide(4), scale = wide(3), value = wide(0);
@@ -21,8 +21,8 @@ class RmsNormKernel final : public X86Kernel<RmsNormSpec, RowWriter> {
     uint32_t row_bytes() const { return activation_row_bytes(RowFormat::f32, spec_.width); }
 
     void generate() override {
-        prologue({rbx, r12, r13, r14}, row_scratch_bytes(spec_.output));
-        load_arguments();
+        prologue({rbx, r12, r14}, row_scratch_bytes(spec_.output));
+        mov(gain, ptr[args + offsetof(RmsNormArgs, gain)]);
         for_units(token, end, [&] {
             locate_rows();
             sum_squares();
@@ -32,18 +32,10 @@ class RmsNormKernel final : public X86Kernel<RmsNormSpec, RowWriter> {
         });
         epilogue();
     }
-    void load_arguments() {
-        mov(gain, ptr[args + offsetof(RmsNormArgs, gain)]);
-        mov(batch, ptr[args + offsetof(RmsNormArgs, batch)]);
-    }
-    void locate_rows() {  // with RowRange::last the only unit is the batch's last row, written as row 0
+    void locate_rows() {
         mov(row.cvt32(), token);
         imul(row_out, row, activation_row_bytes(spec_.output, spec_.width));
         add(row_out, ptr[args + offsetof(RmsNormArgs, out)]);
-        if (spec_.rows == RowRange::last) {
-            mov(row.cvt32(), ptr[batch + offsetof(BatchState, tokens)]);
-            dec(row.cvt32());
-        }
         imul(row, row, row_bytes());
         mov(x, ptr[args + offsetof(RmsNormArgs, x)]);
         add(x, row);

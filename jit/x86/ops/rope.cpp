@@ -14,7 +14,7 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
 
     // Register map. Units are heads; x, table, cache and scales point to what belongs to the unit.
     const Reg64 args = rdi, token = rcx, head = rbx, x = r8, table = r9, cache = r10, scales = r11, gain = r12;
-    const Reg64 offset = r13, element = r14, scratch = rax;
+    const Reg64 offset = r13, position = r14, scratch = rax;
     const Reg32 unit = esi, end = r15d;
     const Wide value = wide(0), spare = wide(2), gain_value = wide(4), scale = wide(0);
     const SquareSums sums = {wide(0), wide(1), wide(2), wide(3)};
@@ -158,7 +158,7 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
         });
     }
 
-    // Element d of the head goes to [segment][head][panel][d][lane].
+    // Element d of the head goes to [page][head][panel][d][lane].
     void store_keys() {
         const uint32_t code_bytes = *spec_.key_cache == DType::F32 ? 4 : *spec_.key_cache == DType::F16 ? 2 : 1;
         locate_keys(code_bytes);
@@ -170,17 +170,15 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
         });
     }
     void locate_keys(uint32_t code_bytes) {
-        const Reg64 position = token, panel = cache;
-        mov(scratch, ptr[args + offsetof(RopeArgs, batch)]);
-        add(position.cvt32(), ptr[scratch + offsetof(BatchState, position)]);
-        mov(panel.cvt32(), position.cvt32());
-        shr(panel.cvt32(), std::countr_zero(kKvSegment));
+        const Reg64 batch = offset, panel = cache;
+        mov(batch, ptr[args + offsetof(RopeArgs, batch)]);
+        locate_row({position, panel}, batch, token, scratch);
         imul(panel, panel, int(spec_.heads));
         add(panel, head);
-        imul(panel, panel, kKvSegment / 16);
+        imul(panel, panel, kKvPage / 16);
         mov(scratch.cvt32(), position.cvt32());
         shr(scratch.cvt32(), 4);
-        and_(scratch.cvt32(), kKvSegment / 16 - 1);
+        and_(scratch.cvt32(), kKvPage / 16 - 1);
         add(panel, scratch);
         imul(panel, panel, int(key_panel_bytes(*spec_.key_cache, spec_.head_dim)));
         add(panel, ptr[args + offsetof(RopeArgs, cache)]);

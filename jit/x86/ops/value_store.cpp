@@ -11,6 +11,7 @@ class ValueStoreKernel final : public X86Kernel<ValueStoreSpec, CacheWriter> {
 
     // Register map. v, codes and scales advance through what the unit's token has of one head after the other.
     const Reg64 args = rdi, v = rcx, codes = r8, scales = r9, counter = rax, head = r10, row = r11;
+    const Reg64 batch = r12;
     const Reg32 token = esi, end = edx;
     const Wide value = wide(0), value_high = wide(1), spare = wide(2);
     const Ymm halves = ymm_of(wide(2));
@@ -21,29 +22,26 @@ class ValueStoreKernel final : public X86Kernel<ValueStoreSpec, CacheWriter> {
     uint64_t row_bytes() const { return value_row_bytes(spec_.cache_type, spec_.head_dim); }
 
     void generate() override {
-        prologue({});
+        prologue({r12});
+        mov(batch, ptr[args + offsetof(ValueStoreArgs, batch)]);
         for_units(token, end, [&] {
             locate_rows();
             for_count(head, spec_.kv_heads, 1, [&] {
                 mov(codes, row);
                 spec_.cache_type == DType::Q8_0 ? store_q8_0() : store_floats();
-                add(row, int(kKvSegment * row_bytes()));
+                add(row, int(kKvPage * row_bytes()));
             });
         });
         epilogue();
     }
-    void locate_rows() {  // v and row: of the token's first head, in [segment][head][position][head_dim]
-        const Reg64 position = counter, batch = row;
+    void locate_rows() {  // v and row: of the token's first head, in [page][head][position][head_dim]
+        const Reg64 position = counter;
         mov(v.cvt32(), token);
+        locate_row({position, row}, batch, v, codes);
         imul(v, v, spec_.row_stride * uint32_t(sizeof(float)));
         add(v, ptr[args + offsetof(ValueStoreArgs, v)]);
-        mov(batch, ptr[args + offsetof(ValueStoreArgs, batch)]);
-        mov(position.cvt32(), ptr[batch + offsetof(BatchState, position)]);
-        add(position.cvt32(), token);
-        mov(row.cvt32(), position.cvt32());
-        shr(row.cvt32(), std::countr_zero(kKvSegment));
-        imul(row, row, int(spec_.kv_heads * kKvSegment));
-        and_(position.cvt32(), kKvSegment - 1);
+        imul(row, row, int(spec_.kv_heads * kKvPage));
+        and_(position.cvt32(), kKvPage - 1);
         add(row, position);
         imul(row, row, int(row_bytes()));
         add(row, ptr[args + offsetof(ValueStoreArgs, cache)]);

@@ -15,7 +15,7 @@ using namespace test;
 
 // Runs 4 tokens through the double reference, as the graph stands.
 void generate_four_tokens(const Model& model) {
-    const auto graph = model.build(Logits::last);
+    const auto graph = model.build();
     ASSERT_TRUE(graph) << graph.error().message;
     graph::Reference reference(*graph);
     for (const int32_t token : {0, 1, 2, 3}) {

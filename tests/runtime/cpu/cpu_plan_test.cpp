@@ -1,6 +1,6 @@
-// Plans over a kernel made for the test: out[u] = x[(u + 1) mod tokens] + position. Every unit reads what another
-// thread may have written one step earlier, so that a wrong share, a missing barrier or a wrong batch shows in the
-// result.
+// Plans over a kernel made for the test: out[u] = x[(u + 1) mod rows] + the first row's position. Every unit reads what
+// another thread may have written one step earlier, so that a wrong share, a missing barrier or a wrong batch shows in
+// the result.
 #include "runtime/cpu/cpu_plan.h"
 
 #include <gtest/gtest.h>
@@ -26,12 +26,13 @@ public:
         cmp(unit, end);
         jae(done);
         lea(source, ptr[unit + 1]);
-        cmp(eax, ptr[batch + offsetof(BatchState, tokens)]);
+        cmp(eax, ptr[batch + offsetof(BatchState, rows)]);
         jb(inside);
         xor_(eax, eax);
         L(inside);
         mov(ecx, ptr[x + source * 4]);
-        add(ecx, ptr[batch + offsetof(BatchState, position)]);
+        mov(r11, ptr[batch + offsetof(BatchState, row)]);
+        add(ecx, ptr[r11 + offsetof(BatchRow, position)]);
         mov(ptr[out + unit * 4], ecx);
         inc(unit);
         jmp(loop);
@@ -55,14 +56,15 @@ struct ShiftPlan {
     std::vector<uint32_t> arena = std::vector<uint32_t>(4 * kMaxTokens, 0);
 
     explicit ShiftPlan(uint32_t steps) {
-        plan.max_tokens = kMaxTokens;
+        plan.max_tokens = plan.max_outputs = kMaxTokens;
         for (uint32_t i = 0; i < steps; ++i) add_step(i % 2, 1 - i % 2);
     }
     void add_step(uint32_t from, uint32_t to) {
         const auto place = [](uint32_t buffer) {
             return graph::Place{graph::Place::Kind::arena, buffer * kMaxTokens * sizeof(uint32_t), 0};
         };
-        plan.steps.push_back({"shift", QuantizeSpec{16, RowFormat::i16}, {place(from), place(to)}, false, false});
+        plan.steps.push_back(
+            {"shift", QuantizeSpec{16, RowFormat::i16}, {place(from), place(to)}, graph::StepRows::batch, false});
     }
     Addresses addresses() {
         Addresses addresses;
@@ -83,6 +85,12 @@ struct Bound {
         plan = std::move(*created);
         EXPECT_TRUE(cache.seal());
     }
+    void run(uint32_t rows, uint32_t position, uint32_t outputs = 0) {
+        Batch batch(rows);
+        for (uint32_t row = 0; row < rows; ++row) batch.add({0, position + row});
+        for (uint32_t row = 0; row < outputs; ++row) batch.add_output(row);
+        plan->run(batch.finish(nullptr, 0));
+    }
 };
 
 TEST(CpuPlan, EveryUnitOfEveryStepRunsOnceAfterTheStepBefore) {
@@ -91,7 +99,7 @@ TEST(CpuPlan, EveryUnitOfEveryStepRunsOnceAfterTheStepBefore) {
         Bound bound(shift, threads);
         for (uint32_t tokens : {1u, 2u, 7u, kMaxTokens, 5u}) {  // shares follow the batch
             for (uint32_t unit = 0; unit < tokens; ++unit) shift.at(0, unit) = unit * 1000;
-            bound.plan->run(tokens, 3);
+            bound.run(tokens, 3);
             for (uint32_t unit = 0; unit < tokens; ++unit)
                 ASSERT_EQ(shift.at(0, unit), (unit + 60) % tokens * 1000 + 60 * 3)
                     << threads << " threads, unit " << unit << " of " << tokens;
@@ -99,15 +107,25 @@ TEST(CpuPlan, EveryUnitOfEveryStepRunsOnceAfterTheStepBefore) {
     }
 }
 
-TEST(CpuPlan, StepsOfOneRowSeeTheLastPosition) {
+TEST(CpuPlan, StepsRunOnTheOutputsThatTheyAreFor) {
+    using graph::StepRows;
     ShiftPlan shift(0);
-    shift.add_step(0, 1);
-    shift.plan.steps.back().one_row = true;
+    for (const StepRows rows : {StepRows::outputs, StepRows::one_output, StepRows::many_outputs}) {
+        shift.add_step(0, 1);
+        shift.plan.steps.back().rows = rows;
+        shift.plan.steps.back().places[1].offset_bytes = uint64_t(rows) * 100 * sizeof(uint32_t);
+    }
     Bound bound(shift, 2);
-    shift.at(0, 0) = 500;
-    bound.plan->run(9, 40);
-    EXPECT_EQ(shift.at(1, 0), 500u + 48) << "one token at position 40 + 9 - 1";
-    EXPECT_EQ(shift.at(1, 1), 0u) << "only one unit ran";
+    // Units that ran of each step, by the number of outputs.
+    const std::vector<std::array<uint32_t, 3>> expected = {{0, 0, 0}, {1, 1, 0}, {2, 0, 2}, {9, 0, 9}};
+    for (const auto& [all, one, many] : expected) {
+        std::ranges::fill(shift.arena, 500);
+        bound.run(9, 40, all);
+        for (const auto& [rows, units] : {std::pair{1, all}, {2, one}, {3, many}})
+            for (uint32_t unit = 0; unit < 9; ++unit)
+                EXPECT_EQ(shift.arena[rows * 100 + unit], unit < units ? 540u : 500u)
+                    << all << " outputs, rows " << rows << ", unit " << unit;
+    }
 }
 
 TEST(CpuPlan, StepsThatRunInParallelBothRunBeforeTheNext) {
@@ -119,7 +137,7 @@ TEST(CpuPlan, StepsThatRunInParallelBothRunBeforeTheNext) {
         shift.add_step(last_reads, 3);
         Bound bound(shift, 3);
         for (uint32_t unit = 0; unit < 50; ++unit) shift.at(0, unit) = unit;
-        bound.plan->run(50, 1);
+        bound.run(50, 1);
         for (uint32_t unit = 0; unit < 50; ++unit) {
             EXPECT_EQ(shift.at(1, unit), (unit + 1) % 50 + 1);
             EXPECT_EQ(shift.at(2, unit), (unit + 1) % 50 + 1);

@@ -4,12 +4,13 @@
 
 #include "tests/jit/x86/ops/cache_reference.h"
 #include "tests/jit/x86/ops/kernel_runner.h"
+#include "tests/jit/x86/ops/paged_batch.h"
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
 namespace {
 
-// Queries and a cache for positions [0, positions). What lies beyond in the cache's last segment is NaN.
+// Queries and a cache for positions [0, positions). What lies beyond in the last page is NaN.
 struct Scene {
     AttentionSpec spec;
     uint32_t positions;
@@ -21,10 +22,10 @@ struct Scene {
         : spec(spec),
           positions(positions),
           q((positions - 1) * spec.q_stride + spec.heads * spec.head_dim),
-          keys(key_cache_bytes(spec.key_type, spec.kv_heads, spec.head_dim, positions)),
-          values(value_cache_bytes(spec.value_type, spec.kv_heads, spec.head_dim, positions)),
-          key_layout{spec.key_type, spec.kv_heads, spec.head_dim},
-          value_layout{spec.value_type, spec.kv_heads, spec.head_dim} {
+          keys(CacheLayout{spec.key_type, spec.kv_heads, spec.head_dim}.key_bytes(positions)),
+          values(CacheLayout{spec.value_type, spec.kv_heads, spec.head_dim}.value_bytes(positions)),
+          key_layout{spec.key_type, spec.kv_heads, spec.head_dim, reversed_pages(positions)},
+          value_layout{spec.value_type, spec.kv_heads, spec.head_dim, reversed_pages(positions)} {
         Random random(spec.head_dim * 31 + positions);
         for (size_t i = 0; i < q.size(); ++i) q[i] = random.normal(2.0);
         std::vector<float> head(spec.head_dim);
@@ -37,23 +38,28 @@ struct Scene {
             }
     }
 
-    // Attention of all positions, a batch per element of `batches` (which add up to `positions`).
+    // Attention of all positions, a batch per element of `batches` (which add up to `positions`). In tile form, what is
+    // left of a batch as a single row takes the vector form, as in a plan.
     GuardedBuffer<float> run(Isa isa, const std::vector<uint32_t>& batches, MatmulForm form) const {
-        AttentionSpec formed = spec;
-        formed.form = form;
-        const RunnableKernel kernel(formed, isa);
+        AttentionSpec tile_spec = spec, single_spec = spec;
+        tile_spec.form = MatmulForm::tile;
+        single_spec.form = MatmulForm::vector;
+        const RunnableKernel tile_kernel(tile_spec, isa), single_kernel(single_spec, isa);
         GuardedBuffer<float> out((positions - 1) * spec.out_stride + spec.heads * spec.head_dim);
         uint32_t position = 0;
-        for (uint32_t tokens : batches) {
-            const BatchState batch{tokens, position};
+        for (uint32_t rows : batches) {
+            const PagedBatch batch(rows, position, key_layout.pages, form == MatmulForm::tile ? kMaxTileRows : 1);
             const AttentionArgs args{q.data() + position * spec.q_stride, keys.data(), values.data(),
-                                     out.data() + position * spec.out_stride, &batch};
-            const uint32_t units = unit_count(formed, tokens), split = units / 2;
-            kernel(&args, split, units);  // units in any order
-            kernel(&args, 0, split);
-            position += tokens;
+                                     out.data() + position * spec.out_stride, batch.state()};
+            run_units(tile_kernel, args, unit_count(tile_spec, batch.state()->tiles));
+            run_units(single_kernel, args, unit_count(single_spec, batch.state()->singles));
+            position += rows;
         }
         return out;
+    }
+    static void run_units(const RunnableKernel& kernel, const AttentionArgs& args, uint32_t units) {
+        kernel(&args, units / 2, units);  // in any order
+        kernel(&args, 0, units / 2);
     }
     GuardedBuffer<float> run_whole(Isa isa, MatmulForm form) const { return run(isa, {positions}, form); }
 };
@@ -142,7 +148,7 @@ TEST(AttentionX86, MatchesReferenceForEveryShapeAndCacheType) {
         if (spec.form == MatmulForm::tile) expect_close_in_both_forms(Scene(spec, 70));
 }
 
-TEST(AttentionX86, MatchesReferenceOverTheEndOfACacheSegment) {
+TEST(AttentionX86, MatchesReferenceOverTheEndOfAPage) {
     for (DType type : kernel_cases::kCacheTypes)
         expect_close_in_both_forms(Scene({4, 2, 32, 128, 128, type, type, 0.2f, MatmulForm::tile}, 270));
 }
@@ -220,7 +226,7 @@ TEST(AttentionX86, LaterPositionsNeverReachAnEarlierOne) {
     }
 }
 
-// The last position of a full segment: an unmapped page follows its keys and its values.
+// The last position of a full page: an unmapped page follows its keys and its values.
 TEST(AttentionX86, ReadsNothingBeyondAFullCache) {
     for (uint32_t head_dim : kernel_cases::kHeadDims)
         for (DType type : kernel_cases::kCacheTypes) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "host/half.h"
 #include "jit/kernel_spec.h"
@@ -14,17 +15,24 @@ namespace riftjit::x86 {
 struct CacheLayout {
     DType type;
     uint32_t kv_heads, head_dim;
+    std::vector<uint32_t> pages = {};  // by position / 256; empty: in order
 
     size_t element_bytes() const { return type == DType::F32 ? 4 : type == DType::F16 ? 2 : 1; }
-    size_t key_bytes(uint32_t positions) const { return key_cache_bytes(type, kv_heads, head_dim, positions); }
-    size_t value_bytes(uint32_t positions) const { return value_cache_bytes(type, kv_heads, head_dim, positions); }
+    static size_t page_count(uint32_t positions) { return (positions + 255) / 256; }
+    size_t page_of(uint32_t position) const { return pages.empty() ? position / 256 : pages[position / 256]; }
+    size_t key_bytes(uint32_t positions) const {
+        return page_count(positions) * key_page_bytes(type, kv_heads, head_dim);
+    }
+    size_t value_bytes(uint32_t positions) const {
+        return page_count(positions) * value_page_bytes(type, kv_heads, head_dim);
+    }
 
     size_t panel_offset(uint32_t position, uint32_t head) const {
-        const size_t panel = (size_t(position / 256) * kv_heads + head) * 16 + position / 16 % 16;
+        const size_t panel = (page_of(position) * kv_heads + head) * 16 + position / 16 % 16;
         return panel * (16 * head_dim * element_bytes() + (type == DType::Q8_0 ? head_dim / 32 * 16 * 2 : 0));
     }
     size_t row_offset(uint32_t position, uint32_t head) const {
-        const size_t row = (size_t(position / 256) * kv_heads + head) * 256 + position % 256;
+        const size_t row = (page_of(position) * kv_heads + head) * 256 + position % 256;
         return row * (head_dim * element_bytes() + (type == DType::Q8_0 ? head_dim / 32 * 2 : 0));
     }
     size_t key_offset(uint32_t position, uint32_t head, uint32_t d) const {

@@ -29,7 +29,7 @@ class Embed : public testing::TestWithParam<DType> {};
 TEST_P(Embed, GivesTheFilesValuesExactly) {
     constexpr uint32_t kRows = 37;
     const std::vector<int32_t> ids = {0, 36, 15, 16, 31, 7, 7};
-    const BatchState batch{static_cast<uint32_t>(ids.size()), 0};
+    const BatchState batch{.rows = static_cast<uint32_t>(ids.size())};
     for (const uint32_t width : widths(GetParam())) {
         const WeightsUnderTest table(GetParam(), kRows, width);
         const auto stride = static_cast<uint32_t>(round_up(width, 16));
@@ -37,7 +37,7 @@ TEST_P(Embed, GivesTheFilesValuesExactly) {
             const EmbedSpec spec{GetParam(), width};
             GuardedBuffer<float> out(ids.size() * stride);
             const EmbedArgs args{table.packed.data(), ids.data(), out.data(), &batch};
-            RunnableKernel(spec, isa)(&args, 0, unit_count(spec, batch.tokens));
+            RunnableKernel(spec, isa)(&args, 0, unit_count(spec, batch.rows));
             for (size_t token = 0; token < ids.size(); ++token)
                 for (uint32_t i = 0; i < width; ++i)
                     ASSERT_EQ(out[token * stride + i], table.row(static_cast<uint32_t>(ids[token]))[i])
@@ -50,7 +50,7 @@ TEST_P(Embed, WritesOnlyTheTokensAskedFor) {
     const uint32_t width = std::max<uint32_t>(256, traits(GetParam()).block_elements);
     const WeightsUnderTest table(GetParam(), 16, width);
     const std::vector<int32_t> ids = {3, 4, 5, 6};
-    const BatchState batch{4, 0};
+    const BatchState batch{.rows = 4};
     for (const Isa isa : machine_isas()) {
         const RunnableKernel kernel(EmbedSpec{GetParam(), width}, isa);
         std::vector<float> out(4 * width, -7.0f);

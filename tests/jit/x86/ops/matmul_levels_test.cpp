@@ -158,7 +158,7 @@ private:
 };
 
 std::vector<float> multiply(const MatmulSpec& spec, Isa isa, const WeightsUnderTest& weights, const RowsUnderTest& x) {
-    const BatchState batch{x.count, 0};
+    const BatchState batch{.rows = x.count};
     std::vector<float> out(size_t(spec.out_stride) * x.count);
     const MatmulArgs args{weights.packed.data(), nullptr, x.bytes.data(), out.data(), &batch};
     RunnableKernel(spec, isa)(&args, 0, unit_count(spec, x.count));

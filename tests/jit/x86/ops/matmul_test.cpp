@@ -41,7 +41,7 @@ MatmulSpec spec_of(DType type, const Shape& shape, MatmulForm form) {
 // Runs over all panels; `out` begins as `initial`.
 std::vector<float> multiply(const MatmulSpec& spec, Isa isa, const WeightsUnderTest& weights, const RowsUnderTest& x,
                             const GuardedBuffer<float>* bias = nullptr, float initial = NAN) {
-    const BatchState batch{x.count, 0};
+    const BatchState batch{.rows = x.count};
     GuardedBuffer<float> out(size_t(spec.out_stride) * x.count);
     std::fill_n(out.data(), out.size(), initial);
     const MatmulArgs args{weights.packed.data(), bias != nullptr ? bias->data() : nullptr, x.bytes.data(), out.data(),
@@ -247,7 +247,7 @@ TEST_P(Matmul, DoesOnlyTheUnitsAskedFor) {
             const MatmulSpec spec = spec_of(type, shape, form);
             const auto whole = multiply(spec, isa, weights, x);
             const RunnableKernel kernel(spec, isa);
-            const BatchState batch{shape.tokens, 0};
+            const BatchState batch{.rows = shape.tokens};
             std::vector<float> out(whole.size(), -7.0f);
             const MatmulArgs args{weights.packed.data(), nullptr, x.bytes.data(), out.data(), &batch};
             kernel(&args, 2, 2);

@@ -105,7 +105,7 @@ constexpr uint32_t kStride = 64;  // of output rows, in floats
 std::vector<float> run_matmul(const MatmulSpec& spec, Isa isa, const Weights& weights, const Activations& x,
                               std::span<const float> bias) {
     const RunnableKernel kernel(spec, isa);
-    const BatchState batch{kTokens, 0};
+    const BatchState batch{.rows = kTokens};
     std::vector<Line<float>> out(kTokens * kStride / 16);
     float* rows = out.data()->values;
     std::fill_n(rows, kTokens * kStride, 0.25f);
@@ -210,11 +210,11 @@ TEST_P(WeightTypes, LookUpTheFilesValuesAtEveryLevel) {
         for (const Isa isa : machine_isas()) {
             const EmbedSpec spec{type, width};
             const RunnableKernel kernel(spec, isa);
-            const BatchState batch{static_cast<uint32_t>(ids.size()), 0};
+            const BatchState batch{.rows = static_cast<uint32_t>(ids.size())};
             const uint32_t stride = static_cast<uint32_t>(round_up(width, 16));
             std::vector<Line<float>> out(ids.size() * stride / 16);
             const EmbedArgs args{table.packed.data(), ids.data(), out.data()->values, &batch};
-            kernel(&args, 0, unit_count(spec, batch.tokens));
+            kernel(&args, 0, unit_count(spec, batch.rows));
             for (size_t token = 0; token < ids.size(); ++token)
                 for (uint32_t i = 0; i < width; ++i)
                     ASSERT_EQ(out.data()->values[token * stride + i], table.row(ids[token])[i])

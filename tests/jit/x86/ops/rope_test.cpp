@@ -2,12 +2,13 @@
 
 #include "tests/jit/x86/ops/cache_reference.h"
 #include "tests/jit/x86/ops/kernel_runner.h"
+#include "tests/jit/x86/ops/paged_batch.h"
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
 namespace {
 
-constexpr uint32_t kTokens = 5, kPosition = 253;  // over the end of a segment
+constexpr uint32_t kTokens = 5, kPosition = 253;  // over the end of a page
 
 struct Inputs {
     GuardedBuffer<float> x, gain, table;
@@ -29,8 +30,8 @@ Inputs random_inputs(const RopeSpec& spec, double size = 1.0) {
 
 // Runs over all units in two pieces. x is changed in place where there is no key cache.
 void run(const RopeSpec& spec, Isa isa, const Inputs& inputs, GuardedBuffer<float>& x, std::byte* cache) {
-    const BatchState batch{kTokens, kPosition};
-    const RopeArgs args{x.data(), inputs.gain.data(), inputs.table.data(), cache, &batch};
+    const PagedBatch batch(kTokens, kPosition, reversed_pages(kPosition + kTokens), kMaxTileRows);
+    const RopeArgs args{x.data(), inputs.gain.data(), inputs.table.data(), cache, batch.state()};
     const uint32_t units = kTokens * spec.heads, split = units / 3;
     const RunnableKernel kernel(spec, isa);
     kernel(&args, split, units);
@@ -115,7 +116,7 @@ TEST(RopeX86, StoresInTheKeyCacheWhatItWouldWriteToRows) {
     for (const RopeSpec& spec : kernel_cases::rope()) {
         if (!spec.key_cache) continue;
         const Inputs inputs = random_inputs(spec);
-        const CacheLayout layout{*spec.key_cache, spec.heads, spec.head_dim};
+        const CacheLayout layout{*spec.key_cache, spec.heads, spec.head_dim, reversed_pages(kPosition + kTokens)};
         const size_t cache_bytes = layout.key_bytes(kPosition + kTokens);
         for (Isa isa : machine_isas()) {
             GuardedBuffer<float> rows = inputs.x, x = inputs.x;

@@ -2,12 +2,13 @@
 
 #include "tests/jit/x86/ops/cache_reference.h"
 #include "tests/jit/x86/ops/kernel_runner.h"
+#include "tests/jit/x86/ops/paged_batch.h"
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
 namespace {
 
-constexpr uint32_t kTokens = 5, kPosition = 253,  // over the end of a segment
+constexpr uint32_t kTokens = 5, kPosition = 253,  // over the end of a page
     kPositions = kPosition + kTokens;
 
 void expect_defined_bytes(const ValueStoreSpec& spec, double size) {
@@ -15,7 +16,8 @@ void expect_defined_bytes(const ValueStoreSpec& spec, double size) {
     const uint32_t width = spec.kv_heads * spec.head_dim;
     GuardedBuffer<float> v((kTokens - 1) * spec.row_stride + width);
     for (size_t i = 0; i < v.size(); ++i) v[i] = random.normal(size);
-    const CacheLayout layout{spec.cache_type, spec.kv_heads, spec.head_dim};
+    const CacheLayout layout{spec.cache_type, spec.kv_heads, spec.head_dim, reversed_pages(kPositions)};
+    const PagedBatch batch(kTokens, kPosition, layout.pages, kMaxTileRows);
     GuardedBuffer<std::byte> expected(layout.value_bytes(kPositions));
     for (uint32_t token = 0; token < kTokens; ++token)
         for (uint32_t head = 0; head < spec.kv_heads; ++head) {
@@ -24,8 +26,7 @@ void expect_defined_bytes(const ValueStoreSpec& spec, double size) {
         }
     for (Isa isa : machine_isas()) {
         GuardedBuffer<std::byte> cache(layout.value_bytes(kPositions));
-        const BatchState batch{kTokens, kPosition};
-        const ValueStoreArgs args{v.data(), cache.data(), &batch};
+        const ValueStoreArgs args{v.data(), cache.data(), batch.state()};
         const RunnableKernel kernel(spec, isa);
         kernel(&args, 3, kTokens);
         kernel(&args, 0, 3);

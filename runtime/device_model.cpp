@@ -1,0 +1,53 @@
+#include "runtime/device_model.h"
+
+#include <array>
+
+#include "runtime/plan_set.h"
+
+namespace riftjit::runtime {
+namespace {
+
+// Token ids index rows of this table.
+uint32_t embedding_rows(const graph::Graph& graph) {
+    for (const graph::Node& node : graph.nodes)
+        if (const auto* embed = std::get_if<graph::EmbedOp>(&node.op)) return graph.tensor(embed->table).rows;
+    return 0;
+}
+
+Result<void> check_options(const graph::Graph& graph, const ModelOptions& options) {
+    if (options.batch == 0) return fail(ErrorKind::Usage, "batch 0: expected 1 row or more");
+    if (options.outputs == 0) return fail(ErrorKind::Usage, "outputs 0: expected 1 row or more");
+    if (graph.logits == graph::kNoTensor || embedding_rows(graph) == 0)
+        return fail(ErrorKind::Unsupported, "a session needs a graph that embeds tokens and computes logits");
+    return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const DeviceModel>> DeviceModel::create(const graph::Graph& graph, const ModelOptions& options,
+                                                               std::unique_ptr<Device> device,
+                                                               const Device::Release& release) {
+    RIFTJIT_TRY_VOID(check_options(graph, options));
+    RIFTJIT_TRY(plans, make_plans(graph, {&device->backend(), options.batch, options.outputs, options.key_type,
+                                          options.value_type, options.passes}));
+    auto model = std::make_shared<DeviceModel>();
+    model->options = options;
+    model->device = std::move(device);
+    model->vocabulary = graph.tensor(graph.logits).width;
+    model->token_limit = embedding_rows(graph);
+    model->slots = graph.slots;
+    model->decode_plan = std::move(plans.decode);
+    model->prompt_plan = std::move(plans.prompt);
+    check(model->decode_plan.rope_tables.size() == model->prompt_plan.rope_tables.size(), "plans of one graph");
+    for (const graph::RopeTable& table : model->prompt_plan.rope_tables) {
+        std::vector<float> factors;
+        if (table.factors != graph::kNoTensor) factors = vector_weight(plans.graph.tensor(table.factors));
+        model->rope_tables.emplace_back(table, factors);
+    }
+    const std::array<const graph::Plan*, 2> both = {&model->decode_plan, &model->prompt_plan};
+    RIFTJIT_TRY(weights, load_weights(plans.graph, both, *model->device, release));
+    model->weights = std::move(weights);
+    return std::shared_ptr<const DeviceModel>(std::move(model));
+}
+
+}  // namespace riftjit::runtime

@@ -1,0 +1,173 @@
+#include "runtime/sequences.h"
+
+#include <algorithm>
+
+namespace riftjit::runtime {
+namespace {
+
+uint64_t cached_positions(const SequenceLimits& limits) {
+    if (limits.cached_positions != 0) return limits.cached_positions;
+    if (limits.sequences == 1) return limits.positions;
+    return uint64_t(limits.sequences) * round_up(limits.positions, kKvPage);
+}
+
+}  // namespace
+
+Sequences::Sequences(std::shared_ptr<const DeviceModel> model, const SequenceLimits& limits)
+    : model_(std::move(model)),
+      limits_(limits),
+      tables_({limits.sequences, page_count(limits.positions), page_count(cached_positions(limits))}),
+      batch_(model_->prompt_plan.max_tokens),
+      grown_by_(limits.sequences),
+      next_position_(limits.sequences) {
+    const graph::Plan& prompt = model_->prompt_plan;
+    ids_.reserve(prompt.max_tokens);
+    logits_ = std::make_unique_for_overwrite<float[]>(size_t(prompt.max_outputs) * prompt.logits_stride);
+}
+
+Result<Sequences> Sequences::create(std::shared_ptr<const DeviceModel> model, const SequenceLimits& limits) {
+    if (limits.sequences == 0) return fail(ErrorKind::Usage, "sequences 0: expected 1 or more");
+    if (limits.positions == 0) return fail(ErrorKind::Usage, "context 0: expected 1 position or more");
+    Sequences sequences(std::move(model), limits);
+    RIFTJIT_TRY_VOID(sequences.allocate());
+    RIFTJIT_TRY_VOID(sequences.bind());
+    return sequences;
+}
+
+Result<void> Sequences::allocate() {
+    Device& device = *model_->device;
+    const graph::Plan &decode = model_->decode_plan, &prompt = model_->prompt_plan;
+    RIFTJIT_TRY(
+        arena, device.allocate(std::max(decode.arena_bytes, prompt.arena_bytes), MemoryUse::random, "the activations"));
+    arena_ = arena;
+    RIFTJIT_TRY(ids,
+                device.allocate(uint64_t(prompt.max_tokens) * sizeof(int32_t), MemoryUse::random, "the token ids"));
+    token_ids_ = ids;
+    size_t most_floats = 0;
+    for (const RopeTable& table : model_->rope_tables) {
+        const size_t floats = size_t(prompt.max_tokens) * table.floats_per_row();
+        RIFTJIT_TRY(address, device.allocate(floats * sizeof(float), MemoryUse::random, "a table of rotations"));
+        rope_addresses_.push_back(address);
+        most_floats = std::max(most_floats, floats);
+    }
+    rope_rows_.resize(most_floats);
+    const ModelOptions& options = model_->options;
+    const KvShape shape{model_->slots, cached_positions(limits_), options.key_type, options.value_type};
+    RIFTJIT_TRY(kv, reserve_kv_cache(shape, device));
+    kv_ = std::move(kv);
+    return {};
+}
+
+Result<void> Sequences::bind() {
+    const Addresses addresses{arena_, model_->weights.addresses, kv_.keys, kv_.values, rope_addresses_, token_ids_};
+    RIFTJIT_TRY(decode, model_->device->bind(model_->decode_plan, addresses));
+    decode_ = std::move(decode);
+    RIFTJIT_TRY(prompt, model_->device->bind(model_->prompt_plan, addresses));
+    prompt_ = std::move(prompt);
+    return model_->device->make_ready();
+}
+
+Result<SequenceId> Sequences::open() {
+    const auto id = tables_.open();
+    if (!id) return fail(ErrorKind::Usage, "{} sequences are open, as many as may be", limits_.sequences);
+    return *id;
+}
+
+// Of a running state nothing earlier is kept.
+Result<void> Sequences::need_positions_alone(std::string_view wish) const {
+    for (const graph::StateSlot& slot : model_->slots)
+        if (!std::holds_alternative<graph::KvSlot>(slot.shape))
+            return fail(ErrorKind::Unsupported, "{}: a sequence with a running state cannot {}", slot.name, wish);
+    return {};
+}
+
+Result<SequenceId> Sequences::fork(SequenceId origin) {
+    RIFTJIT_TRY_VOID(need_positions_alone("be forked"));
+    const auto id = tables_.fork(origin);
+    if (!id) return fail(ErrorKind::Usage, "{} sequences are open, as many as may be", limits_.sequences);
+    return *id;
+}
+
+Result<void> Sequences::truncate(SequenceId id, uint32_t length) {
+    if (length < tables_.length(id)) RIFTJIT_TRY_VOID(need_positions_alone("be truncated"));
+    tables_.truncate(id, length);
+    return {};
+}
+
+void Sequences::close(SequenceId id) { tables_.close(id); }
+
+// Leaves in grown_by_ how many positions each sequence gets.
+Result<void> Sequences::check_rows(std::span<const StepRow> rows) {
+    const graph::Plan& plan = model_->plan_for(rows.size());
+    if (rows.empty()) return fail(ErrorKind::Usage, "no tokens to evaluate");
+    if (rows.size() > plan.max_tokens)
+        return fail(ErrorKind::Usage, "a step of {} rows: at most {} fit", rows.size(), plan.max_tokens);
+    std::ranges::fill(grown_by_, 0);
+    size_t outputs = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+        const auto& [sequence, token, logits] = rows[i];
+        if (!tables_.is_open(sequence)) return fail(ErrorKind::Usage, "sequence {} is not open", sequence);
+        if (token < 0 || uint32_t(token) >= model_->token_limit)
+            return fail(ErrorKind::Usage, "token {} at index {} is outside the vocabulary of {}", token, i,
+                        model_->token_limit);
+        ++grown_by_[sequence];
+        outputs += logits == StepRow::Logits::wanted;
+    }
+    if (outputs > plan.max_outputs)
+        return fail(ErrorKind::Usage, "logits of {} rows are wanted: at most {} fit", outputs, plan.max_outputs);
+    uint64_t pages = 0;
+    for (SequenceId id = 0; id < limits_.sequences; ++id) {
+        if (grown_by_[id] == 0) continue;
+        if (grown_by_[id] > limits_.positions - length(id))
+            return fail(ErrorKind::Usage, "{} tokens after {} exceed the context of {} positions", grown_by_[id],
+                        length(id), limits_.positions);
+        pages += tables_.pages_to_extend(id, grown_by_[id]);
+    }
+    if (pages > tables_.free_pages())
+        return fail(ErrorKind::OutOfMemory, "{} pages of {} positions are needed in the KV cache, {} are free", pages,
+                    kKvPage, tables_.free_pages());
+    return {};
+}
+
+void Sequences::place_rows(std::span<const StepRow> rows) {
+    for (SequenceId id = 0; id < limits_.sequences; ++id) {
+        if (grown_by_[id] == 0) continue;
+        next_position_[id] = length(id);
+        if (const auto copy = tables_.extend(id, grown_by_[id])) kv_.copy_page(*copy, *model_->device);
+    }
+    batch_.clear();
+    ids_.clear();
+    for (const auto& [sequence, token, logits] : rows) {
+        if (logits == StepRow::Logits::wanted) batch_.add_output(batch_.rows());
+        batch_.add({sequence, next_position_[sequence]++});
+        ids_.push_back(token);
+    }
+}
+
+Result<StepLogits> Sequences::step(std::span<const StepRow> rows) {
+    RIFTJIT_TRY_VOID(check_rows(rows));
+    place_rows(rows);
+    Device& device = *model_->device;
+    const graph::Plan& plan = model_->plan_for(rows.size());
+    const BatchState& state = batch_.finish(tables_.tables(), tables_.pages_per_sequence());
+    device.write(token_ids_, std::as_bytes(std::span(ids_)));
+    for (size_t i = 0; i < rope_addresses_.size(); ++i) {
+        const auto filled = model_->rope_tables[i].fill(std::span(state.row, state.rows), rope_rows_);
+        device.write(rope_addresses_[i], std::as_bytes(filled));
+    }
+    last_run_ = rows.size() == 1 ? decode_.get() : prompt_.get();
+    last_run_->run(state);
+    if (state.outputs == 0) return StepLogits{};
+    const uint64_t floats = uint64_t(state.outputs - 1) * plan.logits_stride + model_->vocabulary;
+    const std::span logits(logits_.get(), floats);
+    device.read(std::as_writable_bytes(logits), arena_ + plan.logits_offset_bytes);
+    return StepLogits{logits.data(), state.outputs, plan.logits_stride, model_->vocabulary};
+}
+
+std::optional<std::string> Sequences::first_not_finite() {
+    const graph::Step* step = last_run_ == nullptr ? nullptr : last_run_->first_not_finite();
+    if (step == nullptr) return std::nullopt;
+    return fmt::format("{} ({})", step->name, describe(step->spec));
+}
+
+}  // namespace riftjit::runtime

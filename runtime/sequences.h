@@ -1,0 +1,93 @@
+// Texts that a model reads and continues side by side: each is a sequence of positions in the KV cache, and a step
+// computes rows of any of them.
+//
+// A row's bits do not depend on what else is in its step, nor on how its sequence came about (read at once, in pieces,
+// or forked).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/device_model.h"
+#include "runtime/kv_cache.h"
+#include "runtime/page_tables.h"
+
+namespace riftjit::runtime {
+
+struct SequenceLimits {
+    uint32_t sequences = 1;         // open at a time
+    uint32_t positions = 0;         // of one sequence
+    uint64_t cached_positions = 0;  // of all together, in whole pages; 0: what all need at their longest
+};
+
+// A token at the next position of a sequence. Rows of one sequence take positions in their order.
+struct StepRow {
+    SequenceId sequence;
+    int32_t token;
+    enum class Logits : uint8_t { none, wanted } logits = Logits::none;
+};
+
+// Logits of the rows that wanted them, in their order; valid until the next step.
+struct StepLogits {
+    const float* data = nullptr;
+    uint32_t rows = 0, stride = 0, vocabulary = 0;
+
+    std::span<const float> row(uint32_t index) const { return {data + size_t(index) * stride, vocabulary}; }
+};
+
+class Sequences {
+public:
+    static Result<Sequences> create(std::shared_ptr<const DeviceModel> model, const SequenceLimits& limits);
+
+    Result<SequenceId> open();
+    // A sequence that goes on where `origin` is now. They share their past, which costs no memory until either goes on.
+    Result<SequenceId> fork(SequenceId origin);
+    // Forgets everything from `length` on; refused where the model keeps a running state.
+    Result<void> truncate(SequenceId id, uint32_t length);
+    void close(SequenceId id);
+
+    uint32_t length(SequenceId id) const { return tables_.length(id); }
+    const PageTables& tables() const { return tables_; }
+
+    // Fails when a sequence or the cache is full, or an id is not the model's, and then changes nothing. Allocates
+    // nothing.
+    Result<StepLogits> step(std::span<const StepRow> rows);
+
+    // Of the last step: which launch wrote the first float that is no number, as
+    // "blk.3.attn_q (matmul q4_k 1024x1024, vector form)"; nullopt when repeating it finds none.
+    std::optional<std::string> first_not_finite();
+
+    const DeviceModel& model() const { return *model_; }
+    const SequenceLimits& limits() const { return limits_; }
+    uint64_t kv_bytes() const { return kv_.bytes; }  // reserved for all positions
+
+private:
+    Sequences(std::shared_ptr<const DeviceModel> model, const SequenceLimits& limits);
+
+    Result<void> allocate();
+    Result<void> bind();
+    Result<void> need_positions_alone(std::string_view wish) const;
+    Result<void> check_rows(std::span<const StepRow> rows);
+    void place_rows(std::span<const StepRow> rows);
+
+    std::shared_ptr<const DeviceModel> model_;
+    SequenceLimits limits_;
+    PageTables tables_;
+    KvCache kv_;
+    Address arena_ = nullptr, token_ids_ = nullptr;
+    std::vector<Address> rope_addresses_;
+    std::unique_ptr<BoundPlan> decode_, prompt_;
+    BoundPlan* last_run_ = nullptr;
+
+    // Of the step.
+    Batch batch_;
+    std::vector<int32_t> ids_;
+    std::vector<uint32_t> grown_by_, next_position_;  // by sequence
+    std::vector<float> rope_rows_;
+    std::unique_ptr<float[]> logits_;  // [max_outputs][logits_stride], not touched beyond what is wanted
+};
+
+}  // namespace riftjit::runtime
