@@ -34,9 +34,12 @@ struct Tensor {
     const std::byte* data = nullptr;  // weights: row-major file layout, valid as long as the model's file
 };
 
-// Inputs and outputs are tensor ids; optional inputs are kNoTensor.
+// Inputs and outputs are tensor ids; optional inputs are kNoTensor. Each op says its name and its tensors; what it
+// computes and how it is lowered stands in ops/.
 struct EmbedOp {
     TensorId ids, table, out;
+    static constexpr const char* kName = "embed";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.ids, op.table), visit.out(op.out); }
 };
 // head_dim 0: one norm over the whole row; else one per head_dim elements. out = norm(x [+ addend]); with addend, the
 // sum is a second output.
@@ -44,12 +47,18 @@ struct RmsNormOp {
     TensorId x, addend, gain, out, sum;
     uint32_t head_dim;
     float epsilon;
+    static constexpr const char* kName = "rms_norm";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.x, op.addend, op.gain), visit.out(op.out, op.sum); }
 };
 struct MatmulOp {
     TensorId x, weight, bias, residual, out;
+    static constexpr const char* kName = "matmul";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.x, op.weight, op.bias, op.residual), visit.out(op.out); }
 };  // out = x W^T [+ bias] [+ residual]
 struct AddOp {
     TensorId left, right, out;
+    static constexpr const char* kName = "add";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.left, op.right), visit.out(op.out); }
 };
 struct RopeOp {
     TensorId x, factors, out;  // factors: optional weight [rotary_dims/2]; divides the frequencies
@@ -58,6 +67,8 @@ struct RopeOp {
     float base, scale;          // angle = position * scale * base^(-2i/rotary_dims) / factor
     TensorId gain = kNoTensor;  // fused form: each head is RMS-normed with this gain first
     float epsilon = 0.0f;
+    static constexpr const char* kName = "rope";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.x, op.factors, op.gain), visit.out(op.out); }
 };
 // Writes k and v at the batch's positions of a KvSlot, whose heads these are, then attends. heads = width(q) /
 // head_dim.
@@ -66,22 +77,32 @@ struct AttentionOp {
     SlotId slot;
     uint32_t heads, kv_heads, head_dim;
     float scale;
+    static constexpr const char* kName = "attention";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.q, op.k, op.v), visit.out(op.out); }
 };
 struct SwigluOp {
     TensorId gate, up, out;
+    static constexpr const char* kName = "swiglu";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.gate, op.up), visit.out(op.out); }
 };
 struct GatherRowsOp {
     TensorId x, out;
+    static constexpr const char* kName = "gather_rows";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.x), visit.out(op.out); }
 };  // the rows whose logits are wanted, in that order; what follows has a row for each
 struct ScaleOp {
     TensorId x, out;
     float factor;
+    static constexpr const char* kName = "scale";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.x), visit.out(op.out); }
 };
 // Fused form of chains of Add and Scale: see ElementwiseSpec.
 struct ElementwiseChainOp {
     std::vector<TensorId> inputs;
     std::vector<ElementwiseStep> steps;
     TensorId out;
+    static constexpr const char* kName = "elementwise";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.inputs), visit.out(op.out); }
 };
 
 using Op = std::variant<EmbedOp, RmsNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, GatherRowsOp, ScaleOp,

@@ -31,6 +31,7 @@ private:
 
 // The ops themselves, on double rows, for kernel tests: each row is one token.
 namespace reference {
+double dot(const float* weights, const double* x, uint32_t width);
 // gain may be null.
 void rms_norm(const double* x, const double* gain, double epsilon, uint32_t width, double* out);
 void matmul_row(DType type, const std::byte* weight_row, const double* x, uint32_t width, double* out);

@@ -1,0 +1,66 @@
+// Causal attention over the cache.
+#include <algorithm>
+
+#include "graph/lowering.h"
+#include "graph/reference_run.h"
+#include "graph/shapes.h"
+
+namespace riftjit::graph {
+
+Result<TensorId> Graph::attention(std::string name, TensorId q, TensorId k, TensorId v, SlotId slot, uint32_t heads,
+                                  float scale) {
+    const auto* kv = slot < slots.size() ? std::get_if<KvSlot>(&slots[slot].shape) : nullptr;
+    if (kv == nullptr) return fail(ErrorKind::Format, "{}: slot {} is none of keys and values", name, slot);
+    const auto [kv_heads, head_dim] = *kv;
+    if (kv_heads == 0 || heads % kv_heads != 0)
+        return fail(ErrorKind::Format, "{}: {} query heads are not a multiple of {} key/value heads", name, heads,
+                    kv_heads);
+    RIFTJIT_TRY_VOID(expect_width(*this, name, "query", q, heads * head_dim));
+    RIFTJIT_TRY_VOID(expect_width(*this, name, "key", k, kv_heads * head_dim));
+    RIFTJIT_TRY_VOID(expect_width(*this, name, "value", v, kv_heads * head_dim));
+    const TensorId out = add_activation(name, heads * head_dim);
+    nodes.push_back({std::move(name), AttentionOp{q, k, v, out, slot, heads, kv_heads, head_dim, scale}});
+    return out;
+}
+
+template <>
+Result<void> ReferenceRun::apply(const AttentionOp& op) {
+    const uint32_t stride = op.kv_heads * op.head_dim, group = op.heads / op.kv_heads, tokens = token_count(op.q);
+    auto &keys = owner_.keys_[op.slot], &values = owner_.values_[op.slot];
+    keys.insert(keys.end(), rows_[op.k].begin(), rows_[op.k].end());
+    values.insert(values.end(), rows_[op.v].begin(), rows_[op.v].end());
+    resize(op.out, tokens);
+    for (uint32_t token = 0; token < tokens; ++token) {
+        const uint32_t visible = owner_.position_ + token + 1;
+        for (uint32_t head = 0; head < op.heads; ++head) {
+            const uint32_t offset = head * op.head_dim, kv_offset = head / group * op.head_dim;
+            reference::attention_head(row(op.q, token) + offset, keys.data() + kv_offset, values.data() + kv_offset,
+                                      visible, stride, op.head_dim, op.scale, row(op.out, token) + offset);
+        }
+    }
+    return {};
+}
+
+template <>
+Result<void> Lowering::lower(const AttentionOp& op) {
+    if (gathered_[op.q]) return fail_gathered();
+    const Place keys = cache_place(Place::Kind::keys, op.slot), values = cache_place(Place::Kind::values, op.slot);
+    if (!key_stored_[op.k]) {
+        RopeSpec store = rope_spec(op.k, op.head_dim);
+        store.key_cache = options_.key_type;
+        emit(store, {input(op.k), Place{}, Place{}, keys}, StepRows::batch);
+    }
+    emit(ValueStoreSpec{op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.v).width), options_.value_type},
+         {input(op.v), values}, StepRows::batch);
+    const Place q = input(op.q), out = output(op.out);
+    // Tiles, and rows that stand alone: a prompt plan takes both, a decode plan has but the latter.
+    for (const MatmulForm form : {MatmulForm::tile, MatmulForm::vector})
+        if (form == MatmulForm::vector || plan_.form == MatmulForm::tile)
+            emit(AttentionSpec{op.heads, op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.q).width),
+                               f32_stride(graph_.tensor(op.out).width), options_.key_type, options_.value_type,
+                               op.scale, form},
+                 {q, keys, values, out}, StepRows::batch);
+    return {};
+}
+
+}  // namespace riftjit::graph

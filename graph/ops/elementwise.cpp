@@ -1,0 +1,106 @@
+// Sums and scalings, alone or in chains.
+#include <algorithm>
+
+#include "graph/lowering.h"
+#include "graph/reference_run.h"
+#include "graph/shapes.h"
+
+namespace riftjit::graph {
+
+namespace {
+
+double apply_step(const ElementwiseStep& step, double left, double right) {
+    switch (step.op) {
+        case ElementwiseOp::add:
+            return left + right;
+        case ElementwiseOp::scale:
+            return left * step.constant;
+    }
+    check_failed("unknown elementwise step", std::source_location::current());
+}
+
+std::vector<double> apply_step(const ElementwiseStep& step, const std::vector<std::vector<double>>& registers) {
+    const auto &left = registers[step.left], &right = registers[step.right];
+    std::vector<double> out(left.size());
+    std::transform(left.begin(), left.end(), right.begin(), out.begin(),
+                   [&](double a, double b) { return apply_step(step, a, b); });
+    return out;
+}
+
+}  // namespace
+
+Result<TensorId> Graph::add(std::string name, TensorId left, TensorId right) {
+    RIFTJIT_TRY_VOID(expect_width(*this, name, "right side", right, tensor(left).width));
+    const TensorId out = add_activation(name, tensor(left).width);
+    nodes.push_back({std::move(name), AddOp{left, right, out}});
+    return out;
+}
+
+Result<TensorId> Graph::scale(std::string name, TensorId x, float factor) {
+    const TensorId out = add_activation(name, tensor(x).width);
+    nodes.push_back({std::move(name), ScaleOp{x, out, factor}});
+    return out;
+}
+
+template <>
+Result<void> ReferenceRun::apply(const ElementwiseChainOp& op) {
+    const auto shaped =
+        std::ranges::find_if(op.inputs, [&](TensorId id) { return graph_.tensor(id).kind == TensorKind::activation; });
+    check(shaped != op.inputs.end(), "a chain has an activation among its inputs");
+    const uint32_t tokens = token_count(*shaped);
+    resize(op.out, tokens);
+    for (uint32_t token = 0; token < tokens; ++token) {
+        std::vector<std::vector<double>> registers;
+        for (TensorId id : op.inputs) registers.push_back(operand(id, token));
+        for (const ElementwiseStep& step : op.steps) registers.push_back(apply_step(step, registers));
+        std::ranges::copy(registers.back(), row(op.out, token));
+    }
+    return {};
+}
+
+template <>
+Result<void> ReferenceRun::apply(const AddOp& op) {
+    const TensorId shaped = graph_.tensor(op.left).kind == TensorKind::weight ? op.right : op.left;
+    const uint32_t tokens = token_count(shaped);
+    resize(op.out, tokens);
+    for (uint32_t token = 0; token < tokens; ++token) {
+        const auto left = operand(op.left, token), right = operand(op.right, token);
+        std::transform(left.begin(), left.end(), right.begin(), row(op.out, token), std::plus{});
+    }
+    return {};
+}
+
+template <>
+Result<void> ReferenceRun::apply(const ScaleOp& op) {
+    resize(op.out, token_count(op.x));
+    std::ranges::transform(rows_[op.x], rows_[op.out].begin(), [&](double x) { return x * op.factor; });
+    return {};
+}
+
+template <>
+Result<void> Lowering::lower(const ElementwiseChainOp& op) {
+    ElementwiseSpec spec{graph_.tensor(op.out).width, f32_stride(graph_.tensor(op.out).width), {}, op.steps};
+    std::vector<Place> places;
+    for (TensorId id : op.inputs) {
+        const Tensor& tensor = graph_.tensor(id);
+        const bool is_weight = tensor.kind == TensorKind::weight;
+        spec.inputs.push_back({is_weight ? 0 : f32_stride(tensor.width)});
+        places.push_back(is_weight ? weight_place(id) : input(id));
+        if (!is_weight) gathered_[op.out] = gathered_[id];
+    }
+    places.push_back(output(op.out));
+    emit(std::move(spec), std::move(places), rows_of(op.out));
+    return {};
+}
+
+template <>
+Result<void> Lowering::lower(const AddOp& op) {
+    return lower(ElementwiseChainOp{{op.left, op.right}, {{ElementwiseOp::add, 0, 1, 0.0f}}, op.out});
+}
+
+template <>
+Result<void> Lowering::lower(const ScaleOp& op) {
+    return lower(ElementwiseChainOp{{op.x}, {{ElementwiseOp::scale, 0, 0, op.factor}}, op.out});
+}
+
+}  // namespace riftjit::graph
