@@ -1,10 +1,12 @@
 // One spec per op, and for every field variations that differ in that field alone: what keys and names must tell apart.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "jit/model_ops.h"
 #include "jit/simulator_ops.h"
+#include "tests/kernel_cases.h"
 
 namespace riftjit {
 
@@ -34,9 +36,14 @@ inline const ColumnProgramSpec kColumnProgram{Precision::f64,
                                                {ColumnOp::store, 3},
                                                {ColumnOp::fire, 5}}};
 
+// Of an op without words of its own above: the first of its cases.
 inline std::vector<KernelSpec> valid_specs() {
-    return {kEmbed,     kRmsNorm, kQuantize,    kMatmul, kRope,          kValueStore,
-            kAttention, kSwiglu,  kElementwise, kReduce, kColumnProgram, kGatherRows};
+    std::vector<KernelSpec> specs = {kEmbed,     kRmsNorm, kQuantize,    kMatmul, kRope,          kValueStore,
+                                     kAttention, kSwiglu,  kElementwise, kReduce, kColumnProgram, kGatherRows};
+    for (const KernelSpec& spec : kernel_cases::all())
+        if (std::ranges::none_of(specs, [&](const KernelSpec& known) { return known.index() == spec.index(); }))
+            specs.push_back(spec);
+    return specs;
 }
 
 template <class Spec, class Change>
