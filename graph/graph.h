@@ -50,6 +50,13 @@ struct RmsNormOp {
     static constexpr const char* kName = "rms_norm";
     static void tensors(auto& op, auto&& visit) { visit.in(op.x, op.addend, op.gain), visit.out(op.out, op.sum); }
 };
+// out = (x - mean(x)) / sqrt(variance(x) + epsilon) * gain [+ bias]
+struct LayerNormOp {
+    TensorId x, gain, bias, out;
+    float epsilon;
+    static constexpr const char* kName = "layer_norm";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.x, op.gain, op.bias), visit.out(op.out); }
+};
 struct MatmulOp {
     TensorId x, weight, bias, residual, out;
     static constexpr const char* kName = "matmul";
@@ -105,8 +112,8 @@ struct ElementwiseChainOp {
     static void tensors(auto& op, auto&& visit) { visit.in(op.inputs), visit.out(op.out); }
 };
 
-using Op = std::variant<EmbedOp, RmsNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, GatherRowsOp, ScaleOp,
-                        ElementwiseChainOp>;
+using Op = std::variant<EmbedOp, RmsNormOp, LayerNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, GatherRowsOp,
+                        ScaleOp, ElementwiseChainOp>;
 
 struct Node {
     std::string name;  // "blk.3.attn_norm"
@@ -129,6 +136,7 @@ public:
     // ...").
     Result<TensorId> embed(std::string name, TensorId ids, TensorId table);
     Result<TensorId> rms_norm(std::string name, TensorId x, TensorId gain, float epsilon, uint32_t head_dim = 0);
+    Result<TensorId> layer_norm(std::string name, TensorId x, TensorId gain, TensorId bias, float epsilon);
     Result<TensorId> matmul(std::string name, TensorId x, TensorId weight, TensorId bias = kNoTensor);
     Result<TensorId> add(std::string name, TensorId left, TensorId right);
     Result<TensorId> rope(std::string name, TensorId x, TensorId factors, uint32_t head_dim, uint32_t rotary_dims,

@@ -102,6 +102,23 @@ struct GatherRowsArgs {
     const BatchState* batch;
 };
 
+// out = (x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) * gain (+ bias), in `output` format. Unit: token. The f32
+// row stride of x and out is round_up(width, 16).
+struct LayerNormSpec {
+    uint32_t width;
+    float epsilon;
+    Presence bias;
+    RowFormat output;
+    auto operator<=>(const LayerNormSpec&) const = default;
+};
+struct LayerNormArgs {
+    const float* x;
+    const float* gain;
+    const float* bias;
+    std::byte* out;
+    const BatchState* batch;
+};
+
 // Converts f32 rows to another row format. Unit: token.
 struct QuantizeSpec {
     uint32_t width;
@@ -292,7 +309,7 @@ struct LifStepArgs {
 
 using KernelSpec =
     std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec, AttentionSpec, SwigluSpec,
-                 ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec, GatherRowsSpec>;
+                 ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec, GatherRowsSpec, LayerNormSpec>;
 
 using KernelFunction = void (*)(const void* args, uint32_t begin, uint32_t end);
 

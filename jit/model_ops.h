@@ -83,6 +83,35 @@ struct OpTraits<GatherRowsSpec> {
 };
 
 template <>
+struct OpTraits<LayerNormSpec> {
+    static constexpr std::string_view kName = "layer_norm";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [width, epsilon, bias, output] = spec;
+        visit("w", width), visit("e", epsilon), visit("bias", bias), visit("", output);
+    }
+    static Signature arguments(const LayerNormSpec& spec) {
+        return {sizeof(LayerNormArgs),
+                {f32_rows("x", offsetof(LayerNormArgs, x), kRead, spec.width),
+                 other(Role::vector, "gain", offsetof(LayerNormArgs, gain)),
+                 other(Role::vector, "bias", offsetof(LayerNormArgs, bias), kRead, spec.bias),
+                 rows_in(spec.output, "out", offsetof(LayerNormArgs, out), kWrite, spec.width),
+                 other(Role::batch, "batch", offsetof(LayerNormArgs, batch))}};
+    }
+    static uint32_t units(const LayerNormSpec&, uint32_t tokens) { return tokens; }
+    static KernelCost cost(const LayerNormSpec& spec) {
+        const uint64_t vectors = is_present(spec.bias) ? 2 : 1;
+        return {(6 + vectors - 1) * spec.width, vectors * spec.width * sizeof(float)};
+    }
+    static void check(const LayerNormSpec& spec, Claims& claims) {
+        claims.positive("width", spec.width).epsilon(spec.epsilon);
+    }
+    static std::string text(const LayerNormSpec& spec) {
+        return fmt::format("layer_norm {}{}, to {}", spec.width, when(is_present(spec.bias), ", bias"),
+                           riftjit::text(spec.output));
+    }
+};
+
+template <>
 struct OpTraits<QuantizeSpec> {
     static constexpr std::string_view kName = "quantize";
     static void fields(auto& spec, auto&& visit) {

@@ -29,6 +29,14 @@ inline std::vector<GatherRowsSpec> gather_rows() {
     return specs;
 }
 
+inline std::vector<LayerNormSpec> layer_norm() {
+    std::vector<LayerNormSpec> specs;
+    for (uint32_t width : kWidths)
+        for (RowFormat output : kRowFormats)
+            for (Presence bias : {Presence::absent, Presence::present}) specs.push_back({width, 1e-5f, bias, output});
+    return specs;
+}
+
 inline std::vector<QuantizeSpec> quantize() {
     std::vector<QuantizeSpec> specs;
     for (uint32_t width : kWidths)
@@ -241,6 +249,7 @@ inline std::vector<KernelSpec> all() {
     const auto append = [&](const auto& more) { specs.insert(specs.end(), more.begin(), more.end()); };
     append(embed());
     append(rms_norm());
+    append(layer_norm());
     append(quantize());
     append(matmul());
     append(rope());
