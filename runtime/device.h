@@ -27,6 +27,9 @@ struct Addresses {
     Address token_ids = nullptr;
 };
 
+// Null for a place that is none.
+Address resolve(const graph::Place& place, const Addresses& addresses);
+
 // A plan whose kernels and addresses are known. Running it allocates nothing and takes no lock.
 class BoundPlan {
 public:

@@ -39,6 +39,8 @@ ALLOWED = {
     "models/template": {"host", "models/tokenizer"},
     "runtime": JIT | {"jit/cache", "jit/x86", "jit/x86/decoders", "graph", "runtime/cpu"},
     "runtime/cpu": JIT | {"jit/cache", "jit/x86", "jit/x86/decoders", "graph", "runtime"},
+    # A device made of the assembler's kernels and of the machine that runs them.
+    "runtime/rdna": RDNA | {"jit/rdna/emit", "jit/rdna/kernels", "jit/rdna/emulator", "graph", "runtime"},
     "runtime/sampling": {"host", "jit"},
     "engine": JIT | MODELS | {"jit/cache", "jit/x86", "graph", "runtime", "runtime/cpu", "runtime/sampling"},
     "sim": JIT | {"jit/cache", "sim"},

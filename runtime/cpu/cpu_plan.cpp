@@ -19,27 +19,6 @@ bool is_long(const KernelSpec& spec, uint32_t tokens) {
     return work.weight_bytes >= kManyBytes || work.flops * tokens >= kManyFlops;
 }
 
-Address resolve(const graph::Place& place, const Addresses& addresses) {
-    using Kind = graph::Place::Kind;
-    switch (place.kind) {
-        case Kind::none:
-            return nullptr;
-        case Kind::arena:
-            return addresses.arena + place.offset_bytes;
-        case Kind::weight:
-            return addresses.weights[place.index];
-        case Kind::keys:
-            return addresses.keys[place.index];
-        case Kind::values:
-            return addresses.values[place.index];
-        case Kind::rope_table:
-            return addresses.rope_tables[place.index];
-        case Kind::token_ids:
-            return addresses.token_ids;
-    }
-    return nullptr;
-}
-
 bool is_finite(const float* rows, const Argument& shape, uint32_t count) {
     for (uint32_t row = 0; row < count; ++row) {
         const float* const values = rows + uint64_t(row) * (shape.stride_bytes / sizeof(float));

@@ -1,0 +1,110 @@
+#include "runtime/rdna/rdna_device.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "jit/x86/backend.h"
+#include "jit/x86/detect.h"
+#include "runtime/cpu/cpu_device.h"
+#include "tests/runtime/golden_run.h"
+
+namespace riftjit::runtime {
+namespace {
+
+constexpr uint32_t kWidth = 192, kTokens = 3, kRowBytes = kWidth * sizeof(float);
+
+// out = swiglu(rms_norm(x), x): the ops that both back ends have kernels for.
+graph::Plan two_steps() {
+    using graph::Place;
+    const auto row = [](uint64_t buffer) { return Place{Place::Kind::arena, buffer * kTokens * kRowBytes, 0}; };
+    graph::Plan plan;
+    plan.max_tokens = kTokens;
+    plan.arena_bytes = 3 * kTokens * kRowBytes;
+    plan.steps.push_back({"norm",
+                          RmsNormSpec{kWidth, 1e-5f, Presence::present, Addend::none, RowFormat::f32},
+                          {row(0), Place{}, Place{Place::Kind::weight, 0, 0}, row(1)}});
+    plan.steps.push_back({"swiglu", SwigluSpec{kWidth, kWidth, RowFormat::f32}, {row(1), row(0), row(2)}});
+    return plan;
+}
+
+std::vector<float> random_floats(size_t count, uint32_t seed) {
+    std::mt19937 engine(seed);
+    std::normal_distribution<float> normal;
+    std::vector<float> values(count);
+    for (float& value : values) value = normal(engine);
+    return values;
+}
+
+struct Run {
+    std::vector<float> out = std::vector<float>(kTokens * kWidth);
+    const graph::Step* not_finite = nullptr;
+};
+
+Run run(const graph::Plan& plan, Device& device, std::span<const float> x) {
+    const std::vector<float> gain = random_floats(kWidth, 2);
+    Addresses addresses;
+    addresses.arena = device.allocate(plan.arena_bytes, MemoryUse::random, "the activations").value();
+    addresses.weights = {device.allocate(kRowBytes, MemoryUse::stream, "the gain").value()};
+    device.write(addresses.weights[0], std::as_bytes(std::span(gain)));
+    device.write(addresses.arena, std::as_bytes(x));
+    const auto bound = device.bind(plan, addresses);
+    EXPECT_TRUE(bound) << bound.error().message;
+    EXPECT_TRUE(device.make_ready());
+    (*bound)->run(BatchState{.rows = kTokens});
+    Run result;
+    device.read(std::as_writable_bytes(std::span(result.out)), addresses.arena + 2 * kTokens * kRowBytes);
+    result.not_finite = (*bound)->first_not_finite();
+    return result;
+}
+
+// A gate differs by some 20 roundings of the two norms, which silu passes on 1 + |gate| times at most, and no gate here
+// is beyond 8; exp, the reciprocal and the products add ten.
+TEST(RdnaDevice, RunsThePlanThatTheProcessorRuns) {
+    const graph::Plan plan = two_steps();
+    const std::vector<float> x = random_floats(kTokens * kWidth, 1);
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    const auto cpu = CpuDevice::create(x86::detect().levels.back(), 2, Helpers::always, cache).value();
+    const Run expected = run(plan, *cpu, x);
+    for (const rdna::Target chip : {rdna::Target::gfx1030, rdna::Target::gfx1100, rdna::Target::gfx1201}) {
+        RdnaDevice gpu(chip);
+        const Run found = run(plan, gpu, x);
+        for (size_t i = 0; i < found.out.size(); ++i)
+            ASSERT_NEAR(found.out[i], expected.out[i], 190 * 0x1p-24 * std::fabs(expected.out[i]) + 1e-30)
+                << rdna::name(chip) << " element " << i;
+        EXPECT_EQ(found.not_finite, nullptr);
+    }
+}
+
+TEST(RdnaDevice, FindsTheStepWhoseRowsAreNoNumbers) {
+    const graph::Plan plan = two_steps();
+    std::vector<float> x = random_floats(kTokens * kWidth, 1);
+    x[kWidth + 5] = INFINITY;
+    RdnaDevice gpu(rdna::Target::gfx1100);
+    EXPECT_EQ(run(plan, gpu, x).not_finite, &plan.steps[0]);
+}
+
+TEST(RdnaDevice, RefusesAModelByTheFirstKernelThatIsMissing) {
+    TestModel model("tests/data/nano/nano-q4_k.gguf", x86::detect().levels.back());
+    const auto session =
+        Session::create(model.graph(), {.context = 16}, std::make_unique<RdnaDevice>(rdna::Target::gfx1100), {});
+    ASSERT_FALSE(session);
+    EXPECT_EQ(session.error().kind, ErrorKind::Unsupported);
+    EXPECT_EQ(session.error().message, "gfx1100: no kernel for embed q4_k rows of 256");
+}
+
+TEST(RdnaDevice, RefusesAPlanThatItHasNoKernelFor) {
+    graph::Plan plan;
+    plan.max_tokens = 1;
+    const AttentionSpec attention{4, 2, 16, 64, 64, DType::F16, DType::F16, 0.25f, MatmulForm::vector};
+    plan.steps.push_back({"attn", attention, {}});
+    RdnaDevice gpu(rdna::Target::gfx1100);
+    const auto bound = gpu.bind(plan, {});
+    ASSERT_FALSE(bound);
+    EXPECT_EQ(bound.error().message,
+              "gfx1100: no kernel for attention 4 heads on 2 of 16, keys f16, values f16, vector form");
+}
+
+}  // namespace
+}  // namespace riftjit::runtime
