@@ -170,6 +170,10 @@ Simulation::Simulation(const Network& network, std::unique_ptr<Engine> engine) :
 Result<Simulation> Simulation::create(const Network& network, KernelCache& kernels, Isa isa, ThreadPool& pool,
                                       Precision precision) {
     RIFTJIT_TRY(blueprint, make_blueprint(network, kernels, isa, precision));
+    return create(network, std::move(blueprint), pool);
+}
+
+Result<Simulation> Simulation::create(const Network& network, Blueprint blueprint, ThreadPool& pool) {
     const Traffic traffic = traffic_of(blueprint, pool.size());
     RIFTJIT_TRY(engine, Engine::create(std::move(blueprint), pool));
     Simulation simulation(network, std::move(engine));
@@ -177,9 +181,7 @@ Result<Simulation> Simulation::create(const Network& network, KernelCache& kerne
     return simulation;
 }
 
-Result<SimulationPlan> Simulation::plan(const Network& network, KernelCache& kernels, Isa isa, uint32_t threads,
-                                        Precision precision) {
-    RIFTJIT_TRY(blueprint, make_blueprint(network, kernels, isa, precision));
+SimulationPlan Simulation::plan(const Network& network, const Blueprint& blueprint, uint32_t threads) {
     SimulationPlan plan = plan_of(blueprint, threads);
     plan.recordings = recordings_of(network, blueprint);
     return plan;

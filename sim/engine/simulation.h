@@ -61,6 +61,7 @@ struct SimulationPlan {
     uint32_t useful_threads(double step_ms, uint32_t cores) const;
 };
 
+struct Blueprint;
 class Engine;
 
 class Simulation {
@@ -69,9 +70,10 @@ public:
     // named). Kernels and pool must outlive it.
     static Result<Simulation> create(const Network& network, KernelCache& kernels, Isa isa, ThreadPool& pool,
                                      Precision precision = Precision::f64);
-    // What create() would make, without making it.
-    static Result<SimulationPlan> plan(const Network& network, KernelCache& kernels, Isa isa, uint32_t threads,
-                                       Precision precision = Precision::f64);
+    // Of what make_blueprint() made of the network.
+    static Result<Simulation> create(const Network& network, Blueprint blueprint, ThreadPool& pool);
+    // What the latter would make, without making it.
+    static SimulationPlan plan(const Network& network, const Blueprint& blueprint, uint32_t threads);
     Simulation(Simulation&&) noexcept;
     Simulation& operator=(Simulation&&) noexcept;
     ~Simulation();

@@ -1,8 +1,7 @@
 #include "sim/files/module.h"
 
 #include <dlfcn.h>
-
-#include <filesystem>
+#include <link.h>
 
 namespace riftjit::sim {
 
@@ -11,14 +10,25 @@ namespace {
 using Factory = const void* (*)(const char*);
 
 std::filesystem::path locate(const std::string& file) {
+    const std::filesystem::path folder = image_of(reinterpret_cast<const void*>(&load_module)).parent_path();
     std::error_code error;
-    const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-    const auto beside = program.parent_path() / file;
+    const auto beside = folder / file;
     if (std::filesystem::exists(beside, error)) return beside;
-    return program.parent_path().parent_path() / "lib" / "riftjit" / file;
+    return folder.parent_path() / "lib" / "riftjit" / file;
 }
 
 }  // namespace
+
+std::filesystem::path image_of(const void* address) {
+    Dl_info info{};
+    link_map* image = nullptr;
+    const bool is_known = dladdr1(address, &info, reinterpret_cast<void**>(&image), RTLD_DL_LINKMAP) != 0;
+    std::error_code error;
+    // The program itself has no name there, and what it was called by need not lead to it.
+    if (!is_known || image == nullptr || *image->l_name == '\0')
+        return std::filesystem::read_symlink("/proc/self/exe", error);
+    return std::filesystem::canonical(image->l_name, error);
+}
 
 Result<const void*> load_module(const std::string& name) {
     const std::string file = "libriftjit-" + name + ".so";

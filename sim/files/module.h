@@ -1,5 +1,9 @@
-// Shared libraries that the program opens only when it needs them: beside itself, or in ../lib/riftjit.
+// Shared libraries that are opened only when they are needed: beside the file that this code was loaded from (the
+// program, or a library that holds it), or in ../lib/riftjit from there.
 #pragma once
+
+#include <filesystem>
+#include <string>
 
 #include "host/result.h"
 
@@ -8,5 +12,8 @@ namespace riftjit::sim {
 // A module exports `extern "C" const void* riftjit_module(const char* interface)`, which returns the object behind its
 // interface, or null for an interface other than the one it was built with. Stays loaded.
 Result<const void*> load_module(const std::string& name);
+
+// The file that the code or data at `address` was loaded from; empty if it cannot be told.
+std::filesystem::path image_of(const void* address);
 
 }  // namespace riftjit::sim

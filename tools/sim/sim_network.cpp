@@ -6,35 +6,55 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "engine/machine.h"
 #include "host/available_memory.h"
-#include "host/cpus.h"
-#include "sim/engine/checkpoint.h"
-#include "sim/engine/simulation.h"
+#include "sim/equations/units.h"
 #include "sim/plots/plots.h"
+#include "sim/run/network_run.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/step_progress.h"
 #include "tools/run/dump_isa.h"
 #include "tools/sim/sim_bandwidth.h"
 #include "tools/sim/sim_report.h"
-#include "tools/sim/sim_run_output.h"
 #include "tools/sim/sim_text.h"
 
 namespace riftjit::tools {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+std::string command_line() {
+    std::string text;
+    std::ifstream arguments("/proc/self/cmdline", std::ios::binary);
+    for (std::string part; std::getline(arguments, part, '\0');) text += (text.empty() ? "" : " ") + part;
+    return text;
+}
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+// "500 ms" of a flag: not below zero.
+Result<double> time_of(const char* flag, const std::string& text) {
+    if (text.empty()) return fail(ErrorKind::Usage, "{}: expected a time with its unit, got \"\"", flag);
+    const auto time = sim::parse_quantity_of(sim::SourceText{text, flag, 1, 1}, sim::kMillisecond);
+    if (!time) return std::unexpected(time.error());
+    if (!(*time >= 0) || !std::isfinite(*time))
+        return fail(ErrorKind::Usage, "{}: {} is no length of time", flag, text);
+    return *time;
+}
+
+sim::Existing existing(const NetworkRunOptions& options) {
+    return options.force ? sim::Existing::replace : sim::Existing::refuse;
+}
+
+// By --record-format, else by the name of the file.
+Result<sim::RecordingFormat> record_format(const NetworkRunOptions& options) {
+    if (options.record_format.empty()) return sim::format_of_path(options.record);
+    return *sim::recording_format_from_name(options.record_format);
+}
 
 Result<sim::NetworkOverrides> overrides_of(const NetworkRunOptions& options) {
     sim::NetworkOverrides overrides;
@@ -86,28 +106,6 @@ Result<int> print_network(const NetworkRunOptions& options) {
     RIFTJIT_TRY(network, load_network(options));
     fmt::print("{}", network.text);
     return kExitDone;
-}
-
-// Without recorders in the file, a recording or a plot is of all spikes.
-void record_all_spikes_if_none(sim::Network& network) {
-    for (const sim::Recorder& recorder : network.recorders)
-        if (std::holds_alternative<sim::SpikeRecorder>(recorder.kind)) return;
-    for (uint32_t population = 0; population < network.populations.size(); ++population)
-        network.recorders.push_back({network.populations[population].name, population, sim::SpikeRecorder{}});
-}
-
-// Runs to `end_step`, writing as it goes; an interrupt ends it early.
-Result<void> run_to(sim::Simulation& simulation, uint32_t end_step, RunOutput& output) {
-    const uint32_t first = simulation.steps();
-    StepProgress progress(end_step - first);
-    Result<void> written;
-    RIFTJIT_TRY_VOID(simulation.run(end_step - first, [&](uint32_t done) {
-        progress.show(done);
-        written = output.take(simulation);
-        if (written) written = output.save_if_due(simulation);
-        return written.has_value() && pending_interrupt() == Interrupt::none;
-    }));
-    return written;
 }
 
 uint32_t terminal_columns() {
@@ -214,18 +212,18 @@ Result<void> check_options(const NetworkRunOptions& options) {
     return check_files(files, options);
 }
 
-Result<void> draw(const NetworkRunOptions& options, const RunOutput& output) {
+Result<void> draw(const NetworkRunOptions& options, const sim::Recording* spikes) {
     if (options.plots.empty()) return {};
-    if (!output.spikes()) return fail(ErrorKind::Usage, "--plot: too many spikes to draw");
+    if (spikes == nullptr) return fail(ErrorKind::Usage, "--plot: too many spikes to draw");
     for (const std::string& plot : options.plots) {
         const sim::PlotKind kind =
             options.plot_kind.empty() ? sim::plot_kind_of_path(plot) : *sim::plot_kind_from_name(options.plot_kind);
         if (plot == "-") {
             fmt::print("\n{}", sim::terminal_plot(
-                                   kind, *output.spikes(), terminal_columns(),
+                                   kind, *spikes, terminal_columns(),
                                    isatty(STDOUT_FILENO) ? sim::TerminalColours::ansi : sim::TerminalColours::none));
         } else {
-            RIFTJIT_TRY_VOID(sim::write_plot(plot, kind, *output.spikes(), existing(options)));
+            RIFTJIT_TRY_VOID(sim::write_plot(plot, kind, *spikes, existing(options)));
         }
     }
     return {};
@@ -251,132 +249,92 @@ Result<int> dump_kernels(const sim::SimulationPlan& plan, Isa isa) {
     return kExitDone;
 }
 
-// Of each population over the window in which its spikes are recorded; none where recorders differ in theirs.
-std::vector<sim::PopulationStatistics> rates_of(const sim::Recording& recording, const sim::Network& network,
-                                                double from_ms) {
-    std::vector<sim::PopulationStatistics> found;
-    for (uint32_t population = 0; population < network.populations.size(); ++population) {
-        std::set<std::pair<double, double>> windows;
-        for (const sim::Recorder& recorder : network.recorders) {
-            if (recorder.population == population && std::holds_alternative<sim::SpikeRecorder>(recorder.kind))
-                windows.emplace(recorder.start_ms, recorder.stop_ms);
-        }
-        if (windows.size() != 1) continue;
-        const auto [start, stop] = *windows.begin();
-        const double first = std::max(from_ms, start);
-        if (first >= std::min(stop, recording.summary.steps * network.step_ms)) continue;
-        found.push_back(sim::statistics_of(recording, recording.header.populations[population],
-                                           {.start_ms = first, .stop_ms = stop}));
+Result<sim::RunRequest> request_of(const NetworkRunOptions& options) {
+    sim::RunRequest request;
+    request.precision = options.precision == "f32" ? Precision::f32 : Precision::f64;
+    request.threads = static_cast<uint32_t>(options.threads);
+    if (options.steps) request.steps = static_cast<uint64_t>(*options.steps);
+    request.resume = options.resume;
+    if (options.check) request.check = sim::RunRequest::Check::totals_too;
+    RIFTJIT_TRY(discard, time_of("--discard", options.discard));
+    request.discard_ms = discard;
+    sim::RunFiles& files = request.files;
+    files.record = options.record;
+    if (!options.record.empty()) {
+        RIFTJIT_TRY(format, record_format(options));
+        files.format = format;
     }
-    return found;
+    files.save = options.save;
+    if (options.save_interval) {
+        RIFTJIT_TRY(interval, time_of("--save-interval", *options.save_interval));
+        files.save_interval_ms = interval;
+    }
+    files.network = options.record_network;
+    files.command_line = command_line();
+    files.program_version = RIFTJIT_VERSION;
+    files.existing = existing(options);
+    return request;
 }
 
-Result<uint32_t> choose_threads(const NetworkRunOptions& options, const sim::Network& network, KernelCache& kernels,
-                                Isa isa, Precision precision) {
-    if (options.threads != 0) return static_cast<uint32_t>(options.threads);
-    const uint32_t cores = physical_cores();
-    if (cores == 1) return cores;
-    const sim::SimulationPlan without_synapses{.neurons = network.neurons()};
-    if (without_synapses.useful_threads(network.step_ms, cores) == cores) return cores;  // spares making a plan of much
-    RIFTJIT_TRY(plan, sim::Simulation::plan(network, kernels, isa, cores, precision));
-    return plan.useful_threads(network.step_ms, cores);
+// --explain, --dump-isa.
+Result<int> show_plan(const NetworkRunOptions& options, const sim::NetworkRun& run) {
+    const sim::SimulationPlan plan = run.plan();
+    if (options.dump_isa) {
+        RIFTJIT_TRY(wanted, listing_isa(options.machine.max_isa));
+        return dump_kernels(plan, wanted);
+    }
+    RIFTJIT_TRY(rate, measured_read_rate(plan.traffic.memory_bytes, run.isa(), run.threads()));
+    if (options.prints == SimPrints::json)
+        fmt::print("{}\n", network_plan_json(run, plan, rate).dump());
+    else
+        print_network_plan(run, plan, rate);
+    return kExitDone;
 }
 
-// Every run is held to the first, and its states to be finite; --check to the second too.
-Result<void> check_result(const NetworkRunOptions& options, const sim::Simulation& simulation) {
-    RIFTJIT_TRY_VOID(simulation.check_conservation());
-    return options.check ? simulation.check_totals() : Result<void>();
-}
-
-Result<void> print_result(SimPrints prints, const sim::Network& network, const sim::Simulation& simulation,
-                          NetworkResult& result) {
+Result<void> print_result(SimPrints prints, const sim::NetworkRun& run) {
     if (prints == SimPrints::hashes) {
-        print_network_hashes(simulation);
+        print_network_hashes(run.simulation());
         return {};
     }
-    RIFTJIT_TRY(rate, measured_read_rate(simulation.traffic().memory_bytes, result.isa, result.threads));
-    result.read_rate = rate;
+    Measured measured{peak_rss_bytes(), {}};
+    RIFTJIT_TRY(rate, measured_read_rate(run.simulation().traffic().memory_bytes, run.isa(), run.threads()));
+    measured.read_rate = rate;
     if (prints == SimPrints::json)
-        fmt::print("{}\n", network_json(network, simulation, result).dump());
+        fmt::print("{}\n", network_json(run, measured).dump());
     else
-        print_network_table(network, simulation, result);
+        print_network_table(run, measured);
     return {};
 }
 
+// Until its end or an interrupt.
+Result<void> run_to_end(sim::NetworkRun& run) {
+    const uint32_t first = run.simulation().steps();
+    StepProgress progress(run.end_step() - first);
+    return run.run([&](uint32_t steps) {
+        progress.show(steps);
+        return pending_interrupt() == Interrupt::none;
+    });
+}
+
 Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Reporter& reporter) {
-    const auto start = Clock::now();
-    if (!options.record.empty() || !options.plots.empty()) record_all_spikes_if_none(network);
+    if (!options.record.empty() || !options.plots.empty()) sim::record_all_spikes_if_none(network);
     for (const std::string& note : network.notes) reporter.info(shortened("note: " + note));
-    NetworkResult result{};
     RIFTJIT_TRY(isa, engine::select_isa(options.machine.max_isa));
-    result.isa = isa;
     const auto kernels =
         engine::open_kernel_cache(options.machine.cache_directory, *cache_mode_from_name(options.machine.cache_mode),
                                   KernelCache::Use::execute, reporter.warner());
-    const Precision precision = options.precision == "f32" ? Precision::f32 : Precision::f64;
-    result.precision = precision;
-    RIFTJIT_TRY(threads, choose_threads(options, network, *kernels, isa, precision));
-    result.threads = threads;
-    if (options.threads == 0 && threads < physical_cores())
-        result.threads_note = " (a step is too short to share among more)";
-    RIFTJIT_TRY(pool, ThreadPool::create(result.threads));
-    if (options.print_plan || options.dump_isa) {
-        RIFTJIT_TRY(plan, sim::Simulation::plan(network, *kernels, isa, result.threads, precision));
-        if (options.dump_isa) {
-            RIFTJIT_TRY(wanted, listing_isa(options.machine.max_isa));
-            return dump_kernels(plan, wanted);
-        }
-        RIFTJIT_TRY(rate, measured_read_rate(plan.traffic.memory_bytes, isa, result.threads));
-        result.read_rate = rate;
-        if (options.prints == SimPrints::json)
-            fmt::print("{}\n", network_plan_json(network, plan, result).dump());
-        else
-            print_network_plan(network, plan, result);
-        return kExitDone;
-    }
-    RIFTJIT_TRY(simulation, sim::Simulation::create(network, *kernels, isa, pool, precision));
-    if (!options.resume.empty()) RIFTJIT_TRY_VOID(simulation.restore(options.resume));
-    const uint64_t end_step = options.steps ? simulation.steps() + *options.steps : network.steps();
-    if (end_step > UINT32_MAX || end_step <= simulation.steps()) {
-        return fail(ErrorKind::Usage, "sim: nothing is left to do: {} is at step {} of {}", options.resume,
-                    simulation.steps(), end_step);
-    }
-    RIFTJIT_TRY(discard, time_of("--discard", options.discard));
-    if (discard >= double(end_step) * network.step_ms) {
-        return fail(ErrorKind::Usage, "--discard: {} leaves nothing of {} ms", options.discard,
-                    double(end_step) * network.step_ms);
-    }
-    if (!options.record_network.empty()) {
-        RIFTJIT_TRY(hash, write_drawn_network(options, network));
-        check(hash == simulation.graph_hash(), "a file of the network holds the synapses that are simulated");
-    }
-    RIFTJIT_TRY(output, RunOutput::create(options, network, simulation, reporter));
-    result.build_seconds = seconds_since(start);
-    result.kernels_ms = kernels->statistics().compile_ms + kernels->statistics().load_ms;
-    result.first_step = simulation.steps();
-    result.first_spikes = simulation.spikes();
-    result.first_events = simulation.delivered();
+    RIFTJIT_TRY(request, request_of(options));
+    RIFTJIT_TRY(run, sim::NetworkRun::create(std::move(network), std::move(request), *kernels, isa));
+    if (options.print_plan || options.dump_isa) return show_plan(options, *run);
+    RIFTJIT_TRY_VOID(run->build());
+    const double end_ms = double(run->end_step()) * run->network().step_ms;
+    if (run->request().discard_ms >= end_ms)
+        return fail(ErrorKind::Usage, "--discard: {} leaves nothing of {} ms", options.discard, end_ms);
+    RIFTJIT_TRY_VOID(run->open(reporter.warner()));
     watch_interrupts();
-    const auto run_start = Clock::now();
-    const Result<void> ran = run_to(simulation, static_cast<uint32_t>(end_step), output);
-    result.run_seconds = seconds_since(run_start);
-    if (!ran) {
-        output.keep_what_was_recorded(simulation);
-        return std::unexpected(ran.error());
-    }
-    if (const auto checked = check_result(options, simulation); !checked) {
-        output.keep_what_was_recorded(simulation);
-        return std::unexpected(checked.error());
-    }
-    RIFTJIT_TRY_VOID(output.finish(simulation));
-    result.peak_rss = peak_rss_bytes();
-    if (output.spikes()) {
-        const double from = std::max(discard, result.first_step * network.step_ms);
-        result.populations = rates_of(*output.spikes(), network, from);
-    }
-    result.is_checked = options.check;
-    RIFTJIT_TRY_VOID(print_result(options.prints, network, simulation, result));
-    RIFTJIT_TRY_VOID(draw(options, output));
+    RIFTJIT_TRY_VOID(run_to_end(*run));
+    RIFTJIT_TRY_VOID(print_result(options.prints, *run));
+    RIFTJIT_TRY_VOID(draw(options, run->spikes()));
     return exit_code_of_interrupt();
 }
 

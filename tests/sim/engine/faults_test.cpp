@@ -3,6 +3,7 @@
 
 #include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
+#include "sim/engine/network_blueprint.h"
 #include "sim/engine/simulation.h"
 #include "tests/sim/network/network_text.h"
 
@@ -13,8 +14,8 @@ std::string blueprint_error(const std::string& text) {
     const Result<Network> network = parse_network(text, "net.toml");
     if (!network) return network.error().message;
     KernelCache kernels(x86::compile, DiskCache::disabled());
-    const auto plan = Simulation::plan(*network, kernels, x86::detect().levels.front(), 1);
-    return plan ? "" : plan.error().message;
+    const auto blueprint = make_blueprint(*network, kernels, x86::detect().levels.front(), Precision::f64);
+    return blueprint ? "" : blueprint.error().message;
 }
 
 // Not after drawing four billion values to look at them.
@@ -123,7 +124,8 @@ TEST(Plans, SayWhatRecordersWillProduceAndCountThem) {
     const auto plan_of = [](const std::string& recorder) {
         KernelCache kernels(x86::compile, DiskCache::disabled());
         const Network network = parse_network(kSmall + recorder, "net.toml").value();
-        return Simulation::plan(network, kernels, x86::detect().levels.front(), 1).value();
+        const auto level = x86::detect().levels.front();
+        return Simulation::plan(network, make_blueprint(network, kernels, level, Precision::f64).value(), 1);
     };
     const SimulationPlan plan = plan_of(
         "[[record]]\nstates = \"E\"\nvariables = [\"V\"]\ninterval = \"0.5 ms\"\nstart = \"5 ms\"\nstop = \"8 ms\"\n");

@@ -7,6 +7,7 @@
 
 #include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
+#include "sim/engine/network_blueprint.h"
 #include "sim/run_checks.h"
 
 namespace riftjit::sim {
@@ -133,9 +134,9 @@ TEST(Simulation, InSinglePrecisionGivesTheSameBitsToo) {
     ASSERT_GT(expected.spikes.size(), 500u);
     EXPECT_TRUE(outcome_of(network, levels.back(), 3, Precision::f32) == expected);
     KernelCache kernels(x86::compile, DiskCache::disabled());
-    const auto plan = Simulation::plan(network, kernels, levels.back(), 1, Precision::f32);
-    ASSERT_TRUE(plan.has_value());
-    EXPECT_EQ(plan->programs[0].spec.precision, Precision::f32);
+    const auto blueprint = make_blueprint(network, kernels, levels.back(), Precision::f32);
+    ASSERT_TRUE(blueprint.has_value());
+    EXPECT_EQ(Simulation::plan(network, *blueprint, 1).programs[0].spec.precision, Precision::f32);
 }
 
 TEST(Simulation, ContinuesFromASavedState) {
@@ -241,19 +242,20 @@ wait = 20
 TEST(Simulation, PlansWhatItWillDo) {
     KernelCache kernels(x86::compile, DiskCache::disabled());
     const Network network = network_of(kMixed);
-    const auto plan = Simulation::plan(network, kernels, x86::detect().levels.back(), 2);
-    ASSERT_TRUE(plan.has_value()) << plan.error().message;
-    EXPECT_EQ(plan->neurons, 230u + 77u + 40u + 40u);
-    ASSERT_EQ(plan->programs.size(), 5u);  // E, I, P, and both events of the plastic projection
-    EXPECT_EQ(plan->programs[0].name, "E");
-    EXPECT_EQ(plan->programs[0].elements, 230u);
-    EXPECT_EQ(plan->programs[0].bytes_per_run, column_bytes(plan->programs[0].spec));
-    ASSERT_EQ(plan->projections.size(), 4u);
-    EXPECT_EQ(plan->projections[0].expected, 20u * 77u);
-    EXPECT_EQ(plan->projections[0].bytes, 8u);
-    EXPECT_EQ(plan->projections[1].bytes, 4u);  // one weight for all
-    EXPECT_TRUE(plan->projections[2].is_plastic);
-    EXPECT_GT(plan->traffic.memory_bytes, plan->expected_synapses * 4);
+    const auto blueprint = make_blueprint(network, kernels, x86::detect().levels.back(), Precision::f64);
+    ASSERT_TRUE(blueprint.has_value()) << blueprint.error().message;
+    const SimulationPlan plan = Simulation::plan(network, *blueprint, 2);
+    EXPECT_EQ(plan.neurons, 230u + 77u + 40u + 40u);
+    ASSERT_EQ(plan.programs.size(), 5u);  // E, I, P, and both events of the plastic projection
+    EXPECT_EQ(plan.programs[0].name, "E");
+    EXPECT_EQ(plan.programs[0].elements, 230u);
+    EXPECT_EQ(plan.programs[0].bytes_per_run, column_bytes(plan.programs[0].spec));
+    ASSERT_EQ(plan.projections.size(), 4u);
+    EXPECT_EQ(plan.projections[0].expected, 20u * 77u);
+    EXPECT_EQ(plan.projections[0].bytes, 8u);
+    EXPECT_EQ(plan.projections[1].bytes, 4u);  // one weight for all
+    EXPECT_TRUE(plan.projections[2].is_plastic);
+    EXPECT_GT(plan.traffic.memory_bytes, plan.expected_synapses * 4);
 }
 
 TEST(SimulationPlan, SharesAStepAmongNoMoreThreadsThanItKeepsBusy) {

@@ -1,0 +1,153 @@
+// A run as a library gives it: the same results as the simulation alone, files beside it, stops and faults.
+#include "sim/run/network_run.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "host/cpus.h"
+#include "jit/x86/backend.h"
+#include "jit/x86/detect.h"
+#include "tests/host/scratch.h"
+
+namespace riftjit::sim {
+namespace {
+
+constexpr const char* kText = R"(
+name = "small"
+[simulation]
+duration = "100 ms"
+[population.E]
+model = "iaf_psc_exp"
+size = 60
+initial = { V = { uniform = ["-70 mV", "-55 mV"] } }
+[[projection]]
+from = "E"
+to = "E"
+receptor = "ex"
+rule = "fixed_indegree"
+indegree = 10
+weight = { normal = ["60 pA", "6 pA"] }
+delay = { uniform = ["0.5 ms", "3 ms"] }
+[[input]]
+kind = "poisson"
+to = "E"
+receptor = "ex"
+rate = "8 kHz"
+weight = "60 pA"
+)";
+
+class NetworkRuns : public testing::Test {
+protected:
+    Network network() const {
+        auto parsed = parse_network(kText, "small.toml");
+        EXPECT_TRUE(parsed) << parsed.error().message;
+        record_all_spikes_if_none(*parsed);
+        return std::move(*parsed);
+    }
+    std::unique_ptr<NetworkRun> create(RunRequest request = {}) {
+        auto run = NetworkRun::create(network(), std::move(request), kernels_, x86::detect().levels.back());
+        EXPECT_TRUE(run) << run.error().message;
+        return std::move(*run);
+    }
+    // What went wrong, or empty.
+    std::string go(NetworkRun& run, const std::function<bool(uint32_t)>& between = [](uint32_t) { return true; }) {
+        const auto fault = [](const Result<void>& done) { return done ? "" : done.error().message; };
+        if (const std::string text = fault(run.build()); !text.empty()) return text;
+        const Warn warn = [this](const std::string& message) { warnings_.push_back(message); };
+        if (const std::string text = fault(run.open(warn)); !text.empty()) return text;
+        return fault(run.run(between));
+    }
+    std::string path(const std::string& name) const { return folder_.path(name); }
+
+    KernelCache kernels_{x86::compile, DiskCache::disabled()};
+    Scratch folder_;
+    std::vector<std::string> warnings_;
+};
+
+TEST_F(NetworkRuns, AreTheSimulationWithRatesBesideIt) {
+    auto pool = ThreadPool::create(1);
+    auto alone = Simulation::create(network(), kernels_, x86::detect().levels.front(), *pool);
+    ASSERT_TRUE(alone);
+    ASSERT_TRUE(alone->run(1000));
+    ASSERT_GT(alone->spikes(), 50u);
+    const std::vector<Spike> spikes = alone->take_spikes();
+    for (const uint32_t threads : {1u, 2u, 3u, 5u}) {
+        const auto run = create({.threads = threads});
+        EXPECT_EQ(go(*run), "");
+        EXPECT_EQ(run->threads(), threads);
+        EXPECT_EQ(run->simulation().spikes_hash(), alone->spikes_hash());
+        EXPECT_EQ(run->simulation().graph_hash(), alone->graph_hash());
+        EXPECT_EQ(run->spikes()->spikes, spikes);
+        ASSERT_EQ(run->result().populations.size(), 1u);
+        EXPECT_EQ(run->result().populations[0].spikes, alone->spikes());
+    }
+    EXPECT_EQ(warnings_.size(), 0u);
+}
+
+TEST_F(NetworkRuns, SpareCoresWhereAStepIsShort) {
+    const auto run = create();
+    EXPECT_EQ(run->threads(), 1u);
+    EXPECT_EQ(run->spares_cores(), physical_cores() > 1);
+    EXPECT_EQ(run->plan().neurons, 60u);
+}
+
+TEST_F(NetworkRuns, LeaveOutOfTheirRatesWhatIsDiscarded) {
+    const auto whole = create(), late = create({.discard_ms = 50});
+    EXPECT_EQ(go(*whole), "");
+    EXPECT_EQ(go(*late), "");
+    // The window is of stamps, which are ends of steps.
+    const auto is_late = [](const Spike& spike) { return spike.step + 1 >= 500; };
+    EXPECT_NEAR(double(late->result().populations[0].spikes),
+                double(std::ranges::count_if(whole->spikes()->spikes, is_late)), 3);
+    EXPECT_LT(late->result().populations[0].spikes, whole->result().populations[0].spikes);
+}
+
+TEST_F(NetworkRuns, GoOnFromWhatTheySaved) {
+    const auto whole = create();
+    EXPECT_EQ(go(*whole), "");
+    RunRequest first{.steps = 400}, second;
+    first.files.save = path("state");
+    first.files.save_interval_ms = 10;
+    second.resume = path("state");
+    const auto before = create(first), after = create(second);
+    EXPECT_EQ(go(*before), "");
+    EXPECT_EQ(go(*after), "");
+    EXPECT_EQ(after->result().first_step, 400u);
+    EXPECT_EQ(after->result().first_spikes, before->simulation().spikes());
+    EXPECT_EQ(after->simulation().spikes_hash(), whole->simulation().spikes_hash());
+    EXPECT_EQ(go(*create({.steps = 0})), "sim: nothing is left to do:  is at step 0 of 0");
+}
+
+TEST_F(NetworkRuns, StopWhereTheyAreTold) {
+    RunRequest request;
+    request.files.record = path("spikes.npz");
+    request.files.format = RecordingFormat::npz;
+    const auto run = create(request);
+    EXPECT_EQ(go(*run, [](uint32_t steps) { return steps < 100; }), "");
+    EXPECT_LT(run->simulation().steps(), 1000u);
+    const auto recording = read_recording(path("spikes.npz"));
+    ASSERT_TRUE(recording) << recording.error().message;
+    EXPECT_EQ(recording->summary.steps, run->simulation().steps());
+    EXPECT_EQ(recording->spikes, run->spikes()->spikes);
+}
+
+TEST_F(NetworkRuns, FailBeforeTheFirstStepWhereAFileCannotBeWritten) {
+    RunRequest nowhere;
+    nowhere.files.save = path("none/state");
+    EXPECT_NE(go(*create(nowhere)).find(path("none/state")), std::string::npos);
+    RunRequest between;
+    between.files.save = path("state");
+    between.files.save_interval_ms = 0.25;
+    EXPECT_EQ(go(*create(between)), "an interval between saves of 0.25 ms is not a whole number of steps of 0.1 ms");
+    RunRequest taken;
+    taken.files.record = path("spikes.npz");
+    taken.files.format = RecordingFormat::npz;
+    EXPECT_EQ(go(*create(taken)), "");
+    EXPECT_NE(go(*create(taken)).find("exists, and is not replaced unless forced"), std::string::npos);
+    taken.files.existing = Existing::replace;
+    EXPECT_EQ(go(*create(taken)), "");
+}
+
+}  // namespace
+}  // namespace riftjit::sim
