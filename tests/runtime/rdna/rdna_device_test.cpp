@@ -37,12 +37,12 @@ std::vector<float> random_floats(size_t count, uint32_t seed) {
     return values;
 }
 
-struct Run {
+struct Outcome {
     std::vector<float> out = std::vector<float>(kTokens * kWidth);
     const graph::Step* not_finite = nullptr;
 };
 
-Run run(const graph::Plan& plan, Device& device, std::span<const float> x) {
+Outcome run(const graph::Plan& plan, Device& device, std::span<const float> x) {
     const std::vector<float> gain = random_floats(kWidth, 2);
     Addresses addresses;
     addresses.arena = device.allocate(plan.arena_bytes, MemoryUse::random, "the activations").value();
@@ -53,7 +53,7 @@ Run run(const graph::Plan& plan, Device& device, std::span<const float> x) {
     EXPECT_TRUE(bound) << bound.error().message;
     EXPECT_TRUE(device.make_ready());
     (*bound)->run(BatchState{.rows = kTokens});
-    Run result;
+    Outcome result;
     device.read(std::as_writable_bytes(std::span(result.out)), addresses.arena + 2 * kTokens * kRowBytes);
     result.not_finite = (*bound)->first_not_finite();
     return result;
@@ -66,10 +66,10 @@ TEST(RdnaDevice, RunsThePlanThatTheProcessorRuns) {
     const std::vector<float> x = random_floats(kTokens * kWidth, 1);
     KernelCache cache(x86::compile, DiskCache::disabled());
     const auto cpu = CpuDevice::create(x86::detect().levels.back(), 2, Helpers::always, cache).value();
-    const Run expected = run(plan, *cpu, x);
+    const Outcome expected = run(plan, *cpu, x);
     for (const rdna::Target chip : {rdna::Target::gfx1030, rdna::Target::gfx1100, rdna::Target::gfx1201}) {
         RdnaDevice gpu(chip);
-        const Run found = run(plan, gpu, x);
+        const Outcome found = run(plan, gpu, x);
         for (size_t i = 0; i < found.out.size(); ++i)
             ASSERT_NEAR(found.out[i], expected.out[i], 190 * 0x1p-24 * std::fabs(expected.out[i]) + 1e-30)
                 << rdna::name(chip) << " element " << i;
