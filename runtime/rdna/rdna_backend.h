@@ -2,15 +2,9 @@
 #pragma once
 
 #include "jit/backend.h"
-#include "jit/rdna/emit/assembler.h"
+#include "jit/rdna/kernels/kernels.h"
 
 namespace riftjit::runtime {
-
-// How a spec's kernel is launched: one workgroup for so many units of work.
-struct RdnaGroups {
-    uint32_t lanes;          // of a workgroup
-    uint32_t per_token = 1;  // workgroups
-};
 
 class RdnaBackend final : public Backend {
 public:
@@ -23,10 +17,11 @@ public:
     uint32_t row_bytes(RowFormat format, uint32_t width) const override;
     uint64_t packed_bytes(DType type, uint32_t rows, uint32_t width) const override;
     Result<void> supports(const KernelSpec& spec) const override;
-    // The kernel is named as in plans, and takes the pointers that its spec's signature has (without absent ones and
-    // the batch), in that order.
+    // The kernel is named as in plans; its arguments are the op's Args struct.
     Result<CodeObject> compile(const KernelSpec& spec) const override;
-    Result<RdnaGroups> groups(const KernelSpec& spec) const;
+    Result<rdna::kernels::LaunchShape> launch_shape(const KernelSpec& spec) const {
+        return rdna::kernels::launch_shape({chip_}, spec);
+    }
 
 private:
     rdna::Target chip_;

@@ -25,8 +25,8 @@ public:
 private:
     struct Launch {
         std::string kernel;
-        RdnaGroups groups;
-        std::vector<uint64_t> args;  // pointers that the kernel takes
+        rdna::kernels::LaunchShape shape;
+        std::vector<std::byte> args;  // the op's Args struct, without a batch: the grid says a workgroup's row
     };
 
     void launch(const Launch& launch);
@@ -40,23 +40,27 @@ private:
 
 Result<void> RdnaPlan::bind(const RdnaBackend& backend, const Addresses& addresses) {
     for (const graph::Step& step : plan_.steps) {
-        RIFTJIT_TRY(groups, backend.groups(step.spec));
+        RIFTJIT_TRY(shape, backend.launch_shape(step.spec));
         const std::string kernel = kernel_name(step.spec);
         if (machine_.find(kernel) == nullptr) {
             RIFTJIT_TRY(object, backend.compile(step.spec));
             RIFTJIT_TRY_VOID(machine_.load(object.elf));
         }
-        Launch launch{kernel, groups, {}};
-        for (const graph::Place& place : step.places)
-            if (place.kind != graph::Place::Kind::none) launch.args.push_back(number_of(resolve(place, addresses)));
+        const Signature arguments = signature(step.spec);
+        Launch launch{kernel, shape, std::vector<std::byte>(arguments.args_bytes)};
+        for (size_t place = 0; const Argument& argument : arguments.arguments) {
+            if (argument.role == Role::batch) continue;
+            const Address address = resolve(step.places.at(place++), addresses);
+            std::memcpy(launch.args.data() + argument.offset_bytes, &address, sizeof address);
+        }
         launches_.push_back(std::move(launch));
     }
     return {};
 }
 
 void RdnaPlan::launch(const Launch& launch) {
-    const auto report = machine_.launch(launch.kernel, {tokens_ * launch.groups.per_token}, {launch.groups.lanes},
-                                        std::as_bytes(std::span(launch.args)));
+    const auto report =
+        machine_.launch(launch.kernel, {tokens_ * launch.shape.groups_per_row}, {launch.shape.lanes}, launch.args);
     check(report.has_value(), report ? "" : report.error().message);
     check(report->findings.empty(), report->findings.empty() ? "" : report->findings.front().text());
     check(report->completed, "every wave of a kernel ends");
@@ -82,12 +86,11 @@ bool RdnaPlan::is_finite(const Argument& rows, uint64_t address) const {
 const graph::Step* RdnaPlan::first_not_finite() {
     for (size_t i = 0; i < launches_.size(); ++i) {
         launch(launches_[i]);
-        size_t pointer = 0;
         for (const Argument& argument : signature(plan_.steps[i].spec).arguments) {
-            if (argument.presence == Presence::absent || argument.role == Role::batch) continue;
-            const uint64_t address = launches_[i].args.at(pointer++);
-            if (argument.role == Role::rows && writes(argument.access) && !is_finite(argument, address))
-                return &plan_.steps[i];
+            if (argument.role != Role::rows || !writes(argument.access)) continue;
+            Address rows;
+            std::memcpy(&rows, launches_[i].args.data() + argument.offset_bytes, sizeof rows);
+            if (!is_finite(argument, number_of(rows))) return &plan_.steps[i];
         }
     }
     return nullptr;

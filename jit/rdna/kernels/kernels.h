@@ -1,50 +1,33 @@
-// The project's RDNA kernels: what may change the code of each (Spec), what one launch passes (Args), and the function
-// that assembles it. A workgroup is one-dimensional, of spec.group_lanes lanes: a power of two, whole waves. Byte
-// offsets are 32 bits: no buffer may reach 4 GiB.
+// The project's RDNA kernels: for each op that has one how it is launched, and the program. Specs and args are those of
+// jit/kernel_spec.h; what one asks beyond what its kernel does is refused by name. Byte offsets are 32 bits: no buffer
+// may reach 4 GiB.
 #pragma once
 
-#include <compare>
-#include <cstdint>
-
+#include "jit/kernel_spec.h"
 #include "jit/rdna/emit/assembler.h"
 
 namespace riftjit::rdna::kernels {
 
-// out = gate * sigmoid(gate) * up; one element per lane.
-struct SwigluSpec {
-    uint32_t group_lanes = 128;
-    auto operator<=>(const SwigluSpec&) const = default;
+// A one-dimensional grid: the workgroups of a batch's first row, then those of the second, and so on.
+struct LaunchShape {
+    uint32_t lanes;           // of a workgroup: a power of two, whole waves
+    uint32_t groups_per_row;  // workgroups
 };
-struct SwigluArgs {
-    const float *gate, *up;
-    float* out;
-};
-Result<KernelProgram> swiglu(KernelTarget target, const SwigluSpec& spec, PassOptions options = {});
 
-// y = x * gain / sqrt(mean(x * x) + epsilon); a workgroup per row.
-struct RmsNormSpec {
-    uint32_t width = 1024;  // multiple of group_lanes
-    float epsilon = 1e-5f;
-    uint32_t group_lanes = 128;
-    auto operator<=>(const RmsNormSpec&) const = default;
-};
-struct RmsNormArgs {
-    const float *x, *gain;
-    float* y;
-};
-Result<KernelProgram> rms_norm(KernelTarget target, const RmsNormSpec& spec, PassOptions options = {});
+// A workgroup per row: with gain, to f32, nothing added.
+Result<LaunchShape> shape_of(KernelTarget target, const RmsNormSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const RmsNormSpec& spec, PassOptions options);
 
-// Rotates the pairs (x[i], x[i + half]) of each head by the angle whose cosine and sine are in a table of
-// [position][half][2]; a workgroup per head, half = group_lanes.
-struct RopeSpec {
-    uint32_t head_width = 128;  // twice group_lanes
-    auto operator<=>(const RopeSpec&) const = default;
-};
-struct RopeArgs {
-    float* x;
-    const float* table;
-    uint32_t position;
-};
-Result<KernelProgram> rope(KernelTarget target, const RopeSpec& spec, PassOptions options = {});
+// A lane per element: to f32, rows that lie side by side.
+Result<LaunchShape> shape_of(KernelTarget target, const SwigluSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const SwigluSpec& spec, PassOptions options);
+
+// A workgroup per head, a lane per pair: in place, whole heads in half pairs, without a norm.
+Result<LaunchShape> shape_of(KernelTarget target, const RopeSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const RopeSpec& spec, PassOptions options);
+
+// Of any spec. Refusals begin with the target: "gfx1100: no kernel for embed q4_k rows of 256".
+Result<LaunchShape> launch_shape(KernelTarget target, const KernelSpec& spec);
+Result<KernelProgram> kernel_program(KernelTarget target, const KernelSpec& spec, PassOptions options = {});
 
 }  // namespace riftjit::rdna::kernels

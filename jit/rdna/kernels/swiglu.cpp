@@ -13,7 +13,7 @@ public:
     using RdnaKernel::RdnaKernel;
 
     void generate() override {
-        header_.max_flat_workgroup_size = spec_.group_lanes;
+        header_.max_flat_workgroup_size = group_lanes;
         locate_lane();
         load_inputs();
         activate();
@@ -21,6 +21,8 @@ public:
     }
 
 private:
+    const uint32_t group_lanes = shape_of({target(), wave_size()}, spec_)->lanes;
+
     // Register map: scalars are shared by the wave, vectors hold one value per lane.
     const BoundArguments<SwigluArgs> bound = bind_arguments<SwigluArgs>(
         {field("gate", &SwigluArgs::gate), field("up", &SwigluArgs::up), field("out", &SwigluArgs::out)});
@@ -30,7 +32,7 @@ private:
     const Vgpr offset = vgpr(), gate = vgpr(), up = vgpr(), sigmoid = vgpr();
 
     void locate_lane() {  // offset = (workgroup * group_lanes + lane) * sizeof(float)
-        v_lshl_add_u32(offset, workgroup, std::countr_zero(spec_.group_lanes), lane);
+        v_lshl_add_u32(offset, workgroup, std::countr_zero(group_lanes), lane);
         v_lshlrev_b32(offset, 2, offset);
     }
     void load_inputs() {
@@ -50,8 +52,15 @@ private:
 
 }  // namespace
 
-Result<KernelProgram> swiglu(KernelTarget target, const SwigluSpec& spec, PassOptions options) {
-    RIFTJIT_TRY_VOID(check_group("swiglu", target.wave_size, spec.group_lanes));
+Result<LaunchShape> shape_of(KernelTarget target, const SwigluSpec& spec) {
+    RIFTJIT_TRY_VOID(refuse_if(spec.output != RowFormat::f32, "swiglu", "rows that are not f32"));
+    RIFTJIT_TRY_VOID(refuse_if(spec.in_stride != spec.width, "swiglu", "rows that do not lie side by side"));
+    RIFTJIT_TRY(group_lanes, lanes_for_rows("swiglu", target.wave_size, spec.width));
+    return LaunchShape{group_lanes, spec.width / group_lanes};
+}
+
+Result<KernelProgram> program_of(KernelTarget target, const SwigluSpec& spec, PassOptions options) {
+    RIFTJIT_TRY_VOID(shape_of(target, spec));
     return assemble<SwigluKernel>(target, spec, "swiglu", options);
 }
 

@@ -1,6 +1,7 @@
 // What every kernel's spec must satisfy.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <string_view>
 
@@ -31,6 +32,20 @@ inline Result<void> check_at_most(std::string_view kernel, std::string_view what
     if (value == 0 || value > max)
         return fail(ErrorKind::Usage, "{}: {} {} is not within 1 to {}", kernel, what, value, max);
     return {};
+}
+
+// Of what a spec of jit/kernel_spec.h may ask and the kernel does not do.
+inline Result<void> refuse_if(bool is_asked, std::string_view kernel, std::string_view what) {
+    if (is_asked) return fail(ErrorKind::Unsupported, "{}: no kernel for {}", kernel, what);
+    return {};
+}
+
+// Lanes of a workgroup that goes over rows of `width` elements without a rest: whole waves, 128 lanes at most.
+inline Result<uint32_t> lanes_for_rows(std::string_view kernel, WaveSize wave_size, uint32_t width) {
+    constexpr uint32_t kMaxLanes = 128;
+    RIFTJIT_TRY_VOID(refuse_if(width == 0 || width % lanes(wave_size) != 0, kernel,
+                               fmt::format("rows of {}, no multiple of {} lanes", width, lanes(wave_size))));
+    return std::min(kMaxLanes, width & (~width + 1));
 }
 
 }  // namespace riftjit::rdna::kernels

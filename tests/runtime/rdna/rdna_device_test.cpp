@@ -77,6 +77,46 @@ TEST(RdnaDevice, RunsThePlanThatTheProcessorRuns) {
     }
 }
 
+// One product and one fused sum of each side are rounded.
+TEST(RdnaDevice, RotatesAsTheProcessorDoes) {
+    constexpr uint32_t kHeads = 3, kHeadDim = kWidth / kHeads, kHalf = kHeadDim / 2;
+    using graph::Place;
+    graph::Plan plan;
+    plan.max_tokens = kTokens;
+    plan.arena_bytes = kTokens * kRowBytes;
+    const RopeSpec rope{kHeads, kHeadDim, kHeadDim, kWidth, RopePairing::half, Presence::absent, 0, std::nullopt};
+    plan.steps.push_back(
+        {"rope", rope, {Place{Place::Kind::arena, 0, 0}, Place{}, Place{Place::Kind::rope_table, 0, 0}, Place{}}});
+    const std::vector<float> x = random_floats(kTokens * kWidth, 1), table = random_floats(kTokens * kHeadDim, 2);
+    const auto rotate = [&](Device& device) {
+        Addresses addresses;
+        addresses.arena = device.allocate(plan.arena_bytes, MemoryUse::random, "the activations").value();
+        addresses.rope_tables = {device.allocate(table.size() * sizeof(float), MemoryUse::random, "angles").value()};
+        device.write(addresses.arena, std::as_bytes(std::span(x)));
+        device.write(addresses.rope_tables[0], std::as_bytes(std::span(table)));
+        const auto bound = device.bind(plan, addresses);
+        EXPECT_TRUE(bound) << bound.error().message;
+        EXPECT_TRUE(device.make_ready());
+        (*bound)->run(BatchState{.rows = kTokens});
+        std::vector<float> out(x.size());
+        device.read(std::as_writable_bytes(std::span(out)), addresses.arena);
+        return out;
+    };
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    RdnaDevice gpu(rdna::Target::gfx1100);
+    const std::vector<float> found = rotate(gpu);
+    const std::vector<float> expected =
+        rotate(*CpuDevice::create(x86::detect().levels.back(), 2, Helpers::always, cache).value());
+    for (size_t i = 0; i < x.size(); ++i) {
+        const size_t pair = i / kHeadDim * kHeadDim + i % kHalf, row = i / kWidth;
+        const float *angle = &table[row * kHeadDim + 2 * (i % kHalf)],
+                    scale = std::fabs(angle[0]) + std::fabs(angle[1]);
+        const float bound = 4 * 0x1p-24f * scale * (std::fabs(x[pair]) + std::fabs(x[pair + kHalf]));
+        ASSERT_NEAR(found[i], expected[i], bound) << "element " << i;
+    }
+    EXPECT_NE(found, x);
+}
+
 TEST(RdnaDevice, FindsTheStepWhoseRowsAreNoNumbers) {
     const graph::Plan plan = two_steps();
     std::vector<float> x = random_floats(kTokens * kWidth, 1);
@@ -104,6 +144,17 @@ TEST(RdnaDevice, RefusesAPlanThatItHasNoKernelFor) {
     ASSERT_FALSE(bound);
     EXPECT_EQ(bound.error().message,
               "gfx1100: no kernel for attention 4 heads on 2 of 16, keys f16, values f16, vector form");
+}
+
+TEST(RdnaDevice, SaysWhatOfAnOpItsKernelDoesNotDo) {
+    const RdnaBackend backend(rdna::Target::gfx1100);
+    RmsNormSpec norm{kWidth, 1e-5f, Presence::present, Addend::none, RowFormat::f32};
+    EXPECT_TRUE(backend.supports(norm));
+    norm.addend = Addend::residual;
+    const auto refused = backend.supports(norm);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message, "gfx1100: rms_norm: no kernel for a residual");
+    EXPECT_EQ(backend.compile(norm).error().message, refused.error().message);
 }
 
 }  // namespace

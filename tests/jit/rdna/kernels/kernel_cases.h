@@ -36,13 +36,14 @@ std::vector<T> values_of(const Bytes& bytes) {
 struct BufferIndex {
     size_t value;
 };
+struct NullPointer {};  // a field of the args that the kernel does not look at
 
 struct KernelCase {
     std::string name;
     std::function<Result<KernelProgram>(KernelTarget, PassOptions)> assemble;
-    std::vector<Bytes> buffers;                             // contents before the launch
-    std::vector<std::variant<BufferIndex, uint32_t>> args;  // in the kernel's order
-    uint32_t groups;
+    std::vector<Bytes> buffers;                                          // contents before the launch
+    std::vector<std::variant<BufferIndex, NullPointer, uint32_t>> args;  // in the kernel's order
+    uint32_t groups = 0;
     std::function<uint32_t(uint32_t lanes)> group_lanes;
     // Empty when the buffers hold what they should after the launch, otherwise what is wrong.
     std::function<std::string(const std::vector<Bytes>&)> wrong;
@@ -96,82 +97,92 @@ inline KernelCase vector_add_case() {
             }};
 }
 
-inline KernelCase swiglu_case() {
-    constexpr uint32_t kCount = 256;
-    const auto gate = random_floats(kCount, -8, 8, 3), up = random_floats(kCount, -4, 4, 4);
-    return {"swiglu",
-            [](KernelTarget t, PassOptions o) { return swiglu(t, {}, o); },
-            {bytes_of(gate), bytes_of(up), zeros(kCount * 4)},
-            {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}},
-            2,
-            always(128),
-            [gate, up](const std::vector<Bytes>& after) {
-                std::vector<double> expected(kCount), bound(kCount);
-                for (size_t i = 0; i < kCount; ++i) {
-                    const double g = gate[i];
-                    expected[i] = g / (1 + std::exp(-g)) * up[i];
-                    // The exponent is off by two roundings of at most 8 log2 e: 2^that by 16 ulp; exp, add, rcp and two
-                    // multiplications add 8.
-                    bound[i] = std::abs(expected[i]) * 24 * kUlp;
-                }
-                return compare(values_of<float>(after[2]), expected, bound);
-            }};
+// Launches are those that the specs ask for, whatever the target.
+inline LaunchShape launch_of(const KernelSpec& spec) { return launch_shape({Target::gfx1100}, spec).value(); }
+
+inline KernelCase op_case(std::string name, const KernelSpec& spec, uint32_t rows) {
+    const LaunchShape shape = launch_of(spec);
+    KernelCase result;
+    result.name = std::move(name);
+    result.assemble = [spec](KernelTarget t, PassOptions o) { return kernel_program(t, spec, o); };
+    result.groups = rows * shape.groups_per_row;
+    result.group_lanes = always(shape.lanes);
+    result.runs_in_wave64 = shape.lanes % 64 == 0;
+    return result;
 }
 
-inline KernelCase rms_norm_case() {
-    constexpr uint32_t kRows = 3, kWidth = 1024;
-    const auto x = random_floats(kRows * kWidth, -3, 3, 5), gain = random_floats(kWidth, 0.5f, 2, 6);
-    return {"rms_norm",
-            [](KernelTarget t, PassOptions o) { return rms_norm(t, {}, o); },
-            {bytes_of(x), bytes_of(gain), zeros(kRows * kWidth * 4)},
-            {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}},
-            kRows,
-            always(128),
-            [x, gain](const std::vector<Bytes>& after) {
-                std::vector<double> expected(x.size()), bound(x.size());
-                for (size_t row = 0; row < kRows; ++row) {
-                    double sum = 0;
-                    for (size_t i = 0; i < kWidth; ++i) sum += double{x[row * kWidth + i]} * x[row * kWidth + i];
-                    const double scale = 1 / std::sqrt(sum / kWidth + double{1e-5f});
-                    for (size_t i = row * kWidth; i < (row + 1) * kWidth; ++i) {
-                        expected[i] = x[i] * scale * gain[i % kWidth];
-                        // Sums of positive numbers: 8 + 5 + 4 additions in a chain, halved by the root; rsq and two
-                        // multiplications, 4 more.
-                        bound[i] = std::abs(expected[i]) * 16 * kUlp;
-                    }
-                }
-                return compare(values_of<float>(after[2]), expected, bound);
-            }};
+inline KernelCase swiglu_case(uint32_t rows = 1, uint32_t width = 256) {
+    const uint32_t count = rows * width;
+    const auto gate = random_floats(count, -8, 8, 3), up = random_floats(count, -4, 4, 4);
+    KernelCase result = op_case("swiglu", swiglu_spec(width), rows);
+    result.buffers = {bytes_of(gate), bytes_of(up), zeros(count * 4)};
+    result.args = {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}, NullPointer{}};
+    result.wrong = [gate, up, count](const std::vector<Bytes>& after) {
+        std::vector<double> expected(count), bound(count);
+        for (size_t i = 0; i < count; ++i) {
+            const double g = gate[i];
+            expected[i] = g / (1 + std::exp(-g)) * up[i];
+            // The exponent is off by two roundings of at most 8 log2 e: 2^that by 16 ulp; exp, add, rcp and two
+            // multiplications add 8.
+            bound[i] = std::abs(expected[i]) * 24 * kUlp;
+        }
+        return compare(values_of<float>(after[2]), expected, bound);
+    };
+    return result;
 }
 
-inline KernelCase rope_case() {
-    constexpr uint32_t kHeads = 3, kWidth = 128, kHalf = kWidth / 2, kPosition = 5;
-    const auto x = random_floats(kHeads * kWidth, -3, 3, 7);
+inline KernelCase rms_norm_case(uint32_t rows = 3, uint32_t width = 1024) {
+    const auto x = random_floats(rows * width, -3, 3, 5), gain = random_floats(width, 0.5f, 2, 6);
+    const RmsNormSpec spec = rms_norm_spec(width);
+    KernelCase result = op_case("rms_norm", spec, rows);
+    result.buffers = {bytes_of(x), bytes_of(gain), zeros(x.size() * 4)};
+    result.args = {BufferIndex{0}, NullPointer{}, BufferIndex{1}, BufferIndex{2}, NullPointer{}};
+    result.wrong = [x, gain, rows, width, lanes = launch_of(spec).lanes](const std::vector<Bytes>& after) {
+        std::vector<double> expected(x.size()), bound(x.size());
+        for (size_t row = 0; row < rows; ++row) {
+            double sum = 0;
+            for (size_t i = 0; i < width; ++i) sum += double{x[row * width + i]} * x[row * width + i];
+            const double scale = 1 / std::sqrt(sum / width + double{1e-5f});
+            for (size_t i = row * width; i < (row + 1) * width; ++i) {
+                expected[i] = x[i] * scale * gain[i % width];
+                // Sums of positive numbers: a chain of additions in the lane, 5 in the wave and those of the waves (6
+                // and half as many in wave64), halved by the root; the mean, rsq and two multiplications, 7.5 more.
+                const double chain = width / lanes + 5 + lanes / 32;
+                bound[i] = std::abs(expected[i]) * (chain / 2 + 7.5) * kUlp;
+            }
+        }
+        return compare(values_of<float>(after[2]), expected, bound);
+    };
+    return result;
+}
+
+// Rows at positions from 5 on; what lies between the last head and the next row stays as it is.
+inline KernelCase rope_case(uint32_t rows = 2, uint32_t heads = 3, uint32_t head_dim = 128, uint32_t gap = 0) {
+    const uint32_t half = head_dim / 2, stride = heads * head_dim + gap;
+    const auto x = random_floats(rows * stride, -3, 3, 7);
     std::vector<float> table;
-    for (uint32_t position = 0; position <= kPosition; ++position)
-        for (uint32_t i = 0; i < kHalf; ++i) {
-            const double angle = position * std::pow(10000.0, -2.0 * i / kWidth);
+    for (uint32_t row = 0; row < rows; ++row)
+        for (uint32_t i = 0; i < half; ++i) {
+            const double angle = (row + 5) * std::pow(10000.0, -2.0 * i / head_dim);
             table.push_back(static_cast<float>(std::cos(angle)));
             table.push_back(static_cast<float>(std::sin(angle)));
         }
-    return {"rope",
-            [](KernelTarget t, PassOptions o) { return rope(t, {}, o); },
-            {bytes_of(x), bytes_of(table)},
-            {BufferIndex{0}, BufferIndex{1}, kPosition},
-            kHeads,
-            always(kHalf),
-            [x, table](const std::vector<Bytes>& after) {
-                std::vector<double> expected(x.size()), bound(x.size());
-                for (size_t i = 0; i < x.size(); ++i) {
-                    const size_t lane = i % kHalf, low = i / kWidth * kWidth + lane;
-                    const double c = table[(kPosition * kHalf + lane) * 2],
-                                 s = table[(kPosition * kHalf + lane) * 2 + 1];
-                    const double a = x[low], b = x[low + kHalf];
-                    expected[i] = i % kWidth < kHalf ? a * c - b * s : b * c + a * s;
-                    bound[i] = (std::abs(a) + std::abs(b)) * 2 * kUlp;  // one product and one fma are rounded
-                }
-                return compare(values_of<float>(after[0]), expected, bound);
-            }};
+    KernelCase result = op_case("rope", rope_spec(heads, head_dim, stride), rows);
+    result.buffers = {bytes_of(x), bytes_of(table)};
+    result.args = {BufferIndex{0}, NullPointer{}, BufferIndex{1}, NullPointer{}, NullPointer{}};
+    result.wrong = [=](const std::vector<Bytes>& after) {
+        std::vector<double> expected(x.begin(), x.end()), bound(x.size());
+        for (size_t i = 0; i < x.size(); ++i) {
+            const size_t row = i / stride, in_row = i % stride, in_head = in_row % head_dim, pair = in_head % half;
+            if (in_row >= heads * head_dim) continue;
+            const double c = table[(row * half + pair) * 2], s = table[(row * half + pair) * 2 + 1];
+            const double a = x[i - in_head + pair], b = x[i - in_head + pair + half];
+            expected[i] = in_head < half ? a * c - b * s : b * c + a * s;
+            bound[i] = (std::abs(a) + std::abs(b)) * 2 * kUlp;  // one product and one fma are rounded
+        }
+        return compare(values_of<float>(after[0]), expected, bound);
+    };
+    return result;
 }
 
 inline KernelCase softmax_case() {
@@ -384,6 +395,13 @@ inline std::vector<KernelCase> kernel_cases() {
     return {vector_add_case(),   swiglu_case(),       rms_norm_case(),   rope_case(),      softmax_case(),
             argmax_case(),       gemv_q8_case(),      matmul_f16_case(), transpose_case(), histogram_case(),
             grid_barrier_case(), reverse_copy_case(), dot_f64_case()};
+}
+
+// The ops at other shapes than above: waves of one to four, rows of one round and of many, gaps between rows.
+inline std::vector<KernelCase> shape_cases() {
+    return {swiglu_case(3, 32),   swiglu_case(2, 96),   swiglu_case(2, 192),      swiglu_case(1, 1152),
+            rms_norm_case(1, 32), rms_norm_case(2, 96), rms_norm_case(2, 192),    rms_norm_case(1, 1056),
+            rope_case(1, 1, 64),  rope_case(3, 1, 128), rope_case(2, 5, 256, 64), rope_case(1, 2, 512)};
 }
 
 }  // namespace riftjit::rdna::kernels

@@ -1,6 +1,7 @@
 // Runs a kernel case in the software machine.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ inline Bytes argument_bytes(const KernelCase& test, const std::vector<uint64_t>&
     for (const auto& arg : test.args) {
         if (const auto* index = std::get_if<BufferIndex>(&arg))
             append(&addresses[index->value], 8);
+        else if (std::holds_alternative<NullPointer>(arg))
+            append(std::array<std::byte, 8>{}.data(), 8);
         else
             append(&std::get<uint32_t>(arg), 4);
     }

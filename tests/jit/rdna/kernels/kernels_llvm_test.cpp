@@ -3,9 +3,9 @@
 #include <set>
 
 #include "jit/rdna/encode/encoding.h"
-#include "tests/jit/rdna/kernels/samples/all_kernels.h"
 #include "jit/rdna/text/text.h"
 #include "tests/host/oracle.h"
+#include "tests/jit/rdna/kernels/samples/all_kernels.h"
 #include "tests/jit/rdna/llvm_oracle.h"
 
 namespace riftjit::rdna::kernels {

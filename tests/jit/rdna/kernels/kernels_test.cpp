@@ -47,20 +47,28 @@ TEST(Kernels, HaveACaseEach) {
     }
 }
 
+void expect_reference(const KernelCase& test, KernelTarget target) {
+    const auto program = test.assemble(target, {});
+    ASSERT_TRUE(program) << program.error().message;
+    std::vector<Bytes> first;
+    for (const RunSettings& settings : schedules()) {
+        const RunOutcome outcome = run_program(test, *program, settings);
+        EXPECT_TRUE(outcome.clean()) << describe(test.name, target) << ", " << emulator::name(settings.schedule) << ": "
+                                     << outcome.text();
+        if (first.empty()) first = outcome.after;
+        EXPECT_EQ(outcome.after, first) << describe(test.name, target);
+    }
+}
+
 TEST(Kernels, ComputeTheReferenceUnderEveryScheduleBitForBit) {
-    for (const KernelCase& test : kernel_cases()) {
-        for (const KernelTarget target : settings_of(test.runs_in_wave64)) {
-            const auto program = test.assemble(target, {});
-            ASSERT_TRUE(program) << program.error().message;
-            std::vector<Bytes> first;
-            for (const RunSettings& settings : schedules()) {
-                const RunOutcome outcome = run_program(test, *program, settings);
-                EXPECT_TRUE(outcome.clean()) << describe(test.name, target) << ", " << emulator::name(settings.schedule)
-                                             << ": " << outcome.text();
-                if (first.empty()) first = outcome.after;
-                EXPECT_EQ(outcome.after, first) << describe(test.name, target);
-            }
-        }
+    for (const KernelCase& test : kernel_cases())
+        for (const KernelTarget target : settings_of(test.runs_in_wave64)) expect_reference(test, target);
+}
+
+TEST(Kernels, ComputeTheReferenceAtEveryShape) {
+    for (const KernelCase& test : shape_cases()) {
+        SCOPED_TRACE(test.groups);
+        for (const KernelTarget target : settings_of(test.runs_in_wave64)) expect_reference(test, target);
     }
 }
 

@@ -12,20 +12,17 @@ std::string message(const Result<KernelProgram>& result) { return result ? "" : 
 TEST(KernelRefusals, NameAWorkgroupThatIsNoPowerOfTwoOfWholeWaves) {
     EXPECT_EQ(message(vector_add(kWave32, {.group_lanes = 96})),
               "vector_add: 96 lanes in a workgroup are not a power of two from 32 to 1024");
-    EXPECT_EQ(message(swiglu(kWave64, {.group_lanes = 32})),
-              "swiglu: 32 lanes in a workgroup are not a power of two from 64 to 1024");
-    EXPECT_EQ(message(rms_norm(kWave32, {.width = 2048, .group_lanes = 2048})),
-              "rms_norm: 2048 lanes in a workgroup are not a power of two from 32 to 1024");
+    EXPECT_EQ(message(vector_add(kWave64, {.group_lanes = 32})),
+              "vector_add: 32 lanes in a workgroup are not a power of two from 64 to 1024");
+    EXPECT_EQ(message(softmax(kWave32, {.width = 2048, .group_lanes = 2048})),
+              "softmax: 2048 lanes in a workgroup are not a power of two from 32 to 1024");
     EXPECT_EQ(message(gemv_q8(kWave64, {.rows_per_group = 3})),
               "gemv_q8: 192 lanes in a workgroup are not a power of two from 64 to 1024");
-    EXPECT_EQ(message(rope(kWave32, {.head_width = 96})),
-              "rope: 48 lanes in a workgroup are not a power of two from 32 to 1024");
     EXPECT_EQ(message(reverse_copy(kWave32, {.group_lanes = 0})),
               "reverse_copy: 0 lanes in a workgroup are not a power of two from 32 to 1024");
 }
 
 TEST(KernelRefusals, NameASizeThatIsNoMultiple) {
-    EXPECT_EQ(message(rms_norm(kWave32, {.width = 1000})), "rms_norm: width 1000 is not a multiple of 128");
     EXPECT_EQ(message(softmax(kWave32, {.width = 0})), "softmax: width 0 is not a multiple of 128");
     EXPECT_EQ(message(gemv_q8(kWave32, {.columns = 48})), "gemv_q8: column count 48 is not a multiple of 32");
     EXPECT_EQ(message(matmul_f16(kWave32, {.m = 48})), "matmul_f16: row count m 48 is not a multiple of 32");
@@ -38,7 +35,6 @@ TEST(KernelRefusals, NameASizeThatIsNoMultiple) {
 
 TEST(KernelRefusals, NameASizeThatIsTooLarge) {
     EXPECT_EQ(message(softmax(kWave32, {.width = 128 * 17})), "softmax: elements per lane 17 is not within 1 to 16");
-    EXPECT_EQ(message(rope(kWave32, {.head_width = 1024})), "rope: head width 1024 is not within 1 to 512");
     EXPECT_EQ(message(argmax(kWave32, {.width = 0})), "argmax: width 0 is not within 1 to 1073741824");
     EXPECT_EQ(message(matmul_f16(kWave32, {.m = 65536, .n = 32768})),
               "matmul_f16: bytes of a matrix 8589934592 is not within 1 to 4294967296");
@@ -55,6 +51,63 @@ TEST(KernelRefusals, NameGroupsThatAreNoPowerOfTwo) {
 
 TEST(KernelRefusals, SayThatMatrixTilesNeedWavesOf32) {
     EXPECT_EQ(message(matmul_f16(kWave64, {})), "matmul_f16: only for waves of 32 lanes");
+}
+
+// --- ops of jit/kernel_spec.h
+
+std::string refusal(const KernelSpec& spec, KernelTarget target = kWave32) {
+    const std::string text = message(kernel_program(target, spec));
+    const auto shape = launch_shape(target, spec);
+    EXPECT_EQ(shape ? "" : shape.error().message, text) << "what is supported is what can be assembled";
+    EXPECT_TRUE(shape || shape.error().kind == ErrorKind::Unsupported);
+    return text;
+}
+
+template <class Spec, class T>
+Spec with(Spec spec, T Spec::* field, T value) {
+    spec.*field = value;
+    return spec;
+}
+
+TEST(KernelRefusals, NameAnOpThatHasNoKernel) {
+    EXPECT_EQ(refusal(QuantizeSpec{256, RowFormat::i16}), "gfx1100: no kernel for quantize 256 to i16");
+}
+
+TEST(KernelRefusals, NameWhatOfAnOpNoKernelDoes) {
+    const RmsNormSpec norm = rms_norm_spec(128);
+    EXPECT_EQ(refusal(norm), "");
+    EXPECT_EQ(refusal(with(norm, &RmsNormSpec::gain, Presence::absent)),
+              "gfx1100: rms_norm: no kernel for rows without gain");
+    EXPECT_EQ(refusal(with(norm, &RmsNormSpec::addend, Addend::residual)),
+              "gfx1100: rms_norm: no kernel for a residual");
+    EXPECT_EQ(refusal(with(norm, &RmsNormSpec::output, RowFormat::i16)),
+              "gfx1100: rms_norm: no kernel for rows that are not f32");
+    const SwigluSpec swiglu = swiglu_spec(128);
+    EXPECT_EQ(refusal(swiglu), "");
+    EXPECT_EQ(refusal(with(swiglu, &SwigluSpec::output, RowFormat::bf16)),
+              "gfx1100: swiglu: no kernel for rows that are not f32");
+    EXPECT_EQ(refusal(with(swiglu, &SwigluSpec::in_stride, 256u)),
+              "gfx1100: swiglu: no kernel for rows that do not lie side by side");
+    const RopeSpec rope = rope_spec(2, 128, 256);
+    EXPECT_EQ(refusal(rope), "");
+    EXPECT_EQ(refusal(with(rope, &RopeSpec::pairing, RopePairing::adjacent)),
+              "gfx1100: rope: no kernel for adjacent pairs");
+    EXPECT_EQ(refusal(with(rope, &RopeSpec::rotary_dims, 64u)), "gfx1100: rope: no kernel for parts of heads");
+    EXPECT_EQ(refusal(with(rope, &RopeSpec::norm, Presence::present)),
+              "gfx1100: rope: no kernel for heads that are normed");
+    EXPECT_EQ(refusal(with(rope, &RopeSpec::key_cache, std::optional(DType::F16))),
+              "gfx1100: rope: no kernel for a key cache");
+}
+
+TEST(KernelRefusals, NameAShapeThatIsNoWholeWaves) {
+    EXPECT_EQ(refusal(rms_norm_spec(1000)), "gfx1100: rms_norm: no kernel for rows of 1000, no multiple of 32 lanes");
+    EXPECT_EQ(refusal(swiglu_spec(96), kWave64), "gfx1100: swiglu: no kernel for rows of 96, no multiple of 64 lanes");
+    EXPECT_EQ(refusal(rope_spec(1, 96, 96)),
+              "gfx1100: rope: no kernel for 48 pairs in a head, no power of two from 32 to 256");
+    EXPECT_EQ(refusal(rope_spec(1, 1024, 1024)),
+              "gfx1100: rope: no kernel for 512 pairs in a head, no power of two from 32 to 256");
+    EXPECT_EQ(refusal(rope_spec(1, 64, 64), kWave64),
+              "gfx1100: rope: no kernel for 32 pairs in a head, no power of two from 64 to 256");
 }
 
 }  // namespace

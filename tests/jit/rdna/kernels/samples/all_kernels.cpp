@@ -12,16 +12,27 @@ KernelEntry entry(std::string_view name, Result<KernelProgram> (*assemble)(Kerne
             [assemble](KernelTarget target, PassOptions options) { return assemble(target, Spec{}, options); }};
 }
 
+KernelEntry entry(std::string_view name, const KernelSpec& spec) {
+    return {name, true,
+            [spec](KernelTarget target, PassOptions options) { return kernel_program(target, spec, options); }};
+}
+
 }  // namespace
 
 std::span<const KernelEntry> all_kernels() {
     static const std::vector<KernelEntry> kKernels = {
-        entry("vector_add", vector_add),     entry("swiglu", swiglu),
-        entry("rms_norm", rms_norm),         entry("rope", rope),
-        entry("softmax", softmax),           entry("argmax", argmax),
-        entry("gemv_q8", gemv_q8),           entry("matmul_f16", matmul_f16, false),
-        entry("transpose", transpose),       entry("histogram", histogram),
-        entry("grid_barrier", grid_barrier), entry("reverse_copy", reverse_copy),
+        entry("vector_add", vector_add),
+        entry("swiglu", swiglu_spec(256)),
+        entry("rms_norm", rms_norm_spec(1024)),
+        entry("rope", rope_spec(3, 128, 384)),
+        entry("softmax", softmax),
+        entry("argmax", argmax),
+        entry("gemv_q8", gemv_q8),
+        entry("matmul_f16", matmul_f16, false),
+        entry("transpose", transpose),
+        entry("histogram", histogram),
+        entry("grid_barrier", grid_barrier),
+        entry("reverse_copy", reverse_copy),
         entry("dot_f64", dot_f64),
     };
     return kKernels;

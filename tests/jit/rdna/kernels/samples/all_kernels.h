@@ -10,7 +10,16 @@
 
 namespace riftjit::rdna::kernels {
 
-// Every kernel with its default spec, for tests that go over all of them.
+// What the project's kernels do of their ops.
+inline RmsNormSpec rms_norm_spec(uint32_t width) {
+    return {width, 1e-5f, Presence::present, Addend::none, RowFormat::f32};
+}
+inline SwigluSpec swiglu_spec(uint32_t width) { return {width, width, RowFormat::f32}; }
+inline RopeSpec rope_spec(uint32_t heads, uint32_t head_dim, uint32_t row_stride) {
+    return {heads, head_dim, head_dim, row_stride, RopePairing::half, Presence::absent, 0, std::nullopt};
+}
+
+// Every kernel with a spec, for tests that go over all of them.
 struct KernelEntry {
     std::string_view name;
     bool runs_in_wave64;
