@@ -35,30 +35,6 @@ struct BlockAccesses {
     }
 };
 
-// Operands that take the registers of lanes that are off, too.
-bool reads_across_lanes(const Instruction& instruction) {
-    switch (instruction.encoding) {
-        case Encoding::dpp16:
-        case Encoding::dpp8:
-        case Encoding::e64_dpp16:
-        case Encoding::e64_dpp8:
-            return true;
-        default:
-            break;
-    }
-    switch (instruction.opcode) {
-        case Opcode::v_readlane_b32:
-        case Opcode::v_readfirstlane_b32:
-        case Opcode::v_writelane_b32:
-        case Opcode::ds_permute_b32:
-        case Opcode::ds_bpermute_b32:
-        case Opcode::ds_swizzle_b32:
-            return true;
-        default:
-            return info(instruction.opcode).wmma || info(instruction.opcode).permlane;
-    }
-}
-
 // The accesses of every dword of every register, in the order of the lines.
 class AccessTable {
 public:

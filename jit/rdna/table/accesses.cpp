@@ -179,4 +179,8 @@ bool reads_lane_mask(const InstructionInfo& row) {
     return is_valu(row.format) && (row.reads_vcc || std::ranges::any_of(row.source_operands(), is_mask));
 }
 
+bool reads_across_lanes(const Instruction& instruction) {
+    return is_dpp8(instruction.encoding) || is_dpp16(instruction.encoding) || info(instruction.opcode).cross_lane;
+}
+
 }  // namespace riftjit::rdna

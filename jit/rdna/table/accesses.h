@@ -70,5 +70,7 @@ bool returns_old_value(Generation generation, const InstructionInfo& row, const 
 
 // Whether a vector instruction reads lane masks: of an operand, or vcc without one.
 bool reads_lane_mask(const InstructionInfo& row);
+// Whether registers of lanes that are off are read, too: by the row, or by DPP.
+bool reads_across_lanes(const Instruction& instruction);
 
 }  // namespace riftjit::rdna

@@ -155,6 +155,7 @@ constexpr Flag kFlags[] = {
     {"writes_exec", &InstructionInfo::writes_exec},
     {"reads_m0", &InstructionInfo::reads_m0},
     {"trans", &InstructionInfo::transcendental},
+    {"cross_lane", &InstructionInfo::cross_lane},
     {"permlane", &InstructionInfo::permlane},
     {"wmma", &InstructionInfo::wmma},
     {"sparse", &InstructionInfo::sparse},
@@ -225,6 +226,7 @@ InstructionInfo parse_row(const Row& row, Opcode opcode) {
     info.mnemonic.fill(row.name);
     parse_operands(row.operands, info);
     parse_attributes(row.attributes, info);
+    info.cross_lane |= info.permlane || info.wmma;
     find_halves(info);
     return info;
 }

@@ -117,6 +117,7 @@ struct InstructionInfo {
     uint8_t destinations, sources;
     bool reads_scc, writes_scc, reads_vcc, reads_exec, writes_exec, reads_m0;  // beyond the operands
     bool transcendental, permlane, wmma, sparse, mixed, wide_mad;
+    bool cross_lane;  // reads registers of lanes that are off, too; so does every permlane and wmma
     bool wait, barrier;
     bool relative;          // m0 is added to the numbers of its registers
     bool byte_select;       // op_sel chooses a byte

@@ -24,9 +24,14 @@ uint32_t stored_bits(const InstructionInfo& row) {
     return ends(row, "_b8") || ends(row, "_b8_d16_hi") ? 8 : is_half ? 16 : 0;
 }
 
+bool moves_between_lanes(const InstructionInfo& row) {
+    return starts(row, "v_read") || starts(row, "v_writelane") || has(row, "permute") || has(row, "swizzle");
+}
+
 TEST(Attributes, AreOnEveryRowWhoseMnemonicSaysSo) {
     for (const InstructionInfo& row : all_instructions()) {
         SCOPED_TRACE(std::string(row.name));
+        EXPECT_EQ(row.cross_lane, moves_between_lanes(row) || row.permlane || row.wmma);
         EXPECT_EQ(row.permlane, starts(row, "v_permlane"));
         EXPECT_EQ(row.wmma, starts(row, "v_wmma") || starts(row, "v_swmmac"));
         EXPECT_EQ(row.sparse, starts(row, "v_swmmac"));

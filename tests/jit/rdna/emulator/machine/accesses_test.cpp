@@ -76,6 +76,7 @@ public:
         RegisterFile after = result(first_, execute);
         expect_only_writes(list, first_, after);
         expect_no_other_input(instruction, list, after, execute);
+        if (!reads_across_lanes(instruction)) expect_no_lane_that_is_off(list, after, execute);
         // A comparison of random numbers hardly ever depends on one of them.
         const InstructionInfo& row = info(instruction.opcode);
         const bool compares = row.format == Format::VOPC || (row.destinations == 0 && row.writes_scc);
@@ -148,6 +149,21 @@ private:
                     EXPECT_EQ(differs & ~left_alone(instruction, code), 0u)
                         << "register " << code << " keeps what it is not said to keep";
                 }
+        }
+    }
+    // With the lanes that are off exchanged, those that are on come out the same.
+    void expect_no_lane_that_is_off(const Accesses& list, RegisterFile& after,
+                                    const std::function<void(WaveState&)>& execute) {
+        RegisterFile before = first_;
+        for (unsigned code = kVgprCodes; code < RegisterFile::end(); ++code)
+            for (unsigned lane = 0; lane < lanes(size_); ++lane)
+                if (!is_active(lane)) before.of(code)[lane] = second_.of(code)[lane];
+        RegisterFile other = result(before, execute);
+        for (unsigned code = 0; code < RegisterFile::end(); ++code) {
+            if (!writes(list, code)) continue;
+            for (unsigned lane = 0; lane < after.of(code).size(); ++lane)
+                EXPECT_TRUE(after.of(code)[lane] == other.of(code)[lane] || (code >= kVgprCodes && !is_active(lane)))
+                    << "register " << code << " depends on a lane that is off";
         }
     }
     bool is_active(unsigned lane) { return first_.of(Operand::kExec + lane / 32)[0] >> lane % 32 & 1; }
