@@ -1,5 +1,7 @@
 #include "jit/rdna/table/opcode.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -35,6 +37,12 @@ constexpr Spelling kSpellings[] = {
 #define NAME(generation, row, mnemonic) {Generation::generation, Opcode::row, mnemonic},
 #include "jit/rdna/table/mnemonics.def"
 #undef NAME
+};
+
+constexpr std::string_view kSpreadWords[] = {
+#define SPREAD(word) #word,
+#include "jit/rdna/table/spreads.def"
+#undef SPREAD
 };
 
 constexpr DualInfo kDuals[] = {
@@ -175,7 +183,14 @@ constexpr Flag kFlags[] = {
     {"no_gds", &InstructionInfo::no_gds},
 };
 
+bool apply_spread(std::string_view word, InstructionInfo& info) {
+    const auto found = std::ranges::find(kSpreadWords, word);
+    info.spread = static_cast<Spread>(found - std::begin(kSpreadWords));
+    return found != std::end(kSpreadWords);
+}
+
 bool apply_flag(std::string_view word, InstructionInfo& info) {
+    if (take_prefix(word, "spread:")) return apply_spread(word, info);
     if (const auto bits = indices(word, "half")) return info.halves = *bits, true;
     if (word == "load") return info.memory = MemoryKind::load, true;
     if (word == "store") return info.memory = MemoryKind::store, true;
@@ -227,6 +242,8 @@ InstructionInfo parse_row(const Row& row, Opcode opcode) {
     parse_operands(row.operands, info);
     parse_attributes(row.attributes, info);
     info.cross_lane |= info.permlane || info.wmma;
+    if (info.wmma) info.spread = Spread::matrix;
+    if (info.relative) info.spread = Spread::relative;
     find_halves(info);
     return info;
 }

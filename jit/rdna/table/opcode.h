@@ -88,6 +88,14 @@ struct OperandInfo {
 
 enum class MemoryKind : uint8_t { none, load, store, atomic };
 
+// How a result's undefined bits follow from those of the sources.
+enum class Spread : uint8_t {
+#define SPREAD(word) word,
+#include "jit/rdna/table/spreads.def"
+#undef SPREAD
+    count,
+};
+
 // Bit i: source i takes the modifier.
 struct Modifiers {
     uint8_t neg, abs;  // VOP3P: neg_lo, neg_hi
@@ -117,6 +125,7 @@ struct InstructionInfo {
     uint8_t destinations, sources;
     bool reads_scc, writes_scc, reads_vcc, reads_exec, writes_exec, reads_m0;  // beyond the operands
     bool transcendental, permlane, wmma, sparse, mixed, wide_mad;
+    Spread spread;
     bool cross_lane;  // reads registers of lanes that are off, too; so does every permlane and wmma
     bool wait, barrier;
     bool relative;          // m0 is added to the numbers of its registers

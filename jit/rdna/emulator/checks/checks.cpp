@@ -66,7 +66,7 @@ OpChecks make_checks(const Instruction& instruction, Target target, WaveSize wav
     checks.sgpr_end = static_cast<uint16_t>(checks.touched.sgpr_end());
     checks.hazards = hazard_traits(instruction, target, wave);
     checks.counters = counters_of(instruction, generation(target));
-    checks.spread = spread_of(info(instruction.opcode));
+    checks.spread = info(instruction.opcode).spread;
     checks.lanes = lane_spreads(instruction, target, wave);
     if (is_memory(info(instruction.opcode).format)) checks.loaded = checks.footprint.result;
     checks.keeps_half = info(instruction.opcode).half_register;

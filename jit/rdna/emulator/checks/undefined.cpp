@@ -9,108 +9,6 @@
 namespace riftjit::rdna::emulator {
 namespace {
 
-// A rule of this check alone: the table does not say what an instruction computes.
-struct NamedSpread {
-    std::string_view name;  // of the row; a trailing '*' stands for anything
-    Spread spread;
-};
-constexpr NamedSpread kSpreads[] = {
-    {"s_mov_b*", Spread::copy},
-    {"v_mov_b*", Spread::copy},
-    {"s_cselect_*", Spread::select},
-    {"s_cmov*", Spread::select},
-    {"s_not_*", Spread::bit_not},
-    {"v_not_*", Spread::bit_not},
-    {"s_and_not0_*", Spread::not_and},
-    {"s_or_not0_*", Spread::not_or},
-    {"s_and_not1_*", Spread::and_not},
-    {"s_or_not1_*", Spread::or_not},
-    {"s_and_*", Spread::bit_and},
-    {"v_and_b*", Spread::bit_and},
-    {"s_or_*", Spread::bit_or},
-    {"v_or_b*", Spread::bit_or},
-    {"s_xor_*", Spread::bit_xor},
-    {"v_xor_b*", Spread::bit_xor},
-    {"v_xnor_b*", Spread::bit_xnor},
-    {"s_xnor_*", Spread::bit_xnor},
-    {"s_nand_*", Spread::bit_nand},
-    {"s_nor_*", Spread::bit_nor},
-    {"s_add_f32", Spread::everything},
-    {"s_sub_f32", Spread::everything},
-    {"s_add_*32", Spread::upwards},
-    {"s_sub_*32", Spread::upwards},
-    {"s_add_nc_u64", Spread::upwards},
-    {"s_sub_nc_u64", Spread::upwards},
-    {"s_mul_i32", Spread::upwards},
-    {"s_mul_u64", Spread::upwards},
-    {"s_lshl_b*", Spread::shift_left},
-    {"s_lshr_b*", Spread::shift_right},
-    {"s_ashr_i*", Spread::shift_right_signed},
-    {"s_pack_ll_*", Spread::pack},
-    {"s_pack_lh_*", Spread::pack_low_high},
-    {"s_pack_hh_*", Spread::pack_high_high},
-    {"s_pack_hl_*", Spread::pack_high_low},
-    {"v_pk_*", Spread::each_half},
-    {"v_add_nc_*32", Spread::upwards},
-    {"v_sub_nc_*32", Spread::upwards},
-    {"v_subrev_nc_u32", Spread::upwards},
-    {"v_add_co_*", Spread::upwards},
-    {"v_sub_co_*", Spread::upwards},
-    {"v_subrev_co_*", Spread::upwards},
-    {"v_add3_u32", Spread::upwards},
-    {"v_mul_lo_u32", Spread::upwards},
-    {"v_mad_co_*", Spread::upwards},
-    {"v_mul_u32_u24", Spread::upwards24},
-    {"v_mul_i32_i24", Spread::upwards24},
-    {"v_mad_u32_u24", Spread::upwards24},
-    {"v_mad_i32_i24", Spread::upwards24},
-    {"v_lshlrev_b*", Spread::reversed_shift_left},
-    {"v_lshrrev_b*", Spread::reversed_shift_right},
-    {"v_ashrrev_i*", Spread::reversed_shift_right_signed},
-    {"v_lshl_or_b32", Spread::shift_left_or},
-    {"v_and_or_b32", Spread::and_or},
-    {"v_or3_b32", Spread::or3},
-    {"v_xor3_b32", Spread::xor3},
-    {"v_lshl_add_u32", Spread::shift_left_add},
-    {"v_add_lshl_u32", Spread::add_shift_left},
-    {"v_bfi_b32", Spread::insert},
-    {"v_bfe_u32", Spread::extract},
-    {"v_bfe_i32", Spread::extract_signed},
-    {"v_perm_b32", Spread::permute},
-    {"v_alignbit_b32", Spread::align_bit},
-    {"v_alignbyte_b32", Spread::align_byte},
-    {"v_cvt_f32_ubyte0", Spread::byte0},
-    {"v_cvt_f32_ubyte1", Spread::byte1},
-    {"v_cvt_f32_ubyte2", Spread::byte2},
-    {"v_cvt_f32_ubyte3", Spread::byte3},
-    {"v_pack_b32_f16", Spread::pack_quieted},
-    {"v_cvt_pk_u8_f32", Spread::insert_byte},
-    {"v_cvt_pk_f32_*", Spread::everything},
-    {"v_cvt_pk_fp8_f32", Spread::everything},
-    {"v_cvt_pk_bf8_f32", Spread::everything},
-    {"v_cvt_pk_*", Spread::pack_each},
-    {"v_bfrev_b32", Spread::reverse},
-    {"v_cndmask_b*", Spread::select},
-    {"v_readlane_b32", Spread::read_lane},
-    {"v_readfirstlane_b32", Spread::read_first_lane},
-    {"v_writelane_b32", Spread::write_lane},
-    {"v_permlane64_b32", Spread::permlane64},
-    {"v_permlane16_*", Spread::permlane},
-    {"v_permlanex16_*", Spread::permlane_across},
-    {"v_swap_b32", Spread::swap},
-    {"v_movrel*", Spread::relative},
-    {"v_swaprel*", Spread::relative},
-    {"v_wmma*", Spread::matrix},
-    {"v_swmmac*", Spread::matrix},
-};
-
-bool matches(std::string_view pattern, std::string_view name) {
-    const size_t star = pattern.find('*');
-    if (star == std::string_view::npos) return pattern == name;
-    const std::string_view tail = pattern.substr(star + 1);
-    return name.starts_with(pattern.substr(0, star)) && name.ends_with(tail) && name.size() >= pattern.size() - 1;
-}
-
 uint64_t width_mask(unsigned width) { return width >= 64 ? ~uint64_t{0} : (uint64_t{1} << width) - 1; }
 
 Bits operator~(Bits a) { return {~a.value, a.undefined}; }
@@ -258,12 +156,6 @@ uint64_t spread_shift(Spread spread, const Bits* s, unsigned width) {
 }
 
 }  // namespace
-
-Spread spread_of(const InstructionInfo& row) {
-    for (const NamedSpread& named : kSpreads)
-        if (matches(named.name, row.name)) return named.spread;
-    return Spread::everything;
-}
 
 uint64_t spread_bits(Spread spread, const Bits* s, unsigned width) {
     const auto result = [&]() -> uint64_t {

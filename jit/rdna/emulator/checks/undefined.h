@@ -20,68 +20,7 @@
 
 namespace riftjit::rdna::emulator {
 
-// How a result's undefined bits follow from those of the sources.
-enum class Spread : uint8_t {
-    everything,  // any undefined bit: all of the result
-    copy,
-    bit_not,
-    bit_and,
-    bit_or,
-    bit_xor,
-    bit_nand,
-    bit_nor,
-    bit_xnor,
-    and_not,
-    or_not,
-    not_and,  // of the first
-    not_or,
-    upwards,    // from the lowest undefined bit: sums, products
-    upwards24,  // the same, of the low 24 bits
-    shift_left,
-    shift_right,
-    shift_right_signed,
-    reversed_shift_left,  // the amount comes first
-    reversed_shift_right,
-    reversed_shift_right_signed,
-    shift_left_or,
-    and_or,
-    or3,
-    xor3,
-    shift_left_add,
-    add_shift_left,
-    insert,   // bfi
-    extract,  // bfe
-    extract_signed,
-    permute,  // perm
-    align_bit,
-    align_byte,
-    byte0,
-    byte1,
-    byte2,
-    byte3,
-    pack,  // two halves, each the lower one of its source
-    pack_low_high,
-    pack_high_high,
-    pack_high_low,
-    pack_quieted,  // the same of f16, whose signalling NaNs become quiet ones
-    pack_each,     // the same, each computed from one source
-    each_half,     // two results, each computed from that half of every source
-    insert_byte,   // of what the first source gives, where the second says, into the third
-    reverse,
-    // Lane operations and others that have code of their own.
-    select,
-    read_lane,
-    read_first_lane,
-    write_lane,
-    permlane,
-    permlane_across,
-    permlane64,
-    swap,
-    relative,
-    matrix,
-    count,
-};
-
+inline Spread spread_of(const InstructionInfo& row) { return row.spread; }
 Spread spread_of(const InstructionInfo& row);
 
 struct Bits {

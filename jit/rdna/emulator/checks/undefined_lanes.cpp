@@ -52,7 +52,7 @@ void choose_mixed_halves(LaneOp& op) {
 LaneSpread follow(const LaneOp& op) {
     const InstructionInfo& row = info(op.semantics->opcode);
     LaneSpread spread{.op = op,
-                      .spread = spread_of(row),
+                      .spread = row.spread,
                       .source_count = std::min(op.source_count, kMaxLaneSources),
                       .field = written_field(op),
                       .accumulates = row.destinations != 0 && row.operands[0].reads};
