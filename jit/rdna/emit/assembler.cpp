@@ -102,8 +102,8 @@ KernelProgram Assembler::finish(PassOptions options) {
     if (lines_.empty() || !ends_wave(lines_.back().instruction.opcode) || !pending_labels_.empty())
         throw AssemblyError(fmt::format("{}: the code does not end with s_endpgm", header_.name));
     KernelProgram kernel{{target_.target, target_.wave_size, header_.name, std::move(lines_)}, header_};
-    allocate_registers(kernel.program, registers_,
-                       {.reorders = options.runs(Pass::schedule), .chooses_banks = options.runs(Pass::vopd)});
+    work_ = allocate_registers(kernel.program, registers_,
+                               {.reorders = options.runs(Pass::schedule), .chooses_banks = options.runs(Pass::vopd)});
     check_overlaps(kernel.program);
     run_passes(kernel.program, options);
     return kernel;

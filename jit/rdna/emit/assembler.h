@@ -18,6 +18,7 @@
 #include "jit/rdna/passes/passes.h"
 #include "jit/rdna/passes/program.h"
 #include "jit/rdna/passes/registers.h"
+#include "jit/rdna/passes/work.h"
 
 namespace riftjit::rdna {
 
@@ -86,6 +87,7 @@ public:
 
     // Checks the register map, allocates, runs the passes. Throws AssemblyError.
     KernelProgram finish(PassOptions options);
+    const Work& work() const { return work_; }  // of finish(), up to allocation
 
 protected:
     KernelCode header_;  // kernels set arguments and what they need of the launch
@@ -103,6 +105,7 @@ private:
     CounterSet pending_drain_;
     Sgpr vcc_, launch_args_, launch_workgroup_;
     Vgpr launch_lane_;
+    Work work_;
 };
 
 }  // namespace riftjit::rdna

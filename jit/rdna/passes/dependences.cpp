@@ -1,6 +1,5 @@
 #include "jit/rdna/passes/dependences.h"
 
-
 #include "jit/rdna/passes/effects.h"
 
 namespace riftjit::rdna {

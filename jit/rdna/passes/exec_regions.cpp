@@ -31,7 +31,7 @@ ExecRegions::ExecRegions(const Program& program, const std::vector<VirtualRegist
 
 bool ExecRegions::is_within(LaneSet set, LaneSet other) const {
     if (other == kAllLanes) return true;
-    while (set != other && set != kAllLanes) set = parent_[set];
+    for (; set != other && set != kAllLanes; set = parent_[set]) ++visits_;
     return set == other;
 }
 
@@ -106,6 +106,7 @@ void ExecRegions::solve() {
     for (bool changed = true; changed;) {
         check(++rounds < 4 * blocks_.size() + 8, "sets of lanes only grow, so the regions come to rest");
         changed = tree_changed_ = false;
+        visits_ += blocks_.size();
         for (size_t b = 0; b < blocks_.size(); ++b) {
             if (!at_entry_[b] || !pending[b]) continue;
             pending[b] = false;
@@ -124,6 +125,7 @@ void ExecRegions::solve() {
 
 void ExecRegions::apply_block(size_t block, State& state) {
     if (const LaneSet made = made_by_block_[block]; made != kUnknown) make(made, parent_[made], state);
+    visits_ += blocks_[block].end - blocks_[block].begin;
     size_t line = blocks_[block].begin;
     for (const uint32_t event : events_[block]) {
         for (; line <= event; ++line) on_[line] = state.on;

@@ -36,6 +36,9 @@ public:
     // Backwards over the edge between two blocks.
     LaneSet at_end_of(size_t predecessor, size_t block, LaneSet set) const;
 
+    // Blocks, lines and sets looked at so far.
+    uint64_t visits() const { return visits_; }
+
 private:
     static constexpr LaneSet kUnknown = UINT32_MAX;  // of a register that may hold any mask
     struct State {
@@ -68,6 +71,7 @@ private:
     std::vector<std::optional<State>> at_entry_;
     std::vector<LaneSet> on_, on_at_end_;
     bool tree_changed_ = false;
+    mutable uint64_t visits_ = 0;
 };
 
 }  // namespace riftjit::rdna

@@ -102,10 +102,11 @@ public:
             block_of_.insert(block_of_.end(), blocks_[b].end - blocks_[b].begin, static_cast<uint32_t>(b));
     }
 
-    std::vector<LiveRange> run() {
+    std::vector<LiveRange> run(Work& work) {
         for (uint32_t dword = 0; dword < accesses_.dwords(); ++dword)
             if (!accesses_.of(dword).empty()) take(dword);
         if (!undefined_.empty()) fail_undefined();
+        work.liveness += visits_ + regions_.visits();
         return std::move(ranges_);
     }
 
@@ -153,6 +154,7 @@ private:
         while (!open.empty()) {
             const size_t block = open.back();
             open.pop_back();
+            visits_ += blocks_[block].predecessors.size();
             for (const size_t before : blocks_[block].predecessors) {
                 const LaneSet needed = join(at_end_[before], regions_.at_end_of(before, block, at_entry_[block]));
                 if (needed == at_end_[before]) continue;
@@ -177,6 +179,7 @@ private:
         const std::vector<uint32_t>& makers = regions_.makers(block);
         size_t a = accesses.size(), m = makers.size();
         while (a > 0 || (m > 0 && needed != kAllLanes && needed != kDead)) {
+            ++visits_;
             const bool maker_is_last = m > 0 && (a == 0 || makers[m - 1] >= accesses[a - 1].line);
             if (maker_is_last && needed != kDead) needed = regions_.before_maker(makers[m - 1], needed);
             if (maker_is_last)
@@ -208,7 +211,9 @@ private:
             reached.push_back(block);
         };
         for (const size_t block : open) mark(block);
+        visits_ += open.size();
         for (size_t next = 0; next < reached.size(); ++next) {
+            ++visits_;
             const size_t block = reached[next];
             if (goes_on(block))
                 for (const size_t after : blocks_[block].successors) mark(after);
@@ -248,6 +253,7 @@ private:
     // A value counts from its first write on.
     void extend_range(uint32_t dword) {
         LiveRange& range = ranges_[accesses_.owner(dword)];
+        visits_ += accesses_.of(dword).size() + live_.size() + live_at_end_.size();
         for (const Access& access : accesses_.of(dword)) {
             const uint32_t read_at = 2 * access.line, written_at = read_at + 1;
             range.include(access.reads ? read_at : written_at);
@@ -296,12 +302,14 @@ private:
     std::vector<bool> mark_;
     std::vector<BlockAccesses> groups_;
     std::vector<size_t> live_, live_at_end_;
+
+    mutable uint64_t visits_ = 0;
 };
 
 }  // namespace
 
-std::vector<LiveRange> live_ranges(const Program& program, const std::vector<VirtualRegister>& registers) {
-    return Liveness(program, registers).run();
+std::vector<LiveRange> live_ranges(const Program& program, const std::vector<VirtualRegister>& registers, Work& work) {
+    return Liveness(program, registers).run(work);
 }
 
 }  // namespace riftjit::rdna

@@ -6,6 +6,7 @@
 
 #include "jit/rdna/passes/program.h"
 #include "jit/rdna/passes/registers.h"
+#include "jit/rdna/passes/work.h"
 
 namespace riftjit::rdna {
 
@@ -26,6 +27,6 @@ struct LiveRange {
 // for more lanes than were written lives on around the loop.
 //
 // Throws AssemblyError if a register may be read before anything has written it.
-std::vector<LiveRange> live_ranges(const Program& program, const std::vector<VirtualRegister>& registers);
+std::vector<LiveRange> live_ranges(const Program& program, const std::vector<VirtualRegister>& registers, Work& work);
 
 }  // namespace riftjit::rdna

@@ -41,10 +41,11 @@ struct Placed {
 // Linear scan over live ranges. A kernel that needs more registers than there are is refused: nothing is spilled.
 class Allocator {
 public:
-    Allocator(Program& program, const std::vector<VirtualRegister>& registers, AllocationOptions options)
+    Allocator(Program& program, const std::vector<VirtualRegister>& registers, AllocationOptions options, Work& work)
         : program_(program),
           registers_(registers),
-          ranges_(live_ranges(program, registers)),
+          work_(work),
+          ranges_(live_ranges(program, registers, work)),
           hints_(options.chooses_banks ? bank_hints(program, registers) : BankHints(registers.size())) {}
 
     // Why the program cannot have hardware registers, or nothing.
@@ -83,6 +84,7 @@ private:
     // Virtual registers are placed in the order of their beginnings, so of those before only the end counts.
     bool is_free(RegisterRange registers, const LiveRange& live) const {
         for (unsigned dword = registers.first; dword < registers.first + registers.count; ++dword) {
+            work_.allocation += 1 + fixed_[dword].size();
             if (free_from_[dword] > live.begin) return false;
             if (std::ranges::any_of(fixed_[dword], [&](const LiveRange& other) { return other.overlaps(live); }))
                 return false;
@@ -155,6 +157,7 @@ private:
 
     // Whether the register would lie in the right banks for those of its partners that have a place.
     bool suits(size_t id, uint16_t code) const {
+        work_.allocation += hints_[id].size();
         return std::ranges::all_of(hints_[id], [&](const BankHint& hint) {
             const uint16_t other = codes_[hint.other_id];
             return other == kNoPlace || (code + hint.own) % hint.banks != (other + hint.other) % hint.banks;
@@ -179,6 +182,7 @@ private:
 
     Program& program_;
     const std::vector<VirtualRegister>& registers_;
+    Work& work_;
     std::vector<LiveRange> ranges_;
     const BankHints hints_;
     std::vector<Placed> placed_;
@@ -190,19 +194,21 @@ private:
 
 }  // namespace
 
-void allocate_registers(Program& program, const std::vector<VirtualRegister>& registers, AllocationOptions options) {
+Work allocate_registers(Program& program, const std::vector<VirtualRegister>& registers, AllocationOptions options) {
+    Work work;
     if (options.reorders) {
-        auto [reordered, vgpr_budget] = scheduled(program, registers);
-        Allocator anew(reordered, registers, options);
+        auto [reordered, vgpr_budget] = scheduled(program, registers, work);
+        Allocator anew(reordered, registers, options, work);
         if (!anew.place_all() && anew.vgprs() <= vgpr_budget) {
             anew.substitute_all();
             program = std::move(reordered);
-            return;
+            return work;
         }
     }
-    Allocator as_written(program, registers, options);
+    Allocator as_written(program, registers, options, work);
     if (const std::optional<std::string> refusal = as_written.place_all()) throw AssemblyError(*refusal);
     as_written.substitute_all();
+    return work;
 }
 
 }  // namespace riftjit::rdna

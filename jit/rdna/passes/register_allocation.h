@@ -5,6 +5,7 @@
 
 #include "jit/rdna/passes/program.h"
 #include "jit/rdna/passes/registers.h"
+#include "jit/rdna/passes/work.h"
 
 namespace riftjit::rdna {
 
@@ -15,7 +16,7 @@ struct AllocationOptions {
 
 // Checks definitions and uses, brings the lines into a new order if asked to, then replaces virtual by hardware
 // registers. A new order that finds no room within its budget of registers is dropped. Throws AssemblyError.
-void allocate_registers(Program& program, const std::vector<VirtualRegister>& registers, AllocationOptions options);
+Work allocate_registers(Program& program, const std::vector<VirtualRegister>& registers, AllocationOptions options);
 // Refuses destinations over sources where the hardware forbids it (overlap_rules.cpp). Throws AssemblyError.
 void check_overlaps(const Program& program);
 

@@ -38,10 +38,10 @@ struct Pressure {
 // Registers that live at once, as the allocator sees them: whole, from their first use to their last.
 class PressureTracker {
 public:
-    PressureTracker(const Program& program, const std::vector<VirtualRegister>& registers)
+    PressureTracker(const Program& program, const std::vector<VirtualRegister>& registers, Work& work)
         : program_(program),
           registers_(registers),
-          ranges_(live_ranges(program, registers)),
+          ranges_(live_ranges(program, registers, work)),
           uses_left_(registers.size(), 0),
           is_live_(registers.size(), false) {}
 
@@ -113,10 +113,11 @@ unsigned peak_of(const std::vector<LiveRange>& ranges, const std::vector<Virtual
 
 class Scheduler {
 public:
-    Scheduler(const Program& program, const std::vector<VirtualRegister>& registers)
+    Scheduler(const Program& program, const std::vector<VirtualRegister>& registers, Work& work)
         : program_(program),
+          work_(work),
           dependences_(program, registers),
-          pressure_(program, registers),
+          pressure_(program, registers, work),
           pairs_(program.wave_size == WaveSize::wave32 && generation(program.target) != Generation::gfx10) {
         const std::vector<LiveRange>& ranges = pressure_.ranges();
         const size_t lines = program.lines.size();
@@ -166,6 +167,7 @@ private:
     void build_graph(size_t begin, size_t end) {
         nodes_.assign(end - begin, {});
         for (const Dependence& dependence : dependences_.find(begin, end)) {
+            ++work_.scheduling;
             nodes_[dependence.before].after.push_back(dependence);
             ++nodes_[dependence.after].waits_for;
         }
@@ -193,6 +195,7 @@ private:
         while (order.size() < nodes_.size()) {
             for (; admitted < std::min(first + kWindow, nodes_.size()); ++admitted)
                 if (nodes_[admitted].waits_for == 0) ready.push_back(static_cast<uint32_t>(admitted));
+            work_.scheduling += ready.size();
             const uint32_t chosen = take_best(ready, begin, cycle, static_cast<unsigned>(order.size()));
             order.push_back(chosen);
             issued[chosen] = true;
@@ -256,6 +259,7 @@ private:
     static constexpr int kReserve = 8;
 
     const Program& program_;
+    Work& work_;
     DependenceFinder dependences_;
     PressureTracker pressure_;
     const bool pairs_;
@@ -277,8 +281,8 @@ unsigned vgpr_budget(const Program& program, unsigned needed) {
     return budget;
 }
 
-Scheduled scheduled(const Program& program, const std::vector<VirtualRegister>& registers) {
-    return Scheduler(program, registers).run();
+Scheduled scheduled(const Program& program, const std::vector<VirtualRegister>& registers, Work& work) {
+    return Scheduler(program, registers, work).run();
 }
 
 }  // namespace riftjit::rdna

@@ -11,6 +11,7 @@
 
 #include "jit/rdna/passes/program.h"
 #include "jit/rdna/passes/registers.h"
+#include "jit/rdna/passes/work.h"
 
 namespace riftjit::rdna {
 
@@ -23,6 +24,6 @@ struct Scheduled {
 };
 // A run of lines whose new order would need more registers than the budget, which is what the old order needs at least,
 // stays as it is. Throws AssemblyError as live_ranges() does.
-Scheduled scheduled(const Program& program, const std::vector<VirtualRegister>& registers);
+Scheduled scheduled(const Program& program, const std::vector<VirtualRegister>& registers, Work& work);
 
 }  // namespace riftjit::rdna

@@ -102,6 +102,28 @@ TEST(Passes, LookAtEachLineEquallyOftenHoweverLongTheKernel) {
                       target);
 }
 
+// Before allocation: 1,027 and 3,002 lines. A line's share is the same but for what is looked at once.
+TEST(Passes, AllocateWithEquallyMuchWorkPerLineHoweverLongTheKernel) {
+    const auto work_per_line = [](KernelTarget target, unsigned sections) {
+        LongKernel kernel(target, sections);
+        kernel.finish({});
+        const double lines = sections * LongKernel::kSectionLines;
+        const Work& work = kernel.work();
+        return std::array{static_cast<double>(work.liveness) / lines, static_cast<double>(work.scheduling) / lines,
+                          static_cast<double>(work.allocation) / lines};
+    };
+    for (const KernelTarget target : kSettings) {
+        const auto few = work_per_line(target, 13), many = work_per_line(target, 38);
+        for (size_t i = 0; i < few.size(); ++i) {
+            const char* const what[] = {"liveness", "scheduling", "allocation"};
+            SCOPED_TRACE(std::string(what[i]) + " on " + std::string(name(target.target)));
+            EXPECT_GE(few[i], 1.0) << "is counted";
+            EXPECT_LE(many[i], 1.02 * few[i]);
+            EXPECT_LE(many[i], 30.0);
+        }
+    }
+}
+
 Program repeated_program(KernelTarget target, const std::string& unit, unsigned count, const std::string& end = "") {
     std::string text;
     for (unsigned i = 0; i < count; ++i) text += unit;

@@ -18,7 +18,8 @@ constexpr Target kGfx10 = Target::gfx1030, kGfx11 = Target::gfx1100, kGfx12 = Ta
 // --- over hardware registers: nothing but the order
 
 std::string scheduled_text(const std::string& text, Target target = kGfx11) {
-    return text_of(scheduled(read_program(target, WaveSize::wave32, text), {}).program);
+    Work work;
+    return text_of(scheduled(read_program(target, WaveSize::wave32, text), {}, work).program);
 }
 void expect_order(const std::string& before, const std::string& after, Target target = kGfx11) {
     EXPECT_EQ(scheduled_text(before, target), normalized(target, WaveSize::wave32, after));
@@ -167,7 +168,8 @@ TEST(Schedule, KeepsTheOrderOfWhateverDependsOnEachOther) {
         Program program = read_program(kGfx11, WaveSize::wave32, text + "s_endpgm");
         // The line number travels in a field that scheduling does not read.
         for (size_t i = 0; i < program.lines.size(); ++i) program.lines[i].instruction.size = static_cast<uint8_t>(i);
-        const Program after = scheduled(program, {}).program;
+        Work work;
+        const Program after = scheduled(program, {}, work).program;
         ASSERT_EQ(after.lines.size(), program.lines.size());
         std::vector<size_t> position(program.lines.size(), SIZE_MAX);
         for (size_t i = 0; i < after.lines.size(); ++i) position[after.lines[i].instruction.size] = i;
