@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "jit/rdna/object/occupancy.h"
 #include "tests/jit/rdna/kernels/kernel_run.h"
 #include "tests/jit/rdna/passes/long_kernel.h"
 
@@ -33,14 +34,20 @@ KernelCase long_case() {
             }};
 }
 
-// Under every schedule with every check: right, clean, and the bits that the order of the text gives.
-void expect_clean(const KernelCase& test, KernelTarget target, uint32_t max_vgprs) {
+// Under every schedule with every check: right, clean, and the bits that the order of the text gives. `needed` are the
+// VGPRs that are enough for that order: more, and some would be held longer than their values. A better order may take
+// more, as far as it costs no occupancy.
+void expect_clean(const KernelCase& test, KernelTarget target, uint32_t needed) {
     const auto program = test.assemble(target, {}), as_written = test.assemble(target, kAsWritten);
     ASSERT_TRUE(program) << program.error().message;
     ASSERT_TRUE(as_written) << as_written.error().message;
-    const auto code = link(*program);
-    ASSERT_TRUE(code) << code.error().message;
-    EXPECT_LE(code->resources.vgprs, max_vgprs) << test.name << " on " << name(target.target);
+    const auto code = link(*program), code_as_written = link(*as_written);
+    ASSERT_TRUE(code && code_as_written);
+    EXPECT_LE(code_as_written->resources.vgprs, needed) << test.name << " on " << name(target.target);
+    const auto waves = [&](const KernelCode& kernel) {
+        return waves_per_simd(target.target, target.wave_size, kernel.resources.vgprs);
+    };
+    EXPECT_EQ(waves(*code), waves(*code_as_written)) << test.name << " on " << name(target.target);
     const RunOutcome expected = run_program(test, *as_written, {});
     EXPECT_TRUE(expected.clean()) << test.name << " as written on " << name(target.target) << ": " << expected.text();
     for (const RunSettings& settings : schedules()) {
@@ -51,11 +58,11 @@ void expect_clean(const KernelCase& test, KernelTarget target, uint32_t max_vgpr
 }
 
 TEST(SyntheticKernels, MultiplyMatricesWithMaskedTails) {
-    for (const Target target : kTargets) expect_clean(masked_matmul_case(), {target}, 128);
+    for (const Target target : kTargets) expect_clean(masked_matmul_case(), {target}, 56);
 }
 
 TEST(SyntheticKernels, SplitAttentionOverPositions) {
-    for (const Target target : kTargets) expect_clean(split_attention_case(), {target}, 128);
+    for (const Target target : kTargets) expect_clean(split_attention_case(), {target}, 14);
 }
 
 TEST(SyntheticKernels, GoThroughThreeThousandLines) {
@@ -64,7 +71,7 @@ TEST(SyntheticKernels, GoThroughThreeThousandLines) {
             const auto program = long_case().assemble({target, wave}, PassOptions::none());
             ASSERT_TRUE(program) << program.error().message;
             EXPECT_GE(program->program.lines.size(), 3000u);
-            expect_clean(long_case(), {target, wave}, 64);
+            expect_clean(long_case(), {target, wave}, 6);
         }
 }
 
