@@ -1,6 +1,6 @@
 // Kernels that no model asks for: they show the assembler, its passes and the software machine work of every kind,
-// cross-lane sums, matrices, LDS, atomics and barriers over the grid among it. A
-// workgroup is one-dimensional, of spec.group_lanes lanes: a power of two, whole waves.
+// cross-lane sums, matrices, LDS, atomics and barriers over the grid among it. A workgroup is one-dimensional, of
+// spec.group_lanes lanes: a power of two, whole waves.
 #pragma once
 
 #include <compare>
