@@ -25,6 +25,7 @@
 #include "host/round_up.h"
 #include "jit/batch.h"
 #include "jit/columns/column_program.h"
+#include "jit/columns/lif_step.h"
 #include "jit/formats/dtype.h"
 #include "jit/k_order.h"
 
@@ -279,32 +280,6 @@ struct ReduceArgs {
     uint32_t index;
     uint32_t count;
     uint32_t* indices;
-};
-
-// One step of the leaky integrate-and-fire neurons of sim/ramp/ramp_network.h: arrivals, decay, integration, threshold.
-// All in f64. Unit: neuron of the range that the arguments point at; begin and end are multiples of kLifStepNeurons.
-struct LifStepSpec {
-    uint32_t neurons, excitatory;   // of the network: ids from `neurons` on never fire, those below `excitatory` ...
-    double weight_ee, weight_ei;    // ... take these from an excitatory source (to excitatory, to inhibitory)
-    double weight_ie, weight_ii;    // and these from an inhibitory one
-    double decay_exc, decay_inh;    // h / tau: s -= s * decay
-    double membrane;                // h / tau_m
-    double rest, reset, threshold;  // mV
-    double drive, drive_slope;      // of neuron i: drive + double(i) * drive_slope
-    uint32_t refractory_steps;      // at most 255
-    auto operator<=>(const LifStepSpec&) const = default;
-};
-inline constexpr uint32_t kLifStepNeurons = 8;  // arrays are padded to a multiple of it
-struct LifStepArgs {
-    double* v;
-    double* s_exc;
-    double* s_inh;
-    uint8_t* refractory;   // steps left
-    uint16_t* spikes;      // per neuron, so far
-    uint16_t* arrivals;    // low byte: spikes from excitatory sources, high byte: from inhibitory ones; left zero
-    uint32_t* fired;       // out: ids of the neurons that fired, ascending; room for end - begin + kLifStepNeurons
-    uint32_t first;        // id of the first neuron of the range
-    uint32_t fired_count;  // out
 };
 
 using KernelSpec =

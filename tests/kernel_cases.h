@@ -111,6 +111,22 @@ inline std::vector<ReduceSpec> reduce() {
     return specs;
 }
 
+// The ramp network's constants; every rest of eight neurons, all of one kind, the ends of the refractory time, and ids
+// beyond 31 bits.
+inline std::vector<LifStepSpec> lif_step() {
+    const auto spec = [](uint32_t neurons, uint32_t excitatory, uint32_t refractory_steps) {
+        return LifStepSpec{neurons,        excitatory,      0.2, 0.3, 0.3, 0.3, 0.01, 0.02, 0.01, -65, -70, -50, 45,
+                           20.0 / neurons, refractory_steps};
+    };
+    std::vector<LifStepSpec> specs;
+    for (uint32_t neurons : {1u, 2u, 7u, 8u, 9u, 15u, 16u, 17u, 63u, 64u, 65u, 1000u})
+        specs.push_back(spec(neurons, neurons * 4 / 5, 20));
+    for (uint32_t excitatory : {0u, 1u, 99u, 100u}) specs.push_back(spec(100, excitatory, 3));
+    for (uint32_t refractory_steps : {0u, 1u, 255u}) specs.push_back(spec(100, 80, refractory_steps));
+    specs.push_back(spec(UINT32_MAX, (1u << 31) + 13, 3));
+    return specs;
+}
+
 inline constexpr ElementwiseOp kElementwiseOps[] = {ElementwiseOp::add, ElementwiseOp::scale};
 
 inline std::vector<ElementwiseSpec> elementwise() {
@@ -258,6 +274,7 @@ inline std::vector<KernelSpec> all() {
     append(swiglu());
     append(elementwise());
     append(reduce());
+    append(lif_step());
     append(column_programs());
     return specs;
 }

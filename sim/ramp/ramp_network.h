@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "jit/kernel_spec.h"
+#include "jit/columns/lif_step.h"
 #include "sim/network/random.h"
 
 namespace riftjit::sim {

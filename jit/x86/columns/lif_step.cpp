@@ -1,8 +1,9 @@
 // One step of leaky integrate-and-fire neurons: everything a neuron does between two deliveries in one pass over
 // memory.
+#include "jit/columns/lif_step.h"
+
 #include <array>
 
-#include "jit/kernel_spec.h"
 #include "jit/x86/backend.h"
 #include "jit/x86/emit/x86_kernel.h"
 
