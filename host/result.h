@@ -36,7 +36,15 @@ template <class... Args>
     return std::unexpected(Error{kind, fmt::format(format, std::forward<Args>(args)...)});
 }
 
-// Prints "internal error: WHY (FILE:LINE), please report" to stderr and exits with code 2.
+// What becomes of the process when an invariant is broken. Gets the whole line; does not return (or std::abort
+// follows).
+using InternalErrorHandler = void (*)(std::string_view line);
+// For the program to say, once, before it starts threads: exit codes are not a library's to choose. Until then the line
+// goes to stderr and std::abort ends the process, where a debugger finds it. Null: as until then.
+void set_internal_error_handler(InternalErrorHandler handler);
+InternalErrorHandler internal_error_handler();
+
+// Hands "internal error: WHY (FILE:LINE), please report this line" to the handler.
 [[noreturn]] void check_failed(std::string_view why, std::source_location where);
 
 // An invariant of this program (never of its input). Stays on in every build.

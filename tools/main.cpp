@@ -76,7 +76,7 @@ std::string failure_text(const CLI::App* app, const CLI::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    tools::prepare_standard_streams();
+    tools::prepare_process();
     CLI::App app(kDescription, "riftjit");
     app.footer(kExamples);
     app.set_version_flag("--version,-V", std::string("riftjit ") + RIFTJIT_VERSION);

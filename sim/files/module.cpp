@@ -7,8 +7,6 @@ namespace riftjit::sim {
 
 namespace {
 
-using Factory = const void* (*)(const char*);
-
 std::filesystem::path locate(const std::string& file) {
     const std::filesystem::path folder = image_of(reinterpret_cast<const void*>(&load_module)).parent_path();
     std::error_code error;
@@ -38,8 +36,9 @@ Result<const void*> load_module(const std::string& name) {
                     file, path);
     void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return fail(ErrorKind::Unsupported, "{} cannot be loaded: {}", file, dlerror());
-    const auto factory = reinterpret_cast<Factory>(dlsym(library, "riftjit_module"));
-    const void* const module = factory == nullptr ? nullptr : factory(RIFTJIT_MODULE_INTERFACE);
+    const auto factory = reinterpret_cast<ModuleFactory>(dlsym(library, "riftjit_module"));
+    const void* const module =
+        factory == nullptr ? nullptr : factory(RIFTJIT_MODULE_INTERFACE, internal_error_handler());
     if (module == nullptr) return fail(ErrorKind::Unsupported, "{} belongs to another version of the program", path);
     return module;
 }

@@ -9,8 +9,11 @@
 
 namespace riftjit::sim {
 
-// A module exports `extern "C" const void* riftjit_module(const char* interface)`, which returns the object behind its
-// interface, or null for an interface other than the one it was built with. Stays loaded.
+// A module exports this as extern "C" riftjit_module: it returns the object behind its interface, or null for an
+// interface other than the one it was built with. Its own copy of what checks invariants ends the process by `handler`.
+using ModuleFactory = const void* (*)(const char* interface, InternalErrorHandler handler);
+
+// Stays loaded.
 Result<const void*> load_module(const std::string& name);
 
 // The file that the code or data at `address` was loaded from; empty if it cannot be told.

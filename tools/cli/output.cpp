@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "tools/cli/reporter.h"
@@ -21,6 +22,13 @@ int write_error = 0;
 bool has_reader() {
     pollfd output{STDOUT_FILENO, 0, 0};
     return poll(&output, 1, 0) < 0 || (output.revents & (POLLERR | POLLHUP)) == 0;
+}
+
+// Without destructors and what else exit() does: nothing is known of the state that they would find.
+void end_after_internal_error(std::string_view line) {
+    std::fflush(stdout);
+    write_diagnostic(line);
+    std::_Exit(kExitInternal);
 }
 
 }  // namespace
@@ -48,7 +56,8 @@ void write_diagnostic(std::string_view text) {
     std::fflush(stderr);
 }
 
-void prepare_standard_streams() {
+void prepare_process() {
+    set_internal_error_handler(end_after_internal_error);
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

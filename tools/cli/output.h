@@ -1,5 +1,6 @@
 // Standard output, whose failures are seen: a reader that left ends the program quietly, a full disk is an error.
 // Standard error, whose failures are not: what cannot be said there changes neither the answer nor the exit code.
+// And how the process ends.
 #pragma once
 
 #include <string_view>
@@ -18,8 +19,9 @@ int finish_output(int exit_code);
 void write_diagnostic(std::string_view text);
 
 // First thing: opens /dev/null for standard descriptors that were closed, so that no file takes their number (writing
-// to a standard output that was closed fails), and turns the signals of writes that cannot succeed (no reader, a file
-// above its limit) into errors of these writes.
-void prepare_standard_streams();
+// to a standard output that was closed fails), turns the signals of writes that cannot succeed (no reader, a file above
+// its limit) into errors of these writes, and has a broken invariant (check()) print what stdout still holds and its
+// line, and end the process with kExitInternal.
+void prepare_process();
 
 }  // namespace riftjit::tools

@@ -122,8 +122,10 @@ public:
 
 }  // namespace riftjit::sim
 
-extern "C" __attribute__((visibility("default"))) const void* riftjit_module(const char* interface) {
+extern "C" __attribute__((visibility("default"))) const void* riftjit_module(const char* interface,
+                                                                             riftjit::InternalErrorHandler handler) {
     static const riftjit::sim::Module module;
     if (std::string_view(interface) != RIFTJIT_MODULE_INTERFACE) return nullptr;
+    riftjit::set_internal_error_handler(handler);
     return static_cast<const riftjit::sim::PlotModule*>(&module);
 }
