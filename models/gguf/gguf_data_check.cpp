@@ -1,9 +1,10 @@
 #include "models/gguf/gguf_data_check.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <optional>
+
+#include "jit/formats/weight_format.h"
 
 namespace riftjit::models {
 
@@ -34,30 +35,7 @@ uint64_t load(const std::byte* bytes) {
     return value;
 }
 
-// ---- where the scales of a block are (GGUF specification, ggml-common.h) ----
-
-constexpr uint16_t kAbsent = 0xffff;
-struct ScalePlaces {
-    DType type;
-    std::array<uint16_t, 2> offsets;  // of f16 values in the block: scale, and minimum where there is one
-};
-using enum DType;
-constexpr auto kF16Scales = std::to_array<ScalePlaces>({
-    {Q4_0, {0, kAbsent}},    {Q4_1, {0, 2}},          {Q5_0, {0, kAbsent}},   {Q5_1, {0, 2}},
-    {Q8_0, {0, kAbsent}},    {Q8_1, {0, 2}},          {IQ4_NL, {0, kAbsent}}, {Q1_0, {0, kAbsent}},
-    {Q2_0, {0, kAbsent}},    {Q2_K, {80, 82}},        {Q3_K, {108, kAbsent}}, {Q4_K, {0, 2}},
-    {Q5_K, {0, 2}},          {Q6_K, {208, kAbsent}},  {IQ4_XS, {0, kAbsent}}, {TQ1_0, {52, kAbsent}},
-    {TQ2_0, {64, kAbsent}},  {IQ2_XXS, {0, kAbsent}}, {IQ2_XS, {0, kAbsent}}, {IQ2_S, {0, kAbsent}},
-    {IQ3_XXS, {0, kAbsent}}, {IQ3_S, {0, kAbsent}},   {IQ1_S, {0, kAbsent}},
-});
-
-// IQ1_M spreads its scale over the top nibbles of four u16 at byte 48, lowest first.
-uint64_t iq1_m_scale(const std::byte* block) {
-    uint64_t bits = 0;
-    for (int i = 0; i < 4; ++i) bits |= (load<uint16_t>(block + 48 + 2 * i) >> 12) << (4 * i);
-    return bits;
-}
-
+// What is wrong with one of a block's floats.
 struct Fault {
     std::string_view what;  // "value", "scale", "minimum"
     FloatClass kind;
@@ -78,34 +56,73 @@ std::optional<Fault> plain_fault(FloatClass kind) {
     return kind >= FloatClass::infinite ? fault_of("value", kind) : std::nullopt;
 }
 
-const ScalePlaces* f16_scales(DType type) {
-    const auto places = std::ranges::find(kF16Scales, type, &ScalePlaces::type);
-    return places == kF16Scales.end() ? nullptr : &*places;
+// ---- the floats of a block ----
+
+struct BlockFloat {
+    const BitField* field;
+    NumberFormat format;
+};
+
+// A block of a weight type has one scale, and at most one minimum.
+using BlockFloats = FixedList<BlockFloat, 2>;
+
+// Left out: NVFP4's, whose every byte is a number.
+BlockFloats floats_of(DType type) {
+    BlockFloats floats;
+    if (!traits(type).is_weight) return floats;
+    const WeightFormat& format = weight_format(type);
+    for (const LaneStep& step : format.steps) {
+        if (step.op != LaneOp::number || NumberFormat(step.index) == NumberFormat::ue4m3) continue;
+        floats.push_back({&format.fields[format.steps[step.a].index], NumberFormat(step.index)});
+    }
+    return floats;
 }
 
-std::optional<Fault> inspect_block(DType type, const ScalePlaces* places, const std::byte* block) {
-    switch (type) {
-        case F32:
-            return plain_fault(classify(load<uint32_t>(block), 8, 23));
-        case F16:
-            return plain_fault(classify_f16(load<uint16_t>(block)));
-        case BF16:
-            return plain_fault(classify(load<uint16_t>(block), 8, 7));
-        case F64:
+uint32_t bits_of(const BitField& field, const std::byte* block) {
+    const BitPlane& plane = field.planes[0];
+    const std::byte* const first = block + plane.first_bit / 8;
+    if (field.planes.size() == 1 && plane.bits == 16) return load<uint16_t>(first);
+    if (field.planes.size() == 1 && plane.bits == 32) return load<uint32_t>(first);
+    return read_value(field, block, 0);
+}
+
+std::optional<Fault> inspect(const BlockFloat& block_float, const std::byte* block) {
+    const uint32_t bits = bits_of(*block_float.field, block);
+    const FieldRole role = block_float.field->role;
+    FloatClass kind = FloatClass::ordinary;
+    switch (block_float.format) {
+        case NumberFormat::f32:
+            kind = classify(bits, 8, 23);
+            break;
+        case NumberFormat::f16:
+            kind = classify_f16(bits);
+            break;
+        case NumberFormat::bf16:
+            kind = classify(bits, 8, 7);
+            break;
+        case NumberFormat::e8m0_half:
+            return bits == 255 ? fault_of("exponent 255", FloatClass::nan) : std::nullopt;
+        case NumberFormat::ue4m3:
+            break;
+    }
+    if (role == FieldRole::element) return plain_fault(kind);
+    return fault_of(role == FieldRole::scale ? "scale" : "minimum", kind);
+}
+
+std::optional<Fault> inspect_block(DType type, const BlockFloats& floats, const std::byte* block) {
+    switch (type) {  // those that no weights have (GGUF specification, ggml-common.h)
+        case DType::F64:
             return plain_fault(classify(load<uint64_t>(block), 11, 52));
-        case Q8_K:
+        case DType::Q8_1:
+            return worse(fault_of("scale", classify_f16(load<uint16_t>(block))),
+                         fault_of("minimum", classify_f16(load<uint16_t>(block + 2))));
+        case DType::Q8_K:
             return fault_of("scale", classify(load<uint32_t>(block), 8, 23));
-        case MXFP4:
-            return load<uint8_t>(block) == 255 ? fault_of("exponent 255", FloatClass::nan) : std::nullopt;
-        case IQ1_M:
-            return fault_of("scale", classify_f16(iq1_m_scale(block)));
         default:
             break;
     }
-    if (places == nullptr) return std::nullopt;  // integers; NVFP4, whose every scale byte is a number
-    auto fault = fault_of("scale", classify_f16(load<uint16_t>(block + places->offsets[0])));
-    if (places->offsets[1] != kAbsent)
-        fault = worse(fault, fault_of("minimum", classify_f16(load<uint16_t>(block + places->offsets[1]))));
+    std::optional<Fault> fault;
+    for (const BlockFloat& block_float : floats) fault = worse(fault, inspect(block_float, block));
     return fault;
 }
 
@@ -144,9 +161,9 @@ private:
             Fault fault = {};
         } errors, notes;
         const uint64_t blocks = tensor_.size_bytes / block_bytes_;
-        const ScalePlaces* places = f16_scales(tensor_.type);
+        const BlockFloats floats = floats_of(tensor_.type);
         for (uint64_t i = 0; i < blocks; ++i) {
-            const auto fault = inspect_block(tensor_.type, places, tensor_.data.data() + i * block_bytes_);
+            const auto fault = inspect_block(tensor_.type, floats, tensor_.data.data() + i * block_bytes_);
             if (!fault) continue;
             Tally& tally = fault->kind >= FloatClass::infinite ? errors : notes;
             if (tally.count++ == 0) tally = {1, i, *fault};
