@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "sim/engine/engine.h"
-#include "sim/run_checks.h"
+#include "sim/spike_checks.h"
 
 namespace riftjit::sim {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "host/available_memory.h"
-#include "sim/run_checks.h"
+#include "sim/spike_checks.h"
 
 namespace riftjit::sim {
 

@@ -9,7 +9,7 @@
 #include "jit/x86/detect.h"
 #include "sim/engine/network_blueprint.h"
 #include "sim/ramp/ramp_network.h"
-#include "sim/run_checks.h"
+#include "sim/spike_checks.h"
 
 namespace riftjit::sim {
 namespace {

@@ -1,11 +1,11 @@
-#include "sim/run_checks.h"
+#include "sim/spike_checks.h"
 
 #include <gtest/gtest.h>
 
 namespace riftjit::sim {
 namespace {
 
-TEST(RunChecks, SayWhatWasLost) {
+TEST(SpikeChecks, SayWhatWasLost) {
     EXPECT_TRUE(check_arrivals(8, 8));
     EXPECT_TRUE(check_counts(2, 2));
     const auto arrivals = check_arrivals(7, 8), counts = check_counts(3, 2);

@@ -1,4 +1,4 @@
-#include "sim/run_checks.h"
+#include "sim/spike_checks.h"
 
 namespace riftjit::sim {
 
