@@ -22,6 +22,9 @@ public:
     virtual uint32_t row_bytes(RowFormat format, uint32_t width) const = 0;
     // Of weights in the layout that matmuls and lookups read.
     virtual uint64_t packed_bytes(DType type, uint32_t rows, uint32_t width) const = 0;
+    // Of a page of one layer's KV cache (kKvPage positions), in the layout that rope, value store and attention share.
+    virtual uint64_t key_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const = 0;
+    virtual uint64_t value_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const = 0;
 
     // Refuses a spec that this back end has no kernel for: "gfx1100: no kernel for attention 8 heads on ...".
     virtual Result<void> supports(const KernelSpec& spec) const = 0;

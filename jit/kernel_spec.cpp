@@ -104,19 +104,6 @@ private:
 
 }  // namespace
 
-// Q8_0 in the cache is split in codes and scales, yet takes the bytes of its blocks: 34 for 32 elements.
-uint64_t key_panel_bytes(DType cache_type, uint32_t head_dim) { return row_bytes(cache_type, uint64_t(16) * head_dim); }
-
-uint64_t value_row_bytes(DType cache_type, uint32_t head_dim) { return row_bytes(cache_type, head_dim); }
-
-uint64_t key_page_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim) {
-    return uint64_t(kKvPage / 16) * kv_heads * key_panel_bytes(cache_type, head_dim);
-}
-
-uint64_t value_page_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim) {
-    return uint64_t(kKvPage) * kv_heads * value_row_bytes(cache_type, head_dim);
-}
-
 Signature signature(const KernelSpec& spec) {
     return ask_op(spec, [](auto op, const auto& op_spec) { return op.arguments(op_spec); });
 }

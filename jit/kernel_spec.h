@@ -179,18 +179,9 @@ struct RopeArgs {
     const BatchState* batch;
 };
 
-// KV cache of one layer. Types F16 (default), F32, Q8_0. It consists of pages of kKvPage positions of a sequence, and
-// what one head owns of a page lies together: a head that walks over the positions reads memory in order, which is
-// twice as fast from DRAM as rows in which the heads alternate. Page tables (jit/batch.h) say which page has which
-// positions.
-//   keys    [page][kv_head][panel: position / 16 % 16][head_dim][16 positions]     lanes are positions
-//   values  [page][kv_head][row: position % 256][head_dim]
-// Q8_0: int8 codes as above, then f16 scales at the end of each panel, [head_dim / 32][16], and of each row,
-// [head_dim / 32]. The layouts do not depend on the capacity, so the context length is not part of any spec.
-uint64_t key_panel_bytes(DType cache_type, uint32_t head_dim);  // one head's 16 positions
-uint64_t value_row_bytes(DType cache_type, uint32_t head_dim);  // one head's position
-uint64_t key_page_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim);
-uint64_t value_page_bytes(DType cache_type, uint32_t kv_heads, uint32_t head_dim);
+// KV cache of one layer. Types F16 (default), F32, Q8_0. It consists of pages of kKvPage positions of a sequence; page
+// tables (jit/batch.h) say which page has which positions. What lies where in a page is the back end's
+// (Backend::key_page_bytes) and does not depend on the capacity, so the context length is not part of any spec.
 
 // Stores f32 value rows in the value cache. Unit: token.
 struct ValueStoreSpec {

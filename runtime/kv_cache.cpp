@@ -1,6 +1,6 @@
 #include "runtime/kv_cache.h"
 
-#include "jit/kernel_spec.h"
+#include "jit/backend.h"
 
 namespace riftjit::runtime {
 namespace {
@@ -11,20 +11,20 @@ struct SlotPages {
     uint64_t key_bytes = 0, value_bytes = 0;  // of a page
 };
 
-SlotPages pages_of(const graph::StateSlot& slot, const KvShape& shape) {
+SlotPages pages_of(const graph::StateSlot& slot, const KvShape& shape, const Backend& backend) {
     const auto* kv = std::get_if<graph::KvSlot>(&slot.shape);
     if (kv == nullptr) return {};
-    return {key_page_bytes(shape.key_type, kv->heads, kv->head_dim),
-            value_page_bytes(shape.value_type, kv->heads, kv->head_dim)};
+    return {backend.key_page_bytes(shape.key_type, kv->heads, kv->head_dim),
+            backend.value_page_bytes(shape.value_type, kv->heads, kv->head_dim)};
 }
 
 }  // namespace
 
-uint64_t kv_bytes(const KvShape& shape) {
+uint64_t kv_bytes(const KvShape& shape, const Backend& backend) {
     const uint64_t pages = page_count(shape.positions);
     uint64_t bytes = 0;
     for (const graph::StateSlot& slot : shape.slots) {
-        const SlotPages page = pages_of(slot, shape);
+        const SlotPages page = pages_of(slot, shape, backend);
         bytes += round_up(pages * page.key_bytes, kAlignment) + round_up(pages * page.value_bytes, kAlignment);
     }
     return bytes;
@@ -32,7 +32,7 @@ uint64_t kv_bytes(const KvShape& shape) {
 
 Result<KvCache> reserve_kv_cache(const KvShape& shape, Device& device) {
     KvCache cache;
-    cache.bytes = kv_bytes(shape);
+    cache.bytes = kv_bytes(shape, device.backend());
     RIFTJIT_TRY(memory, device.allocate(cache.bytes, MemoryUse::sparse,
                                         fmt::format("the KV cache of {} positions (-c)", shape.positions)));
     const uint64_t pages = page_count(shape.positions);
@@ -43,7 +43,7 @@ Result<KvCache> reserve_kv_cache(const KvShape& shape, Device& device) {
         return taken;
     };
     for (const graph::StateSlot& slot : shape.slots) {
-        const SlotPages page = pages_of(slot, shape);
+        const SlotPages page = pages_of(slot, shape, device.backend());
         cache.keys.push_back(take(page.key_bytes));
         cache.values.push_back(take(page.value_bytes));
         cache.key_page_bytes.push_back(page.key_bytes);

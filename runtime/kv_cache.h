@@ -17,14 +17,14 @@ struct KvShape {
 };
 
 struct KvCache {
-    std::vector<Address> keys, values;  // by slot, null for other slots; layouts: jit/kernel_spec.h
+    std::vector<Address> keys, values;                       // by slot, null for other slots
     std::vector<uint64_t> key_page_bytes, value_page_bytes;  // by slot
     uint64_t bytes = 0;                                      // of all
 
     void copy_page(const PageCopy& copy, Device& device) const;
 };
 
-uint64_t kv_bytes(const KvShape& shape);
+uint64_t kv_bytes(const KvShape& shape, const Backend& backend);
 Result<KvCache> reserve_kv_cache(const KvShape& shape, Device& device);
 
 }  // namespace riftjit::runtime

@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "jit/x86/decoders/packed.h"
+#include "jit/x86/kv_layout.h"
 #include "jit/x86/rows.h"
 
 namespace riftjit::x86 {
@@ -20,6 +21,12 @@ public:
     uint32_t row_bytes(RowFormat format, uint32_t width) const override { return activation_row_bytes(format, width); }
     uint64_t packed_bytes(DType type, uint32_t rows, uint32_t width) const override {
         return x86::packed_bytes(type, rows, width);
+    }
+    uint64_t key_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const override {
+        return x86::key_page_bytes(type, kv_heads, head_dim);
+    }
+    uint64_t value_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const override {
+        return x86::value_page_bytes(type, kv_heads, head_dim);
     }
     Result<void> supports(const KernelSpec& spec) const override {
         if (const auto* matmul = std::get_if<MatmulSpec>(&spec); matmul != nullptr && matmul->order != KOrder::sequence)

@@ -21,6 +21,15 @@ uint64_t RdnaBackend::packed_bytes(DType type, uint32_t rows, uint32_t width) co
     return rows * riftjit::row_bytes(type, width);
 }
 
+// Position by position; no kernel reads it yet.
+uint64_t RdnaBackend::key_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const {
+    return kKvPage * kv_heads * riftjit::row_bytes(type, head_dim);
+}
+
+uint64_t RdnaBackend::value_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const {
+    return key_page_bytes(type, kv_heads, head_dim);
+}
+
 Result<void> RdnaBackend::supports(const KernelSpec& spec) const {
     RIFTJIT_TRY_VOID(launch_shape(spec));
     return {};

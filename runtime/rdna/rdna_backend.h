@@ -16,6 +16,8 @@ public:
     RowFormat activation_format(DType) const override { return RowFormat::f32; }
     uint32_t row_bytes(RowFormat format, uint32_t width) const override;
     uint64_t packed_bytes(DType type, uint32_t rows, uint32_t width) const override;
+    uint64_t key_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const override;
+    uint64_t value_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const override;
     Result<void> supports(const KernelSpec& spec) const override;
     // The kernel is named as in plans; its arguments are the op's Args struct.
     Result<CodeObject> compile(const KernelSpec& spec) const override;

@@ -95,17 +95,6 @@ TEST(KOrder, VisitsEveryTermOnceInTheOrderItNames) {
     EXPECT_EQ(beside_2_24(KOrder::lanes64), 0x1p24f + 2);
 }
 
-TEST(KernelSpec, SizesTheKeyAndValueCache) {
-    EXPECT_EQ(key_panel_bytes(DType::F16, 128), 16u * 128 * 2);
-    EXPECT_EQ(key_panel_bytes(DType::F32, 128), 16u * 128 * 4);
-    EXPECT_EQ(key_panel_bytes(DType::Q8_0, 128), 16u * 128 + (128 / 32) * 16 * 2);  // codes, then f16 scales
-    EXPECT_EQ(value_row_bytes(DType::F16, 128), 128u * 2);
-    EXPECT_EQ(value_row_bytes(DType::Q8_0, 128), 128u + (128 / 32) * 2);
-    // Whole segments of 256 positions.
-    EXPECT_EQ(key_page_bytes(DType::F16, 8, 128), 256u * 8 * 128 * 2);
-    EXPECT_EQ(value_page_bytes(DType::Q8_0, 3, 64), 256u * 3 * (64 + 4));
-}
-
 TEST(KernelSpec, CountsUnitsOfWork) {
     EXPECT_EQ(unit_count(kEmbed, 7), 7u);
     EXPECT_EQ(unit_count(kRmsNorm, 7), 7u);

@@ -15,14 +15,15 @@ std::vector<graph::StateSlot> slots_of(uint32_t count, uint32_t heads, uint32_t 
 }
 
 TEST(KvCache, SizeIsThatOfItsElements) {
+    const Backend& backend = x86::backend(Isa::avx2);
     // 2 layers, 3 heads of 64: 384 elements per position and layer; f16 keys, f32 values, 512 positions.
-    EXPECT_EQ(kv_bytes({slots_of(2, 3, 64), 512, DType::F16, DType::F32}), 2u * 512 * 192 * (2 + 4));
+    EXPECT_EQ(kv_bytes({slots_of(2, 3, 64), 512, DType::F16, DType::F32}, backend), 2u * 512 * 192 * (2 + 4));
     // Positions are rounded up to a page of 256.
-    EXPECT_EQ(kv_bytes({slots_of(1, 1, 64), 257, DType::F16, DType::F16}), 512u * 64 * (2 + 2));
+    EXPECT_EQ(kv_bytes({slots_of(1, 1, 64), 257, DType::F16, DType::F16}, backend), 512u * 64 * (2 + 2));
     // Q8_0: 34 bytes for 32 elements.
-    EXPECT_EQ(kv_bytes({slots_of(1, 2, 64), 256, DType::Q8_0, DType::Q8_0}), 2u * 256 * 128 / 32 * 34);
+    EXPECT_EQ(kv_bytes({slots_of(1, 2, 64), 256, DType::Q8_0, DType::Q8_0}, backend), 2u * 256 * 128 / 32 * 34);
     // The published shape of Qwen3-0.6B at its full context: 28 layers, 8 heads of 128, 40,960 positions, 112 KiB each.
-    EXPECT_EQ(kv_bytes({slots_of(28, 8, 128), 40960, DType::F16, DType::F16}), 40960ull * 112 * 1024);
+    EXPECT_EQ(kv_bytes({slots_of(28, 8, 128), 40960, DType::F16, DType::F16}, backend), 40960ull * 112 * 1024);
 }
 
 TEST(KvCache, SlotsHaveShapesOfTheirOwn) {

@@ -5,6 +5,7 @@
 
 #include "jit/kernel_spec.h"
 #include "jit/x86/emit/wide.h"
+#include "jit/x86/kv_layout.h"
 
 namespace riftjit::x86 {
 

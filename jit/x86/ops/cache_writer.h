@@ -1,4 +1,4 @@
-// Converts f32 values to the element types of the KV cache (jit/kernel_spec.h defines the layouts).
+// Converts f32 values to the element types of the KV cache (jit/x86/kv_layout.h has its layout).
 #pragma once
 
 #include "jit/kernel_spec.h"

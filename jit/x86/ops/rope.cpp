@@ -1,5 +1,6 @@
 // Rotary embedding of query and key heads, with the heads' RMS norm before it and the key cache after it.
 #include "jit/x86/backend.h"
+#include "jit/x86/kv_layout.h"
 #include "jit/x86/ops/cache_writer.h"
 #include "jit/x86/ops/norm.h"
 

@@ -1,5 +1,6 @@
 // Appends f32 value rows to the value cache.
 #include "jit/x86/backend.h"
+#include "jit/x86/kv_layout.h"
 #include "jit/x86/ops/cache_writer.h"
 
 namespace riftjit::x86 {

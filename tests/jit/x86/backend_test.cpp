@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "jit/x86/kv_layout.h"
+
 namespace riftjit::x86 {
 namespace {
 
@@ -29,9 +31,9 @@ TEST(BackendX86, NamesTheObjectAfterTheKernelAndTheLevel) {
         ASSERT_TRUE(object) << object.error().message;
         EXPECT_EQ(object->name, kernel_name(spec));
         EXPECT_TRUE(object->target == isa);
-        std::string symbol;
-        ASSERT_TRUE(read_x86_object(object->elf, symbol));
-        EXPECT_EQ(symbol, kernel_name(spec));
+        const auto read = read_x86_object(object->elf);
+        ASSERT_TRUE(read);
+        EXPECT_EQ(read->name, kernel_name(spec));
     }
 }
 
@@ -53,6 +55,19 @@ TEST(BackendX86, RefusesAnOrderOfAdditionsThatItsMatmulsDoNotHave) {
     ASSERT_FALSE(object);
     EXPECT_EQ(object.error().kind, ErrorKind::Unsupported);
     EXPECT_EQ(object.error().message, "x86_64-avx2: no kernel for matmul f32 16x64, vector form, sums in lanes64");
+}
+
+TEST(KvLayout, SizesPagesOfKeysAndValues) {
+    EXPECT_EQ(key_panel_bytes(DType::F16, 128), 16u * 128 * 2);
+    EXPECT_EQ(key_panel_bytes(DType::F32, 128), 16u * 128 * 4);
+    EXPECT_EQ(key_panel_bytes(DType::Q8_0, 128), 16u * 128 + (128 / 32) * 16 * 2);  // codes, then f16 scales
+    EXPECT_EQ(value_row_bytes(DType::F16, 128), 128u * 2);
+    EXPECT_EQ(value_row_bytes(DType::Q8_0, 128), 128u + (128 / 32) * 2);
+    // Pages of 256 positions.
+    for (Isa isa : all_isas()) {
+        EXPECT_EQ(backend(isa).key_page_bytes(DType::F16, 8, 128), 256u * 8 * 128 * 2);
+        EXPECT_EQ(backend(isa).value_page_bytes(DType::Q8_0, 3, 64), 256u * 3 * (64 + 4));
+    }
 }
 
 }  // namespace

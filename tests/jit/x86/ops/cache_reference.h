@@ -9,6 +9,7 @@
 
 #include "host/half.h"
 #include "jit/kernel_spec.h"
+#include "jit/x86/kv_layout.h"
 
 namespace riftjit::x86 {
 
