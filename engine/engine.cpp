@@ -34,6 +34,13 @@ Result<models::Tokenizer> open_tokenizer(const models::Gguf& file, const std::op
     return std::move(tokenizer);
 }
 
+Result<runtime::LogitKernels> find_logit_kernels(x86::HostKernels& kernels, Isa isa, uint32_t vocabulary) {
+    const auto [argmax_spec, collect_spec] = runtime::logit_kernel_specs(vocabulary);
+    RIFTJIT_TRY(argmax, kernels.get(argmax_spec, isa));
+    RIFTJIT_TRY(collect, kernels.get(collect_spec, isa));
+    return runtime::LogitKernels{argmax, collect};
+}
+
 }  // namespace
 
 runtime::PlanSetOptions plan_options(const EngineOptions& options, Isa isa) {
@@ -45,12 +52,12 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
     RIFTJIT_TRY(graph, model.build());
     const uint32_t context = options.context != 0 ? options.context : model.hyperparameters.context_length;
     const uint32_t threads = options.threads ? *options.threads : physical_cores();
-    LoadedModel loaded{std::move(model), isa, threads, context, {}, {}};
-    loaded.kernels = open_kernel_cache(options.cache_directory, options.cache_mode, KernelCache::Use::execute, warn);
-    loaded.kernels->set_profile(options.profile);
+    LoadedModel loaded{std::move(model), isa, threads, context};
+    loaded.kernels = open_kernel_cache(options.cache_directory, options.cache_mode, warn);
+    loaded.host_kernels = std::make_unique<x86::HostKernels>(*loaded.kernels, options.profile);
     if (sampling == Sampling::yes) {
-        for (const ReduceSpec& spec : runtime::logit_kernel_specs(graph.tensor(graph.logits).width))
-            RIFTJIT_TRY_VOID(loaded.kernels->get(spec, isa));  // before the session seals the cache
+        RIFTJIT_TRY(found, find_logit_kernels(*loaded.host_kernels, isa, graph.tensor(graph.logits).width));
+        loaded.logit_kernels = found;
     }
     const runtime::SessionOptions session_options{
         .context = context,
@@ -61,11 +68,13 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
         .outputs = options.outputs,
     };
     const models::Gguf& file = loaded.model.file;
-    RIFTJIT_TRY(device, runtime::CpuDevice::create(isa, threads, runtime::Helpers::when_useful, *loaded.kernels));
+    RIFTJIT_TRY(device, runtime::CpuDevice::create(isa, threads, runtime::Helpers::when_useful, *loaded.kernels,
+                                                   options.profile));
     RIFTJIT_TRY(session,
                 runtime::Session::create(graph, session_options, std::move(device),
                                          [&file](std::span<const std::byte> range) { file.drop_pages(range); }));
     loaded.session = std::make_unique<runtime::Session>(std::move(session));
+    RIFTJIT_TRY_VOID(loaded.host_kernels->seal());
     return loaded;
 }
 
@@ -76,11 +85,7 @@ Result<Engine> open_engine(const EngineOptions& options, const Warn& warn) {
     RIFTJIT_TRY(tokenizer, open_tokenizer(model.file, options.pre, warn));
     warn_of_sizes(options, model.hyperparameters, warn);
     RIFTJIT_TRY(loaded, load(std::move(model), options, Sampling::yes, warn));
-    Engine engine{std::move(loaded), std::move(tokenizer), {}};
-    const auto [argmax_spec, collect_spec] = runtime::logit_kernel_specs(engine.session->vocabulary());
-    RIFTJIT_TRY(argmax, engine.kernels->get(argmax_spec, engine.isa));
-    RIFTJIT_TRY(collect, engine.kernels->get(collect_spec, engine.isa));
-    engine.logit_kernels = {argmax->function, collect->function};
+    Engine engine{std::move(loaded), std::move(tokenizer)};
     const CacheStatistics& statistics = engine.kernels->statistics();
     engine.kernels_ms = statistics.compile_ms + statistics.load_ms;
     engine.load_ms = milliseconds_since(start) - engine.kernels_ms;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/machine.h"
+#include "jit/x86/host_kernels.h"
 #include "models/model.h"
 #include "models/tokenizer/tokenizer.h"
 #include "runtime/plan_set.h"
@@ -38,6 +39,8 @@ struct LoadedModel {
     Isa isa;
     uint32_t threads, context;
     std::unique_ptr<KernelCache> kernels;
+    std::unique_ptr<x86::HostKernels> host_kernels;  // the sampler's: its rows are here, wherever the model runs
+    runtime::LogitKernels logit_kernels;             // null without sampling
     std::unique_ptr<runtime::Session> session;
 };
 
@@ -49,7 +52,6 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
 
 struct Engine : LoadedModel {
     models::Tokenizer tokenizer;
-    runtime::LogitKernels logit_kernels;
     double load_ms = 0;     // opening, tokenizer, packing; without the kernels
     double kernels_ms = 0;  // generating or loading kernels
 };

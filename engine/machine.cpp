@@ -22,9 +22,8 @@ Result<Isa> select_isa(std::optional<Isa> max_isa) {
     return x86::choose_isa(x86::detect(), limit);
 }
 
-std::unique_ptr<KernelCache> open_kernel_cache(const std::string& directory, CacheMode mode, KernelCache::Use use,
-                                               Warn warn) {
-    return std::make_unique<KernelCache>(x86::compile, DiskCache::open(directory, mode, std::move(warn)), use);
+std::unique_ptr<KernelCache> open_kernel_cache(const std::string& directory, CacheMode mode, Warn warn) {
+    return std::make_unique<KernelCache>(x86::compile, DiskCache::open(directory, mode, std::move(warn)));
 }
 
 }  // namespace riftjit::engine

@@ -20,7 +20,6 @@ Result<Isa> select_isa(std::optional<Isa> max_isa);
 Result<std::optional<Isa>> isa_from_environment();
 
 // directory: empty for the usual one. `warn` may be called from other threads, as long as the cache lives.
-std::unique_ptr<KernelCache> open_kernel_cache(const std::string& directory, CacheMode mode, KernelCache::Use use,
-                                               Warn warn);
+std::unique_ptr<KernelCache> open_kernel_cache(const std::string& directory, CacheMode mode, Warn warn);
 
 }  // namespace riftjit::engine

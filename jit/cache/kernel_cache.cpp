@@ -1,7 +1,6 @@
 #include "jit/cache/kernel_cache.h"
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -37,32 +36,22 @@ struct KernelCache::Impl {
         CodeObject object;
         Origin origin;
     };
-    // Where a kernel that is not yet announced to profilers lies.
-    struct Placed {
-        const Kernel* kernel;
-        const std::byte* address;
-    };
 
-    Impl(Compile compile_function, DiskCache disk_cache, Use use_)
-        : compile(std::move(compile_function)), disk(std::move(disk_cache)), use(use_), publisher(disk) {}
+    Impl(Compile compile_function, DiskCache disk_cache)
+        : compile(std::move(compile_function)), disk(std::move(disk_cache)), publisher(disk) {}
 
     Result<const Kernel*> find_or_make(const KernelSpec& spec, Target target);
     Result<std::unique_ptr<Kernel>> make(const KernelSpec& spec, Target target);
     Result<Obtained> load_or_compile(const KernelSpec& spec, Target target);
-    Result<void> place(Kernel& kernel, const MachineCode& code);
 
     const Compile compile;
     DiskCache disk;
-    const Use use;
 
     mutable std::mutex mutex;  // guards all below; never held while compiling, reading or writing
     std::condition_variable ready;
     std::map<std::string, Slot> slots;
     uint32_t next_order = 0;
     CacheStatistics statistics;
-    CodeMemory memory;
-    std::vector<Placed> unannounced;
-    std::unique_ptr<ProfileRegistry> profile;
 
     KernelPublisher publisher;  // last: it is joined before what it reads goes away
 };
@@ -87,22 +76,11 @@ Result<KernelCache::Impl::Obtained> KernelCache::Impl::load_or_compile(const Ker
     return Obtained{std::move(*compiled), Origin::compiler};
 }
 
-Result<void> KernelCache::Impl::place(Kernel& kernel, const MachineCode& code) {
-    if (use == Use::warm) return {};
-    const std::lock_guard lock(mutex);
-    RIFTJIT_TRY(address, memory.add(code.bytes));
-    kernel.function = std::bit_cast<KernelFunction>(address);
-    unannounced.push_back({&kernel, address});
-    return {};
-}
-
 Result<std::unique_ptr<Kernel>> KernelCache::Impl::make(const KernelSpec& spec, Target target) {
     RIFTJIT_TRY_VOID(validate(spec));
     RIFTJIT_TRY(obtained, load_or_compile(spec, target));
-    RIFTJIT_TRY(parsed, read_x86_object(obtained.object.elf));
-    auto kernel = std::make_unique<Kernel>(spec, target, parsed.name, nullptr, std::move(obtained.object),
-                                           parsed.code.instruction_bytes, obtained.origin == Origin::disk);
-    RIFTJIT_TRY_VOID(place(*kernel, parsed.code));
+    check(obtained.object.target == target, "a back end compiles for the target it is asked for");
+    auto kernel = std::make_unique<Kernel>(spec, std::move(obtained.object), obtained.origin == Origin::disk);
     if (obtained.origin == Origin::compiler) publisher.add(kernel->spec, kernel->object);
     return kernel;
 }
@@ -132,12 +110,10 @@ Result<const Kernel*> KernelCache::Impl::find_or_make(const KernelSpec& spec, Ta
     return slot->second.kernel.get();
 }
 
-KernelCache::KernelCache(Compile compile, DiskCache disk, Use use)
-    : impl_(std::make_unique<Impl>(std::move(compile), std::move(disk), use)) {}
+KernelCache::KernelCache(Compile compile, DiskCache disk)
+    : impl_(std::make_unique<Impl>(std::move(compile), std::move(disk))) {}
 
 KernelCache::~KernelCache() = default;
-
-void KernelCache::set_profile(Profile sinks) { impl_->profile = std::make_unique<ProfileRegistry>(sinks); }
 
 Result<const Kernel*> KernelCache::get(const KernelSpec& spec, Target target) {
     return impl_->find_or_make(spec, target);
@@ -157,15 +133,6 @@ std::vector<const Kernel*> KernelCache::kernels() const {
     return kernels;
 }
 
-Result<void> KernelCache::seal() {
-    const std::lock_guard lock(impl_->mutex);
-    RIFTJIT_TRY_VOID(impl_->memory.seal());
-    impl_->publisher.start();
-    const auto placed = std::exchange(impl_->unannounced, {});
-    if (!impl_->profile) return {};
-    for (const auto& [kernel, address] : placed)
-        RIFTJIT_TRY_VOID(impl_->profile->announce(kernel->object, address, kernel->instruction_bytes));
-    return {};
-}
+void KernelCache::publish() { impl_->publisher.start(); }
 
 }  // namespace riftjit

@@ -1,4 +1,5 @@
-// Looks a kernel up in memory, then on disk, then compiles it; keeps successes only.
+// Looks a kernel up in memory, then on disk, then compiles it; keeps successes only. What it yields are code objects,
+// for any target: to load and run them is a device's business.
 #pragma once
 
 #include <functional>
@@ -7,20 +8,14 @@
 #include <vector>
 
 #include "jit/cache/disk_cache.h"
-#include "jit/code_memory.h"
 #include "jit/code_object.h"
 #include "jit/kernel_spec.h"
-#include "jit/profile.h"
 
 namespace riftjit {
 
 struct Kernel {
     KernelSpec spec;
-    Target target;
-    std::string name;
-    KernelFunction function;  // null when the cache only warms (for another machine); may be called after seal()
     CodeObject object;
-    uint32_t instruction_bytes;
     bool from_disk;
 };
 
@@ -33,13 +28,9 @@ struct CacheStatistics {
 class KernelCache {
 public:
     using Compile = std::function<Result<CodeObject>(const KernelSpec&, Target)>;
-    enum class Use { execute, warm };  // warm: compile and store, never map as executable
 
-    KernelCache(Compile compile, DiskCache disk, Use use = Use::execute);
-    ~KernelCache();  // waits for entries still being published
-
-    // Which profilers seal() tells of new kernels; none by default. Call before the first get().
-    void set_profile(Profile sinks);
+    KernelCache(Compile compile, DiskCache disk);
+    ~KernelCache();  // publishes what is left, and waits for it
 
     // The kernel lives as long as the cache. Thread safe; threads that ask for the same kernel wait for one of them,
     // others do not. Not for use between tokens.
@@ -47,8 +38,8 @@ public:
 
     const CacheStatistics& statistics() const;   // of the calls of get() that returned
     std::vector<const Kernel*> kernels() const;  // in order of first use
-    // Makes everything asked for so far executable (pages are written first, then protected) and starts publishing.
-    Result<void> seal();
+    // Starts storing what was compiled on disk; until then the compiler has the processor to itself.
+    void publish();
 
 private:
     struct Impl;

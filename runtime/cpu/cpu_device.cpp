@@ -32,10 +32,11 @@ struct PackJob {
 
 }  // namespace
 
-Result<std::unique_ptr<CpuDevice>> CpuDevice::create(Isa isa, uint32_t threads, Helpers helpers, KernelCache& cache) {
+Result<std::unique_ptr<CpuDevice>> CpuDevice::create(Isa isa, uint32_t threads, Helpers helpers, KernelCache& cache,
+                                                     Profile profile) {
     if (threads == 0) return fail(ErrorKind::Usage, "threads 0: expected 1 or more");
     RIFTJIT_TRY(pool, ThreadPool::create(threads));
-    return std::unique_ptr<CpuDevice>(new CpuDevice(isa, std::move(pool), helpers, cache));
+    return std::unique_ptr<CpuDevice>(new CpuDevice(isa, std::move(pool), helpers, x86::HostKernels(cache, profile)));
 }
 
 Result<Address> CpuDevice::allocate(uint64_t bytes, MemoryUse use, std::string_view what) {
@@ -66,11 +67,11 @@ void CpuDevice::pack(const FileTensor& tensor, Address to, const Release& releas
 }
 
 Result<std::unique_ptr<BoundPlan>> CpuDevice::bind(const graph::Plan& plan, const Addresses& addresses) {
-    RIFTJIT_TRY(bound, CpuPlan::create(plan, addresses, {isa_, pool_, helpers_, cache_}));
+    RIFTJIT_TRY(bound, CpuPlan::create(plan, addresses, {isa_, pool_, helpers_, kernels_}));
     return std::unique_ptr<BoundPlan>(std::move(bound));
 }
 
-Result<void> CpuDevice::make_ready() { return cache_.seal(); }
+Result<void> CpuDevice::make_ready() { return kernels_.seal(); }
 
 Result<double> CpuDevice::read_rate(Address from, uint64_t bytes) const {
     return measure_read_rate(isa_, pool_.size(), {from, bytes});

@@ -5,8 +5,8 @@
 
 #include "host/pages.h"
 #include "host/thread_pool.h"
-#include "jit/cache/kernel_cache.h"
 #include "jit/x86/backend.h"
+#include "jit/x86/host_kernels.h"
 #include "runtime/cpu/team_choice.h"
 #include "runtime/device.h"
 
@@ -15,7 +15,8 @@ namespace riftjit::runtime {
 class CpuDevice final : public Device {
 public:
     // The cache must outlive the device.
-    static Result<std::unique_ptr<CpuDevice>> create(Isa isa, uint32_t threads, Helpers helpers, KernelCache& cache);
+    static Result<std::unique_ptr<CpuDevice>> create(Isa isa, uint32_t threads, Helpers helpers, KernelCache& cache,
+                                                     Profile profile = Profile::none);
 
     const Backend& backend() const override { return x86::backend(isa_); }
     Result<Address> allocate(uint64_t bytes, MemoryUse use, std::string_view what) override;
@@ -29,13 +30,13 @@ public:
     Result<void> lock(Address from, uint64_t bytes) const override;
 
 private:
-    CpuDevice(Isa isa, ThreadPool pool, Helpers helpers, KernelCache& cache)
-        : isa_(isa), pool_(std::move(pool)), helpers_(helpers), cache_(cache) {}
+    CpuDevice(Isa isa, ThreadPool pool, Helpers helpers, x86::HostKernels kernels)
+        : isa_(isa), pool_(std::move(pool)), helpers_(helpers), kernels_(std::move(kernels)) {}
 
     Isa isa_;
     ThreadPool pool_;
     Helpers helpers_;
-    KernelCache& cache_;
+    x86::HostKernels kernels_;
     std::vector<Pages> memory_;
 };
 

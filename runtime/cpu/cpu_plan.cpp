@@ -32,16 +32,16 @@ bool is_finite(const float* rows, const Argument& shape, uint32_t count) {
 Result<std::unique_ptr<CpuPlan>> CpuPlan::create(const graph::Plan& plan, const Addresses& addresses,
                                                  const Context& context) {
     std::unique_ptr<CpuPlan> bound(new CpuPlan(plan, context.pool, context.helpers));
-    RIFTJIT_TRY_VOID(bound->find_kernels(context.isa, context.cache));
+    RIFTJIT_TRY_VOID(bound->find_kernels(context.isa, context.kernels));
     bound->bind_arguments(addresses);
     return bound;
 }
 
-Result<void> CpuPlan::find_kernels(Isa isa, KernelCache& cache) {
+Result<void> CpuPlan::find_kernels(Isa isa, x86::HostKernels& kernels) {
     launches_.reserve(plan_.steps.size());
     for (const graph::Step& step : plan_.steps) {
-        RIFTJIT_TRY(kernel, cache.get(step.spec, isa));
-        launches_.push_back({kernel->function, nullptr, 0, 0, false});
+        RIFTJIT_TRY(function, kernels.get(step.spec, isa));
+        launches_.push_back({function, nullptr, 0, 0, false});
     }
     progress_ = std::vector<Progress>(launches_.size());
     return {};

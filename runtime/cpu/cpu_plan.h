@@ -6,7 +6,7 @@
 
 #include "graph/plan.h"
 #include "host/thread_pool.h"
-#include "jit/cache/kernel_cache.h"
+#include "jit/x86/host_kernels.h"
 #include "runtime/cpu/team_choice.h"
 #include "runtime/device.h"
 
@@ -18,7 +18,7 @@ public:
         Isa isa;
         ThreadPool& pool;
         Helpers helpers;
-        KernelCache& cache;
+        x86::HostKernels& kernels;
     };
     static Result<std::unique_ptr<CpuPlan>> create(const graph::Plan& plan, const Addresses& addresses,
                                                    const Context& context);
@@ -40,7 +40,7 @@ private:
 
     CpuPlan(const graph::Plan& plan, ThreadPool& pool, Helpers helpers)
         : plan_(plan), pool_(pool), team_(pool.size(), helpers) {}
-    Result<void> find_kernels(Isa isa, KernelCache& cache);
+    Result<void> find_kernels(Isa isa, x86::HostKernels& kernels);
     void bind_arguments(const Addresses& addresses);
     uint32_t rows_of(const graph::Step& step) const;
     bool is_counted() const;

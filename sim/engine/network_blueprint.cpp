@@ -231,7 +231,7 @@ Result<void> check_state_fits(const LoweredProgram& program, const Population& p
 
 class BlueprintMaker {
 public:
-    BlueprintMaker(const Network& network, KernelCache& kernels, Isa isa, Precision precision)
+    BlueprintMaker(const Network& network, x86::HostKernels& kernels, Isa isa, Precision precision)
         : network_(network), kernels_(kernels), isa_(isa), precision_(precision) {}
 
     Result<Blueprint> make();
@@ -246,7 +246,7 @@ private:
     Result<void> fetch(Blueprint& blueprint);
 
     const Network& network_;
-    KernelCache& kernels_;
+    x86::HostKernels& kernels_;
     Isa isa_;
     Precision precision_;
 };
@@ -410,7 +410,7 @@ Result<void> BlueprintMaker::fetch(Blueprint& blueprint) {
     };
     const auto get = [&](const LoweredProgram& program, KernelFunction& function) -> Result<void> {
         RIFTJIT_TRY(kernel, kernels_.get(program.spec, isa_));
-        function = kernel->function;
+        function = kernel;
         return {};
     };
     RIFTJIT_TRY_VOID(for_each_program(get));
@@ -438,7 +438,7 @@ Result<Blueprint> BlueprintMaker::make() {
 
 }  // namespace
 
-Result<Blueprint> make_blueprint(const Network& network, KernelCache& kernels, Isa isa, Precision precision) {
+Result<Blueprint> make_blueprint(const Network& network, x86::HostKernels& kernels, Isa isa, Precision precision) {
     return BlueprintMaker(network, kernels, isa, precision).make();
 }
 

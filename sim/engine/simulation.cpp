@@ -167,7 +167,7 @@ Simulation::Simulation(const Network& network, std::unique_ptr<Engine> engine) :
     }
 }
 
-Result<Simulation> Simulation::create(const Network& network, KernelCache& kernels, Isa isa, ThreadPool& pool,
+Result<Simulation> Simulation::create(const Network& network, x86::HostKernels& kernels, Isa isa, ThreadPool& pool,
                                       Precision precision) {
     RIFTJIT_TRY(blueprint, make_blueprint(network, kernels, isa, precision));
     return create(network, std::move(blueprint), pool);

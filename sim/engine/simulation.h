@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "host/thread_pool.h"
-#include "jit/cache/kernel_cache.h"
+#include "jit/x86/host_kernels.h"
 #include "sim/files/recording.h"
 #include "sim/network/description.h"
 
@@ -68,7 +68,7 @@ class Simulation {
 public:
     // Builds connectivity; refuses what does not fit into memory before allocating it (needed and available bytes
     // named). Kernels and pool must outlive it.
-    static Result<Simulation> create(const Network& network, KernelCache& kernels, Isa isa, ThreadPool& pool,
+    static Result<Simulation> create(const Network& network, x86::HostKernels& kernels, Isa isa, ThreadPool& pool,
                                      Precision precision = Precision::f64);
     // Of what make_blueprint() made of the network.
     static Result<Simulation> create(const Network& network, Blueprint blueprint, ThreadPool& pool);

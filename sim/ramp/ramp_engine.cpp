@@ -49,8 +49,8 @@ RampEngine::RampEngine(const RampNetwork& network, ThreadPool& pool)
     ranges_ = static_cast<uint32_t>(((uint64_t(network.neurons) - 1) >> log2_range_) + 1);
 }
 
-Result<RampEngine> RampEngine::create(const RampNetwork& network, TargetStore targets, KernelCache& kernels, Isa isa,
-                                      ThreadPool& pool) {
+Result<RampEngine> RampEngine::create(const RampNetwork& network, TargetStore targets, x86::HostKernels& kernels,
+                                      Isa isa, ThreadPool& pool) {
     if (network.neurons == 0) return fail(ErrorKind::Usage, "a network of 0 neurons: expected 1 to {}", UINT32_MAX);
     const uint64_t needed = ramp_memory_bytes(network, targets), available = available_memory();
     if (available != 0 && needed > available) {
@@ -60,7 +60,7 @@ Result<RampEngine> RampEngine::create(const RampNetwork& network, TargetStore ta
     RampEngine engine(network, pool);
     RIFTJIT_TRY(kernel, kernels.get(network.spec(), isa));
     RIFTJIT_TRY_VOID(kernels.seal());
-    engine.kernel_ = kernel->function;
+    engine.kernel_ = kernel;
     RIFTJIT_TRY_VOID(engine.allocate(targets));
     engine.initialize();
     return engine;

@@ -15,7 +15,7 @@
 
 #include "host/pages.h"
 #include "host/thread_pool.h"
-#include "jit/cache/kernel_cache.h"
+#include "jit/x86/host_kernels.h"
 #include "sim/ramp/ramp_network.h"
 #include "sim/ramp/spike_buckets.h"
 
@@ -30,8 +30,8 @@ uint64_t ramp_memory_bytes(const RampNetwork& network, TargetStore targets);  //
 class RampEngine {
 public:
     // Refuses no neurons, more than 2^32 - 1, and what does not fit into memory (before allocating it).
-    static Result<RampEngine> create(const RampNetwork& network, TargetStore targets, KernelCache& kernels, Isa isa,
-                                     ThreadPool& pool);
+    static Result<RampEngine> create(const RampNetwork& network, TargetStore targets, x86::HostKernels& kernels,
+                                     Isa isa, ThreadPool& pool);
 
     // Advances by `steps`. `between` is called on the calling thread after every step with the steps done so far; when
     // it returns false the run ends there. The spikes of each step are appended to spikes_per_step().

@@ -32,10 +32,10 @@ void record_all_spikes_if_none(Network& network) {
         network.recorders.push_back({network.populations[population].name, population, SpikeRecorder{}});
 }
 
-NetworkRun::NetworkRun(Network network, RunRequest request, KernelCache& kernels, Isa isa)
+NetworkRun::NetworkRun(Network network, RunRequest request, x86::HostKernels& kernels, Isa isa)
     : network_(std::move(network)), request_(std::move(request)), kernels_(&kernels), isa_(isa) {}
 
-Result<std::unique_ptr<NetworkRun>> NetworkRun::create(Network network, RunRequest request, KernelCache& kernels,
+Result<std::unique_ptr<NetworkRun>> NetworkRun::create(Network network, RunRequest request, x86::HostKernels& kernels,
                                                        Isa isa) {
     std::unique_ptr<NetworkRun> run(new NetworkRun(std::move(network), std::move(request), kernels, isa));
     const Stopwatch stopwatch(run->result_.build_seconds);

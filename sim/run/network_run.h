@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "host/thread_pool.h"
-#include "jit/cache/kernel_cache.h"
+#include "jit/x86/host_kernels.h"
 #include "sim/engine/blueprint.h"
 #include "sim/engine/simulation.h"
 #include "sim/files/statistics.h"
@@ -45,7 +45,7 @@ void record_all_spikes_if_none(Network& network);
 class NetworkRun {
 public:
     // `kernels` must outlive the run.
-    static Result<std::unique_ptr<NetworkRun>> create(Network network, RunRequest request, KernelCache& kernels,
+    static Result<std::unique_ptr<NetworkRun>> create(Network network, RunRequest request, x86::HostKernels& kernels,
                                                       Isa isa);
     NetworkRun(const NetworkRun&) = delete;
 
@@ -70,7 +70,7 @@ public:
     const Recording* spikes() const { return output_->spikes(); }  // null: too many were recorded to keep
 
 private:
-    NetworkRun(Network network, RunRequest request, KernelCache& kernels, Isa isa);
+    NetworkRun(Network network, RunRequest request, x86::HostKernels& kernels, Isa isa);
 
     void choose_threads();
     Result<void> check() const;
@@ -78,7 +78,7 @@ private:
 
     Network network_;
     RunRequest request_;
-    KernelCache* kernels_;
+    x86::HostKernels* kernels_;
     Isa isa_;
     uint32_t threads_ = 0;
     std::optional<Blueprint> blueprint_;  // until build()

@@ -25,7 +25,7 @@ TEST(KernelUses, AreTheKernelsThatAnOpenedEngineHas) {
             for (const KernelUse& use : uses_of(options))
                 EXPECT_TRUE(listed.insert(kernel_name(use.spec)).second) << kernel_name(use.spec);
             const Engine engine = open_nano(options);
-            for (const Kernel* kernel : engine.kernels->kernels()) compiled.insert(kernel->name);
+            for (const Kernel* kernel : engine.kernels->kernels()) compiled.insert(kernel->object.name);
             EXPECT_EQ(listed, compiled) << passes;
         }
     }

@@ -62,7 +62,7 @@ Result<int> warm(const WarmOptions& options) {
     RIFTJIT_TRY(graph, model.build());
     DiskCache disk = DiskCache::open(options.cache_directory, CacheMode::rw, reporter.warner());
     if (disk.mode() != CacheMode::rw) return fail(ErrorKind::Io, "there is no cache to warm, see the warning above");
-    std::optional<KernelCache> kernels(std::in_place, x86::compile, disk, KernelCache::Use::warm);
+    std::optional<KernelCache> kernels(std::in_place, x86::compile, disk);
     auto summary = nlohmann::ordered_json::array();
     CacheStatistics before;
     for (const Isa isa : levels) {
@@ -78,8 +78,7 @@ Result<int> warm(const WarmOptions& options) {
         summary.push_back(
             {{"isa", name(isa)}, {"generated", generated}, {"present", present}, {"jit_ms", generate_ms}});
     }
-    RIFTJIT_TRY_VOID(kernels->seal());
-    kernels.reset();  // waits for what is still being written
+    kernels.reset();  // publishes
     if (const uint32_t lost = disk.failed_stores(); lost != 0)
         return fail(ErrorKind::Io, "{} kernels could not be kept, see the warning above", lost);
     if (options.json) fmt::print("{}\n", summary.dump());

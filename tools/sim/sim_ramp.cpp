@@ -65,12 +65,12 @@ Result<SimResult> simulate(const RampOptions& options, Reporter& reporter) {
     result.isa = isa;
     result.threads = thread_count(options);
     RIFTJIT_TRY(pool, ThreadPool::create(result.threads));
-    const auto kernels =
-        engine::open_kernel_cache(options.machine.cache_directory, *cache_mode_from_name(options.machine.cache_mode),
-                                  KernelCache::Use::execute, reporter.warner());
-    RIFTJIT_TRY(engine, sim::RampEngine::create(network, target_store(options), *kernels, isa, pool));
+    const auto cache = engine::open_kernel_cache(options.machine.cache_directory,
+                                                 *cache_mode_from_name(options.machine.cache_mode), reporter.warner());
+    x86::HostKernels kernels(*cache);
+    RIFTJIT_TRY(engine, sim::RampEngine::create(network, target_store(options), kernels, isa, pool));
     result.build_seconds = seconds_since(start);
-    result.kernels_ms = kernels->statistics().compile_ms + kernels->statistics().load_ms;
+    result.kernels_ms = kernels.statistics().compile_ms + kernels.statistics().load_ms;
     watch_interrupts();
     {
         StepProgress progress(static_cast<uint64_t>(options.steps));

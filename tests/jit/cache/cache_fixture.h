@@ -30,6 +30,10 @@ inline CodeObject test_object(const KernelSpec& spec, Target target, size_t payl
     return write_x86_object(kernel_name(spec), isa_of(target), test_code(payload_bytes));
 }
 
+inline Result<CodeObject> compile_test_object(const KernelSpec& spec, Target target) {
+    return test_object(spec, target);
+}
+
 // What one run of the program saw.
 struct CacheRun {
     bool is_answered = false;
@@ -63,7 +67,7 @@ inline CacheRun run_once(const std::string& directory, CacheMode mode = CacheMod
             }
             run.from_disk = (*kernel)->from_disk;
         }
-        if (!cache.seal()) run.is_answered = false;
+        cache.publish();
     }
     return run;
 }

@@ -77,13 +77,14 @@ struct ShiftPlan {
 struct Bound {
     ThreadPool pool;
     KernelCache cache{compile_shift, DiskCache::disabled()};
+    x86::HostKernels kernels{cache};
     std::unique_ptr<CpuPlan> plan;
 
     Bound(ShiftPlan& shift, uint32_t threads) : pool(std::move(*ThreadPool::create(threads))) {
-        auto created = CpuPlan::create(shift.plan, shift.addresses(), {Isa::avx2, pool, Helpers::always, cache});
+        auto created = CpuPlan::create(shift.plan, shift.addresses(), {Isa::avx2, pool, Helpers::always, kernels});
         EXPECT_TRUE(created) << created.error().message;
         plan = std::move(*created);
-        EXPECT_TRUE(cache.seal());
+        EXPECT_TRUE(kernels.seal());
     }
     void run(uint32_t rows, uint32_t position, uint32_t outputs = 0) {
         Batch batch(rows);
@@ -151,7 +152,8 @@ TEST(CpuPlan, PassesOnWhyAKernelCannotBeMade) {
     ThreadPool pool = std::move(*ThreadPool::create(1));
     KernelCache cache([](const KernelSpec&, Target) -> Result<CodeObject> { return fail(ErrorKind::Encoding, "no"); },
                       DiskCache::disabled());
-    const auto created = CpuPlan::create(shift.plan, shift.addresses(), {Isa::avx2, pool, Helpers::always, cache});
+    x86::HostKernels kernels(cache);
+    const auto created = CpuPlan::create(shift.plan, shift.addresses(), {Isa::avx2, pool, Helpers::always, kernels});
     ASSERT_FALSE(created);
     EXPECT_EQ(created.error().message, "no");
 }

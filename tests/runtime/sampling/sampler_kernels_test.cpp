@@ -5,9 +5,9 @@
 #include <limits>
 #include <random>
 
-#include "jit/cache/kernel_cache.h"
 #include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
+#include "jit/x86/host_kernels.h"
 #include "runtime/sampling/sampler.h"
 
 namespace riftjit::runtime {
@@ -24,13 +24,14 @@ std::vector<float> random_row(uint32_t size, uint32_t seed) {
 class SamplerKernels : public testing::TestWithParam<Isa> {
 protected:
     LogitKernels kernels(uint32_t vocabulary) {
-        const auto argmax = cache_.get(ReduceSpec{ReduceKind::argmax, vocabulary}, GetParam());
-        const auto collect = cache_.get(ReduceSpec{ReduceKind::collect_above, vocabulary}, GetParam());
+        const auto argmax = kernels_.get(ReduceSpec{ReduceKind::argmax, vocabulary}, GetParam());
+        const auto collect = kernels_.get(ReduceSpec{ReduceKind::collect_above, vocabulary}, GetParam());
         EXPECT_TRUE(argmax && collect);
-        EXPECT_TRUE(cache_.seal());
-        return {(*argmax)->function, (*collect)->function};
+        EXPECT_TRUE(kernels_.seal());
+        return {*argmax, *collect};
     }
     KernelCache cache_{x86::compile, DiskCache::disabled()};
+    x86::HostKernels kernels_{cache_};
 };
 
 // Sizes around groups of 16 and of 64; the largest is Qwen3's vocabulary.

@@ -35,7 +35,8 @@ synapse = "loud"
 
 TEST(Checks, FindWhatIsNotFiniteBeforeItArrives) {
     const Network network = parse_network(kOverflow, "net.toml").value();
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto pool = ThreadPool::create(2);
     auto simulation = Simulation::create(network, kernels, x86::detect().levels.front(), *pool).value();
     ASSERT_TRUE(simulation.run(5));

@@ -13,7 +13,8 @@ namespace {
 std::string blueprint_error(const std::string& text) {
     const Result<Network> network = parse_network(text, "net.toml");
     if (!network) return network.error().message;
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     const auto blueprint = make_blueprint(*network, kernels, x86::detect().levels.front(), Precision::f64);
     return blueprint ? "" : blueprint.error().message;
 }
@@ -77,7 +78,8 @@ TEST(States, ThatAreNotFiniteAreAnErrorThatNamesThem) {
                              "[models.m]\nkind = \"neuron\"\nequations = \"dx/dt = x*x/ms : 1\"\nmethod = \"euler\"\n"
                              "[population.M]\nmodel = \"m\"\nsize = 3\ninitial = { x = [0, -0.5, 1] }\n";
     const Network network = parse_network(text, "net.toml").value();
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto pool = ThreadPool::create(2);
     auto simulation = Simulation::create(network, kernels, x86::detect().levels.front(), *pool).value();
     EXPECT_TRUE(simulation.run(5));
@@ -96,7 +98,8 @@ TEST(States, OfPlasticSynapsesThatAreNotFiniteAreAnErrorToo) {
         "\"9 ms\", \"10 ms\"]]\n[[projection]]\nfrom = \"S\"\nto = \"E\"\nrule = \"list\"\n"
         "pairs = [[0, 1], [1, 3]]\nweight = \"0.1 mV\"\ndelay = \"1 ms\"\nsynapse = \"growing\"\n";
     const Network network = parse_network(text, "net.toml").value();
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto pool = ThreadPool::create(2);
     auto simulation = Simulation::create(network, kernels, x86::detect().levels.front(), *pool).value();
     EXPECT_TRUE(simulation.run(95));  // 2^(2^9)
@@ -122,7 +125,8 @@ TEST(ConstantsThatAreNotFinite, AreBlamedOnTheParameterThatMakesThem) {
 // 5 ms to 8 ms at 0.5 ms: samples of the ends of steps 54, 59, 64, 69, 74 and 79.
 TEST(Plans, SayWhatRecordersWillProduceAndCountThem) {
     const auto plan_of = [](const std::string& recorder) {
-        KernelCache kernels(x86::compile, DiskCache::disabled());
+        KernelCache cache(x86::compile, DiskCache::disabled());
+        x86::HostKernels kernels(cache);
         const Network network = parse_network(kSmall + recorder, "net.toml").value();
         const auto level = x86::detect().levels.front();
         return Simulation::plan(network, make_blueprint(network, kernels, level, Precision::f64).value(), 1);

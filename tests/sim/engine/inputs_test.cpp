@@ -23,7 +23,8 @@ struct Outcome {
 Outcome run(const std::string& text, uint32_t threads = 2) {
     const Result<Network> network = parse_network(text, "net.toml");
     if (!network) throw std::runtime_error(network.error().message);
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto pool = ThreadPool::create(threads);
     auto simulation = Simulation::create(*network, kernels, x86::detect().levels.back(), *pool).value();
     const auto ran = simulation.run(network->steps());
@@ -378,7 +379,8 @@ TEST(InitialValues, ThatAreNoNumbersAreRefusedBeforeTheRun) {
     text.replace(text.find("[[record]]"), 0, "initial = { V = \"E_L + mV*log(randn())\" }\n");
     const Result<Network> network = parse_network(text, "net.toml");
     ASSERT_TRUE(network) << network.error().message;
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto pool = ThreadPool::create(2);
     const auto simulation = Simulation::create(*network, kernels, x86::detect().levels.back(), *pool);
     ASSERT_FALSE(simulation);

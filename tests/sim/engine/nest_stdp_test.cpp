@@ -81,7 +81,8 @@ std::vector<double> weights_of(const Case& given, const std::string& synapse, do
         pairs, weight, delays, synapse, kSteps * kStep);
     const Result<Network> network = parse_network(text, "net.toml");
     if (!network) throw std::runtime_error(network.error().message);
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto pool = ThreadPool::create(2);
     auto simulation = Simulation::create(*network, kernels, x86::detect().levels.back(), *pool).value();
     if (const auto ran = simulation.run(network->steps()); !ran) throw std::runtime_error(ran.error().message);
@@ -231,7 +232,8 @@ TEST(NestStdp, OfTwoSpikesInOneStep) {
         "40\n"
         "delay = \"1 ms\"\nsynapse = \"stdp\"\n[[record]]\nweights = \"p\"\ninterval = \"5 ms\"\n";
     const Network network = parse_network(text, "net.toml").value();
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto pool = ThreadPool::create(1);
     auto simulation = Simulation::create(network, kernels, x86::detect().levels.back(), *pool).value();
     ASSERT_TRUE(simulation.run(50));

@@ -30,7 +30,8 @@ struct Outcome {
     bool operator==(const Outcome&) const = default;
 };
 Outcome outcome_of(const Network& network, Isa isa, uint32_t threads, Precision precision = Precision::f64) {
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto pool = ThreadPool::create(threads);
     auto simulation = Simulation::create(network, kernels, isa, *pool, precision);
     EXPECT_TRUE(simulation.has_value()) << simulation.error().message;
@@ -134,7 +135,8 @@ TEST(Simulation, InSinglePrecisionGivesTheSameBitsToo) {
     const Outcome expected = outcome_of(network, levels.front(), 1, Precision::f32);
     ASSERT_GT(expected.spikes.size(), 500u);
     EXPECT_TRUE(outcome_of(network, levels.back(), 3, Precision::f32) == expected);
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     const auto blueprint = make_blueprint(network, kernels, levels.back(), Precision::f32);
     ASSERT_TRUE(blueprint.has_value());
     EXPECT_EQ(Simulation::plan(network, *blueprint, 1).programs[0].spec.precision, Precision::f32);
@@ -145,12 +147,14 @@ TEST(Simulation, ContinuesFromASavedState) {
     const Isa isa = x86::detect().levels.back();
     const Outcome expected = outcome_of(network, isa, 2);
     const std::string path = testing::TempDir() + fmt::format("riftjit-simulation-{}", getpid());
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto first = ThreadPool::create(3), second = ThreadPool::create(1);
     auto saving = Simulation::create(network, kernels, isa, *first);
     ASSERT_TRUE(saving->run(277).has_value());
     ASSERT_TRUE(saving->save(path).has_value());
-    KernelCache others(x86::compile, DiskCache::disabled());
+    KernelCache other_cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels others(other_cache);
     auto continuing = Simulation::create(network, others, x86::detect().levels.front(), *second);
     const auto restored = continuing->restore(path);
     std::filesystem::remove(path);
@@ -241,7 +245,8 @@ wait = 20
 }
 
 TEST(Simulation, PlansWhatItWillDo) {
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     const Network network = network_of(kMixed);
     const auto blueprint = make_blueprint(network, kernels, x86::detect().levels.back(), Precision::f64);
     ASSERT_TRUE(blueprint.has_value()) << blueprint.error().message;
@@ -273,7 +278,8 @@ TEST(SimulationPlan, SharesAStepAmongNoMoreThreadsThanItKeepsBusy) {
 }
 
 TEST(Simulation, DescribesWhatItRecords) {
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto pool = ThreadPool::create(1);
     Network network = network_of(kMixed);
     network.recorders = {{"some", 1, SpikeRecorder{{3, 5}}},

@@ -73,7 +73,8 @@ constexpr Published kPublished[] = {
 class Levels : public testing::TestWithParam<Isa> {};
 
 TEST_P(Levels, GiveThePublishedTotalsAndHashesAtAnyThreadCount) {
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     for (const Published& published : kPublished) {
         for (const uint32_t threads : {1u, 2u, 3u, 5u}) {
             for (const TargetStore targets : {TargetStore::computed, TargetStore::stored}) {
@@ -97,7 +98,8 @@ TEST_P(Levels, GiveThePublishedTotalsAndHashesAtAnyThreadCount) {
 }
 
 TEST_P(Levels, RunInPiecesAsInOne) {
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto pool = ThreadPool::create(2);
     auto engine = RampEngine::create(network_of(1'000), TargetStore::computed, kernels, GetParam(), *pool);
     ASSERT_TRUE(engine);
@@ -116,7 +118,8 @@ TEST_P(Levels, FireOneNeuronAsItsClosedFormDoes) {
     network.threshold = -55;
     network.drive = 20;
     network.drive_rise = 0;
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto pool = ThreadPool::create(1);
     auto engine = RampEngine::create(network, TargetStore::computed, kernels, GetParam(), *pool);
     ASSERT_TRUE(engine) << engine.error().message;
@@ -130,7 +133,8 @@ TEST_P(Levels, FireOneNeuronAsItsClosedFormDoes) {
 }
 
 TEST(RampEngine, StopsWhereTheCallerSays) {
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto pool = ThreadPool::create(3);
     auto engine = RampEngine::create(network_of(1'000), TargetStore::computed, kernels, Isa::avx2, *pool);
     ASSERT_TRUE(engine);
@@ -140,7 +144,8 @@ TEST(RampEngine, StopsWhereTheCallerSays) {
 }
 
 TEST(RampEngine, RefusesWhatDoesNotFitBeforeAllocating) {
-    KernelCache kernels(x86::compile, DiskCache::disabled());
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
     auto pool = ThreadPool::create(1);
     const auto none = RampEngine::create(network_of(0), TargetStore::computed, kernels, Isa::avx2, *pool);
     ASSERT_FALSE(none);

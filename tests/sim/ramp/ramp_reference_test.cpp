@@ -71,7 +71,8 @@ Loops loops(uint32_t neurons, uint32_t steps) {
 TEST(RampReference, AgreesToTheLastSpikeOfEveryNeuron) {
     for (const uint32_t neurons : {7u, 1'000u, 4'321u}) {
         const Loops expected = loops(neurons, 600);
-        KernelCache kernels(x86::compile, DiskCache::disabled());
+        KernelCache cache(x86::compile, DiskCache::disabled());
+        x86::HostKernels kernels(cache);
         auto pool = ThreadPool::create(3);
         for (const TargetStore store : {TargetStore::computed, TargetStore::stored}) {
             auto engine = RampEngine::create({.neurons = neurons}, store, kernels, x86::detect().levels.back(), *pool);

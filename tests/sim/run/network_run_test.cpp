@@ -60,7 +60,8 @@ protected:
     }
     std::string path(const std::string& name) const { return folder_.path(name); }
 
-    KernelCache kernels_{x86::compile, DiskCache::disabled()};
+    KernelCache cache_{x86::compile, DiskCache::disabled()};
+    x86::HostKernels kernels_{cache_};
     Scratch folder_;
     std::vector<std::string> warnings_;
 };

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "jit/x86/host_kernels.h"
 #include "tests/host/oracle.h"
 #include "tests/jit/cache/cache_fixture.h"
 
@@ -28,8 +29,6 @@ extern JitDescriptor riftjit_test_descriptor asm("__jit_debug_descriptor");
 namespace riftjit {
 namespace {
 
-Result<CodeObject> compile_test_object(const KernelSpec& spec, Target target) { return test_object(spec, target); }
-
 std::vector<std::string> registered_names() {
     std::vector<std::string> names;
     for (const JitCodeEntry* entry = riftjit_test_descriptor.first_entry; entry != nullptr; entry = entry->next_entry) {
@@ -42,15 +41,15 @@ std::vector<std::string> registered_names() {
 
 // One kernel after the other, sealed each time, so that both are told.
 struct Profiled {
-    explicit Profiled(Profile sinks) : cache(compile_test_object, DiskCache::disabled()) {
-        cache.set_profile(sinks);
-        first = cache.get(test_spec(16), Isa::avx2).value();
-        EXPECT_TRUE(cache.seal());
-        second = cache.get(test_spec(32), Isa::avx2).value();
-        EXPECT_TRUE(cache.seal());
+    explicit Profiled(Profile sinks) : cache(compile_test_object, DiskCache::disabled()), kernels(cache, sinks) {
+        first = kernels.get(test_spec(16), Isa::avx2).value();
+        EXPECT_TRUE(kernels.seal());
+        second = kernels.get(test_spec(32), Isa::avx2).value();
+        EXPECT_TRUE(kernels.seal());
     }
     KernelCache cache;
-    const Kernel *first, *second;
+    x86::HostKernels kernels;
+    KernelFunction first, second;
 };
 
 TEST(Profile, WritesOneLinePerKernelToThePerfMap) {
@@ -58,10 +57,10 @@ TEST(Profile, WritesOneLinePerKernelToThePerfMap) {
         const Profiled profiled(Profile::perf_map);
         const std::vector<std::byte> map = read_file(perf_map_path());
         std::string text(reinterpret_cast<const char*>(map.data()), map.size());
-        const auto line = [](const Kernel* kernel) {
-            return fmt::format("{:x} 3 {}\n", reinterpret_cast<uintptr_t>(kernel->function), kernel->name);
+        const auto line = [](KernelFunction function, uint32_t width) {
+            return fmt::format("{:x} 3 {}\n", reinterpret_cast<uintptr_t>(function), kernel_name(test_spec(width)));
         };
-        const bool is_right = text == line(profiled.first) + line(profiled.second);
+        const bool is_right = text == line(profiled.first, 16) + line(profiled.second, 32);
         std::filesystem::remove(perf_map_path());
         return is_right ? std::string("right") : text;
     });
@@ -73,9 +72,9 @@ TEST(Profile, FollowsNoLinkAtThePerfMapsName) {
     const std::string answer = in_child([&] {
         std::filesystem::create_symlink(scratch.path("victim"), perf_map_path());
         KernelCache cache(compile_test_object, DiskCache::disabled());
-        cache.set_profile(Profile::perf_map);
-        std::ignore = cache.get(test_spec(), Isa::avx2);
-        const auto sealed = cache.seal();
+        x86::HostKernels kernels(cache, Profile::perf_map);
+        std::ignore = kernels.get(test_spec(), Isa::avx2);
+        const auto sealed = kernels.seal();
         std::filesystem::remove(perf_map_path());
         return sealed ? "sealed" : sealed.error().message;
     });
@@ -98,8 +97,9 @@ TEST(Profile, RegistersKernelsWithGdbWhileTheyLive) {
 TEST(Profile, TellsNobodyUnlessAsked) {
     std::filesystem::remove(perf_map_path());  // of an earlier process with this id
     KernelCache cache(compile_test_object, DiskCache::disabled());
-    ASSERT_TRUE(cache.get(test_spec(), Isa::avx2));
-    ASSERT_TRUE(cache.seal());
+    x86::HostKernels kernels(cache);
+    ASSERT_TRUE(kernels.get(test_spec(), Isa::avx2));
+    ASSERT_TRUE(kernels.seal());
     EXPECT_TRUE(registered_names().empty());
     EXPECT_FALSE(std::filesystem::exists(perf_map_path()));
 }
@@ -111,16 +111,16 @@ TEST(Profile, GivesGdbTheAddressOfTheCode) {
     const auto* first = reinterpret_cast<const std::byte*>(entry->symfile_addr);
     write_file(scratch.path("placed.o"), {first, entry->symfile_size});
     if (!has_command("readelf")) return lack_oracle("binutils (readelf)");
-    EXPECT_TRUE(has_text(output_of("readelf -W -S " + scratch.path("placed.o")),
-                         fmt::format(".text             PROGBITS        {:016x}",
-                                     reinterpret_cast<uintptr_t>(profiled.first->function))));
+    EXPECT_TRUE(has_text(
+        output_of("readelf -W -S " + scratch.path("placed.o")),
+        fmt::format(".text             PROGBITS        {:016x}", reinterpret_cast<uintptr_t>(profiled.first))));
 }
 
 // Also the program of the test below.
 TEST(Profile, LetsRegisteredKernelsRun) {
     const Profiled profiled(Profile::gdb);
     uint32_t stored = 0;
-    profiled.first->function(&stored, 1, 2);
+    profiled.first(&stored, 1, 2);
     EXPECT_EQ(stored, 1u);
 }
 
