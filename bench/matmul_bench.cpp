@@ -154,8 +154,7 @@ struct Case {
 MachineCode compile_matmul(const MatmulSpec& spec, Isa isa) {
     const auto object = compile(spec, isa);
     if (!object) check_failed(object.error().message, std::source_location::current());
-    std::string name;
-    return *read_x86_object(object->elf, name);
+    return read_x86_object(object->elf)->code;
 }
 
 void run_case(benchmark::State& state, const Case& benchmark_case, double per_run, double peak, const char* unit) {

@@ -130,6 +130,8 @@ public:
         std::memcpy(&value, elf_.data() + offset, sizeof value);
         return value;
     }
+    // What holds() says is there.
+    std::span<const std::byte> bytes(uint64_t offset, uint64_t size) const { return elf_.subspan(offset, size); }
     // The section's bytes, if it is of the type we write. After check_file_header and check_size.
     Result<std::span<const std::byte>> section(SectionIndex index, uint32_t type) const {
         const auto header = read<Elf64_Shdr>(read<Elf64_Ehdr>(0).e_shoff + index * sizeof(Elf64_Shdr));
@@ -174,6 +176,30 @@ Result<std::string> first_name(std::string_view strings) {
     if (end == std::string_view::npos || end == 1 || end - 1 > kMaxNameBytes)
         return fail(ErrorKind::Format, "code object: the kernel has no name of 1 to {} bytes", kMaxNameBytes);
     return std::string(strings.substr(1, end - 1));
+}
+
+// The first global function in the symbols of an ELF file that another writer made.
+Result<std::string> first_function(const ObjectReader& file) {
+    const auto header = file.read<Elf64_Ehdr>(0);
+    if (header.e_shentsize != sizeof(Elf64_Shdr) || !file.holds(header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr)))
+        return fail(ErrorKind::Format, "code object: the section headers lie outside the file");
+    const auto section = [&](uint32_t i) { return file.read<Elf64_Shdr>(header.e_shoff + i * sizeof(Elf64_Shdr)); };
+    for (uint32_t i = 0; i < header.e_shnum; ++i) {
+        const Elf64_Shdr table = section(i);
+        if (table.sh_type != SHT_SYMTAB || table.sh_link >= header.e_shnum) continue;
+        const Elf64_Shdr strings = section(table.sh_link);
+        if (!file.holds(table.sh_offset, table.sh_size) || !file.holds(strings.sh_offset, strings.sh_size))
+            return fail(ErrorKind::Format, "code object: the symbols lie outside the file");
+        for (uint64_t entry = 0; entry < table.sh_size / sizeof(Elf64_Sym); ++entry) {
+            const auto symbol = file.read<Elf64_Sym>(table.sh_offset + entry * sizeof(Elf64_Sym));
+            const bool is_kernel = ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+                                   ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL && symbol.st_name < strings.sh_size;
+            if (!is_kernel) continue;
+            const auto names = file.bytes(strings.sh_offset + symbol.st_name, strings.sh_size - symbol.st_name);
+            return std::string(as_text(names).substr(0, as_text(names).find('\0')));
+        }
+    }
+    return fail(ErrorKind::Format, "code object: its symbols name no kernel");
 }
 
 Result<Isa> isa_of_comment(std::string_view comment) {
@@ -237,15 +263,26 @@ Result<X86Object> read_x86_object(std::span<const std::byte> elf) {
     return object;
 }
 
-Result<MachineCode> read_x86_object(std::span<const std::byte> elf, std::string& name) {
-    RIFTJIT_TRY(object, read_x86_object(elf));
-    name = std::move(object.name);
-    return std::move(object.code);
-}
-
 Result<std::string> read_x86_object_name(std::span<const std::byte> elf_start) {
     RIFTJIT_TRY_VOID(check_file_header(ObjectReader(elf_start)));
     return first_name(as_text(elf_start.subspan(sizeof(Elf64_Ehdr))));
+}
+
+Result<CodeObject> read_code_object(std::span<const std::byte> elf, Target target) {
+    if (target.architecture == Architecture::x86_64) {
+        RIFTJIT_TRY(object, read_x86_object(elf));
+        if (target != object.isa)
+            return fail(ErrorKind::Format, "code for {} under target {}", name(object.isa), name(target));
+        return CodeObject{object.name, target, {elf.begin(), elf.end()}};
+    }
+    const ObjectReader reader(elf);
+    if (!reader.holds(0, sizeof(Elf64_Ehdr))) return fail(ErrorKind::Format, "code object: shorter than an ELF header");
+    const auto header = reader.read<Elf64_Ehdr>(0);
+    if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+        header.e_machine != EM_AMDGPU)
+        return fail(ErrorKind::Format, "code object: not a 64-bit ELF file for {}", name(target));
+    RIFTJIT_TRY(kernel, first_function(reader));
+    return CodeObject{std::move(kernel), target, {elf.begin(), elf.end()}};
 }
 
 std::vector<std::byte> place_x86_object(std::span<const std::byte> elf, const std::byte* address) {

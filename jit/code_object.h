@@ -35,10 +35,13 @@ struct X86Object {
 CodeObject write_x86_object(std::string name, Isa isa, const MachineCode& code);
 // Checks every header field it relies on; a payload that is not our ELF is an error, never a crash.
 Result<X86Object> read_x86_object(std::span<const std::byte> elf);
-Result<MachineCode> read_x86_object(std::span<const std::byte> elf, std::string& name);
 // Only the name, from the first bytes of an object (kX86NameBytes are enough): listing a cache reads no code.
 inline constexpr size_t kX86NameBytes = 512;
 Result<std::string> read_x86_object_name(std::span<const std::byte> elf_start);
+
+// What a file holds that a back end wrote for this target. An x86 object is read whole; of others, that they are ELF of
+// the target's architecture, and their first global function: whoever loads them checks the rest.
+Result<CodeObject> read_code_object(std::span<const std::byte> elf, Target target);
 
 // A copy of the object whose .text claims to lie at `address`, as gdb wants it from a JIT.
 std::vector<std::byte> place_x86_object(std::span<const std::byte> elf, const std::byte* address);

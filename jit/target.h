@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "host/result.h"
 #include "jit/isa.h"
@@ -23,6 +24,7 @@ struct Target {
 };
 
 std::string name(Target target);  // "x86_64-avx512_vnni", "gfx1100"
+std::optional<Target> target_from_name(std::string_view name);
 
 // The level of an x86 target.
 inline Isa isa_of(Target target) {

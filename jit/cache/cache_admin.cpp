@@ -20,6 +20,18 @@ CacheResult<EntrySummary> read_summary(const EntryFile& file) {
     return summarize_entry(std::span(prefix).first(size_t(count)));
 }
 
+// Where its first bytes do not name the kernel, the whole entry does.
+CacheResult<EntrySummary> summarize(int directory, const std::string& file_name, const EntryFile& file) {
+    auto summary = read_summary(file);
+    if (!summary || !summary->name.empty()) return summary;
+    const auto bytes = read_entry_file(directory, file_name, Touch::no);
+    if (!bytes) return std::unexpected(bytes.error());
+    auto object = decode_entry(*bytes, key_of_file_name(file_name));
+    if (!object) return std::unexpected(object.error());
+    summary->name = std::move(object->name);
+    return summary;
+}
+
 std::string problem_text(const CacheProblem& problem) {
     return fmt::format("{}: {}", name(problem.fault), problem.text);
 }
@@ -34,7 +46,7 @@ CacheListing list_entry(int directory, const std::string& file_name) {
     }
     listing.bytes = file->bytes;
     listing.modified_s = file->modified_s;
-    if (const auto summary = read_summary(*file)) {
+    if (const auto summary = summarize(directory, file_name, *file)) {
         listing.kernel = one_line(summary->name);
         listing.target = summary->target;
     } else {

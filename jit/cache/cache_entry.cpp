@@ -33,7 +33,10 @@ enum Feature : uint64_t {
     kAvx512Fp16 = 2048,
 };
 
-uint64_t feature_bits(Isa isa) {
+// What a level of x86 implies; none elsewhere.
+uint64_t feature_bits(Target target) {
+    if (target.architecture != Architecture::x86_64) return 0;
+    const Isa isa = isa_of(target);
     uint64_t bits = kAvx2 | kFma | kF16c | kBmi2;
     if (isa == Isa::avx_vnni) bits |= kAvxVnni;
     if (has_avx512(isa)) bits |= kAvx512F | kAvx512Bw | kAvx512Dq | kAvx512Vl;
@@ -104,17 +107,14 @@ CacheResult<void> check_contents(std::span<const std::byte> entry) {
     return {};
 }
 
-CacheResult<Isa> check_target(std::span<const std::byte> entry) {
-    const std::string target = target_in(entry);
-    for (Isa isa : all_isas()) {
-        if (target != name(Target(isa))) continue;
-        const auto bits = get_little_endian<uint64_t>(entry, kFeaturesOffset);
-        if (bits != feature_bits(isa))
-            return problem(CacheFault::stale, "feature bits {:#x}, not {:#x} as {} has", bits, feature_bits(isa),
-                           target);
-        return isa;
-    }
-    return problem(CacheFault::stale, "target \"{}\" is not one of this build's", target);
+CacheResult<Target> check_target(std::span<const std::byte> entry) {
+    const std::string text = target_in(entry);
+    const auto target = target_from_name(text);
+    if (!target) return problem(CacheFault::stale, "target \"{}\" is not one of this build's", text);
+    const auto bits = get_little_endian<uint64_t>(entry, kFeaturesOffset);
+    if (bits != feature_bits(*target))
+        return problem(CacheFault::stale, "feature bits {:#x}, not {:#x} as {} has", bits, feature_bits(*target), text);
+    return *target;
 }
 
 }  // namespace
@@ -149,7 +149,7 @@ std::vector<std::byte> encode_entry(const CacheKey& key, const CodeObject& objec
     put_little_endian<uint32_t>(entry, kVersionOffset, kCacheFormatVersion);
     put_little_endian<uint32_t>(entry, kByteOrderOffset, kByteOrderMark);
     std::memcpy(entry.data() + kTargetOffset, target.data(), target.size());
-    put_little_endian<uint64_t>(entry, kFeaturesOffset, feature_bits(isa_of(object.target)));
+    put_little_endian<uint64_t>(entry, kFeaturesOffset, feature_bits(object.target));
     std::memcpy(entry.data() + kKeyOffset, key_value.data(), key_value.size());
     put_little_endian<uint64_t>(entry, kPayloadBytesOffset, object.elf.size());
     entry.insert(entry.end(), object.elf.begin(), object.elf.end());
@@ -161,24 +161,24 @@ std::vector<std::byte> encode_entry(const CacheKey& key, const CodeObject& objec
 CacheResult<CodeObject> decode_entry(std::span<const std::byte> entry, const CacheKey& key) {
     if (auto format = check_format(entry); !format) return std::unexpected(format.error());
     if (auto contents = check_contents(entry); !contents) return std::unexpected(contents.error());
-    const auto isa = check_target(entry);
-    if (!isa) return std::unexpected(isa.error());
-    if (key_in(entry).hex != key.hex)
-        return problem(CacheFault::stale, "holds the entry of key {}", key_in(entry).hex);
+    const auto target = check_target(entry);
+    if (!target) return std::unexpected(target.error());
+    if (key_in(entry).hex != key.hex) return problem(CacheFault::stale, "holds the entry of key {}", key_in(entry).hex);
 
-    const std::span<const std::byte> payload = entry.subspan(kEntryHeaderBytes);
-    const auto object = read_x86_object(payload);
+    auto object = read_code_object(entry.subspan(kEntryHeaderBytes), *target);
     if (!object) return problem(CacheFault::corrupt, "{}", object.error().message);
-    if (object->isa != *isa)
-        return problem(CacheFault::corrupt, "code for {} under target {}", name(object->isa), target_in(entry));
-    return CodeObject{object->name, *isa, {payload.begin(), payload.end()}};
+    return std::move(*object);
 }
 
 CacheResult<EntrySummary> summarize_entry(std::span<const std::byte> prefix) {
     if (auto format = check_format(prefix); !format) return std::unexpected(format.error());
+    EntrySummary summary{"", target_in(prefix)};
+    const auto target = target_from_name(summary.target);
+    if (target && target->architecture != Architecture::x86_64) return summary;
     const auto kernel = read_x86_object_name(prefix.subspan(kEntryHeaderBytes));
     if (!kernel) return problem(CacheFault::corrupt, "{}", kernel.error().message);
-    return EntrySummary{*kernel, target_in(prefix)};
+    summary.name = *kernel;
+    return summary;
 }
 
 CacheKey key_of(std::span<const std::byte, 16> bytes) {

@@ -26,7 +26,7 @@ inline constexpr uint64_t kMaxEntryBytes = uint64_t(64) << 20;
 //   12  u32 kByteOrderMark
 //   16  XXH3-128 of everything from byte 32 on; the fields before it have one right value each
 //   32  target, 24 bytes, zero padded: "x86_64-avx512_vnni"
-//   56  u64 feature bits of the level
+//   56  u64 feature bits of an x86 level; 0 for other targets
 //   64  key, 16 bytes
 //   80  u64 payload bytes
 //   88  payload: the code object's ELF file, to the end of the file
@@ -51,13 +51,14 @@ template <class T>
 using CacheResult = std::expected<T, CacheProblem>;
 
 std::vector<std::byte> encode_entry(const CacheKey& key, const CodeObject& object);
-// Accepts only what encode_entry wrote for this key.
+// Accepts only what encode_entry wrote for this key, with code for the target that the header names.
 CacheResult<CodeObject> decode_entry(std::span<const std::byte> entry, const CacheKey& key);
 
 // From the first kEntryPrefixBytes of an entry, unchecked: for listings.
 inline constexpr size_t kEntryPrefixBytes = kEntryHeaderBytes + kX86NameBytes;
 struct EntrySummary {
-    std::string name, target;
+    std::string name;  // empty where only the whole object tells it: no x86 object
+    std::string target;
 };
 CacheResult<EntrySummary> summarize_entry(std::span<const std::byte> prefix);
 

@@ -158,6 +158,11 @@ TEST(CacheKey, HoldsTheArchitectureBesideTheLevel) {
     EXPECT_NE(cache_key(test_spec(), x86).hex, cache_key(test_spec(), gpu).hex);
     EXPECT_EQ(name(Target(Isa::avx512)), "x86_64-avx512");
     EXPECT_EQ(name(Target(Architecture::rdna, 0x1100)), "gfx1100");
+    for (const Target target : {Target(Isa::avx512), Target(Architecture::rdna, 0x1100)})
+        EXPECT_TRUE(target_from_name(name(target)) == target);
+    for (const std::string_view text :
+         {"", "x86_64-", "x86_64-sse2", "gfx", "gfx01100", "gfx1100 ", "GFX1100", "gfx123456"})
+        EXPECT_FALSE(target_from_name(text)) << text;
 }
 
 TEST(CacheKey, IsTheSameInEveryProcess) {

@@ -37,10 +37,9 @@ public:
     static MachineCode machine_code(const KernelSpec& spec, Isa isa) {
         const auto object = compile(spec, isa);
         if (!object) throw std::runtime_error(object.error().message);
-        std::string name;
-        const auto code = read_x86_object(object->elf, name);
-        if (!code) throw std::runtime_error(code.error().message);
-        return *code;
+        const auto read = read_x86_object(object->elf);
+        if (!read) throw std::runtime_error(read.error().message);
+        return read->code;
     }
 
 private:
