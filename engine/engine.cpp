@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "engine/model_files.h"
+#include "host/available_memory.h"
 #include "host/cpus.h"
 #include "jit/x86/backend.h"
 #include "runtime/cpu/cpu_device.h"
@@ -25,6 +26,15 @@ void warn_of_sizes(const EngineOptions& options, const models::Hyperparameters& 
     const uint32_t usable = usable_cpus();
     if (options.threads && *options.threads > usable)
         warn(fmt::format("-t {}: only {} CPUs are usable here; the threads will share them", *options.threads, usable));
+}
+
+// The cache is address space at first, and grows with the text: to start says nothing of its end. The weights are
+// packed by now, so that what is available is left for it.
+void warn_of_memory(const LoadedModel& loaded, const Warn& warn) {
+    const uint64_t bytes = loaded.session->kv_bytes();
+    if (const auto available = memory_below(bytes))
+        warn(fmt::format("-c {}: a full context takes {} bytes in the KV cache, {} are available", loaded.context,
+                         bytes, *available));
 }
 
 Result<models::Tokenizer> open_tokenizer(const models::Gguf& file, const std::optional<std::string>& pre,
@@ -75,6 +85,7 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
                                          [&file](std::span<const std::byte> range) { file.drop_pages(range); }));
     loaded.session = std::make_unique<runtime::Session>(std::move(session));
     RIFTJIT_TRY_VOID(loaded.host_kernels->seal());
+    warn_of_memory(loaded, warn);
     return loaded;
 }
 

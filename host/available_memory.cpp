@@ -42,12 +42,17 @@ uint64_t peak_rss_bytes() {
     return static_cast<uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-Result<void> refuse_beyond_memory(uint64_t bytes) {
+std::optional<uint64_t> memory_below(uint64_t bytes) {
     constexpr uint64_t kNeverMissed = 16 << 20;  // asking the system costs more than a small file
-    if (bytes <= kNeverMissed) return {};
+    if (bytes <= kNeverMissed) return std::nullopt;
     const uint64_t available = available_memory();
-    if (available == 0 || bytes <= available) return {};
-    return fail(ErrorKind::OutOfMemory, "reading it takes {} bytes of memory, {} are available", bytes, available);
+    return available == 0 || bytes <= available ? std::nullopt : std::optional(available);
+}
+
+Result<void> refuse_beyond_memory(uint64_t bytes) {
+    const auto available = memory_below(bytes);
+    if (!available) return {};
+    return fail(ErrorKind::OutOfMemory, "reading it takes {} bytes of memory, {} are available", bytes, *available);
 }
 
 }  // namespace riftjit

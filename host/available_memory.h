@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "host/result.h"
 
@@ -11,6 +12,9 @@ namespace riftjit {
 uint64_t available_memory();
 
 uint64_t peak_rss_bytes();  // the most that this process has held in memory at once
+
+// What is available, if that is fewer than `bytes`; nullopt also when the system does not say.
+std::optional<uint64_t> memory_below(uint64_t bytes);
 
 // "reading it takes N bytes of memory, M are available"
 Result<void> refuse_beyond_memory(uint64_t bytes);
