@@ -51,7 +51,7 @@ std::string_view symbol(Operation operation) {
 
 class Checker {
 public:
-    Checker(const SourceText& source, const Scope& scope) : source_(source), scope_(scope) {}
+    Checker(const SourceText& source, const NamedUnits& scope) : source_(source), scope_(scope) {}
 
     Result<ValueType> check(const Expression& expression) {
         switch (expression.operation) {
@@ -208,7 +208,7 @@ private:
     }
 
     const SourceText& source_;
-    const Scope& scope_;
+    const NamedUnits& scope_;
 };
 
 }  // namespace
@@ -227,11 +227,11 @@ const Function* find_function(std::string_view name) {
     return found == kFunctions.end() ? nullptr : found;
 }
 
-Result<ValueType> check_expression(const SourceText& source, const Expression& expression, const Scope& scope) {
+Result<ValueType> check_expression(const SourceText& source, const Expression& expression, const NamedUnits& scope) {
     return Checker(source, scope).check(expression);
 }
 
-Result<void> check_value(const SourceText& source, const Expression& expression, const Scope& scope, Unit unit,
+Result<void> check_value(const SourceText& source, const Expression& expression, const NamedUnits& scope, Unit unit,
                          std::string_view what) {
     RIFTJIT_TRY(type, check_expression(source, expression, scope));
     if (type.is_truth) return fail_at(source, expression.offset, "{} must be a number, not a truth", what);
@@ -240,7 +240,7 @@ Result<void> check_value(const SourceText& source, const Expression& expression,
                    unit_text(type.unit));
 }
 
-Result<void> check_truth(const SourceText& source, const Expression& expression, const Scope& scope,
+Result<void> check_truth(const SourceText& source, const Expression& expression, const NamedUnits& scope,
                          std::string_view what) {
     RIFTJIT_TRY(type, check_expression(source, expression, scope));
     if (type.is_truth) return {};
@@ -248,7 +248,7 @@ Result<void> check_truth(const SourceText& source, const Expression& expression,
 }
 
 std::unexpected<Error> unknown_name(const SourceText& source, size_t offset, const std::string& name,
-                                    const Scope& scope) {
+                                    const NamedUnits& scope) {
     std::vector<std::string> known;
     for (const auto& [one, unit] : scope.names) known.push_back(one);
     return fail_at(source, offset, "unknown name '{}'{}", name, suggestion(name, known));

@@ -18,7 +18,7 @@ struct ValueType {
 enum class PreviousValues : uint8_t { unknown, known };  // whether previous(x) means something
 
 // Names that expressions may use. Names of units, "dt" and "pi" need not be in it.
-struct Scope {
+struct NamedUnits {
     std::map<std::string, Unit> names;
     PreviousValues previous = PreviousValues::unknown;
 };
@@ -38,13 +38,13 @@ struct Function {
 };
 const Function* find_function(std::string_view name);
 
-Result<ValueType> check_expression(const SourceText& source, const Expression& expression, const Scope& scope);
+Result<ValueType> check_expression(const SourceText& source, const Expression& expression, const NamedUnits& scope);
 // The same, and of `unit`: "unit mismatch: `what` is mV, its value pA".
-Result<void> check_value(const SourceText& source, const Expression& expression, const Scope& scope, Unit unit,
+Result<void> check_value(const SourceText& source, const Expression& expression, const NamedUnits& scope, Unit unit,
                          std::string_view what);
-Result<void> check_truth(const SourceText& source, const Expression& expression, const Scope& scope,
+Result<void> check_truth(const SourceText& source, const Expression& expression, const NamedUnits& scope,
                          std::string_view what);
 std::unexpected<Error> unknown_name(const SourceText& source, size_t offset, const std::string& name,
-                                    const Scope& scope);
+                                    const NamedUnits& scope);
 
 }  // namespace riftjit::sim

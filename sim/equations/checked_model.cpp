@@ -120,7 +120,7 @@ private:
 }  // namespace
 
 Result<void> set_initial(CheckedVariables& variables, const std::vector<NamedText>& texts) {
-    Scope scope;
+    NamedUnits scope;
     for (const Variable& parameter : variables.parameters) scope.names[parameter.name] = parameter.unit;
     for (const NamedText& text : texts) {
         const auto state = std::ranges::find(variables.states, text.name, &CheckedState::name);
@@ -190,7 +190,7 @@ Result<CheckedVariables> check_variables(const VariableTexts& texts, const std::
 }
 
 Result<void> check_statements(const SourceText& source, const std::vector<Statement>& statements,
-                              const CheckedVariables& variables, Scope scope) {
+                              const CheckedVariables& variables, NamedUnits scope) {
     std::set<std::string> read;
     for (const Statement& statement : statements) {
         collect_names(*statement.value, read);

@@ -26,7 +26,7 @@ struct CheckedVariables {
     std::vector<CheckedState> states;
     std::map<std::string, ExpressionPtr> subexpressions;
     std::vector<Variable> state_variables, derived;  // for the model's readers
-    Scope scope;                                     // all of them
+    NamedUnits scope;                                // all of them
 };
 struct CheckedReceptor {
     std::string name;
@@ -71,6 +71,6 @@ Error with_culprit(Error error, const CheckedVariables& variables, const std::ma
 
 // Statements that assign to states, to other names of the scope that are no parameters, and to locals.
 Result<void> check_statements(const SourceText& source, const std::vector<Statement>& statements,
-                              const CheckedVariables& variables, Scope scope);
+                              const CheckedVariables& variables, NamedUnits scope);
 
 }  // namespace riftjit::sim

@@ -27,7 +27,7 @@ public:
 
 private:
     Result<void> threshold_and_reset() {
-        Scope scope = checked_.scope;
+        NamedUnits scope = checked_.scope;
         scope.previous = PreviousValues::known;
         if (!source_.threshold.empty()) {
             RIFTJIT_TRY(threshold, parse_expression(source_.threshold, static_cast<uint32_t>(DrawBlock::threshold)));
@@ -61,7 +61,7 @@ private:
         return {};
     }
     Result<void> check_without_calls(const SourceText& source, const std::vector<Statement>& statements,
-                                     std::string_view where, const Scope& scope) {
+                                     std::string_view where, const NamedUnits& scope) {
         for (const Statement& statement : statements)
             if (statement.target.empty())
                 return fail_at(source, statement.offset, "'{}()' has no place in {}", statement.value->name, where);
@@ -91,7 +91,7 @@ private:
         if (statement.target == "w") return fail_at(source, statement.offset, "in a receptor 'w' is the weight");
         if (statement.assignment != Assignment::add && statement.assignment != Assignment::subtract)
             return fail_at(source, statement.offset, "a receptor adds: expected '{} += ...'", statement.target);
-        Scope scope = checked_.scope;
+        NamedUnits scope = checked_.scope;
         scope.names["w"] = kNoUnit;
         RIFTJIT_TRY(type, check_expression(source, *statement.value, scope));
         if (type.is_truth || !is_multiple_of_weight(*statement.value))

@@ -53,7 +53,7 @@ private:
         }
         if (event == Event::pre && deliveries != 1)
             return fail_at(source, 0, "on_pre must deliver once, as 'deliver(w)', found {} deliveries", deliveries);
-        Scope scope = checked_.scope;
+        NamedUnits scope = checked_.scope;
         scope.names["w"] = kNoUnit;
         scope.names["elapsed"] = kMillisecond;
         if (event == Event::pre) scope.names["coincident"] = kNoUnit;
