@@ -26,6 +26,8 @@ function(riftjit_module name)
   # Only the factory is exported: each side keeps its own copies of what both use.
   set_target_properties(riftjit-${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_link_libraries(riftjit-${name} PRIVATE fmt::fmt-header-only ${ARG_LINK})
+  riftjit_units(riftjit-${name})
+  riftjit_optimize(riftjit-${name} -O2)
   install(TARGETS riftjit-${name} LIBRARY DESTINATION lib/riftjit)
   set(riftjit_modules ${riftjit_modules} riftjit-${name} PARENT_SCOPE)
 endfunction()

@@ -5,7 +5,7 @@
 namespace riftjit::runtime {
 namespace {
 
-constexpr uint64_t kAlignment = 64;
+constexpr uint64_t kPageAlignment = 64;
 
 struct SlotPages {
     uint64_t key_bytes = 0, value_bytes = 0;  // of a page
@@ -25,7 +25,7 @@ uint64_t kv_bytes(const KvShape& shape, const Backend& backend) {
     uint64_t bytes = 0;
     for (const graph::StateSlot& slot : shape.slots) {
         const SlotPages page = pages_of(slot, shape, backend);
-        bytes += round_up(pages * page.key_bytes, kAlignment) + round_up(pages * page.value_bytes, kAlignment);
+        bytes += round_up(pages * page.key_bytes, kPageAlignment) + round_up(pages * page.value_bytes, kPageAlignment);
     }
     return bytes;
 }
@@ -39,7 +39,7 @@ Result<KvCache> reserve_kv_cache(const KvShape& shape, Device& device) {
     Address next = memory;
     const auto take = [&](uint64_t page_bytes) {
         const Address taken = page_bytes == 0 ? nullptr : next;
-        next += round_up(pages * page_bytes, kAlignment);
+        next += round_up(pages * page_bytes, kPageAlignment);
         return taken;
     };
     for (const graph::StateSlot& slot : shape.slots) {

@@ -9,7 +9,7 @@ namespace {
 
 enum class Layout : uint8_t { unused, packed, vector };
 
-constexpr uint64_t kAlignment = 64;
+constexpr uint64_t kTensorAlignment = 64;
 
 std::vector<Layout> find_layouts(const graph::Graph& graph, std::span<const graph::Plan* const> plans) {
     std::vector<Layout> layouts(graph.tensors.size(), Layout::unused);
@@ -58,7 +58,7 @@ Result<LoadedWeights> load_weights(const graph::Graph& graph, std::span<const gr
         const uint64_t bytes = layouts[id] == Layout::packed
                                    ? device.backend().packed_bytes(tensor.type, tensor.rows, tensor.width)
                                    : vector_bytes(tensor);
-        return round_up(bytes, kAlignment);
+        return round_up(bytes, kTensorAlignment);
     };
     const std::vector<graph::TensorId> order = file_order(graph, layouts);
     LoadedWeights loaded;

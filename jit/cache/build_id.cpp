@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "host/round_up.h"
+
 namespace riftjit {
 
 namespace {
-
-uint64_t round_up_to(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 // Walks the notes of one segment: {namesz, descsz, type}, name, desc, each padded to the segment's alignment.
 std::span<const std::byte> build_id_in_notes(std::span<const std::byte> notes, uint64_t alignment) {
@@ -18,8 +18,8 @@ std::span<const std::byte> build_id_in_notes(std::span<const std::byte> notes, u
         ElfW(Nhdr) note;
         std::memcpy(&note, notes.data(), sizeof note);
         const uint64_t name_offset = sizeof note;
-        const uint64_t desc_offset = round_up_to(name_offset + note.n_namesz, alignment);
-        const uint64_t end = round_up_to(desc_offset + note.n_descsz, alignment);
+        const uint64_t desc_offset = round_up(name_offset + note.n_namesz, alignment);
+        const uint64_t end = round_up(desc_offset + note.n_descsz, alignment);
         if (desc_offset + note.n_descsz > notes.size()) return {};
         const bool is_gnu = note.n_namesz == sizeof ELF_NOTE_GNU &&
                             std::memcmp(notes.data() + name_offset, ELF_NOTE_GNU, sizeof ELF_NOTE_GNU) == 0;

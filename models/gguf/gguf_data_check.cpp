@@ -29,7 +29,7 @@ FloatClass classify(uint64_t bits, int exponent_bits, int mantissa_bits) {
 FloatClass classify_f16(uint64_t bits) { return classify(bits, 5, 10); }
 
 template <class T>
-uint64_t load(const std::byte* bytes) {
+uint64_t load_bits(const std::byte* bytes) {
     T value;
     std::memcpy(&value, bytes, sizeof(T));
     return value;
@@ -81,8 +81,8 @@ BlockFloats floats_of(DType type) {
 uint32_t bits_of(const BitField& field, const std::byte* block) {
     const BitPlane& plane = field.planes[0];
     const std::byte* const first = block + plane.first_bit / 8;
-    if (field.planes.size() == 1 && plane.bits == 16) return load<uint16_t>(first);
-    if (field.planes.size() == 1 && plane.bits == 32) return load<uint32_t>(first);
+    if (field.planes.size() == 1 && plane.bits == 16) return load_bits<uint16_t>(first);
+    if (field.planes.size() == 1 && plane.bits == 32) return load_bits<uint32_t>(first);
     return read_value(field, block, 0);
 }
 
@@ -112,12 +112,12 @@ std::optional<Fault> inspect(const BlockFloat& block_float, const std::byte* blo
 std::optional<Fault> inspect_block(DType type, const BlockFloats& floats, const std::byte* block) {
     switch (type) {  // those that no weights have (GGUF specification, ggml-common.h)
         case DType::F64:
-            return plain_fault(classify(load<uint64_t>(block), 11, 52));
+            return plain_fault(classify(load_bits<uint64_t>(block), 11, 52));
         case DType::Q8_1:
-            return worse(fault_of("scale", classify_f16(load<uint16_t>(block))),
-                         fault_of("minimum", classify_f16(load<uint16_t>(block + 2))));
+            return worse(fault_of("scale", classify_f16(load_bits<uint16_t>(block))),
+                         fault_of("minimum", classify_f16(load_bits<uint16_t>(block + 2))));
         case DType::Q8_K:
-            return fault_of("scale", classify(load<uint32_t>(block), 8, 23));
+            return fault_of("scale", classify(load_bits<uint32_t>(block), 8, 23));
         default:
             break;
     }

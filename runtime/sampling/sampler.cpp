@@ -13,8 +13,6 @@
 namespace riftjit::runtime {
 namespace {
 
-bool edits_logits(SamplerStage stage) { return stage == SamplerStage::penalties || stage == SamplerStage::dry; }
-
 // Whether a stage changes anything under these parameters.
 bool is_active(SamplerStage stage, const SamplerParameters& p) {
     switch (stage) {

@@ -136,8 +136,6 @@ std::vector<Setting> settings(const SamplerParameters& p) {
     };
 }
 
-bool edits_logits(SamplerStage stage) { return stage == SamplerStage::penalties || stage == SamplerStage::dry; }
-
 }  // namespace
 
 std::string_view name(SamplerStage stage) { return kStages[size_t(stage)].name; }

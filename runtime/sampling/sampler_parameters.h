@@ -25,6 +25,10 @@ enum class SamplerStage : uint8_t {
 };
 
 std::string_view name(SamplerStage stage);
+// Those that also change what is most likely: they run at temperature 0 too.
+constexpr bool edits_logits(SamplerStage stage) {
+    return stage == SamplerStage::penalties || stage == SamplerStage::dry;
+}
 std::string sampler_names();  // "penalties, dry, ...", for messages
 
 // "top_k;top_p;temperature". Also top-k, topk, temp, typ, nucleus, in any case; unknown names fail with the valid ones.

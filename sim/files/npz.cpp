@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "host/available_memory.h"
+#include "host/bytes.h"
 #include "sim/files/append_file.h"
 #include "sim/files/metadata.h"
 #include "sim/files/npy_array.h"
@@ -126,11 +127,6 @@ private:
 
     unzFile file_ = nullptr;
 };
-
-template <class T>
-std::string_view bytes_of(std::span<const T> values) {
-    return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
-}
 
 Result<void> write_column(ZipWriter& zip, const std::string& name, const RecordingSource& source,
                           uint32_t Spike::* member) {

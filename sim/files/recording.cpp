@@ -18,7 +18,7 @@ namespace riftjit::sim {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"h5", "sonata", "nwb", "npz", "dat"};
+constexpr std::string_view kFormatNames[] = {"h5", "sonata", "nwb", "npz", "dat"};
 
 Result<void> write_new_file(const std::string& path, RecordingFormat format, const RecordingSource& source) {
     if (format == RecordingFormat::npz) return write_npz(path, source);
@@ -53,12 +53,12 @@ Result<Recording> read_by_content(const std::string& path, const ReadOptions& op
 
 }  // namespace
 
-std::string_view name(RecordingFormat format) { return kNames[size_t(format)]; }
+std::string_view name(RecordingFormat format) { return kFormatNames[size_t(format)]; }
 
 std::optional<RecordingFormat> recording_format_from_name(std::string_view name) {
-    const auto found = std::ranges::find(kNames, name);
-    if (found == std::end(kNames)) return std::nullopt;
-    return RecordingFormat(found - std::begin(kNames));
+    const auto found = std::ranges::find(kFormatNames, name);
+    if (found == std::end(kFormatNames)) return std::nullopt;
+    return RecordingFormat(found - std::begin(kFormatNames));
 }
 
 std::string seed_text(const RecordingHeader& header) {

@@ -5,17 +5,13 @@
 #include <cstring>
 #include <filesystem>
 
+#include "host/bytes.h"
 #include "sim/files/metadata.h"
 #include "sim/files/spool_source.h"
 
 namespace riftjit::sim {
 
 namespace {
-
-template <class T>
-std::string_view bytes_of(std::span<const T> values) {
-    return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
-}
 
 std::string block(SpoolBlock kind, size_t recorder, std::string_view payload) {
     const SpoolBlockHead head{kind, static_cast<uint32_t>(recorder), payload.size(),

@@ -11,7 +11,7 @@ namespace riftjit::sim {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"raster", "rate", "isi", "summary"};
+constexpr std::string_view kPlotNames[] = {"raster", "rate", "isi", "summary"};
 constexpr double kLeft = 82, kRight = 24;  // margins
 
 struct Size {
@@ -86,17 +86,17 @@ Result<ImageFormat> image_format_of_path(const std::string& path) {
     return fail(ErrorKind::Usage, "{}: its ending names no kind of picture; .png and .svg do", path);
 }
 
-std::string_view name(PlotKind kind) { return kNames[size_t(kind)]; }
+std::string_view name(PlotKind kind) { return kPlotNames[size_t(kind)]; }
 
 std::optional<PlotKind> plot_kind_from_name(std::string_view name) {
-    const auto found = std::ranges::find(kNames, name);
-    if (found == std::end(kNames)) return std::nullopt;
-    return PlotKind(found - std::begin(kNames));
+    const auto found = std::ranges::find(kPlotNames, name);
+    if (found == std::end(kPlotNames)) return std::nullopt;
+    return PlotKind(found - std::begin(kPlotNames));
 }
 
 PlotKind plot_kind_of_path(const std::string& path) {
     const std::string stem = std::filesystem::path(path).stem().string();
-    for (const std::string_view kind : kNames)
+    for (const std::string_view kind : kPlotNames)
         if (stem.ends_with(kind)) return *plot_kind_from_name(kind);
     return PlotKind::summary;
 }

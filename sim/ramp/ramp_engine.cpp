@@ -20,12 +20,12 @@ constexpr double kPeakShare = 0.098;
 
 constexpr uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
-struct Layout {
+struct StateLayout {
     uint64_t s_exc, s_inh, refractory, spikes, bytes;  // offsets; v lies at 0
 };
-Layout layout_of(uint32_t neurons) {
+StateLayout layout_of(uint32_t neurons) {
     const uint64_t padded = round_up(neurons, kLifStepNeurons);
-    Layout layout{};
+    StateLayout layout{};
     layout.s_exc = round_up(padded * sizeof(double), kAlignment);
     layout.s_inh = 2 * layout.s_exc;
     layout.refractory = 3 * layout.s_exc;
@@ -67,7 +67,7 @@ Result<RampEngine> RampEngine::create(const RampNetwork& network, TargetStore ta
 }
 
 Result<void> RampEngine::allocate(TargetStore targets) {
-    const Layout layout = layout_of(network_.neurons);
+    const StateLayout layout = layout_of(network_.neurons);
     RIFTJIT_TRY(memory, Pages::allocate(layout.bytes, Pages::Size::huge, "the neurons"));
     memory_ = std::move(memory);
     std::byte* base = memory_.as<std::byte>();

@@ -6,7 +6,7 @@
 #include "tests/engine/nano_engine.h"
 
 namespace riftjit::engine {
-namespace {
+namespace context_test {
 
 using Ids = std::vector<int32_t>;
 
@@ -69,5 +69,5 @@ TEST(Context, RefusesPromptsThatCannotBeReadAndKeepsWhatItHolds) {
     EXPECT_TRUE(context.is_full());
 }
 
-}  // namespace
+}  // namespace context_test
 }  // namespace riftjit::engine

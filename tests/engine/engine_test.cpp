@@ -4,7 +4,7 @@
 #include "tests/engine/nano_engine.h"
 
 namespace riftjit::engine {
-namespace {
+namespace engine_test {
 
 struct Opened {
     std::optional<Engine> engine;
@@ -38,5 +38,5 @@ TEST(Engine, WarnsOfAContextThatMemoryWillNotHold) {
 
 TEST(Engine, SaysNothingOfAContextThatFits) { EXPECT_TRUE(open_with_context(64).warnings.empty()); }
 
-}  // namespace
+}  // namespace engine_test
 }  // namespace riftjit::engine

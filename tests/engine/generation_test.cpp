@@ -3,7 +3,7 @@
 #include "tests/engine/nano_engine.h"
 
 namespace riftjit::engine {
-namespace {
+namespace generation_test {
 
 using Ids = std::vector<int32_t>;
 
@@ -168,5 +168,5 @@ TEST(Generation, AddsTimingsUp) {
     EXPECT_EQ(sum.generation_runs, 5u);
 }
 
-}  // namespace
+}  // namespace generation_test
 }  // namespace riftjit::engine

@@ -5,7 +5,7 @@
 #include "tests/engine/nano_engine.h"
 
 namespace riftjit::engine {
-namespace {
+namespace kernel_uses_test {
 
 std::vector<KernelUse> uses_of(const EngineOptions& options) {
     const auto isa = select_isa(options.max_isa);
@@ -44,5 +44,5 @@ TEST(KernelUses, CountLaunchesInEachPlan) {
     EXPECT_EQ(many_rows, engine.session->prompt_plan().steps.size());
 }
 
-}  // namespace
+}  // namespace kernel_uses_test
 }  // namespace riftjit::engine

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace riftjit::engine {
-namespace {
+namespace stop_words_test {
 
 std::string feed(StopWords& words, std::string_view text) {
     std::string out;
@@ -40,5 +40,5 @@ TEST(StopWords, WithoutWordsPassEverything) {
     EXPECT_EQ(feed(empty, "text"), "text");
 }
 
-}  // namespace
+}  // namespace stop_words_test
 }  // namespace riftjit::engine

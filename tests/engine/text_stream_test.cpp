@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace riftjit::engine {
-namespace {
+namespace text_stream_test {
 
 TEST(TextStream, HoldsACharacterBackUntilItIsWhole) {
     TextStream stream({});
@@ -44,5 +44,5 @@ TEST(TextStream, FindsAStopWordInWhatWasHeldBack) {
     EXPECT_TRUE(stream.found_stop_word());
 }
 
-}  // namespace
+}  // namespace text_stream_test
 }  // namespace riftjit::engine

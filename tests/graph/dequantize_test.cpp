@@ -9,7 +9,7 @@
 #include "tests/graph/dequantize_goldens.h"
 
 namespace riftjit::graph {
-namespace {
+namespace dequantize_test {
 
 TEST(Dequantize, GivesTheBitsOfTheReferenceDecoderForEveryWeightType) {
     std::set<DType> seen;
@@ -31,5 +31,5 @@ TEST(DequantizeDeathTest, RefusesAPartialBlock) {
     EXPECT_DEATH(dequantize_row(DType::Q4_0, row.data(), 31, out.data()), "whole blocks");
 }
 
-}  // namespace
+}  // namespace dequantize_test
 }  // namespace riftjit::graph

@@ -5,7 +5,7 @@
 #include "tests/graph/tiny_graph.h"
 
 namespace riftjit::graph {
-namespace {
+namespace graph_test {
 
 TEST(Graph, RefusesAnInputOfTheWrongWidthNamingBoth) {
     Graph g;
@@ -67,5 +67,5 @@ TEST(Graph, ListsTheTensorsOfEveryOp) {
     EXPECT_NE(to_text(model.graph).find("blk.1.ffn_down"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace graph_test
 }  // namespace riftjit::graph

@@ -13,7 +13,7 @@
 #include "tests/jit/formats/random_blocks.h"
 
 namespace riftjit::graph {
-namespace {
+namespace lane_programs_test {
 
 std::vector<float> run_program(DType type, const std::byte* blocks, size_t count) {
     const WeightFormat& format = weight_format(type);
@@ -67,5 +67,5 @@ TEST(LaneProgramGoldens, AreTheIndependentDecodersBits) {
     EXPECT_EQ(seen.size(), weight_formats().size());
 }
 
-}  // namespace
+}  // namespace lane_programs_test
 }  // namespace riftjit::graph

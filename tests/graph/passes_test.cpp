@@ -8,7 +8,7 @@
 #include "tests/graph/tiny_graph.h"
 
 namespace riftjit::graph {
-namespace {
+namespace passes_test {
 
 std::vector<double> logits_of(const Graph& graph) {
     Reference reference(graph);
@@ -75,5 +75,5 @@ TEST(Passes, RewriteTheGraphTheyAreMeantFor) {
     EXPECT_EQ(count(chained, "elementwise"), 1);
 }
 
-}  // namespace
+}  // namespace passes_test
 }  // namespace riftjit::graph

@@ -7,7 +7,7 @@
 #include "tests/graph/tiny_graph.h"
 
 namespace riftjit::graph {
-namespace {
+namespace plan_test {
 
 PassSet all_but(std::string_view name) {
     PassSet passes = parse_passes("all").value();
@@ -215,12 +215,12 @@ TEST(Passes, AreNamedAndUnknownNamesListTheKnown) {
     EXPECT_FALSE(parse_passes("-fuse-quantize,reuse-memory"));
 }
 
-TEST(Passes, RemoveWhatNobodyReads) {
+TEST(Plan, LeavesOutWhatNobodyReads) {
     auto model = test::make_tiny();
     const size_t nodes = model.graph.nodes.size();
     (void)model.graph.scale("unused", model.graph.logits, 2.0f).value();
     EXPECT_EQ(apply_passes(model.graph, {"remove-unused"}).nodes.size(), nodes);
 }
 
-}  // namespace
+}  // namespace plan_test
 }  // namespace riftjit::graph

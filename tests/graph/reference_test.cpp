@@ -11,7 +11,7 @@
 #include "tests/graph/tiny_graph.h"
 
 namespace riftjit::graph {
-namespace {
+namespace reference_test {
 
 using Row = std::vector<double>;
 
@@ -189,5 +189,5 @@ TEST(Reference, RefusesATokenOutsideTheVocabulary) {
     EXPECT_EQ(reference.run(std::vector<int32_t>{}).error().message, "reference: no tokens to run");
 }
 
-}  // namespace
+}  // namespace reference_test
 }  // namespace riftjit::graph

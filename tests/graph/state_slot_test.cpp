@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace riftjit::graph {
-namespace {
+namespace state_slot_test {
 
 TEST(StateSlot, RunningStatesHaveASizeOfTheirOwn) {
     EXPECT_EQ(running_bytes({"kv", KvSlot{8, 128}}), 0u);
@@ -13,5 +13,5 @@ TEST(StateSlot, RunningStatesHaveASizeOfTheirOwn) {
     EXPECT_EQ(running_bytes({"conv", ConvolutionSlot{1024, 1}}), 0u);
 }
 
-}  // namespace
+}  // namespace state_slot_test
 }  // namespace riftjit::graph

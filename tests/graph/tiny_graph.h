@@ -27,6 +27,12 @@ public:
     uint64_t packed_bytes(DType type, uint32_t rows, uint32_t width) const override {
         return rows * riftjit::row_bytes(type, width);
     }
+    uint64_t key_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const override {
+        return kKvPage * kv_heads * riftjit::row_bytes(type, head_dim);
+    }
+    uint64_t value_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const override {
+        return key_page_bytes(type, kv_heads, head_dim);
+    }
     Result<void> supports(const KernelSpec& spec) const override {
         if (spec.index() == lacks) return fail(ErrorKind::Unsupported, "no kernel for {}", describe(spec));
         return {};

@@ -6,7 +6,7 @@
 #include <limits>
 
 namespace riftjit {
-namespace {
+namespace half_test {
 
 // By the definition of the format: (-1)^sign * (implicit.mantissa) * 2^(exponent - 15).
 float half_by_definition(uint32_t half) {
@@ -65,5 +65,5 @@ TEST(Bfloat, RoundsToNearestWithTiesToEven) {
     EXPECT_EQ(bfloat_to_float(0xbfc0), -1.5f);
 }
 
-}  // namespace
+}  // namespace half_test
 }  // namespace riftjit

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 namespace riftjit {
-namespace {
+namespace pages_test {
 
 TEST(Pages, AreZeroedAndAligned) {
     for (uint64_t bytes : {1ull, 4096ull, 5ull << 20}) {
@@ -50,5 +50,5 @@ TEST(Pages, MoveWithoutFreeingTwice) {
     EXPECT_EQ(second.data(), nullptr);
 }
 
-}  // namespace
+}  // namespace pages_test
 }  // namespace riftjit

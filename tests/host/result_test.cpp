@@ -5,7 +5,7 @@
 #include <csignal>
 
 namespace riftjit {
-namespace {
+namespace result_test {
 
 constexpr const char* kLine =
     "^internal error: two is three \\(.*result_test.cpp:[0-9]+\\), please report this line\n$";
@@ -35,5 +35,5 @@ TEST(ResultDeathTest, NothingIsComputedAfterABrokenInvariant) {
     EXPECT_EXIT(break_invariant(), testing::KilledBySignal(SIGABRT), "");
 }
 
-}  // namespace
+}  // namespace result_test
 }  // namespace riftjit

@@ -18,7 +18,7 @@
 #include "host/cpus.h"
 
 namespace riftjit {
-namespace {
+namespace thread_pool_test {
 
 ThreadPool make_pool(uint32_t threads) {
     auto pool = ThreadPool::create(threads);
@@ -201,5 +201,5 @@ TEST(Cpus, CountsAreWithinTheProcessesSet) {
     EXPECT_LE(physical_cores(), usable_cpus());
 }
 
-}  // namespace
+}  // namespace thread_pool_test
 }  // namespace riftjit

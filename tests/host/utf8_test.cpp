@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace riftjit {
-namespace {
+namespace utf8_test {
 
 std::vector<char32_t> code_points(std::string_view text) {
     std::vector<char32_t> values;
@@ -112,5 +112,5 @@ TEST(Utf8Stream, ShowsWholeCharactersOfValidText) {
     }
 }
 
-}  // namespace
+}  // namespace utf8_test
 }  // namespace riftjit

@@ -6,7 +6,7 @@
 #include <span>
 
 namespace riftjit {
-namespace {
+namespace batch_test {
 
 struct Tiles {
     std::vector<std::array<uint32_t, 4>> tiles, singles;  // {first_row, rows, sequence, position}
@@ -83,5 +83,5 @@ TEST(Batch, IsFilledAgainAfterClear) {
     }
 }
 
-}  // namespace
+}  // namespace batch_test
 }  // namespace riftjit

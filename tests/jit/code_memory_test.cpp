@@ -6,7 +6,7 @@
 #include <string>
 
 namespace riftjit {
-namespace {
+namespace code_memory_test {
 
 // mov eax, imm32; ret
 std::vector<std::byte> return_value(uint8_t value) {
@@ -86,5 +86,5 @@ TEST(CodeMemory, ReportsThatTheSystemHasNoMoreMemory) {
     EXPECT_EQ(added.error().message, "code memory: cannot map 140737488355328 bytes: Cannot allocate memory");
 }
 
-}  // namespace
+}  // namespace code_memory_test
 }  // namespace riftjit

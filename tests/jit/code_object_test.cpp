@@ -10,7 +10,7 @@
 #include "tests/host/scratch.h"
 
 namespace riftjit {
-namespace {
+namespace code_object_test {
 
 // mov eax, [rip + 0x39]; ret; padding; then the constant 42 at offset 64.
 MachineCode answer_code() {
@@ -128,5 +128,5 @@ TEST(CodeObject, LinksAsAnOrdinaryObject) {
     EXPECT_EQ(output_of("ld -shared -o " + scratch.path("answer.so") + " " + scratch.path("answer.o") + " 2>&1"), "");
 }
 
-}  // namespace
+}  // namespace code_object_test
 }  // namespace riftjit

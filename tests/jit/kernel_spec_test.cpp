@@ -9,7 +9,7 @@
 #include "tests/jit/spec_table.h"
 
 namespace riftjit {
-namespace {
+namespace kernel_spec_test {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -377,5 +377,5 @@ TEST(KernelSpec, SaysWhichArgumentsAreReadAndWritten) {
     EXPECT_EQ(access(with(kRope, [](auto& s) { s.key_cache.reset(); }), "x"), int(Access::update));
 }
 
-}  // namespace
+}  // namespace kernel_spec_test
 }  // namespace riftjit

@@ -7,7 +7,7 @@
 #include "tests/models/expect_message.h"
 
 namespace riftjit::models {
-namespace {
+namespace bad_input_model_test {
 
 using namespace test;
 
@@ -290,5 +290,5 @@ TEST(BadInputModel, RefusesRopeFactorsThatCannotDivide) {
     EXPECT_TRUE(says(load_message(builder), {"tensor 'rope_freqs.weight' has wrong shape; expected [8], got [16]"}));
 }
 
-}  // namespace
+}  // namespace bad_input_model_test
 }  // namespace riftjit::models

@@ -12,7 +12,7 @@
 #include "tests/safetensors.h"
 
 namespace riftjit::models {
-namespace {
+namespace model_test {
 
 using namespace test;
 
@@ -370,5 +370,5 @@ TEST(Architectures, AreListedOnce) {
     EXPECT_EQ(names, (std::vector<std::string_view>{"llama", "qwen2", "qwen3"}));
 }
 
-}  // namespace
+}  // namespace model_test
 }  // namespace riftjit::models

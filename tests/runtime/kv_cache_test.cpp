@@ -8,7 +8,7 @@
 #include "runtime/cpu/cpu_device.h"
 
 namespace riftjit::runtime {
-namespace {
+namespace kv_cache_test {
 
 std::vector<graph::StateSlot> slots_of(uint32_t count, uint32_t heads, uint32_t head_dim) {
     return std::vector<graph::StateSlot>(count, {"kv", graph::KvSlot{heads, head_dim}});
@@ -72,5 +72,5 @@ TEST(KvCache, SaysWhichContextIsBeyondAllAddresses) {
         << cache.error().message;
 }
 
-}  // namespace
+}  // namespace kv_cache_test
 }  // namespace riftjit::runtime

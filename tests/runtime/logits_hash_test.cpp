@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace riftjit::runtime {
-namespace {
+namespace logits_hash_test {
 
 // Expected digests: xxhash 4.1.0 for Python, xxh3_128_hexdigest of the little-endian floats.
 TEST(LogitsHash, EqualsXxh3OfTheBytes) {
@@ -35,5 +35,5 @@ TEST(LogitsHash, SeesASingleBit) {
     EXPECT_NE(positive.hex(), negative.hex());
 }
 
-}  // namespace
+}  // namespace logits_hash_test
 }  // namespace riftjit::runtime

@@ -7,7 +7,7 @@
 #include <set>
 
 namespace riftjit::runtime {
-namespace {
+namespace page_tables_test {
 
 std::vector<uint32_t> pages_of(const PageTables& tables, SequenceId id) {
     const uint32_t* const table = tables.tables() + size_t(id) * tables.pages_per_sequence();
@@ -137,5 +137,5 @@ TEST(PageTables, LoseNoPageAndMixNoSequencesInAnyOrderOfOperations) {
     EXPECT_EQ(tables.free_pages(), kPages);
 }
 
-}  // namespace
+}  // namespace page_tables_test
 }  // namespace riftjit::runtime

@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace riftjit::runtime {
-namespace {
+namespace rope_tables_test {
 
 graph::RopeTable table(uint32_t rotary_dims, float base, float scale) {
     return {rotary_dims, base, scale, graph::kNoTensor};
@@ -63,5 +63,5 @@ TEST(RopeTables, APositionsRowDoesNotDependOnItsBatch) {
     }
 }
 
-}  // namespace
+}  // namespace rope_tables_test
 }  // namespace riftjit::runtime

@@ -11,7 +11,7 @@
 #include "tests/runtime/golden_run.h"
 
 namespace riftjit::runtime {
-namespace {
+namespace sequences_test {
 
 using enum StepRow::Logits;
 using Text = std::vector<int32_t>;
@@ -375,5 +375,5 @@ TEST(Sequences, TwoSetsShareAModel) {
     EXPECT_EQ(hashes, alone(text));
 }
 
-}  // namespace
+}  // namespace sequences_test
 }  // namespace riftjit::runtime

@@ -5,7 +5,7 @@
 #include "tests/runtime/golden_run.h"
 
 namespace riftjit::runtime {
-namespace {
+namespace session_golden_test {
 
 // Bounds are in standard deviations of the logits, with keys and values cached as f32.
 //
@@ -93,5 +93,5 @@ std::string test_name(const testing::TestParamInfo<GoldenCase>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Files, SessionGolden, testing::ValuesIn(golden_cases()), test_name);
 
-}  // namespace
+}  // namespace session_golden_test
 }  // namespace riftjit::runtime

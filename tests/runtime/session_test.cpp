@@ -10,7 +10,7 @@
 #include "tests/runtime/golden_run.h"
 
 namespace riftjit::runtime {
-namespace {
+namespace session_test {
 
 constexpr const char* kNanoF32 = "tests/data/nano/nano-f32.gguf";
 constexpr const char* kNanoQ4K = "tests/data/nano/nano-q4_k.gguf";
@@ -247,5 +247,5 @@ TEST(Session, TwoSessionsShareKernelsAndNothingElse) {
     EXPECT_TRUE(same_bits(evaluate(first, ids), expected));
 }
 
-}  // namespace
+}  // namespace session_test
 }  // namespace riftjit::runtime

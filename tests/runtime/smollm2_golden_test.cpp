@@ -10,7 +10,7 @@
 #include "tests/runtime/golden_run.h"
 
 namespace riftjit::runtime {
-namespace {
+namespace smollm2_golden_test {
 
 // In standard deviations of the logits, keys and values as f32. The estimate of session_golden_test.cpp over the 210
 // matmuls of 30 layers: 2.1e-4 * sqrt(210) = 0.003, and four to five times that for the largest.
@@ -89,5 +89,5 @@ TEST_F(SmolLm2, LogitsAndTokensAreThoseOfTransformersAtEveryLevel) {
     }
 }
 
-}  // namespace
+}  // namespace smollm2_golden_test
 }  // namespace riftjit::runtime

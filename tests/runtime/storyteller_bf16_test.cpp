@@ -6,7 +6,7 @@
 #include "tests/runtime/golden_run.h"
 
 namespace riftjit::runtime {
-namespace {
+namespace storyteller_bf16_test {
 
 std::string published_name(std::string name) {
     static const std::map<std::string, std::string> kNames = {
@@ -80,5 +80,5 @@ TEST_P(StorytellerBf16, AgreesWithTransformersAtEveryLevelAndThreadCount) {
 
 INSTANTIATE_TEST_SUITE_P(Prompts, StorytellerBf16, testing::Values("fox", "robot"));
 
-}  // namespace
+}  // namespace storyteller_bf16_test
 }  // namespace riftjit::runtime

@@ -9,7 +9,7 @@
 #include "jit/x86/backend.h"
 
 namespace riftjit::runtime {
-namespace {
+namespace weights_test {
 
 // Remembers what it was asked to do; "packs" by copying.
 class RecordingDevice final : public Device {
@@ -108,5 +108,5 @@ TEST(Weights, OneBlockHoldsThemAll) {
     EXPECT_EQ(loaded->bytes, 16u * 16 * 4 + 64 + 64);
 }
 
-}  // namespace
+}  // namespace weights_test
 }  // namespace riftjit::runtime

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace riftjit::sim {
-namespace {
+namespace run_checks_test {
 
 TEST(SpikeChecks, SayWhatWasLost) {
     EXPECT_TRUE(check_arrivals(8, 8));
@@ -16,5 +16,5 @@ TEST(SpikeChecks, SayWhatWasLost) {
     EXPECT_EQ(counts.error().message, "the neurons fired 3 times, 2 spikes were counted");
 }
 
-}  // namespace
+}  // namespace run_checks_test
 }  // namespace riftjit::sim

@@ -13,21 +13,6 @@ namespace riftjit::tools {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& flag, const std::string& why) {
-    throw CLI::ValidationError(fmt::format("error while handling argument \"{}\": {}", flag, why),
-                               CLI::ExitCodes::ValidationError);
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-    std::vector<std::string> parts;
-    for (size_t begin = 0; begin <= text.size();) {
-        const size_t end = std::min(text.find(separator, begin), text.size());
-        parts.push_back(text.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    return parts;
-}
-
 // One of "5", "1-9", "1-9+4", "512-2048*2".
 void append_range(const std::string& flag, const std::string& range, uint32_t low, uint32_t high,
                   std::vector<uint32_t>& values) {

@@ -5,21 +5,12 @@
 #include "jit/rdna/table/target.h"
 #include "sim/network/description.h"
 #include "tools/cli/arguments.h"
+#include "tools/cli/options.h"
 #include "tools/rdna/emulate_command.h"
 
 namespace riftjit::tools {
 
 namespace {
-
-std::vector<std::string> split(const std::string& text, char separator) {
-    std::vector<std::string> parts;
-    for (size_t begin = 0; begin <= text.size();) {
-        const size_t end = std::min(text.find(separator, begin), text.size());
-        parts.push_back(text.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    return parts;
-}
 
 // Values that are too many to be listed in place of a name in --help.
 std::vector<std::string> named_values(const std::string& value) {

@@ -10,14 +10,24 @@ namespace riftjit::tools {
 
 namespace {
 
+std::string last_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }
+
+}  // namespace
+
 [[noreturn]] void refuse(const std::string& flag, const std::string& why) {
     throw CLI::ValidationError(fmt::format("error while handling argument \"{}\": {}", flag, why),
                                CLI::ExitCodes::ValidationError);
 }
 
-std::string last_name(const std::string& names) { return names.substr(names.rfind(',') + 1); }
-
-}  // namespace
+std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts;
+    for (size_t begin = 0; begin <= text.size();) {
+        const size_t end = std::min(text.find(separator, begin), text.size());
+        parts.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return parts;
+}
 
 uint64_t parse_count(const std::string& flag, const std::string& text, uint64_t high) {
     double value = 0;

@@ -20,6 +20,10 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, double& target,
 CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& target, std::vector<std::string> allowed,
                         const std::string& help);
 
+// Ends the parse of a flag's value: 'error while handling argument "--flag": why'.
+[[noreturn]] void refuse(const std::string& flag, const std::string& why);
+std::vector<std::string> split(const std::string& text, char separator);
+
 // A check for names of files and directories: empty, as an unset variable of a script leaves them, they would pass for
 // "the default".
 CLI::Validator file_name();

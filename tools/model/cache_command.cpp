@@ -23,9 +23,9 @@ struct CacheOptions {
     bool json = false;
 };
 
-void write(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }  // main() looks at stdout
+void print_out(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }  // main() looks at stdout
 void write_json(const ordered_json& object) {
-    write(object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    print_out(object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
 std::string human_bytes(uint64_t bytes) {
@@ -67,7 +67,7 @@ Result<int> show_totals(const CacheOptions& options) {
         text += fmt::format("  {:<20} {:>8}  {:>12}\n", target, count.files, human_bytes(count.bytes));
     text += fmt::format("temporaries  {} ({})\nother files  {}\n", totals.temporaries.files,
                         human_bytes(totals.temporaries.bytes), totals.other_files);
-    write(text);
+    print_out(text);
     return kExitDone;
 }
 
@@ -92,7 +92,7 @@ Result<int> list_entries(const CacheOptions& options) {
         text +=
             fmt::format("{:<32}  {:<20} {:>9}  {:<16}  {}\n", entry.key, entry.target, entry.bytes,
                         utc_minute(entry.modified_s), entry.problem.empty() ? entry.kernel : "(" + entry.problem + ")");
-    write(text);
+    print_out(text);
     return kExitDone;
 }
 
@@ -112,7 +112,7 @@ Result<int> verify_entries(const CacheOptions& options) {
         std::string text;
         for (const BadEntry& entry : verdict.bad)
             text += fmt::format("{}: {}: {}\n", one_line(entry.file), entry.reason, one_line(entry.text));
-        write(text + fmt::format("{} sound, {} bad\n", verdict.sound, verdict.bad.size()));
+        print_out(text + fmt::format("{} sound, {} bad\n", verdict.sound, verdict.bad.size()));
     }
     return verdict.bad.empty() ? kExitDone : kExitError;
 }
@@ -121,7 +121,8 @@ int show_removed(const CacheOptions& options, const Removed& removed) {
     if (options.json)
         write_json(ordered_json{{"removed_files", removed.files}, {"removed_bytes", removed.bytes}});
     else
-        write(fmt::format("removed {} ({})\n", counted(removed.files, "file", "files"), human_bytes(removed.bytes)));
+        print_out(
+            fmt::format("removed {} ({})\n", counted(removed.files, "file", "files"), human_bytes(removed.bytes)));
     return kExitDone;
 }
 
@@ -154,7 +155,7 @@ constexpr Subcommand kSubcommands[] = {
     {"clear", "Remove all entries and temporary files", clear_entries},
 };
 
-constexpr const char* kExamples =
+constexpr const char* kCacheExamples =
     "Examples:\n"
     "  riftjit cache stat                           how much is kept, and where\n"
     "  riftjit cache verify --json                  for CI: exit 1 and the reasons if an entry is bad\n"
@@ -178,7 +179,7 @@ Result<uint64_t> parse_bytes(std::string_view flag, std::string_view text) {
 
 void add_cache_command(CLI::App& app, Command& chosen) {
     CLI::App* cache = app.add_subcommand("cache", "Look after the cache of generated code");
-    cache->footer(kExamples);
+    cache->footer(kCacheExamples);
     cache->require_subcommand(1);
     const auto options = std::make_shared<CacheOptions>();
     for (const Subcommand& subcommand : kSubcommands) {

@@ -16,7 +16,7 @@ namespace riftjit::tools {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kInspectExamples =
     "Examples:\n"
     "  riftjit inspect model.gguf                    hyperparameters, metadata, tensors, totals per type\n"
     "  riftjit inspect model.gguf --json | jq .types\n"
@@ -72,7 +72,7 @@ int inspect(const InspectOptions& options) {
 void add_inspect_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("inspect", "Show what a model file holds, after checking all of it");
     const auto options = std::make_shared<InspectOptions>();
-    command->footer(kExamples);
+    command->footer(kInspectExamples);
     command->add_option("FILE,-m,--model", options->model, "GGUF file (default: the model that ships with riftjit)")
         ->check(file_name());
     command->add_flag_callback("--json", [options] { options->output = InspectOutput::json; }, "Print one JSON object");

@@ -66,7 +66,7 @@ Result<std::string> read_text(const TokenizeOptions& options) {
     return text;
 }
 
-bool write(std::string_view text) { return std::fwrite(text.data(), 1, text.size(), stdout) == text.size(); }
+bool write_out(std::string_view text) { return std::fwrite(text.data(), 1, text.size(), stdout) == text.size(); }
 
 Result<void> print_one(const TokenizeOptions& options, const Tokenizer& tokenizer) {
     RIFTJIT_TRY(text, read_text(options));
@@ -80,7 +80,7 @@ Result<void> print_one(const TokenizeOptions& options, const Tokenizer& tokenize
         for (const int32_t id : ids) output += fmt::format("{:6} -> '{}'\n", id, models::escaped(tokenizer.piece(id)));
     }
     if (options.show_count && !options.json) output += fmt::format("Total number of tokens: {}\n", ids.size());
-    write(output);  // main() looks at stdout
+    write_out(output);  // main() looks at stdout
     return {};
 }
 
@@ -106,7 +106,7 @@ Result<void> answer_lines(const TokenizeOptions& options, const Tokenizer& token
         std::string answer = fmt::format("{{\"ids\":[{}]", fmt::join(ids, ","));
         if (options.show_count) answer += fmt::format(",\"count\":{}", ids.size());
         answer += "}\n";
-        if (!write(answer) || std::fflush(stdout) != 0) return {};  // the reader left; main() looks at stdout
+        if (!write_out(answer) || std::fflush(stdout) != 0) return {};  // the reader left; main() looks at stdout
     }
     if (std::cin.bad()) return fail(ErrorKind::Io, "standard input: read error");
     return {};
@@ -128,7 +128,7 @@ Result<void> tokenize(const TokenizeOptions& options) {
     return options.jsonl ? answer_lines(options, tokenizer) : print_one(options, tokenizer);
 }
 
-constexpr const char* kExamples =
+constexpr const char* kTokenizeExamples =
     "Examples:\n"
     "  riftjit tokenize -p \"Hello, world\"                       id -> 'piece', one token a line\n"
     "  riftjit tokenize -m m.gguf --stdin --ids < text          [1, 2, 3]\n"
@@ -138,7 +138,7 @@ constexpr const char* kExamples =
 
 void add_tokenize_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("tokenize", "Turn text into token ids");
-    command->footer(kExamples);
+    command->footer(kTokenizeExamples);
     const auto options = std::make_shared<TokenizeOptions>();
     command->add_option("-m,--model", options->model, "GGUF file with the vocabulary (default: the shipped model)")
         ->check(file_name());

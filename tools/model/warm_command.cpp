@@ -85,7 +85,7 @@ Result<int> warm(const WarmOptions& options) {
     return kExitDone;
 }
 
-constexpr const char* kExamples =
+constexpr const char* kWarmExamples =
     "Examples:\n"
     "  riftjit warm                                  the shipped model, for this processor\n"
     "  riftjit warm m.gguf --isa avx2,avx512_vnni    for other machines: copy ~/.cache/riftjit there\n"
@@ -95,7 +95,7 @@ constexpr const char* kExamples =
 
 void add_warm_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("warm", "Generate a model's kernels into the cache, for any processor");
-    command->footer(kExamples);
+    command->footer(kWarmExamples);
     const auto options = std::make_shared<WarmOptions>();
     command->add_option("FILE,-m,--model", options->model, "GGUF file (default: the shipped storyteller)")
         ->check(file_name());

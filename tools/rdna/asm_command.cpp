@@ -83,7 +83,7 @@ Result<int> run(const AsmOptions& options) {
     return translate_lines([&options](std::string_view line) { return hex_of_line(options, line); });
 }
 
-constexpr const char* kExamples =
+constexpr const char* kAsmExamples =
     "Examples:\n"
     "  riftjit asm k.s --target gfx1201 -o k.co     a file of clang -S, or labels and instructions\n"
     "  riftjit asm k.s                              the target is in the file; writes k.co\n"
@@ -100,7 +100,7 @@ constexpr const char* kExamples =
 
 void add_asm_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("asm", "Assemble RDNA instructions into a code object");
-    command->footer(kExamples);
+    command->footer(kAsmExamples);
     const auto options = std::make_shared<AsmOptions>();
     command->add_option("FILE", options->source, "assembly source; -: standard input")->check(file_name());
     command

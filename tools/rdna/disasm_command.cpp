@@ -128,7 +128,7 @@ Result<int> run(const DisasmOptions& options) {
     return translate_lines([&options](std::string_view line) { return text_of_words(options, line); });
 }
 
-constexpr const char* kExamples =
+constexpr const char* kDisasmExamples =
     "Examples:\n"
     "  riftjit disasm k.co > k.s              the whole object, in LLVM's spelling; riftjit asm k.s makes it again\n"
     "  riftjit disasm bundle.co --target gfx1100 saxpy --json\n"
@@ -139,7 +139,7 @@ constexpr const char* kExamples =
 
 void add_disasm_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("disasm", "Show the RDNA instructions of a code object");
-    command->footer(kExamples);
+    command->footer(kDisasmExamples);
     const auto options = std::make_shared<DisasmOptions>();
     command->add_option("FILE", options->object, "code object or offload bundle; -: standard input")
         ->check(file_name());

@@ -288,7 +288,7 @@ Result<int> run(const EmulateOptions& options) {
     return report.findings.empty() && report.completed ? kExitDone : kExitFindings;
 }
 
-constexpr const char* kExamples =
+constexpr const char* kEmulateExamples =
     "Examples:\n"
     "  riftjit disasm k.co --kernels                           the kernels of a file and their arguments\n"
     "  riftjit emulate k.co add --grid 64 --group 128 --buffer a.bin --buffer b.bin --buffer zero:32768 --scalar "
@@ -366,7 +366,7 @@ std::string check_names() {
 
 void add_emulate_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("emulate", "Run an RDNA kernel in the software machine, checking it");
-    command->footer(kExamples);
+    command->footer(kEmulateExamples);
     const auto options = std::make_shared<EmulateOptions>();
     command->add_option("FILE", options->object, "code object or offload bundle; -: standard input")
         ->required()

@@ -103,7 +103,7 @@ void print_table() {
     write_output(text);
 }
 
-constexpr const char* kExamples =
+constexpr const char* kTargetsExamples =
     "Examples:\n"
     "  riftjit targets                                    a line per chip, then what they have\n"
     "  riftjit targets --json | jq -r '.[] | select(.has | index(\"wmma-fp8\")) | .name'\n"
@@ -114,7 +114,7 @@ constexpr const char* kExamples =
 
 void add_targets_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("targets", "List the AMD GPUs that code can be generated for");
-    command->footer(kExamples);
+    command->footer(kTargetsExamples);
     const auto json = std::make_shared<bool>(false);
     command->add_flag("--json", *json, "print one JSON array");
     on_chosen(*command, chosen, [json] {

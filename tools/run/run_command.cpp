@@ -337,7 +337,7 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     return Run(options, std::move(inputs), engine, reporter, start).execute();
 }
 
-constexpr const char* kExamples =
+constexpr const char* kRunExamples =
     "Examples:\n"
     "  riftjit run -p \"Tell me a short story about a fox and a lamp.\"    a turn with the shipped model\n"
     "  riftjit run                                                       a conversation, until /exit or Ctrl-D\n"
@@ -357,7 +357,7 @@ Verbosity verbosity_of(const RunOptions& options) {
 
 void add_run_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("run", "Generate text");
-    command->footer(kExamples);
+    command->footer(kRunExamples);
     command->set_help_flag("-h,--help,--usage", "Print this help and leave");
     auto options = std::make_shared<RunOptions>();
     add_run_options(*command, *options);

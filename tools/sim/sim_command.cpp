@@ -9,7 +9,7 @@ namespace riftjit::tools {
 
 namespace {
 
-constexpr const char* kExamples =
+constexpr const char* kSimExamples =
     "Examples:\n"
     "  riftjit sim --neurons 60M                           the benchmark network, 2000 steps, totals and hashes\n"
     "  riftjit sim --neurons 10M --steps 200 -t 2 --json   for scripts\n"
@@ -149,7 +149,7 @@ Result<int> run(const CLI::App& command, SimOptions& options, Reporter& reporter
 
 void add_sim_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("sim", "Simulate a spiking network, exactly");
-    command->footer(kExamples);
+    command->footer(kSimExamples);
     const auto options = std::make_shared<SimOptions>();
     command
         ->add_option_function<std::string>(

@@ -76,7 +76,7 @@ Result<int> convert(const ConvertOptions& options) {
     return kExitDone;
 }
 
-constexpr const char* kExamples =
+constexpr const char* kSimConvertExamples =
     "Examples:\n"
     "  riftjit sim convert spikes.h5 --to npz               writes spikes.npz: arrays step and id, metadata as JSON\n"
     "  riftjit sim convert spikes.h5 --to sonata -o out.h5  for SONATA's tools\n"
@@ -90,7 +90,7 @@ constexpr const char* kExamples =
 
 void add_sim_convert_command(CLI::App& sim, Command& chosen) {
     CLI::App* command = sim.add_subcommand("convert", "Convert recorded spikes between file formats");
-    command->footer(kExamples);
+    command->footer(kSimConvertExamples);
     const auto options = std::make_shared<ConvertOptions>();
     command->add_option("FILE", options->input, "a recording: HDF5 (ours, SONATA, NWB), .npz, .dat or .part")
         ->required()

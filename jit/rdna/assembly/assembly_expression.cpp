@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kMaxDepth = 64;  // of parentheses: the evaluator is recursive
 
-bool is_symbol_character(char c) {
+bool is_operand_character(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == '$' || c == '@';
 }
 
@@ -122,7 +122,7 @@ private:
 
     Result<AssemblyValue> primary(int depth) {
         size_t length = 0;
-        while (length < rest_.size() && is_symbol_character(rest_[length])) ++length;
+        while (length < rest_.size() && is_operand_character(rest_[length])) ++length;
         const std::string_view word = rest_.substr(0, length);
         if (word.empty()) return fail(ErrorKind::Usage, "'{}' is no number and no symbol", rest_);
         rest_.remove_prefix(length);
@@ -168,8 +168,8 @@ Result<AssemblyValue> evaluate(std::string_view expression, const SymbolLookup& 
 
 bool names_this_place(std::string_view expression) {
     for (size_t at = expression.find('.'); at != std::string_view::npos; at = expression.find('.', at + 1)) {
-        const bool begins = at == 0 || !is_symbol_character(expression[at - 1]);
-        const bool ends = at + 1 == expression.size() || !is_symbol_character(expression[at + 1]);
+        const bool begins = at == 0 || !is_operand_character(expression[at - 1]);
+        const bool ends = at + 1 == expression.size() || !is_operand_character(expression[at + 1]);
         if (begins && ends) return true;
     }
     return false;

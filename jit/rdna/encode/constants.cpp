@@ -5,14 +5,11 @@
 #include <limits>
 
 #include "host/half.h"
+#include "jit/rdna/table/inline_floats.h"
 #include "jit/rdna/table/instruction.h"
 
 namespace riftjit::rdna {
 namespace {
-
-// Codes 240 to 248 (facts of the source field, the same on every generation).
-constexpr std::array<double, 8> kInlineFloats = {0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0};
-constexpr uint16_t kFirstInlineFloat = 240;
 
 bool reads_float(OperandType type) {
     switch (type) {
@@ -70,8 +67,10 @@ std::optional<ConstantOperand> integer_constant(int64_t value, OperandType type)
 std::optional<ConstantOperand> float_constant(double value, OperandType type) {
     if (has_inline_floats(type)) {
         if (std::bit_cast<uint64_t>(value) == 0) return ConstantOperand{128};
-        for (size_t i = 0; i < kInlineFloats.size(); ++i)
-            if (value == kInlineFloats[i]) return ConstantOperand{static_cast<uint16_t>(kFirstInlineFloat + i)};
+        for (size_t i = 0; i + 1 < kInlineFloats.size();
+             ++i)  // 1 / (2 pi) is exact in no format: only its name gives it
+            if (value == std::bit_cast<double>(kInlineFloats[i].f64))
+                return ConstantOperand{static_cast<uint16_t>(kFirstInlineFloat + i)};
     }
     const std::optional<uint32_t> bits = literal_bits(value, type);
     if (!bits) return std::nullopt;

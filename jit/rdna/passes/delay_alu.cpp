@@ -11,7 +11,6 @@ namespace {
 
 constexpr unsigned kNothing = 0, kFirstVector = 1, kFirstTranscendental = 5, kFirstScalar = 9;
 constexpr unsigned kFurthestVector = 4, kFurthestTranscendental = 3;
-constexpr unsigned kRegisterCodes = 512;
 
 // The last writer of a register.
 struct Producer {

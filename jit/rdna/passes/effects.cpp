@@ -29,6 +29,9 @@ Effects effects(Target target, WaveSize wave, const Instruction& instruction) {
     return effects;
 }
 
+bool is_compare_to_exec(const InstructionInfo& row) {
+    return row.format == Format::VOPC && row.destinations == 1 && row.operands[0].type == OperandType::exec;
+}
 bool is_branch(Opcode opcode) {
     const InstructionInfo& row = info(opcode);
     return row.format == Format::SOPP && row.sources == 1 && row.operands[0].type == OperandType::label;

@@ -4,11 +4,15 @@
 #include <cstdint>
 #include <span>
 
+#include "jit/rdna/object/kernel_descriptor.h"
 #include "jit/rdna/passes/program.h"
 #include "jit/rdna/table/accesses.h"
 #include "jit/rdna/table/instruction.h"
 
 namespace riftjit::rdna {
+
+// A hardware register by its operand code, vector ones from Operand::kFirstVgpr on.
+inline constexpr unsigned kRegisterCodes = Operand::kFirstVgpr + kMaxVgprs;
 
 // What stays of a register that is written in part counts as read: no pass may reuse or reorder it.
 struct SlotEffect {
@@ -28,7 +32,8 @@ struct Effects {
 Effects effects(Target target, WaveSize wave, const Instruction& instruction);
 
 inline bool is_wmma(Opcode opcode) { return info(opcode).wmma; }  // SWMMAC too
-bool is_branch(Opcode opcode);                                    // to a label
+bool is_compare_to_exec(const InstructionInfo& row);
+bool is_branch(Opcode opcode);  // to a label
 bool ends_wave(Opcode opcode);
 
 // Which counters the instruction raises, and how its results come back.

@@ -8,10 +8,6 @@ namespace {
 
 constexpr RegisterRange kExec{Operand::kExec, 2};
 
-bool is_compare_to_exec(const InstructionInfo& row) {
-    return row.format == Format::VOPC && row.destinations == 1 && row.operands[0].type == OperandType::exec;
-}
-
 bool is_exec(Operand operand) { return operand.code == Operand::kExec; }
 
 }  // namespace

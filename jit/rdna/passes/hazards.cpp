@@ -23,9 +23,6 @@ bool is_memory_or_lds(const LineFacts& facts) { return facts.row->format >= Form
 bool waits_for_vector_results(const Instruction& instruction) {
     return instruction.opcode == Opcode::s_wait_alu && waits_for(instruction.simm16, kWaitVectorResults);
 }
-bool is_compare_to_exec(const InstructionInfo& row) {
-    return row.format == Format::VOPC && row.destinations == 1 && row.operands[0].type == OperandType::exec;
-}
 
 // What a search remembers of its path.
 struct TranscendentalPath {

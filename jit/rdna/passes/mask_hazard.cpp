@@ -13,11 +13,11 @@
 namespace riftjit::rdna {
 namespace {
 
-constexpr unsigned kScalars = Operand::kVcc + 2;
+constexpr unsigned kMaskScalars = Operand::kVcc + 2;
 
 // Sets of what one instruction may write: one or two SGPRs, vcc included, by the first.
 constexpr unsigned kMaxWritten = 2;
-using WrittenRanges = std::bitset<kMaxWritten * kScalars>;
+using WrittenRanges = std::bitset<kMaxWritten * kMaskScalars>;
 
 size_t index_of(unsigned first, unsigned count) { return first * kMaxWritten + count - 1; }
 
@@ -25,20 +25,20 @@ WrittenRanges overlapping(RegisterRange range) {
     WrittenRanges result;
     for (unsigned count = 1; count <= kMaxWritten; ++count)
         for (unsigned first = range.first < count ? 0 : range.first - count + 1;
-             first < range.first + range.count && first < kScalars; ++first)
+             first < range.first + range.count && first < kMaskScalars; ++first)
             result.set(index_of(first, count));
     return result;
 }
 
 // Which writes would need a wait, over all paths that lead to a point.
-struct State {
+struct MaskState {
     // A mask there has been read, and no vector instruction has written it since.
     WrittenRanges read;
     // A vector instruction has written it since; a wait for that ends the hazard.
     WrittenRanges rewritten;
-    bool operator==(const State&) const = default;
-    bool merge(const State& other) {
-        const State before = *this;
+    bool operator==(const MaskState&) const = default;
+    bool merge(const MaskState& other) {
+        const MaskState before = *this;
         read |= other.read;
         rewritten |= other.rewritten;
         return *this != before;
@@ -56,11 +56,11 @@ public:
 
     void run() {
         const std::vector<PassContext::Block>& blocks = context_.blocks();
-        const std::vector<State> at_entry = states_at_entry(blocks, State{}, [&](size_t b, State& state) {
+        const std::vector<MaskState> at_entry = states_at_entry(blocks, MaskState{}, [&](size_t b, MaskState& state) {
             for (LineId i = blocks[b].first; i != kNoLine; i = context_.next_in_block(i)) step(i, state);
         });
         for (size_t b = 0; b < blocks.size(); ++b) {
-            State state = at_entry[b];
+            MaskState state = at_entry[b];
             for (LineId i = blocks[b].first; i != kNoLine; i = context_.next_in_block(i)) {
                 const std::optional<uint16_t> wait = step(i, state);
                 // Behind the write: what follows must not issue before it is done.
@@ -71,7 +71,7 @@ public:
 
 private:
     // What to wait for behind the line; the state becomes that after the wait.
-    std::optional<uint16_t> step(LineId id, State& state) const {
+    std::optional<uint16_t> step(LineId id, MaskState& state) const {
         const Instruction& instruction = context_.line(id).instruction;
         const LineFacts& facts = context_.facts(id);
         if (instruction.opcode == Opcode::s_wait_alu) apply_wait(instruction.simm16, state);
@@ -82,9 +82,9 @@ private:
         return wait;
     }
 
-    static std::optional<uint16_t> wait_behind(const LineFacts& facts, const State& state) {
+    static std::optional<uint16_t> wait_behind(const LineFacts& facts, const MaskState& state) {
         for (const RegisterRange written : facts.effects.writes)
-            if (written.first < kScalars && state.holds(written))
+            if (written.first < kMaskScalars && state.holds(written))
                 return facts.is_salu ? kWaitScalarResults : wait_for_vector_write(written);
         return std::nullopt;
     }
@@ -93,16 +93,16 @@ private:
         return range.overlaps(kVccRange) ? kWaitVectorVcc : kWaitVectorScalars;
     }
 
-    static void apply_wait(uint16_t wait, State& state) {
+    static void apply_wait(uint16_t wait, MaskState& state) {
         if (waits_for(wait, kWaitScalarResults)) state = {};
         if (waits_for(wait, kWaitVectorVcc)) state.rewritten &= ~overlapping(kVccRange);
         if (waits_for(wait, kWaitVectorScalars)) state.rewritten &= overlapping(kVccRange);
     }
 
-    static void apply_vector(const Instruction& instruction, const LineFacts& facts, State& state) {
+    static void apply_vector(const Instruction& instruction, const LineFacts& facts, MaskState& state) {
         end_by_other_reads(instruction, facts, state);
         for (const RegisterRange written : facts.effects.writes) {
-            if (written.first >= kScalars) continue;
+            if (written.first >= kMaskScalars) continue;
             const WrittenRanges anew = overlapping(written);
             state.rewritten |= state.read & anew;
             state.read &= ~anew;
@@ -111,7 +111,7 @@ private:
     }
 
     // A vector instruction that reads another scalar, or a literal, has waited for the write.
-    static void end_by_other_reads(const Instruction& instruction, const LineFacts& facts, State& state) {
+    static void end_by_other_reads(const Instruction& instruction, const LineFacts& facts, MaskState& state) {
         WrittenRanges kept;
         if (!instruction.has_literal) {
             kept.set();

@@ -19,8 +19,6 @@
 namespace riftjit::rdna {
 namespace {
 
-constexpr unsigned kSgprs = 106, kRegisterCodes = Operand::kFirstVgpr + kMaxVgprs;
-
 std::string describe(const VirtualRegister& reg) {
     const std::string_view path = reg.where.file_name();
     return fmt::format("the {}({}) declared at {}:{}", reg.bank == RegisterBank::vector ? "vgpr" : "sgpr", reg.dwords,
@@ -123,13 +121,13 @@ private:
         const bool is_vector = reg.bank == RegisterBank::vector;
         return fmt::format("{}: no room for {} at instruction {}: {} {}s are live there, {} exist", program_.name,
                            describe(reg), ranges_[id].begin / 2, pressure(reg.bank, ranges_[id].begin) + reg.dwords,
-                           is_vector ? "vgpr" : "sgpr", is_vector ? kMaxVgprs : kSgprs);
+                           is_vector ? "vgpr" : "sgpr", is_vector ? kMaxVgprs : kNumberedSgprs);
     }
 
     bool place_virtual(size_t id) {
         const VirtualRegister& reg = registers_[id];
         const bool is_vector = reg.bank == RegisterBank::vector;
-        const unsigned count = is_vector ? kMaxVgprs : kSgprs;
+        const unsigned count = is_vector ? kMaxVgprs : kNumberedSgprs;
         const auto is_free_at = [&](unsigned base) { return is_free({code_at(reg, base), reg.dwords}, ranges_[id]); };
         std::optional<unsigned> chosen;
         for (unsigned base = 0; base + reg.dwords <= count && !chosen; base += alignment(reg))

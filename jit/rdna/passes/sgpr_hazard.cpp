@@ -9,17 +9,17 @@
 namespace riftjit::rdna {
 namespace {
 
-constexpr unsigned kScalars = 124;  // ttmp15 is the last that can be meant: m0, exec and null never are
+constexpr unsigned kReadScalars = 124;  // ttmp15 is the last that can be meant: m0, exec and null never are
 
-using Registers = std::bitset<kScalars>;
+using Registers = std::bitset<kReadScalars>;
 
 // Union over the paths that lead to a point.
-struct State {
-    std::bitset<kScalars / 2> tracked;       // pairs that a vector instruction has read
+struct ReadState {
+    std::bitset<kReadScalars / 2> tracked;   // pairs that a vector instruction has read
     Registers scalar_writes, vector_writes;  // of tracked pairs, perhaps under way
-    bool operator==(const State&) const = default;
-    bool merge(const State& other) {
-        const State before = *this;
+    bool operator==(const ReadState&) const = default;
+    bool merge(const ReadState& other) {
+        const ReadState before = *this;
         tracked |= other.tracked;
         scalar_writes |= other.scalar_writes;
         vector_writes |= other.vector_writes;
@@ -32,7 +32,8 @@ bool is_vcc(unsigned code) { return code == Operand::kVcc || code == Operand::kV
 template <class Function>
 void for_each_scalar(const RegisterRanges& ranges, const Function& function) {
     for (const RegisterRange range : ranges)
-        for (unsigned code = range.first; code < range.first + range.count && code < kScalars; ++code) function(code);
+        for (unsigned code = range.first; code < range.first + range.count && code < kReadScalars; ++code)
+            function(code);
 }
 
 class SgprReadWaits {
@@ -41,12 +42,12 @@ public:
 
     void run() {
         const std::vector<PassContext::Block>& blocks = context_.blocks();
-        const std::vector<State> at_entry = states_at_entry(blocks, State{}, [&](size_t b, State& state) {
+        const std::vector<ReadState> at_entry = states_at_entry(blocks, ReadState{}, [&](size_t b, ReadState& state) {
             for (LineId i = blocks[b].first; i != kNoLine; i = context_.next_in_block(i))
                 step(context_.facts(i), state);
         });
         for (size_t b = 0; b < blocks.size(); ++b) {
-            State state = at_entry[b];
+            ReadState state = at_entry[b];
             for (LineId i = blocks[b].first; i != kNoLine; i = context_.next_in_block(i))
                 if (const uint16_t wait = step(context_.facts(i), state); wait != kWaitNothing)
                     context_.insert_before(i, wait_alu(wait), Origin::hazards);
@@ -55,7 +56,7 @@ public:
 
 private:
     // What the line must wait for; the state becomes that after it.
-    static uint16_t step(const LineFacts& facts, State& state) {
+    static uint16_t step(const LineFacts& facts, ReadState& state) {
         const Effects& effects = facts.effects;
         const Format format = facts.row->format;
         if (format == Format::SMEM || format == Format::MUBUF) {
@@ -82,12 +83,12 @@ private:
         return wait;
     }
 
-    static void clear_vector_writes(State& state, bool of_vcc) {
-        for (unsigned code = 0; code < kScalars; ++code)
+    static void clear_vector_writes(ReadState& state, bool of_vcc) {
+        for (unsigned code = 0; code < kReadScalars; ++code)
             if (is_vcc(code) == of_vcc) state.vector_writes.reset(code);
     }
 
-    static void apply_wait(uint16_t wait, State& state) {
+    static void apply_wait(uint16_t wait, ReadState& state) {
         if (wait == kWaitNothing) return;
         if (waits_for(wait, kWaitScalarResults)) state.scalar_writes.reset();
         if (waits_for(wait, kWaitVectorVcc)) clear_vector_writes(state, true);

@@ -16,7 +16,6 @@ constexpr uint8_t kNoWait = 255;
 // One below what the counters hold: a wait for a full counter would not be seen as one.
 constexpr uint8_t kMaxYounger = 62;
 constexpr uint8_t kNotWritten = 255;
-constexpr unsigned kRegisterCodes = 512;
 
 struct CounterState {
     // Of each register that an outstanding operation will write: how many operations of the counter were surely issued
@@ -73,9 +72,9 @@ struct CounterState {
 };
 
 using Counts = std::array<uint8_t, kCounterCount>;
-struct State {
+struct WaitState {
     std::array<CounterState, kCounterCount> counters;
-    bool merge(const State& other) {
+    bool merge(const WaitState& other) {
         bool changed = false;
         for (unsigned c = 0; c < kCounterCount; ++c) changed |= counters[c].merge(other.counters[c]);
         return changed;
@@ -88,11 +87,11 @@ public:
 
     void run() {
         const std::vector<PassContext::Block>& blocks = context_.blocks();
-        const std::vector<State> at_entry = states_at_entry(blocks, State{}, [&](size_t b, State& state) {
+        const std::vector<WaitState> at_entry = states_at_entry(blocks, WaitState{}, [&](size_t b, WaitState& state) {
             for (LineId i = blocks[b].first; i != kNoLine; i = context_.next_in_block(i)) step(i, state);
         });
         for (size_t b = 0; b < blocks.size(); ++b) {
-            State state = at_entry[b];
+            WaitState state = at_entry[b];
             for (LineId i = blocks[b].first; i != kNoLine; i = context_.next_in_block(i)) insert(i, step(i, state));
         }
     }
@@ -113,7 +112,7 @@ private:
     }
 
     // What the line must wait for; the state becomes that after it.
-    Counts step(LineId id, State& state) const {
+    Counts step(LineId id, WaitState& state) const {
         const Line& line = context_.line(id);
         const LineFacts& facts = context_.facts(id);
         Counts counts;

@@ -55,6 +55,11 @@ uint32_t gather_lanes(uint64_t lanes) {
 }
 }  // namespace
 
+template <>
+uint32_t pack_fields<8>(const uint8_t* elements) {
+    return elements[0] | uint32_t(elements[1]) << 16 | uint32_t(elements[2]) << 8 | uint32_t(elements[3]) << 24;
+}
+
 template <int bits>
 uint32_t pack_fields(const uint8_t* elements) {
     constexpr uint64_t kEvenBytes = 0x00ff00ff00ff00ff;
@@ -70,11 +75,6 @@ uint32_t pack_fields(const uint8_t* elements) {
 template uint32_t pack_fields<1>(const uint8_t*);
 template uint32_t pack_fields<2>(const uint8_t*);
 template uint32_t pack_fields<4>(const uint8_t*);
-
-template <>
-uint32_t pack_fields<8>(const uint8_t* elements) {
-    return elements[0] | uint32_t(elements[1]) << 16 | uint32_t(elements[2]) << 8 | uint32_t(elements[3]) << 24;
-}
 
 namespace {
 // Bits 0, 2, 4 ... moved together to bits 0 to 15.

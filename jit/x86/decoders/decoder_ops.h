@@ -19,6 +19,8 @@ void shift_dwords(X86Emitter& code, const Xbyak::Xmm& out, const Xbyak::Xmm& val
 // bits * j and its second at bit 16 + bits * j. Then one shift and one mask give the pair.
 template <int bits>
 uint32_t pack_fields(const uint8_t* elements);  // 32 / bits values below 2^bits
+template <>
+uint32_t pack_fields<8>(const uint8_t* elements);
 // The same for 32 elements of one bit, given as the bits of a word.
 uint32_t pack_bit_fields(uint32_t bits);
 constexpr uint32_t pair_mask(uint32_t element_mask) { return element_mask | element_mask << 16; }

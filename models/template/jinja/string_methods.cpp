@@ -133,7 +133,7 @@ Value index_method(Runtime& runtime, const Value& self, Arguments& arguments) {
     return index;
 }
 
-Value count_method(Runtime& runtime, const Value& self, Arguments& arguments) {
+Value count_substring_method(Runtime& runtime, const Value& self, Arguments& arguments) {
     const Text needle = arguments.require_text("count", "sub");
     arguments.finish("count");
     if (needle.empty()) return static_cast<Integer>(length(text_of(self).view()) + 1);
@@ -242,7 +242,7 @@ Method find_string_method(std::string_view name) {
         {"capitalize", case_method<Case::capitalized>},
         {"casefold", case_method<Case::lower>},
         {"center", justify_method<Align::center>},
-        {"count", count_method},
+        {"count", count_substring_method},
         {"endswith", affix_method<End::back>},
         {"find", find_method_of_text<End::front>},
         {"format", format_method},

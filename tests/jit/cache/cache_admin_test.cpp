@@ -10,7 +10,7 @@
 #include "tests/jit/cache/cache_fixture.h"
 
 namespace riftjit {
-namespace {
+namespace cache_admin_test {
 
 void set_modified(const std::string& path, int64_t seconds) {
     const timespec times[2] = {{seconds, 0}, {seconds, 0}};
@@ -196,5 +196,5 @@ TEST(CacheAdmin, Lists100000EntriesInUnderASecondAndReadsOneWithoutTheOthers) {
     EXPECT_LT(hit_s, list_s / 20);
 }
 
-}  // namespace
+}  // namespace cache_admin_test
 }  // namespace riftjit

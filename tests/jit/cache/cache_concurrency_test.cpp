@@ -9,7 +9,7 @@
 #include "tests/jit/cache/cache_fixture.h"
 
 namespace riftjit {
-namespace {
+namespace cache_concurrency_test {
 
 // Forks `count` children that all start at once; returns how many exited with 0.
 int run_children(int count, const std::function<bool(int)>& body) {
@@ -152,5 +152,5 @@ TEST(CacheConcurrency, KeepsEntriesOfTwoBuildsApart) {
     expect_only_sound_entries(cache.directory(), 2);
 }
 
-}  // namespace
+}  // namespace cache_concurrency_test
 }  // namespace riftjit

@@ -6,7 +6,7 @@
 #include "tests/jit/cache/cache_fixture.h"
 
 namespace riftjit {
-namespace {
+namespace cache_directory_test {
 
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
@@ -83,5 +83,5 @@ TEST(CacheDirectory, KnowsNetworkFileSystemsByTheirStatfsType) {
     EXPECT_EQ(network_file_system(0x01021994), std::nullopt);     // tmpfs
 }
 
-}  // namespace
+}  // namespace cache_directory_test
 }  // namespace riftjit

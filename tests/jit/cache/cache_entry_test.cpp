@@ -9,7 +9,7 @@
 #include "tests/jit/spec_table.h"
 
 namespace riftjit {
-namespace {
+namespace cache_entry_test {
 
 const CacheKey kKey{"00112233445566778899aabbccddeeff"};
 
@@ -171,5 +171,5 @@ TEST(CacheKey, IsTheSameInEveryProcess) {
     EXPECT_EQ(in_child([] { return cache_key(test_spec(), Isa::avx2).hex; }), here);
 }
 
-}  // namespace
+}  // namespace cache_entry_test
 }  // namespace riftjit

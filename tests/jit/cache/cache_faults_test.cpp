@@ -17,7 +17,7 @@
 #include "tests/jit/cache/cache_fixture.h"
 
 namespace riftjit {
-namespace {
+namespace cache_faults_test {
 
 struct EntryFault {
     std::string what;
@@ -455,5 +455,5 @@ TEST(CacheFaults, OfAReadOnlyFileSystemStopOnlyTheWriting) {
         has_text(answer, "cannot create " + where + "/other: Read-only file system; compiling without a cache"));
 }
 
-}  // namespace
+}  // namespace cache_faults_test
 }  // namespace riftjit

@@ -9,7 +9,7 @@
 #include "tests/jit/cache/cache_fixture.h"
 
 namespace riftjit {
-namespace {
+namespace disk_cache_test {
 
 mode_t mode_of(const std::string& path) {
     struct stat status{};
@@ -192,5 +192,5 @@ TEST(DiskCache, RefusesAnotherKernelUnderTheRightKey) {
     EXPECT_TRUE(has_text(wrong_level.error, "holds rj_quantize_w1024_i16 for x86_64-avx512"));
 }
 
-}  // namespace
+}  // namespace disk_cache_test
 }  // namespace riftjit

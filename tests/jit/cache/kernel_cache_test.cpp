@@ -11,7 +11,7 @@
 #include "tests/jit/cache/cache_fixture.h"
 
 namespace riftjit {
-namespace {
+namespace kernel_cache_test {
 
 TEST(KernelCache, CompilesOnceAndKeepsTheKernel) {
     uint32_t compiled = 0;
@@ -195,5 +195,5 @@ TEST(KernelCache, PublishesEvenWhenNoThreadCanBeStarted) {
     EXPECT_EQ(names_in(scratch.path("cache/v1")).size(), 1u);
 }
 
-}  // namespace
+}  // namespace kernel_cache_test
 }  // namespace riftjit

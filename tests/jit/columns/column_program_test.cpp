@@ -9,7 +9,7 @@
 #include "tests/jit/spec_table.h"
 
 namespace riftjit {
-namespace {
+namespace column_program_test {
 
 TEST(ColumnProgram, IsDescribedInOneLineAndWrittenOneStepALine) {
     EXPECT_EQ(describe(kColumnProgram),
@@ -87,5 +87,5 @@ TEST(ColumnReference, RoundsToF32AndConvertsColumns) {
     EXPECT_EQ(out, double(1u << 24));
 }
 
-}  // namespace
+}  // namespace column_program_test
 }  // namespace riftjit

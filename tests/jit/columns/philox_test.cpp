@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace riftjit {
-namespace {
+namespace philox_test {
 
 // kat_vectors of Random123 1.14, "philox4x32 10": zeros, ones, and the digits of pi.
 TEST(Philox, GivesTheKnownAnswersOfRandom123) {
@@ -32,5 +32,5 @@ TEST(Philox, UniformNumbersReachZeroAndStayBelowOne) {
     EXPECT_EQ(uniform_f32(~0ull), 1 - 0x1p-24f);
 }
 
-}  // namespace
+}  // namespace philox_test
 }  // namespace riftjit

@@ -7,7 +7,7 @@
 #include "tests/jit/formats/random_blocks.h"
 
 namespace riftjit {
-namespace {
+namespace field_reader_test {
 
 constexpr int kRuns = 50;
 
@@ -74,5 +74,5 @@ TEST(FieldReader, ReadsInBulkWhatIsReadValueByValue) {
     }(std::make_index_sequence<std::size(kWeightTypes)>());
 }
 
-}  // namespace
+}  // namespace field_reader_test
 }  // namespace riftjit

@@ -10,7 +10,7 @@
 #include "tests/jit/formats/random_blocks.h"
 
 namespace riftjit {
-namespace {
+namespace lane_walk_test {
 
 constexpr uint32_t kLanes = 32;
 constexpr uint32_t kElsewhere = UINT32_MAX;  // a place that no bits of this lane lie at
@@ -190,5 +190,5 @@ TEST(LaneWalkCost, IsPaidOnceForWhatAllLanesShare) {
     EXPECT_EQ(shared, 12u);       // d and dmin: cleared, extracted, converted; two planes each of scale and minimum
 }
 
-}  // namespace
+}  // namespace lane_walk_test
 }  // namespace riftjit

@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace riftjit {
-namespace {
+namespace quant_grids_test {
 
 struct Shape {
     QuantGrid grid;
@@ -47,5 +47,5 @@ TEST(QuantGrids, SignCodesExpandToAnEvenNumberOfSigns) {
     }
 }
 
-}  // namespace
+}  // namespace quant_grids_test
 }  // namespace riftjit

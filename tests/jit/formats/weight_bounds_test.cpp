@@ -9,7 +9,7 @@
 #include "tests/jit/formats/random_blocks.h"
 
 namespace riftjit {
-namespace {
+namespace weight_bounds_test {
 
 constexpr int32_t kMostActivation = 4095;  // kI16Max of jit/kernel_spec.h
 
@@ -116,5 +116,5 @@ TEST(AnalysisDeathTest, RefusesProgramsThatLeaveTheirTypes) {
     EXPECT_DEATH(analyse(shift), "no negative number");
 }
 
-}  // namespace
+}  // namespace weight_bounds_test
 }  // namespace riftjit

@@ -8,7 +8,7 @@
 #include "tests/jit/formats/random_blocks.h"
 
 namespace riftjit {
-namespace {
+namespace weight_format_test {
 
 TEST(WeightFormats, DescribeEveryWeightTypeOnce) {
     std::multiset<DType> described;
@@ -79,5 +79,5 @@ TEST(WeightFormatDeathTest, IsAskedForWeightsAndTheFieldsTheyHave) {
     EXPECT_DEATH(weight_format(DType::Q4_0).field(FieldRole::signs), "has");
 }
 
-}  // namespace
+}  // namespace weight_format_test
 }  // namespace riftjit

@@ -5,7 +5,7 @@
 #include "jit/x86/kv_layout.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace backend_test {
 
 TEST(BackendX86, ChecksTheSpecBeforeItGenerates) {
     const auto object = compile(QuantizeSpec{0, RowFormat::i16}, Isa::avx512);
@@ -70,5 +70,5 @@ TEST(KvLayout, SizesPagesOfKeysAndValues) {
     }
 }
 
-}  // namespace
+}  // namespace backend_test
 }  // namespace riftjit::x86

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 namespace riftjit::x86 {
-namespace {
+namespace detect_test {
 
 // A processor with everything; tests take features away.
 CpuidLeaves everything() {
@@ -101,5 +101,5 @@ TEST(Detect, AgreesWithTheCompilersRuntimeOnThisMachine) {
     EXPECT_FALSE(detect().name.empty());
 }
 
-}  // namespace
+}  // namespace detect_test
 }  // namespace riftjit::x86

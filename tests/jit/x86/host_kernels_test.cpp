@@ -7,7 +7,7 @@
 #include "tests/jit/cache/cache_fixture.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace host_kernels_test {
 
 TEST(HostKernels, RunOnceTheyAreSealed) {
     const Scratch scratch;
@@ -55,5 +55,5 @@ TEST(HostKernels, PassOnWhyAKernelCannotBeMade) {
     EXPECT_EQ(HostKernels(cache).get(test_spec(), Isa::avx2).error().message, "no");
 }
 
-}  // namespace
+}  // namespace host_kernels_test
 }  // namespace riftjit::x86

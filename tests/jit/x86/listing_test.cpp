@@ -18,7 +18,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace listing_test {
 
 MachineCode code_of(std::initializer_list<unsigned> bytes) {
     MachineCode code{{}, static_cast<uint32_t>(bytes.size())};
@@ -180,5 +180,5 @@ TEST(ListingX86, AssemblesBackToTheSameInstructions) {
     }
 }
 
-}  // namespace
+}  // namespace listing_test
 }  // namespace riftjit::x86

@@ -8,7 +8,7 @@
 #include "jit/x86/detect.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace peaks_test {
 
 constexpr Peak kAll[] = {Peak::read, Peak::f32_fma, Peak::bf16_dot, Peak::i16_dot, Peak::i8_dot};
 
@@ -52,5 +52,5 @@ TEST(PeaksX86, RunAndReadNoByteOutsideTheirUnits) {
     munmap(mapped, kPages * 4096);
 }
 
-}  // namespace
+}  // namespace peaks_test
 }  // namespace riftjit::x86

@@ -27,7 +27,7 @@ extern JitDescriptor riftjit_test_descriptor asm("__jit_debug_descriptor");
 }
 
 namespace riftjit {
-namespace {
+namespace profile_test {
 
 std::vector<std::string> registered_names() {
     std::vector<std::string> names;
@@ -140,5 +140,5 @@ TEST(Profile, LetsGdbStopAtAKernelByName) {
     EXPECT_TRUE(has_text(output, "TestBody"));  // with debug information gdb leaves the class out
 }
 
-}  // namespace
+}  // namespace profile_test
 }  // namespace riftjit

@@ -5,7 +5,7 @@
 #include "tests/models/expect_message.h"
 
 namespace riftjit::models {
-namespace {
+namespace bad_input_data_test {
 
 using namespace test;
 
@@ -138,5 +138,5 @@ TEST(BadInputData, B13ReportsATensorOfNothingButZeros) {
     EXPECT_TRUE(says(findings[0].message, {"tensor 'w'", "blocks 0 to 3", "all zero"}));
 }
 
-}  // namespace
+}  // namespace bad_input_data_test
 }  // namespace riftjit::models

@@ -13,7 +13,7 @@
 #include "tests/models/expect_message.h"
 
 namespace riftjit::models {
-namespace {
+namespace bad_input_file_test {
 
 using namespace test;
 namespace fs = std::filesystem;
@@ -353,5 +353,5 @@ TEST(BadInputFile, B28FollowsSymbolicLinks) {
     EXPECT_EQ(message_of(directory.path() / "link.gguf"), "");
 }
 
-}  // namespace
+}  // namespace bad_input_file_test
 }  // namespace riftjit::models

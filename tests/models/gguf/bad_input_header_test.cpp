@@ -7,7 +7,7 @@
 #include "tests/models/expect_message.h"
 
 namespace riftjit::models {
-namespace {
+namespace bad_input_header_test {
 
 using namespace test;
 
@@ -291,5 +291,5 @@ TEST(BadInputHeader, B4SurvivesEveryIntegerSetToItsNeighboursAndExtremes) {
     EXPECT_GT(accepted, 0u);
 }
 
-}  // namespace
+}  // namespace bad_input_header_test
 }  // namespace riftjit::models

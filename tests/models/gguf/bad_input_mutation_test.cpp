@@ -9,7 +9,7 @@
 #include "tests/models/expect_message.h"
 
 namespace riftjit::models {
-namespace {
+namespace bad_input_mutation_test {
 
 using namespace test;
 
@@ -94,5 +94,5 @@ TEST(BadInputMutation, RandomFilesBehindAValidHeaderAreRefused) {
     }
 }
 
-}  // namespace
+}  // namespace bad_input_mutation_test
 }  // namespace riftjit::models

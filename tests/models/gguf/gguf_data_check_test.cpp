@@ -10,7 +10,7 @@
 #include "tests/models/expect_message.h"
 
 namespace riftjit::models {
-namespace {
+namespace gguf_data_check_test {
 
 using namespace test;
 
@@ -64,5 +64,5 @@ TEST(CheckTensors, FindsNothingWrongWithTheTestModels) {
     }
 }
 
-}  // namespace
+}  // namespace gguf_data_check_test
 }  // namespace riftjit::models

@@ -9,7 +9,7 @@
 #include "tests/models/expect_message.h"
 
 namespace riftjit::models {
-namespace {
+namespace gguf_test {
 
 using namespace test;
 
@@ -287,5 +287,5 @@ TEST(Printable, CutsAtSixtyFourCharacters) {
     EXPECT_EQ(printable(std::string(1 << 20, '\n')).size(), 64 * 4 + 3u);
 }
 
-}  // namespace
+}  // namespace gguf_test
 }  // namespace riftjit::models

@@ -3,7 +3,7 @@
 #include "models/template/chat_template.h"
 
 namespace riftjit::models {
-namespace {
+namespace chat_template_messages_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -81,5 +81,5 @@ TEST(ChatTemplateMessages, NamesWhatIsWrong) {
               "messages[0].content: this template takes text parts only");
 }
 
-}  // namespace
+}  // namespace chat_template_messages_test
 }  // namespace riftjit::models

@@ -6,7 +6,7 @@
 #include "models/template/chat_template.h"
 
 namespace riftjit::models {
-namespace {
+namespace chat_template_provenance_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -133,5 +133,5 @@ TEST(ChatTemplateProvenance, LeavesNoControlTokenOfTheUserInQwen3) {
     EXPECT_EQ(ends, 4u);
 }
 
-}  // namespace
+}  // namespace chat_template_provenance_test
 }  // namespace riftjit::models

@@ -6,7 +6,7 @@
 #include "models/template/chat_template.h"
 
 namespace riftjit::models {
-namespace {
+namespace chat_template_safety_test {
 
 ChatTemplate::Inputs one_user_turn() {
     ChatTemplate::Inputs inputs;
@@ -224,5 +224,5 @@ TEST(ChatTemplateSafety, KeepsBytesThatAreNotUtf8) {
               "a\xc3 ");
 }
 
-}  // namespace
+}  // namespace chat_template_safety_test
 }  // namespace riftjit::models

@@ -11,7 +11,7 @@
 #include "tests/host/oracle.h"
 
 namespace riftjit::models {
-namespace {
+namespace chat_template_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -120,5 +120,5 @@ TEST(ChatTemplate, RendersPublishedTemplatesAsTransformersDoes) {
     }
 }
 
-}  // namespace
+}  // namespace chat_template_test
 }  // namespace riftjit::models

@@ -7,7 +7,7 @@
 #include <random>
 
 namespace riftjit::models {
-namespace {
+namespace bpe_test {
 
 using Ids = std::vector<int32_t>;
 using PairMap = std::map<std::pair<int32_t, int32_t>, BpeMerges::Merge>;
@@ -116,5 +116,5 @@ TEST(BpeMerger, TakesLittleMoreThanLinearTime) {
     EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 10.0);
 }
 
-}  // namespace
+}  // namespace bpe_test
 }  // namespace riftjit::models

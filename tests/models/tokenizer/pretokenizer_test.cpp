@@ -14,7 +14,7 @@
 #include "tests/models/tokenizer/tokenizer_files.h"
 
 namespace riftjit::models {
-namespace {
+namespace pretokenizer_test {
 
 using namespace test;
 
@@ -247,5 +247,5 @@ TEST(Pretokenizer, TakesLinearTimeForEveryFamily) {
     }
 }
 
-}  // namespace
+}  // namespace pretokenizer_test
 }  // namespace riftjit::models

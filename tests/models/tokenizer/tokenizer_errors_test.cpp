@@ -5,7 +5,7 @@
 #include "tests/models/tokenizer/tokenizer_files.h"
 
 namespace riftjit::models {
-namespace {
+namespace tokenizer_errors_test {
 
 using namespace test;
 
@@ -170,5 +170,5 @@ TEST(TokenizerErrors, NameAByteWhoseStandInIsATextToken) {
     EXPECT_FALSE(tokenizer.encode("\xf5", ParseSpecial::yes, AddBos::no).has_value());
 }
 
-}  // namespace
+}  // namespace tokenizer_errors_test
 }  // namespace riftjit::models

@@ -5,7 +5,7 @@
 #include <ctime>
 
 namespace riftjit::models {
-namespace {
+namespace tokenizer_nfc_test {
 
 std::string nfc(std::string_view text) {
     std::string storage;
@@ -69,5 +69,5 @@ TEST(Nfc, SortsLongRunsOfMarksInTime) {
     EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 5.0);
 }
 
-}  // namespace
+}  // namespace tokenizer_nfc_test
 }  // namespace riftjit::models

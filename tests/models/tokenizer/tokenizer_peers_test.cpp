@@ -11,7 +11,7 @@
 #include "tests/models/tokenizer/tokenizer_files.h"
 
 namespace riftjit::models {
-namespace {
+namespace tokenizer_peers_test {
 
 using namespace test;
 using Ids = std::vector<int32_t>;
@@ -162,5 +162,5 @@ TEST(PeerVocabularies, AreRefusedByNameWhereTheyAreNotByteLevelOrNameNoPretokeni
     EXPECT_GE(refused, 6);
 }
 
-}  // namespace
+}  // namespace tokenizer_peers_test
 }  // namespace riftjit::models

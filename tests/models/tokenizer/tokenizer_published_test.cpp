@@ -7,7 +7,7 @@
 #include "tests/models/tokenizer/tokenizer_files.h"
 
 namespace riftjit::models {
-namespace {
+namespace tokenizer_published_test {
 
 using namespace test;
 
@@ -72,5 +72,5 @@ TEST(PublishedTokenizer, Storyteller) {
     }
 }
 
-}  // namespace
+}  // namespace tokenizer_published_test
 }  // namespace riftjit::models

@@ -10,7 +10,7 @@
 #include "tests/models/tokenizer/tokenizer_files.h"
 
 namespace riftjit::models {
-namespace {
+namespace tokenizer_test {
 
 using namespace test;
 using Ids = std::vector<int32_t>;
@@ -362,5 +362,5 @@ TEST(Tokenizer, HidesControlTokensUnlessAskedOrMarkingAChannel) {
     EXPECT_GT(ids_of(tokenizer, "<|channel|>", ParseSpecial::no).size(), 1u);  // shown, but no user may type it
 }
 
-}  // namespace
+}  // namespace tokenizer_test
 }  // namespace riftjit::models

@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace riftjit::runtime {
-namespace {
+namespace cpu_plan_test {
 
 class ShiftKernel : public Xbyak::CodeGenerator {
 public:
@@ -158,5 +158,5 @@ TEST(CpuPlan, PassesOnWhyAKernelCannotBeMade) {
     EXPECT_EQ(created.error().message, "no");
 }
 
-}  // namespace
+}  // namespace cpu_plan_test
 }  // namespace riftjit::runtime

@@ -5,7 +5,7 @@
 #include <set>
 
 namespace riftjit::runtime {
-namespace {
+namespace peaks_test {
 
 TEST(Peaks, EachHasItsOwnName) {
     std::set<std::string_view> names;
@@ -25,5 +25,5 @@ TEST(Peaks, AreMeasuredWhereTheLevelHasTheInstruction) {
     }
 }
 
-}  // namespace
+}  // namespace peaks_test
 }  // namespace riftjit::runtime

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace riftjit::runtime {
-namespace {
+namespace team_choice_test {
 
 // Runs until the next one together; returns how many were alone.
 uint32_t runs_alone(TeamChoice& team) {
@@ -63,5 +63,5 @@ TEST(TeamChoice, TriesLessOftenTheMoreTriesFailAndRecovers) {
     EXPECT_EQ(runs_alone(team), 16u);
 }
 
-}  // namespace
+}  // namespace team_choice_test
 }  // namespace riftjit::runtime

@@ -8,7 +8,7 @@
 #include "tests/jit/cache/cache_fixture.h"
 
 namespace riftjit::runtime {
-namespace {
+namespace rdna_cache_test {
 
 const KernelSpec kSpec = SwigluSpec{64, 64, RowFormat::f32};
 const RdnaBackend kGpu(rdna::Target::gfx1100);
@@ -65,5 +65,5 @@ TEST(RdnaCache, ReadsDamagedObjectsWithinTheirBytes) {
     }
 }
 
-}  // namespace
+}  // namespace rdna_cache_test
 }  // namespace riftjit::runtime

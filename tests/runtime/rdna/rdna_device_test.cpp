@@ -11,7 +11,7 @@
 #include "tests/runtime/golden_run.h"
 
 namespace riftjit::runtime {
-namespace {
+namespace rdna_device_test {
 
 constexpr uint32_t kWidth = 192, kTokens = 3, kRowBytes = kWidth * sizeof(float);
 
@@ -157,5 +157,5 @@ TEST(RdnaDevice, SaysWhatOfAnOpItsKernelDoesNotDo) {
     EXPECT_EQ(backend.compile(norm).error().message, refused.error().message);
 }
 
-}  // namespace
+}  // namespace rdna_device_test
 }  // namespace riftjit::runtime

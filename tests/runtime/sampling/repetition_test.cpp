@@ -9,7 +9,7 @@
 #include <random>
 
 namespace riftjit::runtime {
-namespace {
+namespace repetition_test {
 
 constexpr uint32_t kVocabulary = 12;
 
@@ -160,5 +160,5 @@ TEST(DryBreakers, CoverTokensThatHoldOrBeginTheText) {
                          }));
 }
 
-}  // namespace
+}  // namespace repetition_test
 }  // namespace riftjit::runtime

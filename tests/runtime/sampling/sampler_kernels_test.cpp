@@ -11,7 +11,7 @@
 #include "runtime/sampling/sampler.h"
 
 namespace riftjit::runtime {
-namespace {
+namespace sampler_kernels_test {
 
 std::vector<float> random_row(uint32_t size, uint32_t seed) {
     std::mt19937 engine(seed);
@@ -82,5 +82,5 @@ TEST_P(SamplerKernels, SeeNoNumbersAndForbiddenTokens) {
 INSTANTIATE_TEST_SUITE_P(Levels, SamplerKernels, testing::ValuesIn(x86::detect().levels),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-}  // namespace
+}  // namespace sampler_kernels_test
 }  // namespace riftjit::runtime

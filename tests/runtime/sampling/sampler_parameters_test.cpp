@@ -7,7 +7,7 @@
 #include <limits>
 
 namespace riftjit::runtime {
-namespace {
+namespace sampler_parameters_test {
 
 std::string message(const Result<void>& result) { return result ? "" : result.error().message; }
 template <class T>
@@ -134,5 +134,5 @@ TEST(SamplerParameters, SaysWhichSettingsHaveNoEffect) {
               std::vector<std::string>{"--min-p has no effect: min_p is not among the samplers"});
 }
 
-}  // namespace
+}  // namespace sampler_parameters_test
 }  // namespace riftjit::runtime

@@ -11,7 +11,7 @@
 #include <set>
 
 namespace riftjit::runtime {
-namespace {
+namespace sampler_stages_test {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
@@ -417,5 +417,5 @@ TEST(SamplerStages, AdaptivePMovesAgainstWhatWasChosen) {
     EXPECT_GT(share_of_likely(2), share_of_likely(0) + 0.2);
 }
 
-}  // namespace
+}  // namespace sampler_stages_test
 }  // namespace riftjit::runtime

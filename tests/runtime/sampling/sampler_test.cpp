@@ -12,7 +12,7 @@
 #include "tests/runtime/allocation_counter.h"
 
 namespace riftjit::runtime {
-namespace {
+namespace sampler_test {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
@@ -291,5 +291,5 @@ TEST(Sampler, EqualLogitsAreDrawnAlike) {
     EXPECT_EQ(*std::max_element(ids.begin(), ids.end()), 37);
 }
 
-}  // namespace
+}  // namespace sampler_test
 }  // namespace riftjit::runtime

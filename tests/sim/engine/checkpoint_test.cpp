@@ -9,7 +9,7 @@
 #include "tests/sim/engine/hand_made.h"
 
 namespace riftjit::sim {
-namespace {
+namespace checkpoint_test {
 
 using namespace test;
 
@@ -266,5 +266,5 @@ TEST(Saving, KeepsALinkAndReplacesWhatItNames) {
     std::filesystem::remove(link);
 }
 
-}  // namespace
+}  // namespace checkpoint_test
 }  // namespace riftjit::sim

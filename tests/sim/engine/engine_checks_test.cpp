@@ -6,7 +6,7 @@
 #include "sim/engine/simulation.h"
 
 namespace riftjit::sim {
-namespace {
+namespace engine_checks_test {
 
 // One spike, whose synapse sends more than a double holds; it arrives after 5 ms.
 constexpr const char* kOverflow = R"toml(
@@ -48,5 +48,5 @@ TEST(Checks, FindWhatIsNotFiniteBeforeItArrives) {
     EXPECT_EQ(checked.error().message, "after 20 steps, what arrives at neuron 2 of population E is inf");
 }
 
-}  // namespace
+}  // namespace engine_checks_test
 }  // namespace riftjit::sim

@@ -7,7 +7,7 @@
 #include "tests/sim/engine/hand_made.h"
 
 namespace riftjit::sim {
-namespace {
+namespace engine_test {
 
 using namespace test;
 
@@ -414,5 +414,5 @@ TEST(Slices, CoverEachPopulationOnce) {
     }
 }
 
-}  // namespace
+}  // namespace engine_test
 }  // namespace riftjit::sim

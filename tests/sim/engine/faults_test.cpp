@@ -8,7 +8,7 @@
 #include "tests/sim/network/network_text.h"
 
 namespace riftjit::sim {
-namespace {
+namespace faults_test {
 
 std::string blueprint_error(const std::string& text) {
     const Result<Network> network = parse_network(text, "net.toml");
@@ -139,5 +139,5 @@ TEST(Plans, SayWhatRecordersWillProduceAndCountThem) {
     EXPECT_GE(plan.traffic.memory_bytes, plan_of("").traffic.memory_bytes + 2 * 4 * sizeof(double));
 }
 
-}  // namespace
+}  // namespace faults_test
 }  // namespace riftjit::sim

@@ -14,7 +14,7 @@
 #include "sim/network/random.h"
 
 namespace riftjit::sim {
-namespace {
+namespace inputs_test {
 
 struct Outcome {
     std::vector<Spike> spikes;
@@ -418,5 +418,5 @@ TEST(Inputs, AreRefusedWhereTheyCannotBe) {
               "net.toml:13:9: the times are given here and as 'times' and 'rates'");
 }
 
-}  // namespace
+}  // namespace inputs_test
 }  // namespace riftjit::sim

@@ -13,7 +13,7 @@
 #include "sim/engine/simulation.h"
 
 namespace riftjit::sim {
-namespace {
+namespace nest_stdp_test {
 
 constexpr uint32_t kSources = 6, kTargets = 5, kSteps = 3000;
 constexpr double kStep = 0.1;
@@ -242,5 +242,5 @@ TEST(NestStdp, OfTwoSpikesInOneStep) {
     EXPECT_NEAR(simulation.take_samples(0).at(0), depress(depress(40, k), k), 1e-13);
 }
 
-}  // namespace
+}  // namespace nest_stdp_test
 }  // namespace riftjit::sim

@@ -10,7 +10,7 @@
 #include "tests/sim/files/python.h"
 
 namespace riftjit::sim {
-namespace {
+namespace network_edges_test {
 
 // Pairs, weights and delays that stand in the text; one weight for all; a name with a '/'.
 constexpr const char* kListed = R"(
@@ -177,5 +177,5 @@ TEST_F(NetworkExport, IsWholeOrNotThere) {
     EXPECT_TRUE(write(drawn, Existing::replace));
 }
 
-}  // namespace
+}  // namespace network_edges_test
 }  // namespace riftjit::sim

@@ -5,7 +5,7 @@
 #include "tests/sim/engine/hand_made.h"
 
 namespace riftjit::sim {
-namespace {
+namespace plastic_test {
 
 using namespace test;
 
@@ -300,5 +300,5 @@ TEST(PlasticSynapses, TakeTwoSpikesOfOneStepInTurn) {
     EXPECT_EQ((*engine)->delivered(), 3u + 1u);  // and one lesson
 }
 
-}  // namespace
+}  // namespace plastic_test
 }  // namespace riftjit::sim

@@ -12,7 +12,7 @@
 #include "sim/spike_checks.h"
 
 namespace riftjit::sim {
-namespace {
+namespace simulation_test {
 
 Network network_of(const std::string& text, const NetworkOverrides& overrides = {}) {
     auto network = parse_network(text, "test.toml", overrides);
@@ -313,5 +313,5 @@ TEST(ReferenceNetworks, CubaFiresAsPublished) {
     EXPECT_LE(rate, 5.8);
 }
 
-}  // namespace
+}  // namespace simulation_test
 }  // namespace riftjit::sim

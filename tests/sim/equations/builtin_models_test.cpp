@@ -3,7 +3,7 @@
 #include "tests/sim/equations/program_runner.h"
 
 namespace riftjit::sim {
-namespace {
+namespace builtin_models_test {
 
 TEST(BuiltinModels, AllParseAndLower) {
     const auto neurons = builtin_neuron_model_names(), synapses = builtin_synapse_model_names();
@@ -33,5 +33,5 @@ TEST(BuiltinModels, AllParseAndLower) {
     }
 }
 
-}  // namespace
+}  // namespace builtin_models_test
 }  // namespace riftjit::sim

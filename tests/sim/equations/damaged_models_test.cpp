@@ -7,7 +7,7 @@
 #include "sim/equations/model_file.h"
 
 namespace riftjit::sim {
-namespace {
+namespace damaged_models_test {
 
 void damage(std::string& text, std::mt19937& random) {
     static const std::vector<std::string> kPieces = {"(",    ")",  "**", " if ",   " else ", "0", "mV",
@@ -81,5 +81,5 @@ TEST(DamagedModels, DeepOnesAreRefusedAndSharedSumsAreRead) {
     EXPECT_EQ(counts.errors, 2);
 }
 
-}  // namespace
+}  // namespace damaged_models_test
 }  // namespace riftjit::sim

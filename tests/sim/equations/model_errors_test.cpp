@@ -4,7 +4,7 @@
 #include "sim/equations/model_file.h"
 
 namespace riftjit::sim {
-namespace {
+namespace model_errors_test {
 
 constexpr const char* kFile = "net.toml";
 
@@ -248,5 +248,5 @@ TEST(ModelFiles, UnknownBuiltInModelsAreRefusedWithTheNearest) {
     EXPECT_EQ(builtin_synapse_model("sdtp").error().message, "no synapse model 'sdtp' is built in");
 }
 
-}  // namespace
+}  // namespace model_errors_test
 }  // namespace riftjit::sim

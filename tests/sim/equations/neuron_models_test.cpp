@@ -7,7 +7,7 @@
 #include "tests/sim/equations/program_runner.h"
 
 namespace riftjit::sim {
-namespace {
+namespace neuron_models_test {
 
 #define TRAJECTORIES
 #define SPIKE_TIMES
@@ -307,5 +307,5 @@ TEST(NeuronModels, ADeltaSpikeOfTheAdaptiveNeuronAdaptsIt) {
     EXPECT_LT(cell.state("w"), 91);
 }
 
-}  // namespace
+}  // namespace neuron_models_test
 }  // namespace riftjit::sim

@@ -5,7 +5,7 @@
 #include <array>
 
 namespace riftjit::sim {
-namespace {
+namespace parser_test {
 
 // In prefix form, as "(add a (multiply b c))".
 std::string tree(const Expression& expression) {
@@ -124,5 +124,5 @@ TEST(Parser, RefusalsSayWhatWasExpectedWhere) {
     EXPECT_EQ(equation_error("= 3"), "net.toml:12:8: expected an equation such as 'dV/dt = -V / tau : mV', found '='");
 }
 
-}  // namespace
+}  // namespace parser_test
 }  // namespace riftjit::sim

@@ -6,7 +6,7 @@
 #include <string>
 
 namespace riftjit::sim {
-namespace {
+namespace propagators_test {
 
 struct PropagatorCase {
     std::string name;
@@ -56,5 +56,5 @@ TEST(Propagators, TurnAnOscillatorByItsAngle) {  // couplings of both signs: rig
     EXPECT_LE(std::fabs(result.inputs(0, 1) - (1 - std::cos(angle)) / 3), 0x1p-58L);
 }
 
-}  // namespace
+}  // namespace propagators_test
 }  // namespace riftjit::sim

@@ -7,7 +7,7 @@
 #include "tests/sim/equations/program_runner.h"
 
 namespace riftjit::sim {
-namespace {
+namespace step_order_test {
 
 // Steps between spikes of a neuron driven so hard that it fires whenever it may.
 int interval(const std::string& model, Compat compat, double t_ref, double step_ms = 0.1) {
@@ -357,5 +357,5 @@ TEST(Lowering, SinglePrecisionKeepsToItsRounding) {
     EXPECT_NE(single.state("V"), twice.state("V"));
 }
 
-}  // namespace
+}  // namespace step_order_test
 }  // namespace riftjit::sim

@@ -8,7 +8,7 @@
 #include "tests/sim/equations/program_runner.h"
 
 namespace riftjit::sim {
-namespace {
+namespace synapse_models_test {
 
 enum class Side : uint8_t { pre, post };
 struct Spike {
@@ -279,5 +279,5 @@ TEST(SynapseModels, ProgramsTouchOnlyWhatTheirEventNeeds) {
               "negative number)");
 }
 
-}  // namespace
+}  // namespace synapse_models_test
 }  // namespace riftjit::sim

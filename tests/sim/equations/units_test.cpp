@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace riftjit::sim {
-namespace {
+namespace units_test {
 
 double value(const std::string& text) {
     const Result<Quantity> quantity = parse_quantity({text});
@@ -89,5 +89,5 @@ TEST(SourceText, SuggestsTheNearestNameOnlyWhereItIsNear) {
     EXPECT_EQ(suggestion("x", known), "");
 }
 
-}  // namespace
+}  // namespace units_test
 }  // namespace riftjit::sim

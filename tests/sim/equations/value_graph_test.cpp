@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace riftjit::sim {
-namespace {
+namespace value_graph_test {
 
 std::string program_of(const ValueGraph& graph, Value value) {
     const auto spec = graph.program(Precision::f64, {ColumnType::f64, ColumnType::f64, ColumnType::f64}, 1,
@@ -123,5 +123,5 @@ TEST_F(ValueGraphTest, ProgramsAboveTheLimitAreRefused) {
     EXPECT_EQ(program_of(graph, sum), "too long: 5002 steps, of at most 4096");
 }
 
-}  // namespace
+}  // namespace value_graph_test
 }  // namespace riftjit::sim

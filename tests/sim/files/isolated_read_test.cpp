@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 namespace riftjit::sim {
-namespace {
+namespace isolated_read_test {
 
 // What a damaged file can make libhdf5 do: a global heap of zeros holds it for ever.
 TEST(IsolatedRead, TellsAFileWithoutEndFromOneThatNeedsMuchMemory) {
@@ -22,5 +22,5 @@ TEST(IsolatedRead, TellsAFileWithoutEndFromOneThatNeedsMuchMemory) {
     EXPECT_EQ(read.error().message, "is damaged: libhdf5 came to no end with it");
 }
 
-}  // namespace
+}  // namespace isolated_read_test
 }  // namespace riftjit::sim

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 namespace riftjit::sim {
-namespace {
+namespace module_test {
 
 TEST(Modules, AreLookedForBesideTheFileThatTheCodeWasLoadedFrom) {
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
@@ -23,5 +23,5 @@ TEST(Modules, ThatAreMissingAreNamed) {
     EXPECT_EQ(missing.error().message.find("libriftjit-nothing.so is neither beside the program nor at "), 0u);
 }
 
-}  // namespace
+}  // namespace module_test
 }  // namespace riftjit::sim

@@ -5,7 +5,7 @@
 #include "tests/sim/files/recordings.h"
 
 namespace riftjit::sim {
-namespace {
+namespace mutation_test {
 
 class Mutations : public RecordingFiles, public testing::WithParamInterface<RecordingFormat> {};
 
@@ -89,5 +89,5 @@ TEST_F(RecordingFiles, InPartAreReadAlikeFromDiskAndInMemory) {
 INSTANTIATE_TEST_SUITE_P(Formats, Mutations, testing::ValuesIn(kAllFormats),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-}  // namespace
+}  // namespace mutation_test
 }  // namespace riftjit::sim

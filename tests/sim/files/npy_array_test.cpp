@@ -5,7 +5,7 @@
 #include <cstring>
 
 namespace riftjit::sim {
-namespace {
+namespace npy_array_test {
 
 template <class T>
 std::string npy_of(std::string_view descr, const std::vector<T>& values) {
@@ -46,5 +46,5 @@ TEST(NpyArrays, RefuseWhatTheyWouldMisread) {
     EXPECT_EQ(message(parse_npy("\x93NUMPY")), "no .npy array");
 }
 
-}  // namespace
+}  // namespace npy_array_test
 }  // namespace riftjit::sim

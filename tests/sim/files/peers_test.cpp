@@ -7,7 +7,7 @@
 #include "tests/sim/files/python.h"
 
 namespace riftjit::sim {
-namespace {
+namespace peers_test {
 
 class Peers : public ReadByPython {
 protected:
@@ -214,5 +214,5 @@ with pynwb.NWBHDF5IO(sys.argv[1], "w") as io: io.write(f)
     EXPECT_EQ(read->spikes, (std::vector<Spike>{{9, 0}, {19, 1}, {24, 0}}));
 }
 
-}  // namespace
+}  // namespace peers_test
 }  // namespace riftjit::sim

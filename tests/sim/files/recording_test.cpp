@@ -12,7 +12,7 @@
 #include "tests/sim/files/recordings.h"
 
 namespace riftjit::sim {
-namespace {
+namespace recording_test {
 
 class Formats : public RecordingFiles, public testing::WithParamInterface<RecordingFormat> {};
 
@@ -462,5 +462,5 @@ TEST_F(Recordings, NameTheModuleThatIsMissing) {
     EXPECT_TRUE(text.ends_with("lib/riftjit/libriftjit-absent.so: that part is not installed")) << text;
 }
 
-}  // namespace
+}  // namespace recording_test
 }  // namespace riftjit::sim

@@ -6,7 +6,7 @@
 #include "tests/sim/files/recordings.h"
 
 namespace riftjit::sim {
-namespace {
+namespace statistics_test {
 
 Recording recording_of(std::vector<Spike> spikes, std::vector<RecordedPopulation> populations, uint32_t steps) {
     Recording recording;
@@ -77,5 +77,5 @@ TEST(Statistics, OfNoTimeAreNone) {
     EXPECT_EQ(all[1].neurons, 0u);
 }
 
-}  // namespace
+}  // namespace statistics_test
 }  // namespace riftjit::sim

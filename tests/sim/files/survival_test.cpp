@@ -14,7 +14,7 @@
 #include "tests/sim/files/recordings.h"
 
 namespace riftjit::sim {
-namespace {
+namespace survival_test {
 
 class Survival : public RecordingFiles, public testing::WithParamInterface<RecordingFormat> {
 protected:
@@ -351,5 +351,5 @@ INSTANTIATE_TEST_SUITE_P(Formats, Survival, testing::ValuesIn(kAllFormats),
 INSTANTIATE_TEST_SUITE_P(Formats, SurvivalInPart, testing::Values(RecordingFormat::nwb, RecordingFormat::npz),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-}  // namespace
+}  // namespace survival_test
 }  // namespace riftjit::sim

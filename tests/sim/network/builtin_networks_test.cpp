@@ -8,7 +8,7 @@
 #include "sim/network/synapse_table.h"
 
 namespace riftjit::sim {
-namespace {
+namespace builtin_networks_test {
 
 Network builtin(const std::string& name, const NetworkOverrides& overrides = {}) {
     const auto text = builtin_network_text(name);
@@ -173,5 +173,5 @@ TEST(Microcircuit, BuildsWithTheDegreesThatItsTotalsImply) {
     }
 }
 
-}  // namespace
+}  // namespace builtin_networks_test
 }  // namespace riftjit::sim

@@ -10,7 +10,7 @@
 #include "tests/sim/network/network_text.h"
 
 namespace riftjit::sim {
-namespace {
+namespace hostile_files_test {
 
 std::string repeated(const std::string& text, int times) {
     std::string all;
@@ -139,5 +139,5 @@ TEST(Variants, AreReadWhole) {
                               {.settings = {{"population.E.size", "7"}}}));
 }
 
-}  // namespace
+}  // namespace hostile_files_test
 }  // namespace riftjit::sim

@@ -7,7 +7,7 @@
 #include "sim/network/toml_reader.h"
 
 namespace riftjit::sim {
-namespace {
+namespace malformed_toml_test {
 
 struct Malformed {
     std::string text;
@@ -51,5 +51,5 @@ TEST(MalformedToml, OfAnyPiecesIsAnErrorOrATable) {
     EXPECT_LT(refused, kTexts);
 }
 
-}  // namespace
+}  // namespace malformed_toml_test
 }  // namespace riftjit::sim

@@ -10,7 +10,7 @@
 #include "tests/sim/network/network_text.h"
 
 namespace riftjit::sim {
-namespace {
+namespace network_file_test {
 
 // The first six lines of every file below; a case's own text begins in line 7.
 const std::string kHead = R"toml([simulation]
@@ -635,5 +635,5 @@ TEST_F(NumberFiles, MayBeMissingAsNetworksMay) {
               (folder_ / "empty.toml").string() + ": [simulation] has no 'duration'");
 }
 
-}  // namespace
+}  // namespace network_file_test
 }  // namespace riftjit::sim

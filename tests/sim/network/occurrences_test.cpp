@@ -7,7 +7,7 @@
 #include <random>
 
 namespace riftjit::sim {
-namespace {
+namespace occurrences_test {
 
 TEST(OccurrenceCounter, CountsTheSynapsesOfEachPairInTheirOrder) {
     std::mt19937 random(1);
@@ -26,5 +26,5 @@ TEST(OccurrenceCounter, CountsTheSynapsesOfEachPairInTheirOrder) {
     }
 }
 
-}  // namespace
+}  // namespace occurrences_test
 }  // namespace riftjit::sim

@@ -12,7 +12,7 @@
 #include "sim/network/synapse_table.h"
 
 namespace riftjit::sim {
-namespace {
+namespace projection_builder_test {
 
 struct Edge {
     uint32_t source;
@@ -591,5 +591,5 @@ TEST(SynapseHash, DependsOnEveryPart) {
         EXPECT_NE(hash, hash_synapses(0, 0, other, {}));
 }
 
-}  // namespace
+}  // namespace projection_builder_test
 }  // namespace riftjit::sim

@@ -10,7 +10,7 @@
 #include "sim/network/subset.h"
 
 namespace riftjit::sim {
-namespace {
+namespace random_test {
 
 // Sum of (observed - expected)^2 / expected; for k cells it stays below k + 5 sqrt(2 k) but for one seed in millions
 // (normal approximation, k >= 50), and seeds are fixed.
@@ -167,5 +167,5 @@ TEST(Subset, IsEachOneEquallyOften) {
     }
 }
 
-}  // namespace
+}  // namespace random_test
 }  // namespace riftjit::sim

@@ -8,7 +8,7 @@
 #include "tests/sim/files/recordings.h"
 
 namespace riftjit::sim {
-namespace {
+namespace plot_data_test {
 
 Recording regular_recording(uint32_t neurons, uint32_t steps, uint32_t interval) {
     Recording recording;
@@ -107,5 +107,5 @@ TEST(Axes, RoundUpToTheNextNiceNumber) {
     EXPECT_EQ(round_up_nicely(0), 1);
 }
 
-}  // namespace
+}  // namespace plot_data_test
 }  // namespace riftjit::sim

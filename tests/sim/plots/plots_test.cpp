@@ -6,7 +6,7 @@
 #include "tests/sim/files/recordings.h"
 
 namespace riftjit::sim {
-namespace {
+namespace plots_test {
 
 constexpr PlotKind kAllKinds[] = {PlotKind::raster, PlotKind::rate, PlotKind::isi, PlotKind::summary};
 
@@ -131,5 +131,5 @@ TEST_F(Plots, OfTheTerminalAreColouredOnlyWhenAsked) {
               std::string::npos);
 }
 
-}  // namespace
+}  // namespace plots_test
 }  // namespace riftjit::sim

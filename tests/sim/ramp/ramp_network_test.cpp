@@ -9,7 +9,7 @@
 #include "sim/ramp/ramp_engine.h"
 
 namespace riftjit::sim {
-namespace {
+namespace ramp_network_test {
 
 RampNetwork network_of(uint32_t neurons) {
     RampNetwork network;
@@ -159,5 +159,5 @@ TEST(RampEngine, RefusesWhatDoesNotFitBeforeAllocating) {
 INSTANTIATE_TEST_SUITE_P(Here, Levels, testing::ValuesIn(x86::detect().levels),
                          [](const auto& level) { return std::string(name(level.param)); });
 
-}  // namespace
+}  // namespace ramp_network_test
 }  // namespace riftjit::sim

@@ -6,7 +6,7 @@
 #include "sim/ramp/ramp_engine.h"
 
 namespace riftjit::sim {
-namespace {
+namespace ramp_reference_test {
 
 uint64_t value(uint64_t n) {
     uint64_t z = 0xDEADBEEF12345678 + n * 0x9E3779B97F4A7C15;
@@ -85,5 +85,5 @@ TEST(RampReference, AgreesToTheLastSpikeOfEveryNeuron) {
     }
 }
 
-}  // namespace
+}  // namespace ramp_reference_test
 }  // namespace riftjit::sim

@@ -11,7 +11,7 @@
 #include "tests/host/scratch.h"
 
 namespace riftjit::sim {
-namespace {
+namespace network_run_test {
 
 constexpr const char* kText = R"(
 name = "small"
@@ -150,5 +150,5 @@ TEST_F(NetworkRuns, FailBeforeTheFirstStepWhereAFileCannotBeWritten) {
     EXPECT_EQ(go(*create(taken)), "");
 }
 
-}  // namespace
+}  // namespace network_run_test
 }  // namespace riftjit::sim

@@ -6,7 +6,7 @@
 #include "tests/tools/program.h"
 
 namespace riftjit::tools {
-namespace {
+namespace bench_command_test {
 
 const std::string kStoryteller = std::string(RIFTJIT_SOURCE_DIR) + "/share/models/storyteller/storyteller-9m-q8_0.gguf";
 
@@ -82,5 +82,5 @@ TEST(BenchCommand, PeaksAreMeasuredPrintedAndKept) {
     EXPECT_EQ(nlohmann::json::parse(read_whole(program.folder() / "cache" / "peaks.json")), printed);
 }
 
-}  // namespace
+}  // namespace bench_command_test
 }  // namespace riftjit::tools

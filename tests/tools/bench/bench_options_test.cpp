@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace riftjit::tools {
-namespace {
+namespace bench_options_test {
 
 std::vector<uint32_t> list(const std::string& text) { return parse_list("-p", text, 0, 100'000); }
 
@@ -84,5 +84,5 @@ TEST(BenchOptions, RepeatedListsAppendAndTheFirstReplacesTheDefault) {
     EXPECT_EQ(options.models, (std::vector<std::string>{"a.gguf", "b.gguf", "c.gguf"}));
 }
 
-}  // namespace
+}  // namespace bench_options_test
 }  // namespace riftjit::tools

@@ -7,7 +7,7 @@
 #include "tools/bench/bench_printer.h"
 
 namespace riftjit::tools {
-namespace {
+namespace bench_record_test {
 
 BenchResult some_result() {
     BenchResult result{};
@@ -140,5 +140,5 @@ TEST(BenchPrinter, JsonIsAnArrayOfAnyLength) {
     EXPECT_EQ(nlohmann::json::parse(lines.substr(0, lines.find('\n')))["n_prompt"], 100);
 }
 
-}  // namespace
+}  // namespace bench_record_test
 }  // namespace riftjit::tools

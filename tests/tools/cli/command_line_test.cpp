@@ -12,7 +12,7 @@
 #include "tools/run/run_command.h"
 
 namespace riftjit::tools {
-namespace {
+namespace command_line_test {
 
 std::vector<std::string> normalized(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "riftjit");
@@ -174,5 +174,5 @@ TEST(ManPage, IsRoffWithoutMistakes) {
     EXPECT_EQ(read_whole(program.folder() / "warnings"), "");
 }
 
-}  // namespace
+}  // namespace command_line_test
 }  // namespace riftjit::tools

@@ -8,7 +8,7 @@
 #include "host/result.h"
 
 namespace riftjit::tools {
-namespace {
+namespace output_test {
 
 TEST(OutputDeathTest, ABrokenInvariantEndsTheProgramWithItsLineAndCodeTwo) {
     EXPECT_EXIT(
@@ -30,5 +30,5 @@ TEST(OutputDeathTest, WhatWasPrintedBeforeABrokenInvariantIsNotLost) {
         testing::ExitedWithCode(2), "half an answer, internal error: two is three");
 }
 
-}  // namespace
+}  // namespace output_test
 }  // namespace riftjit::tools

@@ -7,7 +7,7 @@
 #include "tests/tools/terminal.h"
 
 namespace riftjit::tools {
-namespace {
+namespace step_progress_test {
 
 TEST(ProgressLine, SaysWhatIsDoneAndHowLongTheRestWillTake) {
     EXPECT_EQ(progress_line(25, 100, 30, "groups"), "[#####               ]  25 %, 25 of 100 groups, 1:30 left");
@@ -77,5 +77,5 @@ TEST_F(Bar, KeepsOutOfTheTraceAndOfFiles) {
     EXPECT_EQ(program_.run(count({"--grid", "1", "--group", "1024"})).err, "");
 }
 
-}  // namespace
+}  // namespace step_progress_test
 }  // namespace riftjit::tools

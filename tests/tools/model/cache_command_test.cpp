@@ -10,7 +10,7 @@
 #include "tests/tools/command_in_process.h"
 
 namespace riftjit::tools {
-namespace {
+namespace cache_command_test {
 
 // `riftjit cache ...` in this process.
 CommandOutcome cache_command(const std::vector<std::string>& arguments) {
@@ -122,5 +122,5 @@ TEST(CacheCommand, WantsASubcommandThatItKnows) {
     EXPECT_NE(cache_command({"shrink"}).exit_code, 0);
 }
 
-}  // namespace
+}  // namespace cache_command_test
 }  // namespace riftjit::tools

@@ -8,7 +8,7 @@
 #include "tests/tools/command_in_process.h"
 
 namespace riftjit::tools {
-namespace {
+namespace inspect_command_test {
 
 using namespace models::test;
 
@@ -136,5 +136,5 @@ TEST(InspectCommand, PrintsStringsThatAreNotUtf8) {
     EXPECT_TRUE(nlohmann::json::accept(inspect_command({"--json", file.path()}).output));
 }
 
-}  // namespace
+}  // namespace inspect_command_test
 }  // namespace riftjit::tools

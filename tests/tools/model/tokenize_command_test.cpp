@@ -6,7 +6,7 @@
 #include "tests/tools/program.h"
 
 namespace riftjit::tools {
-namespace {
+namespace tokenize_command_test {
 
 using nlohmann::json;
 
@@ -124,5 +124,5 @@ TEST(TokenizeCommand, StartsQuickly) {
     EXPECT_LT(tokenize({"-p", "Hi", "--ids"}).cpu_seconds, 0.1 * kSanitizerSlowdown);
 }
 
-}  // namespace
+}  // namespace tokenize_command_test
 }  // namespace riftjit::tools

@@ -5,7 +5,7 @@
 #include <cmath>
 
 namespace riftjit::tools {
-namespace {
+namespace emulate_arguments_test {
 
 std::string hex(const std::string& scalar) {
     const auto bytes = parse_scalar(scalar);
@@ -125,5 +125,5 @@ TEST(EmulateArguments, FollowEachOtherWithoutMetadata) {
               "kernel plain takes 16 bytes of arguments (.kernarg_size), 17 are given");
 }
 
-}  // namespace
+}  // namespace emulate_arguments_test
 }  // namespace riftjit::tools

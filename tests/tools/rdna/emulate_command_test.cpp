@@ -7,7 +7,7 @@
 #include "tests/tools/program.h"
 
 namespace riftjit::tools {
-namespace {
+namespace emulate_command_test {
 
 // y[i] = x[i] * factor, a workgroup of 32.
 constexpr std::string_view kScale = R"(
@@ -351,5 +351,5 @@ TEST_F(EmulateCommand, RefusesWhatItCannotLaunchInOneLine) {
     EXPECT_EQ(unknown.err, "error: " + path("k.co") + ": no kernel scales; there are scale\n");
 }
 
-}  // namespace
+}  // namespace emulate_command_test
 }  // namespace riftjit::tools

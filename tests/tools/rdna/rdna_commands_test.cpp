@@ -8,7 +8,7 @@
 #include "tests/tools/terminal.h"
 
 namespace riftjit::tools {
-namespace {
+namespace rdna_commands_test {
 
 constexpr const char* kFill =
     "    .text\n"
@@ -254,5 +254,5 @@ TEST(TargetsCommand, ListsEveryChipWithWhatItsTableHas) {
     EXPECT_NE(table.out.find("gfx1201"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace rdna_commands_test
 }  // namespace riftjit::tools

@@ -9,7 +9,7 @@
 #include "tests/tools/program.h"
 
 namespace riftjit::tools {
-namespace {
+namespace run_command_test {
 
 using nlohmann::json;
 
@@ -372,5 +372,5 @@ TEST(WarmCommand, WarmsLevelsThatThisMachineMayLack) {
     EXPECT_NE(nowhere.err.find("there is no cache to warm"), std::string::npos) << nowhere.err;
 }
 
-}  // namespace
+}  // namespace run_command_test
 }  // namespace riftjit::tools

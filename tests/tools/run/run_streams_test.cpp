@@ -9,7 +9,7 @@
 #include "tests/tools/program.h"
 
 namespace riftjit::tools {
-namespace {
+namespace run_streams_test {
 
 // Exit code of a script of bash in which $riftjit is the program.
 int bash(const Program& program, const std::string& script) {
@@ -123,5 +123,5 @@ TEST(Conversation, EndsAtExitEndOfInputAndCtrlC) {
     }
 }
 
-}  // namespace
+}  // namespace run_streams_test
 }  // namespace riftjit::tools

@@ -6,7 +6,7 @@
 #include "tools/cli/step_progress.h"
 
 namespace riftjit::tools {
-namespace {
+namespace sim_command_test {
 
 nlohmann::json json_of(const std::vector<std::string>& more) {
     Program program;
@@ -144,5 +144,5 @@ TEST(StepProgress, SaysWhatIsDoneAndLeft) {
     EXPECT_EQ(progress_line(2000, 2000, 9), "[####################] 100 %, 2000 of 2000 steps, 0:00 left");
 }
 
-}  // namespace
+}  // namespace sim_command_test
 }  // namespace riftjit::tools

@@ -6,7 +6,7 @@
 #include "tests/tools/command_in_process.h"
 
 namespace riftjit::tools {
-namespace {
+namespace sim_convert_command_test {
 
 class SimConvert : public sim::RecordingFiles {
 protected:
@@ -96,5 +96,5 @@ TEST_F(SimConvert, NamesFormatsItDoesNotKnow) {
     EXPECT_NE(outcome.errors.find("mat"), std::string::npos) << outcome.errors;
 }
 
-}  // namespace
+}  // namespace sim_convert_command_test
 }  // namespace riftjit::tools

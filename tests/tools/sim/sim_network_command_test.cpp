@@ -10,7 +10,7 @@
 #include "tools/sim/sim_text.h"
 
 namespace riftjit::tools {
-namespace {
+namespace sim_network_command_test {
 
 // Two populations, delays, noise, every neuron its own Poisson train, recorded potentials.
 constexpr const char* kNetwork = R"(
@@ -516,5 +516,5 @@ TEST_F(SimNetwork, RefusesInOneLine) {
     EXPECT_EQ(read_whole(path("taken.png")), "precious");
 }
 
-}  // namespace
+}  // namespace sim_network_command_test
 }  // namespace riftjit::tools

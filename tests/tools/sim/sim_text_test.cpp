@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace riftjit::tools {
-namespace {
+namespace sim_text_test {
 
 TEST(SimText, KeepsMessagesOfUsualLength) {
     for (const std::string text : {"", "net.toml:3:1: there is no 'X'", " two  blanks "})
@@ -32,5 +32,5 @@ TEST(SimText, CutsNoCharacterInTwo) {
     EXPECT_TRUE(cut.starts_with("\u20ac\u20ac") && cut.ends_with("\u20ac")) << cut;
 }
 
-}  // namespace
+}  // namespace sim_text_test
 }  // namespace riftjit::tools

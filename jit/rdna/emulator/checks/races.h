@@ -71,20 +71,20 @@ enum class AtomicStore : uint8_t { no, possible, publishing };
 
 // Its last word is put together in a register: bit-fields that are stored one by one stall whoever reads them as a
 // word.
-struct Access {
+struct AccessRecord {
     uint32_t wave = 0;  // within the launch, plus one; 0: none
     uint32_t time = 0;
     uint32_t what = 0;  // from bit 0: site (which instruction), bytes of the word, kind, counter, AtomicStore
 
     static constexpr unsigned kSiteBits = 20, kBytesAt = kSiteBits, kKindAt = 24, kCounterAt = 27, kAtomicStoreAt = 29;
 
-    static constexpr Access of(uint32_t wave, uint32_t time, uint32_t site, AccessKind kind, Counter counter,
-                               AtomicStore atomic_store) {
+    static constexpr AccessRecord of(uint32_t wave, uint32_t time, uint32_t site, AccessKind kind, Counter counter,
+                                     AtomicStore atomic_store) {
         return {wave, time,
                 site | static_cast<uint32_t>(kind) << kKindAt | static_cast<uint32_t>(counter) << kCounterAt |
                     static_cast<uint32_t>(atomic_store) << kAtomicStoreAt};
     }
-    constexpr Access to_bytes(uint32_t bytes) const {
+    constexpr AccessRecord to_bytes(uint32_t bytes) const {
         return {wave, time, (what & ~(15u << kBytesAt)) | bytes << kBytesAt};
     }
 
@@ -93,7 +93,7 @@ struct Access {
     constexpr AccessKind kind() const { return static_cast<AccessKind>(what >> kKindAt & 7); }
     constexpr Counter counter() const { return static_cast<Counter>(what >> kCounterAt & 3); }
     constexpr AtomicStore atomic_store() const { return static_cast<AtomicStore>(what >> kAtomicStoreAt & 3); }
-    bool operator==(const Access& other) const {
+    bool operator==(const AccessRecord& other) const {
         return ((wave ^ other.wave) | (time ^ other.time) | (what ^ other.what)) == 0;
     }
 };
@@ -102,16 +102,16 @@ struct Access {
 // line of the host's cache.
 class alignas(64) History {
 public:
-    std::span<const Access> accesses() const {
-        return count_ <= few_.size() ? std::span(few_).first(count_) : std::span<const Access>(*many_);
+    std::span<const AccessRecord> accesses() const {
+        return count_ <= few_.size() ? std::span(few_).first(count_) : std::span<const AccessRecord>(*many_);
     }
-    void assign(std::span<const Access> accesses) {
+    void assign(std::span<const AccessRecord> accesses) {
         count_ = static_cast<uint32_t>(accesses.size());
         if (count_ <= few_.size()) {
             std::copy(accesses.begin(), accesses.end(), few_.begin());
             return;
         }
-        if (many_ == nullptr) many_ = std::make_unique<std::vector<Access>>();
+        if (many_ == nullptr) many_ = std::make_unique<std::vector<AccessRecord>>();
         many_->assign(accesses.begin(), accesses.end());
     }
 
@@ -120,8 +120,8 @@ public:
 
 private:
     uint32_t count_ = 0;
-    std::array<Access, 3> few_{};
-    std::unique_ptr<std::vector<Access>> many_;
+    std::array<AccessRecord, 3> few_{};
+    std::unique_ptr<std::vector<AccessRecord>> many_;
 
 public:
     bool used_atomically = false;  // by some access so far
@@ -145,8 +145,8 @@ public:
     }
     uint32_t& publisher(uint64_t offset) { return publishers(offset, 4).front(); }
     const History& history(uint32_t number) const { return histories_[number]; }
-    bool is_newest(uint32_t number, const Access& access) const {
-        const std::span<const Access> accesses = histories_[number].accesses();
+    bool is_newest(uint32_t number, const AccessRecord& access) const {
+        const std::span<const AccessRecord> accesses = histories_[number].accesses();
         return !accesses.empty() && accesses.back() == access;
     }
 
@@ -154,15 +154,15 @@ public:
     // drops what `access` makes superfluous: an access that is ordered before it, covers no other bytes and is not
     // stronger. `ordered` returns whether the earlier access happened before this one; it reports when it must.
     template <class Ordered>
-    uint32_t add(uint32_t before, const Access& access, const Ordered& ordered);
+    uint32_t add(uint32_t before, const AccessRecord& access, const Ordered& ordered);
     // What add() gave for the same access before, if learn() was told.
-    std::optional<uint32_t> known(uint32_t before, const Access& access) const {
+    std::optional<uint32_t> known(uint32_t before, const AccessRecord& access) const {
         const Step& step = steps_[before % steps_.size()];
         const bool applies = step.before == before && step.before_serial == histories_[before].serial &&
                              step.after_serial == histories_[step.after].serial && step.access == access;
         return applies ? std::optional(step.after) : std::nullopt;
     }
-    void learn(uint32_t before, const Access& access, uint32_t after) {
+    void learn(uint32_t before, const AccessRecord& access, uint32_t after) {
         Step& step = steps_[before % steps_.size()];
         step.before = before;
         step.after = after;
@@ -190,7 +190,7 @@ private:
     struct Step {
         uint32_t before = 0, after = 0;
         uint64_t before_serial = 0, after_serial = 0;
-        Access access{};
+        AccessRecord access{};
     };
 
     static std::span<uint32_t> part(std::span<uint32_t> words, uint64_t offset, uint64_t bytes) {
@@ -213,11 +213,11 @@ private:
     std::vector<uint32_t> free_;    // and so do these
     uint64_t serial_ = 0;
     std::array<Step, 64> steps_{};
-    std::vector<Access> kept_;  // by add()
+    std::vector<AccessRecord> kept_;  // by add()
 };
 
 // Whether `access`, where it comes after `old`, leaves nothing that `old` would still be needed for.
-inline bool supersedes(const Access& access, const Access& old) {
+inline bool supersedes(const AccessRecord& access, const AccessRecord& old) {
     if ((old.bytes() & ~access.bytes()) != 0) return false;
     // A write outlasts later reads, since a third wave's read must be ordered after it too; and a plain access
     // outlasts atomic ones, which a third wave's atomic need not be ordered with.
@@ -226,11 +226,11 @@ inline bool supersedes(const Access& access, const Access& old) {
 }
 
 template <class Ordered>
-uint32_t Shadow::add(uint32_t before, const Access& access, const Ordered& ordered) {
+uint32_t Shadow::add(uint32_t before, const AccessRecord& access, const Ordered& ordered) {
     const uint32_t after = new_history();
     const History& past = histories_[before];
     kept_.clear();
-    for (const Access& old : past.accesses()) {
+    for (const AccessRecord& old : past.accesses()) {
         const bool overlaps = (old.bytes() & access.bytes()) != 0;
         const bool known = overlaps && ordered(old);
         if (!known || !supersedes(access, old)) kept_.push_back(old);
@@ -238,7 +238,8 @@ uint32_t Shadow::add(uint32_t before, const Access& access, const Ordered& order
     kept_.push_back(access);
     // Thousands of waves may read one word, or count in it. A conflict with any of them shows in those remembered.
     constexpr size_t kMostRemembered = 16;
-    const auto oldest = std::ranges::find_if(kept_, [](const Access& old) { return old.kind() != AccessKind::write; });
+    const auto oldest =
+        std::ranges::find_if(kept_, [](const AccessRecord& old) { return old.kind() != AccessKind::write; });
     if (kept_.size() > kMostRemembered && oldest != kept_.end()) kept_.erase(oldest);
     histories_[after].assign(kept_);
     histories_[after].used_atomically = past.used_atomically || is_atomic(access.kind());

@@ -13,7 +13,7 @@
 namespace riftjit::rdna::emulator {
 namespace {
 
-constexpr unsigned kMostLanes = 64, kMostDwords = 4;
+constexpr unsigned kMostDwords = 4;
 
 bool has_half_result(const LaneOp& op) {
     return op.semantics->result == ResultKind::half || op.semantics->result == ResultKind::f16;

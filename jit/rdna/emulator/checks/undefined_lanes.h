@@ -9,6 +9,8 @@
 
 namespace riftjit::rdna::emulator {
 
+inline constexpr unsigned kMostLanes = 64;  // of a wave
+
 // Bits of the destination's one register that are written; the others stay.
 struct WrittenField {
     uint8_t shift = 0, width = 32;

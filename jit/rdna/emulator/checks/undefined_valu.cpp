@@ -4,13 +4,14 @@
 
 #include "jit/rdna/emulator/checks/checks.h"
 #include "jit/rdna/emulator/checks/undefined.h"
+#include "jit/rdna/emulator/checks/undefined_lanes.h"
 #include "jit/rdna/emulator/machine/program.h"
 #include "jit/rdna/emulator/machine/relative.h"
 
 namespace riftjit::rdna::emulator {
 namespace {
 
-constexpr unsigned kMostLanes = 64, kAccumulator = 2;
+constexpr unsigned kAccumulator = 2;
 
 // One instruction, under the wave's state before it executes.
 class MovesSpread {

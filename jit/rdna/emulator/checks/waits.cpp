@@ -168,19 +168,19 @@ bool WaitTracker::arrives_after(const WaveState& wave, const Op& op, OperandRang
     return false;
 }
 
-Access* WaitTracker::take_access() {
+PendingResult* WaitTracker::take_access() {
     if (free_.empty()) {
-        accesses_.push_back(std::make_unique<Access>());
+        accesses_.push_back(std::make_unique<PendingResult>());
         return accesses_.back().get();
     }
-    Access* access = free_.back();
+    PendingResult* access = free_.back();
     free_.pop_back();
     return access;
 }
 
 void WaitTracker::issue(WaveState& wave, const Op& op, MemorySystem& memory, Delivery delivery) {
     const OpChecks& checks = *op.checks;
-    Access* access = take_access();
+    PendingResult* access = take_access();
     access->destination = checks.loaded;
     const size_t words = checks.loaded.count * (checks.loaded.scalar ? 1u : wave.lanes);
     if (access->values.size() < words) access->values.resize(words);
@@ -204,7 +204,7 @@ void WaitTracker::issue(WaveState& wave, const Op& op, MemorySystem& memory, Del
 
 void WaitTracker::issue_scalar(WaveState& wave, Counter counter, OperandRange destination, uint64_t value,
                                Delivery delivery) {
-    Access* access = take_access();
+    PendingResult* access = take_access();
     access->destination = destination;
     access->values.resize(std::max<size_t>(access->values.size(), 2));
     access->values[0] = static_cast<uint32_t>(value);
@@ -223,7 +223,7 @@ void WaitTracker::issue_scalar(WaveState& wave, Counter counter, OperandRange de
     enqueue(wave, access, use, nullptr);
 }
 
-void WaitTracker::enqueue(WaveState& wave, Access* access, const CounterUse& use, MemorySystem* memory) {
+void WaitTracker::enqueue(WaveState& wave, PendingResult* access, const CounterUse& use, MemorySystem* memory) {
     access->counters_left = 0;
     for (size_t counter = 0; counter < kCounters; ++counter) {
         if (use.raises[counter] == Arrival::none) continue;
@@ -245,13 +245,13 @@ void WaitTracker::enqueue(WaveState& wave, Access* access, const CounterUse& use
 
 namespace {
 
-bool replaces_registers(const WaveState& wave, const Access& access) {
+bool replaces_registers(const WaveState& wave, const PendingResult& access) {
     return access.lanes == wave.all_lanes() && access.bits == ~0u;
 }
 
 }  // namespace
 
-void WaitTracker::hold_back(WaveState& wave, Access& access) {
+void WaitTracker::hold_back(WaveState& wave, PendingResult& access) {
     const OperandRange& range = access.destination;
     set_pending(range, 1);
     if (range.scalar) {
@@ -284,7 +284,7 @@ void WaitTracker::set_pending(OperandRange range, int change) {
     }
 }
 
-void WaitTracker::deliver(WaveState& wave, Access& access) {
+void WaitTracker::deliver(WaveState& wave, PendingResult& access) {
     const OperandRange& range = access.destination;
     if (range.scalar) {
         for (unsigned i = 0; i < range.count; ++i) {
@@ -308,7 +308,7 @@ void WaitTracker::deliver(WaveState& wave, Access& access) {
 }
 
 void WaitTracker::leave_queue(WaveState& wave, Entry entry, MemorySystem* memory) {
-    Access& access = *entry.access;
+    PendingResult& access = *entry.access;
     if (--access.counters_left > 0) return;
     if (access.destination.count > 0) {
         deliver(wave, access);
@@ -348,7 +348,7 @@ bool WaitTracker::has_scratch_store() const {
 void WaitTracker::reset() {
     for (std::vector<Entry>& queue : queues_) queue.clear();
     free_.clear();
-    for (const std::unique_ptr<Access>& access : accesses_) free_.push_back(access.get());
+    for (const std::unique_ptr<PendingResult>& access : accesses_) free_.push_back(access.get());
     pending_ = {};
     pending_vgprs_.fill(0);
     pending_scalars_.fill(0);

@@ -36,7 +36,7 @@ struct WaitRequest {
 WaitRequest wait_of(const Instruction& instruction, Generation generation);
 
 // What one operation will leave behind.
-struct Access {
+struct PendingResult {
     OperandRange destination;
     uint8_t counters_left = 0;
     uint32_t bits = ~0u;
@@ -64,21 +64,21 @@ public:
 
 private:
     struct Entry {
-        Access* access;
+        PendingResult* access;
         Arrival arrival;
     };
     void check_pending(WaveState& wave, const Op& op);
     bool arrives_after(const WaveState& wave, const Op& op, OperandRange range) const;
-    Access* take_access();
-    void enqueue(WaveState& wave, Access* access, const CounterUse& use, MemorySystem* memory);
-    void hold_back(WaveState& wave, Access& access);
+    PendingResult* take_access();
+    void enqueue(WaveState& wave, PendingResult* access, const CounterUse& use, MemorySystem* memory);
+    void hold_back(WaveState& wave, PendingResult& access);
     void leave_queue(WaveState& wave, Entry entry, MemorySystem* memory);
-    void deliver(WaveState& wave, Access& access);
+    void deliver(WaveState& wave, PendingResult& access);
     void set_pending(OperandRange range, int change);
 
     std::array<std::vector<Entry>, kCounters> queues_;
-    std::vector<std::unique_ptr<Access>> accesses_;
-    std::vector<Access*> free_;
+    std::vector<std::unique_ptr<PendingResult>> accesses_;
+    std::vector<PendingResult*> free_;
     RegisterSet pending_;
     std::array<uint8_t, 256> pending_vgprs_{};
     std::array<uint8_t, 128> pending_scalars_{};

@@ -3,6 +3,7 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_bits {
 namespace {
 
 using E = LaneEmitter;
@@ -190,7 +191,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_bits
 
-std::span<const LaneOperation> bit_lane_operations() { return kOperations; }
+std::span<const LaneOperation> bit_lane_operations() { return lanes_bits::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -3,6 +3,7 @@
 #include "jit/rdna/emulator/lanes/lanes_polynomial.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_circular {
 namespace {
 
 using E = LaneEmitter;
@@ -91,7 +92,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_circular
 
-std::span<const LaneOperation> circular_lane_operations() { return kOperations; }
+std::span<const LaneOperation> circular_lane_operations() { return lanes_circular::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

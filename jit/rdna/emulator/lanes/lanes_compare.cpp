@@ -2,6 +2,7 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_compare {
 namespace {
 
 using E = LaneEmitter;
@@ -169,7 +170,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_compare
 
-std::span<const LaneOperation> compare_lane_operations() { return kOperations; }
+std::span<const LaneOperation> compare_lane_operations() { return lanes_compare::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -2,6 +2,7 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_compare_float {
 namespace {
 
 using E = LaneEmitter;
@@ -154,7 +155,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_compare_float
 
-std::span<const LaneOperation> float_compare_lane_operations() { return kOperations; }
+std::span<const LaneOperation> float_compare_lane_operations() { return lanes_compare_float::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -4,6 +4,7 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_conversion {
 namespace {
 
 using E = LaneEmitter;
@@ -194,7 +195,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_conversion
 
-std::span<const LaneOperation> conversion_lane_operations() { return kOperations; }
+std::span<const LaneOperation> conversion_lane_operations() { return lanes_conversion::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

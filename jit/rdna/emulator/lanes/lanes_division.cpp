@@ -4,6 +4,7 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_division {
 namespace {
 
 using E = LaneEmitter;
@@ -252,7 +253,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_division
 
-std::span<const LaneOperation> division_lane_operations() { return kOperations; }
+std::span<const LaneOperation> division_lane_operations() { return lanes_division::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -2,6 +2,7 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_dot {
 namespace {
 
 using E = LaneEmitter;
@@ -162,7 +163,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_dot
 
-std::span<const LaneOperation> dot_lane_operations() { return kOperations; }
+std::span<const LaneOperation> dot_lane_operations() { return lanes_dot::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -4,13 +4,14 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_double {
 namespace {
 
 using E = LaneEmitter;
 using Xbyak::Xmm;
 constexpr LaneKernelResult kWords = LaneKernelResult::words;
 
-void load_f64(E& e, const Xmm& to, double value) { e.load_quad(to, std::bit_cast<uint64_t>(value)); }
+void load_double(E& e, const Xmm& to, double value) { e.load_quad(to, std::bit_cast<uint64_t>(value)); }
 void round_f64(E& e, const Xmm& to, const Xmm& from, uint8_t mode) {
     e.is_avx512() ? e.vrndscalepd(to, from, mode) : e.vroundpd(to, from, mode);
 }
@@ -29,7 +30,7 @@ void from_i32(E& e) {
 }
 constexpr double kTwoTo52 = 0x1p52;
 void from_u32(E& e) {  // as the low bits of 2^52, which is then taken away
-    load_f64(e, e.t, kTwoTo52);
+    load_double(e, e.t, kTwoTo52);
     e.or_bits(e.d, e.a, e.t);
     e.vsubpd(e.d, e.d, e.t);
 }
@@ -43,23 +44,23 @@ void to_f32(E& e) {
 void to_u32(E& e) {
     e.xor_bits(e.t, e.t, e.t);
     e.vmaxpd(e.a, e.a, e.t);
-    load_f64(e, e.t, 4294967295.0);
+    load_double(e, e.t, 4294967295.0);
     e.vminpd(e.a, e.a, e.t);
     round_f64(e, e.a, e.a, kToZero);
-    load_f64(e, e.t, kTwoTo52);
+    load_double(e, e.t, kTwoTo52);
     e.vaddpd(e.d, e.a, e.t);
 }
 void to_i32(E& e) {
     e.xor_bits(e.t, e.t, e.t);
     e.vmaxpd(e.u, e.a, e.t);  // one of the two is zero
     e.vminpd(e.a, e.a, e.t);
-    load_f64(e, e.t, 2147483647.0);
+    load_double(e, e.t, 2147483647.0);
     e.vminpd(e.u, e.u, e.t);
-    load_f64(e, e.t, -2147483648.0);
+    load_double(e, e.t, -2147483648.0);
     e.vmaxpd(e.a, e.a, e.t);
     e.vaddpd(e.a, e.a, e.u);
     round_f64(e, e.a, e.a, kToZero);
-    load_f64(e, e.t, 1.5 * kTwoTo52);
+    load_double(e, e.t, 1.5 * kTwoTo52);
     e.vaddpd(e.d, e.a, e.t);
 }
 
@@ -67,7 +68,7 @@ void to_i32(E& e) {
 void fraction(E& e) {
     round_f64(e, e.t, e.a, kDown);
     e.vsubpd(e.t, e.a, e.t);
-    load_f64(e, e.u, 0x1.fffffffffffffp-1);
+    load_double(e, e.u, 0x1.fffffffffffffp-1);
     e.vminpd(e.d, e.u, e.t);
 }
 
@@ -120,7 +121,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_double
 
-std::span<const LaneOperation> double_lane_operations() { return kOperations; }
+std::span<const LaneOperation> double_lane_operations() { return lanes_double::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

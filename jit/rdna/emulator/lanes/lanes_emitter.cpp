@@ -274,7 +274,7 @@ void LaneEmitter::join_masks(unsigned half) {
 void LaneEmitter::load_lanes(const Xmm& to, const std::array<uint32_t, 32>& words) {
     const size_t lanes = block_bytes() / sizeof(uint32_t);
     const auto* const first = words.begin() + block_ * lanes;
-    const Address place = pooled({first, first + lanes});
+    const Xbyak::Address place = pooled({first, first + lanes});
     is_avx512() ? vmovdqu32(to, place) : vmovdqu(to, place);
 }
 

@@ -44,7 +44,7 @@ void LaneEmitter::widen_sources() {
 void LaneEmitter::place_half() {
     if (operation_.halves.result == HalfResult::f16) narrow(d, d, HalfRounding::nearest_even);
     if (writes_high_half()) vpslld(d, d, 16);
-    const Address before = ptr[rdi + offset()];
+    const Xbyak::Address before = ptr[rdi + offset()];
     constexpr uint8_t kOddHalves = 0xAA, kEvenHalves = 0x55;
     if (is_avx512())
         vmovdqu16(d | k7, before);

@@ -4,6 +4,7 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_exponents {
 namespace {
 
 using E = LaneEmitter;
@@ -139,7 +140,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_exponents
 
-std::span<const LaneOperation> exponent_lane_operations() { return kOperations; }
+std::span<const LaneOperation> exponent_lane_operations() { return lanes_exponents::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -4,6 +4,7 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_extremes {
 namespace {
 
 using E = LaneEmitter;
@@ -146,7 +147,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_extremes
 
-std::span<const LaneOperation> extreme_lane_operations() { return kOperations; }
+std::span<const LaneOperation> extreme_lane_operations() { return lanes_extremes::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -2,6 +2,7 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_float {
 namespace {
 
 using E = LaneEmitter;
@@ -126,7 +127,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_float
 
-std::span<const LaneOperation> float_lane_operations() { return kOperations; }
+std::span<const LaneOperation> float_lane_operations() { return lanes_float::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -3,6 +3,7 @@
 #include "jit/rdna/emulator/lanes/vector_float8.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_float8 {
 namespace {
 
 using E = LaneEmitter;
@@ -162,7 +163,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_float8
 
-std::span<const LaneOperation> float8_lane_operations() { return kOperations; }
+std::span<const LaneOperation> float8_lane_operations() { return lanes_float8::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -8,6 +8,7 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_half {
 namespace {
 
 using E = LaneEmitter;
@@ -387,7 +388,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_half
 
-std::span<const LaneOperation> half_lane_operations() { return kOperations; }
+std::span<const LaneOperation> half_lane_operations() { return lanes_half::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -2,6 +2,7 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_integer {
 namespace {
 
 using E = LaneEmitter;
@@ -302,6 +303,7 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_integer
 
 // High words of the products of even and of odd lanes, brought together.
 void multiply_high(LaneEmitter& e, Sign sign) {
@@ -318,6 +320,6 @@ void multiply_high(LaneEmitter& e, Sign sign) {
     e.or_bits(e.d, e.d, e.t);
 }
 
-std::span<const LaneOperation> integer_lane_operations() { return kOperations; }
+std::span<const LaneOperation> integer_lane_operations() { return lanes_integer::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -2,6 +2,7 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_lighting {
 namespace {
 
 using E = LaneEmitter;
@@ -93,7 +94,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_lighting
 
-std::span<const LaneOperation> lighting_lane_operations() { return kOperations; }
+std::span<const LaneOperation> lighting_lane_operations() { return lanes_lighting::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -2,6 +2,7 @@
 #include "jit/rdna/emulator/lanes/lanes_operations.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_pairs {
 namespace {
 
 using E = LaneEmitter;
@@ -88,7 +89,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_pairs
 
-std::span<const LaneOperation> pair_lane_operations() { return kOperations; }
+std::span<const LaneOperation> pair_lane_operations() { return lanes_pairs::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -7,6 +7,7 @@
 #include "jit/rdna/emulator/lanes/lanes_polynomial.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_powers {
 namespace {
 
 using E = LaneEmitter;
@@ -107,7 +108,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_powers
 
-std::span<const LaneOperation> power_lane_operations() { return kOperations; }
+std::span<const LaneOperation> power_lane_operations() { return lanes_powers::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -9,6 +9,7 @@
 #include "jit/rdna/emulator/valu/valu_lane.h"
 
 namespace riftjit::rdna::emulator {
+namespace lanes_transcendental {
 namespace {
 
 using E = LaneEmitter;
@@ -148,7 +149,8 @@ constexpr LaneOperation kOperations[] = {
 };
 
 }  // namespace
+}  // namespace lanes_transcendental
 
-std::span<const LaneOperation> transcendental_lane_operations() { return kOperations; }
+std::span<const LaneOperation> transcendental_lane_operations() { return lanes_transcendental::kOperations; }
 
 }  // namespace riftjit::rdna::emulator

@@ -19,7 +19,7 @@ using namespace Xbyak;
 using Element = MatrixElement;
 
 constexpr int kRowBytes = kTile * 4;
-constexpr uint32_t kSign = 0x80000000, kHighHalf = 0xFFFF0000;
+constexpr uint32_t kSignBit = 0x80000000, kHighHalf = 0xFFFF0000;
 
 // Registers. Arguments: rdi d, rsi a, rdx b, rcx c, r8 index, r9 scratch; once the factors are there, rsi and rdx walk
 // through them and r8 counts. AVX-512: zmm0-15 the rows of sums, zmm16 a row of B; k1 NaNs. AVX2: ymm0-7 four rows of
@@ -99,7 +99,7 @@ private:
                 return decode_integer(to, words, static_cast<int>(element_bits(element)), source, i);
         }
         const uint8_t negations = i % 2 == 0 ? call_.neg_lo : call_.neg_hi;
-        if ((negations >> source & 1) != 0) xor_bits(to, to, every_word(kSign));
+        if ((negations >> source & 1) != 0) xor_bits(to, to, every_word(kSignBit));
     }
     void decode_integer(const Xmm& to, const Xmm& words, int bits, int source, int i) {
         const auto above = static_cast<uint8_t>(32 - bits * (i + 1)), unused = static_cast<uint8_t>(32 - bits);
@@ -191,8 +191,8 @@ private:
         if (is_integer_) return xor_bits(to, to, to);
         call_.c ? load_accumulator(to, row, part) : load_word(to, call_.c_constant);
         if (is_sparse_) return;
-        if ((call_.neg_hi & 4) != 0) and_word(to, to, ~kSign);
-        if ((call_.neg_lo & 4) != 0) xor_bits(to, to, every_word(kSign));
+        if ((call_.neg_hi & 4) != 0) and_word(to, to, ~kSignBit);
+        if ((call_.neg_lo & 4) != 0) xor_bits(to, to, every_word(kSignBit));
     }
     void load_accumulator(const Xmm& to, int row, int part) {
         load(to, place(rcx, row, part));

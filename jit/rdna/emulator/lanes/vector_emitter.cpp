@@ -28,7 +28,7 @@ Xmm VectorEmitter::half_width(const Xmm& whole) const {
     return is_avx512() ? static_cast<Xmm>(Ymm(whole.getIdx())) : Xmm(whole.getIdx());
 }
 
-Address VectorEmitter::pooled(std::vector<uint32_t> words) { return ptr[rip + pool_[std::move(words)]]; }
+Xbyak::Address VectorEmitter::pooled(std::vector<uint32_t> words) { return ptr[rip + pool_[std::move(words)]]; }
 
 void VectorEmitter::emit_pool() {
     for (auto& [words, label] : pool_) {
@@ -48,25 +48,25 @@ void VectorEmitter::load_bytes(const Xmm& to, const std::array<uint8_t, 16>& byt
                 : vbroadcasti128(Ymm(to.getIdx()), pooled(std::move(words)));
 }
 
-Address VectorEmitter::every_word(uint32_t word) {
+Xbyak::Address VectorEmitter::every_word(uint32_t word) {
     return is_avx512() ? ptr_b[rip + pool_[{word}]] : pooled(repeated({word}));
 }
-Address VectorEmitter::every_quad(uint64_t quad) {
+Xbyak::Address VectorEmitter::every_quad(uint64_t quad) {
     return is_avx512() ? ptr_b[rip + pool_[words_of(quad)]] : pooled(repeated(words_of(quad)));
 }
 
 void VectorEmitter::move(const Xmm& to, const Xmm& from) { is_avx512() ? vmovdqa32(to, from) : vmovdqa(to, from); }
 
-void VectorEmitter::and_bits(const Xmm& to, const Xmm& x, const Operand& y) {
+void VectorEmitter::and_bits(const Xmm& to, const Xmm& x, const Xbyak::Operand& y) {
     is_avx512() ? vpandd(to, x, y) : vpand(to, x, y);
 }
-void VectorEmitter::and_not_bits(const Xmm& to, const Xmm& inverted, const Operand& y) {
+void VectorEmitter::and_not_bits(const Xmm& to, const Xmm& inverted, const Xbyak::Operand& y) {
     is_avx512() ? vpandnd(to, inverted, y) : vpandn(to, inverted, y);
 }
-void VectorEmitter::or_bits(const Xmm& to, const Xmm& x, const Operand& y) {
+void VectorEmitter::or_bits(const Xmm& to, const Xmm& x, const Xbyak::Operand& y) {
     is_avx512() ? vpord(to, x, y) : vpor(to, x, y);
 }
-void VectorEmitter::xor_bits(const Xmm& to, const Xmm& x, const Operand& y) {
+void VectorEmitter::xor_bits(const Xmm& to, const Xmm& x, const Xbyak::Operand& y) {
     is_avx512() ? vpxord(to, x, y) : vpxor(to, x, y);
 }
 
@@ -98,33 +98,33 @@ void VectorEmitter::round_f32(const Xmm& to, const Xmm& x, uint8_t mode) {
     is_avx512() ? vrndscaleps(to, x, mode) : vroundps(to, x, mode);
 }
 
-void VectorEmitter::compare_f32(const Xmm& to, const Xmm& x, const Operand& y, uint8_t predicate) {
+void VectorEmitter::compare_f32(const Xmm& to, const Xmm& x, const Xbyak::Operand& y, uint8_t predicate) {
     if (!is_avx512()) return vcmpps(to, x, y, predicate);
     vcmpps(k4, x, y, predicate);
     vpmovm2d(to, k4);
 }
-void VectorEmitter::compare_f64(const Xmm& to, const Xmm& x, const Operand& y, uint8_t predicate) {
+void VectorEmitter::compare_f64(const Xmm& to, const Xmm& x, const Xbyak::Operand& y, uint8_t predicate) {
     if (!is_avx512()) return vcmppd(to, x, y, predicate);
     vcmppd(k4, x, y, predicate);
     vpmovm2q(to, k4);
 }
 
-void VectorEmitter::greater_i32(const Xmm& to, const Xmm& x, const Operand& y) {
+void VectorEmitter::greater_i32(const Xmm& to, const Xmm& x, const Xbyak::Operand& y) {
     if (!is_avx512()) return vpcmpgtd(to, x, y);
     vpcmpgtd(k4, x, y);
     vpmovm2d(to, k4);
 }
-void VectorEmitter::greater_i64(const Xmm& to, const Xmm& x, const Operand& y) {
+void VectorEmitter::greater_i64(const Xmm& to, const Xmm& x, const Xbyak::Operand& y) {
     if (!is_avx512()) return vpcmpgtq(to, x, y);
     vpcmpgtq(k4, x, y);
     vpmovm2q(to, k4);
 }
-void VectorEmitter::equal_i32(const Xmm& to, const Xmm& x, const Operand& y) {
+void VectorEmitter::equal_i32(const Xmm& to, const Xmm& x, const Xbyak::Operand& y) {
     if (!is_avx512()) return vpcmpeqd(to, x, y);
     vpcmpeqd(k4, x, y);
     vpmovm2d(to, k4);
 }
-void VectorEmitter::equal_i64(const Xmm& to, const Xmm& x, const Operand& y) {
+void VectorEmitter::equal_i64(const Xmm& to, const Xmm& x, const Xbyak::Operand& y) {
     if (!is_avx512()) return vpcmpeqq(to, x, y);
     vpcmpeqq(k4, x, y);
     vpmovm2q(to, k4);

@@ -19,7 +19,7 @@ namespace {
 constexpr uint64_t kCodeBase = uint64_t{0x7F00} << 32;  // objects are loaded from here on, 16 MiB apart at least
 constexpr uint64_t kCodeSpacing = uint64_t{1} << 24;
 constexpr uint64_t kQueueBytes = 256;
-constexpr uint64_t kAskEvery = 64;             // workgroups of a thread
+constexpr uint64_t kAskEveryGroups = 64;       // workgroups of a thread
 constexpr uint32_t kDynamicStackBytes = 1024;  // per lane, that the runtime adds where recursion hides the need
 
 struct ScheduleName {
@@ -245,7 +245,7 @@ Outcome Machine::Impl::run_apart(const LaunchContext& launch, const LaunchOption
             const std::function<bool()> is_interrupted = [&] {
                 return !ledger.is_wanted(*turn) || (launch_options.is_interrupted && launch_options.is_interrupted());
             };
-            if (taken % kAskEvery == 0 && is_interrupted()) {  // short workgroups do not ask
+            if (taken % kAskEveryGroups == 0 && is_interrupted()) {  // short workgroups do not ask
                 ledger.finish(*turn, Outcome::interrupted, 0);
                 continue;
             }

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
+#include "jit/rdna/object/kernel_descriptor.h"
+
 namespace riftjit::rdna::emulator {
 namespace {
-
-constexpr unsigned kSgprs = 106;
 
 OperandRange moved(const WaveState& wave, const Operand& operand, uint32_t distance, unsigned dwords) {
     OperandRange range = range_of(operand, dwords);
     if (operand == null_register(wave.generation)) return {};
     if (range.count == 0 || distance == 0) return range;
     const uint64_t first = uint64_t{range.first} + distance;
-    const unsigned end = range.scalar ? kSgprs : std::min(wave.vgpr_count, kVgprsNameable);
+    const unsigned end = range.scalar ? kNumberedSgprs : std::min(wave.vgpr_count, kVgprsNameable);
     if (first + dwords > end) return {};
     range.first = static_cast<uint16_t>(first);
     return range;

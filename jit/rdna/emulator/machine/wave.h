@@ -15,6 +15,7 @@ struct WaveMemory;    // memory's own part: withheld stores, clocks, scratch
 struct Op;            // program.h: a decoded instruction
 
 inline constexpr unsigned kVgprsNameable = 256;
+inline constexpr unsigned kRowLanes = 16;          // of the rows that DPP and the permutations work within
 inline constexpr unsigned kScalarRegisters = 128;  // by operand code: s0-s105, vcc, ttmp, m0, null, exec
 inline constexpr uint32_t kModeF32DenormalsShift = 4, kModeF16F64DenormalsShift = 6;
 

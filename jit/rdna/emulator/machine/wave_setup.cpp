@@ -12,7 +12,6 @@ namespace {
 
 constexpr size_t kAlignment = 64;
 constexpr unsigned kSpareVgprs = 32;  // so that no tuple can leave the array
-constexpr unsigned kSgprs = 106;
 constexpr unsigned kTtmp7 = 115, kTtmp9 = 117;
 
 uint64_t mix(uint64_t x) {  // splitmix64
@@ -139,7 +138,7 @@ void prepare_wave(Wave& wave, const LaunchContext& launch, Group& group, uint32_
     state.lanes = launch.lanes();
     state.vgpr_count = declared_vgprs(*launch.kernel);
     wave.vgprs_used = std::max({wave.vgprs_used, state.vgpr_count, launch.vgpr_end});
-    state.sgpr_count = metadata.sgpr_count > 0 ? std::min(metadata.sgpr_count, kSgprs) : kSgprs;
+    state.sgpr_count = metadata.sgpr_count > 0 ? std::min(metadata.sgpr_count, kNumberedSgprs) : kNumberedSgprs;
     state.target = launch.target;
     state.generation = generation(launch.target);
     state.mode = mode_of(descriptor, state.generation);

@@ -41,7 +41,7 @@ void WithheldStore::clear() {
 
 uint32_t new_site() {
     static std::atomic<uint32_t> next{1};
-    return next++ & 0xFFFFF;  // as wide as Access::site
+    return next++ & 0xFFFFF;  // as wide as AccessRecord::site
 }
 
 MemoryModel::MemoryModel(const MemoryConfiguration& configuration, Findings& findings)

@@ -237,7 +237,8 @@ public:
 
 private:
     friend class OrderJudge;
-    size_t note_words(Issue& issue, int lane, const Place& place, std::span<uint32_t> words, const Access& access);
+    size_t note_words(Issue& issue, int lane, const Place& place, std::span<uint32_t> words,
+                      const AccessRecord& access);
     uint32_t random(uint32_t below);
     void deliver(WaveMemory& wave, size_t index);
     void deliver_overlapping(WaveMemory& wave, uint64_t begin, uint64_t end);
@@ -273,7 +274,7 @@ private:
 uint32_t new_site();  // for MemoryOp::site
 
 // "global_store_b32 v1, v0, s[2:3] at kernel+0x40, group 1, wave 0"
-std::string describe(const MemoryModel& model, const Access& access);
+std::string describe(const MemoryModel& model, const AccessRecord& access);
 // Where FLAT sees LDS and scratch: 4 GiB from each.
 inline constexpr uint64_t kSharedBase = uint64_t{1} << 48, kPrivateBase = uint64_t{2} << 48;
 

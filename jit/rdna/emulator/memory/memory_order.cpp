@@ -8,11 +8,12 @@ namespace riftjit::rdna::emulator::memory {
 // Judges one access against those remembered of the same word.
 class OrderJudge {
 public:
-    OrderJudge(MemoryModel& model, Issue& issue, int lane, const Place& place, const Access& now, bool used_atomically)
+    OrderJudge(MemoryModel& model, Issue& issue, int lane, const Place& place, const AccessRecord& now,
+               bool used_atomically)
         : model_(model), issue_(issue), lane_(lane), place_(place), now_(now), used_atomically_(used_atomically) {}
 
     // Whether `old` happened before. Reports a race, or a cache that may still hold what was there before it.
-    bool ordered(const Access& old) const {
+    bool ordered(const AccessRecord& old) const {
         const auto counter = old.counter();
         if (old.wave == now_.wave) {
             if (now_.kind() == AccessKind::scalar_read && writes(old.kind()) &&
@@ -32,7 +33,7 @@ public:
     }
 
 private:
-    bool same_group(const Access& old) const {
+    bool same_group(const AccessRecord& old) const {
         const uint32_t waves = model_.shape.waves_per_group;
         return (old.wave - 1) / waves == (now_.wave - 1) / waves;
     }
@@ -40,13 +41,13 @@ private:
     // What the vector memory instructions of one CU do to global memory goes through its L0 as issued, so that nobody
     // behind it need wait (LLVM AMDGPU usage guide, memory model of gfx10 to gfx12: "if CU wavefront execution mode,
     // omit"). Other workgroups see it when it is complete.
-    bool went_first_through_l0(const Access& old) const {
+    bool went_first_through_l0(const AccessRecord& old) const {
         const bool is_scalar = old.kind() == AccessKind::scalar_read || now_.kind() == AccessKind::scalar_read;
         return model_.has_one_l0() && place_.space == Space::global && same_group(old) && !is_scalar &&
                time_issued(issue_.memory.seen, old.wave) >= old.time;
     }
 
-    void check_caches(const Access& old) const {
+    void check_caches(const AccessRecord& old) const {
         if (place_.space != Space::global || model_.configuration.caches == CacheModel::coherent) return;
         const WaveMemory& wave = issue_.memory;
         const CachePath& path = issue_.op.path;
@@ -66,12 +67,12 @@ private:
 
     // gfx10 and gfx11 store atomically with the instruction of any store. A plain one may be atomic if the word is used
     // so: an atomic load proves it, and so does an atomic of any kind if the store comes where a release store would.
-    bool may_both_be_atomic(const Access& old) const {
+    bool may_both_be_atomic(const AccessRecord& old) const {
         if (issue_.op.generation == Generation::gfx12 || place_.space != Space::global) return false;
-        const auto could_be = [](const Access& access, AtomicStore least) {
+        const auto could_be = [](const AccessRecord& access, AtomicStore least) {
             return is_atomic(access.kind()) || (access.kind() == AccessKind::write && access.atomic_store() >= least);
         };
-        const auto loads = [](const Access& access) { return access.kind() == AccessKind::atomic_read; };
+        const auto loads = [](const AccessRecord& access) { return access.kind() == AccessKind::atomic_read; };
         if (loads(old) || loads(now_))
             return could_be(old, AtomicStore::possible) && could_be(now_, AtomicStore::possible);
         if (is_atomic(old.kind()) || is_atomic(now_.kind()))
@@ -83,17 +84,17 @@ private:
         if (place_.space == Space::lds) return fmt::format("LDS at {:#x}", place_.offset / 4 * 4);
         return describe_address(model_, place_.region->base + place_.offset);
     }
-    static std::string_view verb(const Access& access) {
+    static std::string_view verb(const AccessRecord& access) {
         return !writes(access.kind()) ? "read" : access.kind() == AccessKind::read_modify_write ? "changed" : "written";
     }
 
-    void report_race(const Access& old) const {
+    void report_race(const AccessRecord& old) const {
         model_.findings.report(place_.space == Space::lds ? FindingKind::lds_race : FindingKind::global_race,
                                issue_.wave, lane_,
                                fmt::format("{} is {} here and {} by {}, and nothing orders the two", word_text(),
                                            verb(now_), verb(old), describe(model_, old)));
     }
-    void report_stale(const Access& old, std::string_view cure) const {
+    void report_stale(const AccessRecord& old, std::string_view cure) const {
         model_.findings.report(FindingKind::stale_read, issue_.wave, lane_,
                                fmt::format("{} was {} by {}; a cache may hold the value before it, {} is missing",
                                            word_text(), verb(old), describe(model_, old), cure));
@@ -103,20 +104,20 @@ private:
     Issue& issue_;
     int lane_;
     const Place& place_;
-    const Access& now_;
+    const AccessRecord& now_;
     bool used_atomically_;  // the word, by some access so far or this one
 };
 
 namespace {
 
 // But for the bytes of the word.
-Access access_of(const Issue& issue, const Place& place, unsigned count, AccessKind kind) {
+AccessRecord access_of(const Issue& issue, const Place& place, unsigned count, AccessKind kind) {
     const WaveMemory& wave = issue.memory;
     AtomicStore atomic_store = AtomicStore::no;
     if (kind == AccessKind::write && count <= 8 && (place.offset & (count - 1)) == 0)
         atomic_store = wave.accessed_before && wave.in_flight.empty() ? AtomicStore::publishing : AtomicStore::possible;
     const Counter counter = place.space == Space::lds ? Counter::lds : issue.op.counter;
-    return Access::of(wave.id, issue.token, issue.op.site, kind, counter, atomic_store);
+    return AccessRecord::of(wave.id, issue.token, issue.op.site, kind, counter, atomic_store);
 }
 
 // By blocks that the compiler compares as vectors.
@@ -137,7 +138,7 @@ size_t equal_at_front(std::span<const uint32_t> words, uint32_t value) {
 // Words from the first of `words` on, all with its history, or that one alone where it must be reported. Returns how
 // many.
 size_t MemoryModel::note_words(Issue& issue, int lane, const Place& place, std::span<uint32_t> words,
-                               const Access& access) {
+                               const AccessRecord& access) {
     Shadow& shadow = place.region->shadow;
     const uint32_t before = words.front();
     std::optional<uint32_t> after = shadow.known(before, access);
@@ -147,7 +148,7 @@ size_t MemoryModel::note_words(Issue& issue, int lane, const Place& place, std::
         if (reported == issue.reported_before && shadow.is_newest(before, access)) return equal_at_front(words, before);
         const bool atomic = shadow.history(before).used_atomically || is_atomic(access.kind());
         const OrderJudge judge(*this, issue, lane, place, access, atomic);
-        after = shadow.add(before, access, [&](const Access& old) { return judge.ordered(old); });
+        after = shadow.add(before, access, [&](const AccessRecord& old) { return judge.ordered(old); });
         if (findings.reported() != reported) words = words.first(1);  // each word is reported for itself
         if (findings.reported() == reported) shadow.learn(before, access, *after);
     }
@@ -157,9 +158,9 @@ size_t MemoryModel::note_words(Issue& issue, int lane, const Place& place, std::
 }
 
 void MemoryModel::note(Issue& issue, int lane, const Place& place, unsigned count, AccessKind kind) {
-    const Access access = access_of(issue, place, count, kind);
+    const AccessRecord access = access_of(issue, place, count, kind);
     if (place.offset % 4 == 0 && count % 4 == 0) {
-        const Access whole = access.to_bytes(15);
+        const AccessRecord whole = access.to_bytes(15);
         for (uint64_t at = 0; at < count;)
             at += 4 *
                   note_words(issue, lane, place, place.region->shadow.histories(place.offset + at, count - at), whole);
@@ -243,14 +244,14 @@ void MemoryModel::note_lanes(Issue& issue, const Place& place, const Lanes& lane
     const unsigned dwords = lanes.dwords();
     // By the byte of a pair of words that a lane begins at: lanes may share a word, and whether a pair is aligned makes
     // a difference. In all else they are alike.
-    std::array<Access, 8> accesses{};
+    std::array<AccessRecord, 8> accesses{};
     PageOfHistories page(shadow);
     LaneSteps steps(shadow);
     uint64_t last = ~uint64_t{0};  // where a lane has been, and nothing was wrong
     const auto note_lane = [&](int lane, uint64_t offset, std::span<uint32_t> words) {
         const Place here{place.region, offset, place.space, place.allocation};
         const auto at = static_cast<unsigned>(offset % accesses.size());
-        Access& access = accesses[at];
+        AccessRecord& access = accesses[at];
         if (access.wave == 0) {
             const uint32_t bytes = lanes.bytes < 4 ? ((1u << lanes.bytes) - 1) << offset % 4 : 15u;
             access = access_of(issue, here, lanes.bytes, kind).to_bytes(bytes);
@@ -287,7 +288,7 @@ void MemoryModel::note_lanes(Issue& issue, const Place& place, const Lanes& lane
 void MemoryModel::note_run(Issue& issue, int first_lane, const Place& run, unsigned lanes, unsigned count,
                            AccessKind kind) {
     // Of each lane: all are aligned alike.
-    const Access access = access_of(issue, run, count, kind).to_bytes(15);
+    const AccessRecord access = access_of(issue, run, count, kind).to_bytes(15);
     const uint64_t total = uint64_t{lanes} * count;
     for (uint64_t at = 0; at < total;) {
         const uint64_t lane = at / count;

@@ -6,7 +6,7 @@
 
 namespace riftjit::rdna::emulator::memory {
 
-std::string describe(const MemoryModel& model, const Access& access) {
+std::string describe(const MemoryModel& model, const AccessRecord& access) {
     const uint32_t waves = model.shape.waves_per_group;
     const std::string who = fmt::format("group {}, wave {}", (access.wave - 1) / waves, (access.wave - 1) % waves);
     const Op* op = access.site() < model.sites.size() ? model.sites[access.site()] : nullptr;

@@ -51,17 +51,15 @@ constexpr auto kOrNot0 = [](auto s, auto exec) { return ~s | exec; };
 constexpr auto kAndNot1 = [](auto s, auto exec) { return s & ~exec; };
 constexpr auto kOrNot1 = [](auto s, auto exec) { return s | ~exec; };
 
-constexpr unsigned kSgprs = 106;
-
 // The register that `base` and an index from m0 name; nothing, and a report, beyond s105.
 std::optional<unsigned> relative_register(WaveState& wave, unsigned base, uint32_t index, unsigned dwords) {
     const uint64_t code = uint64_t{base} + index;
-    if (base < kSgprs && code + dwords <= kSgprs) return static_cast<unsigned>(code);
+    if (base < kNumberedSgprs && code + dwords <= kNumberedSgprs) return static_cast<unsigned>(code);
     wave.findings->report(FindingKind::register_index, wave, kNoLane,
                           fmt::format("m0 is {:#x}, which leads beyond s105", wave.m0()));
     return std::nullopt;
 }
-unsigned named_register(const Operand& operand) { return operand.is_scalar_register() ? operand.code : kSgprs; }
+unsigned named_register(const Operand& operand) { return operand.is_scalar_register() ? operand.code : kNumberedSgprs; }
 
 template <class T>
 void move_from_relative(WaveState& wave, const Op& op) {

@@ -8,7 +8,7 @@ namespace {
 constexpr Sign kSigned = Sign::is_signed, kUnsigned = Sign::is_unsigned;
 constexpr __int128 kI32Min = INT32_MIN, kI32Max = INT32_MAX, kU32Max = UINT32_MAX;
 
-uint32_t u32(uint64_t value) { return static_cast<uint32_t>(value); }
+uint32_t word(uint64_t value) { return static_cast<uint32_t>(value); }
 
 int64_t element(uint32_t packed, unsigned shift, unsigned bits, Sign sign) {
     const uint64_t field = packed >> shift & ((1u << bits) - 1);
@@ -17,30 +17,30 @@ int64_t element(uint32_t packed, unsigned shift, unsigned bits, Sign sign) {
 
 // Clamp applies to the whole sum with the accumulator.
 void add_signed(const LaneContext& context, LaneData& lane, int64_t dot, uint64_t accumulator) {
-    lane.result = u32(saturate_or_wrap(context, __int128{dot} + static_cast<int32_t>(accumulator), kI32Min, kI32Max));
+    lane.result = word(saturate_or_wrap(context, __int128{dot} + static_cast<int32_t>(accumulator), kI32Min, kI32Max));
 }
 void add_unsigned(const LaneContext& context, LaneData& lane, int64_t dot, uint64_t accumulator) {
-    lane.result = u32(saturate_or_wrap(context, __int128{dot} + u32(accumulator), 0, kU32Max));
+    lane.result = word(saturate_or_wrap(context, __int128{dot} + word(accumulator), 0, kU32Max));
 }
 
 template <unsigned Bits>
 void dot_signed(const LaneContext& context, LaneData& lane) {
-    add_signed(context, lane, integer_dot(u32(lane.source[0]), u32(lane.source[1]), Bits, kSigned, kSigned),
+    add_signed(context, lane, integer_dot(word(lane.source[0]), word(lane.source[1]), Bits, kSigned, kSigned),
                lane.source[2]);
 }
 template <unsigned Bits>
 void dot_unsigned(const LaneContext& context, LaneData& lane) {
-    add_unsigned(context, lane, integer_dot(u32(lane.source[0]), u32(lane.source[1]), Bits, kUnsigned, kUnsigned),
+    add_unsigned(context, lane, integer_dot(word(lane.source[0]), word(lane.source[1]), Bits, kUnsigned, kUnsigned),
                  lane.source[2]);
 }
 // neg_lo says which source is signed.
 template <unsigned Bits>
 void dot_mixed(const LaneContext& context, LaneData& lane) {
     const Sign a = (context.neg & 1) != 0 ? kSigned : kUnsigned, b = (context.neg & 2) != 0 ? kSigned : kUnsigned;
-    add_signed(context, lane, integer_dot(u32(lane.source[0]), u32(lane.source[1]), Bits, a, b), lane.source[2]);
+    add_signed(context, lane, integer_dot(word(lane.source[0]), word(lane.source[1]), Bits, a, b), lane.source[2]);
 }
 void dot4c(const LaneContext& context, LaneData& lane) {
-    add_signed(context, lane, integer_dot(u32(lane.source[0]), u32(lane.source[1]), 8, kSigned, kSigned),
+    add_signed(context, lane, integer_dot(word(lane.source[0]), word(lane.source[1]), 8, kSigned, kSigned),
                lane.previous);
 }
 
@@ -70,10 +70,10 @@ void dot2_narrow(const LaneContext& context, LaneData& lane) {
 }
 template <Float8 A, Float8 B>
 void dot4_float8(const LaneContext& context, LaneData& lane) {
-    lane.result = float8_dot4(A, B, u32(lane.source[0]), u32(lane.source[1]), lane.source[2], context.f32);
+    lane.result = float8_dot4(A, B, word(lane.source[0]), word(lane.source[1]), lane.source[2], context.f32);
 }
 
-constexpr LaneSemantics kRows[] = {
+constexpr LaneSemantics kDotRows[] = {
     lanewise<dot2_f32<kF16>>(Opcode::v_dot2_f32_f16),
     lanewise<dot2_f32<kBf16>>(Opcode::v_dot2_f32_bf16),
     lanewise<dot2_accumulate>(Opcode::v_dot2acc_f32_f16),
@@ -120,6 +120,6 @@ uint64_t float8_dot4(Float8 a_type, Float8 b_type, uint32_t a, uint32_t b, uint6
     return accumulator;
 }
 
-std::span<const LaneSemantics> dot_semantics() { return kRows; }
+std::span<const LaneSemantics> dot_semantics() { return kDotRows; }
 
 }  // namespace riftjit::rdna::emulator

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "jit/rdna/emulator/machine/wave.h"
+
 namespace riftjit::rdna::emulator {
 namespace {
 
-constexpr unsigned kRow = 16, kBank = 4;
+constexpr unsigned kBank = 4;
 
 // The source within a row of 16, or kInvalid; nullopt for an unknown control (AMD's ISA documents, DPP_CTRL).
 std::optional<int> source_in_row(unsigned control, int lane) {
@@ -53,10 +55,10 @@ Result<LaneRouting> dpp16_routing(const Dpp& dpp) {
     routing.fetch_inactive = dpp.fetch_inactive;
     routing.zero_invalid = dpp.bound_control;
     for (unsigned lane = 0; lane < 64; ++lane) {
-        const unsigned row = lane / kRow, in_row = lane % kRow, bank = in_row / kBank;
+        const unsigned row = lane / kRowLanes, in_row = lane % kRowLanes, bank = in_row / kBank;
         const std::optional<int> source = source_in_row(dpp.control, static_cast<int>(in_row));
         if (!source) return fail(ErrorKind::Unsupported, "DPP control {:#x} is not known", dpp.control);
-        routing.from[lane] = static_cast<int8_t>(*source < 0 ? *source : *source + static_cast<int>(row * kRow));
+        routing.from[lane] = static_cast<int8_t>(*source < 0 ? *source : *source + static_cast<int>(row * kRowLanes));
         if ((dpp.row_mask >> row & 1) != 0 && (dpp.bank_mask >> bank & 1) != 0) routing.enabled |= uint64_t{1} << lane;
     }
     return routing;

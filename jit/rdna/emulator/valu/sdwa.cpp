@@ -5,25 +5,25 @@
 namespace riftjit::rdna::emulator {
 namespace {
 
-struct Field {
+struct SdwaField {
     unsigned shift, bits;
 };
-Field field_of(uint8_t select) {  // 0-3: bytes, 4-5: halves, 6: all
+SdwaField field_of(uint8_t select) {  // 0-3: bytes, 4-5: halves, 6: all
     if (select < 4) return {8u * select, 8};
-    return select < kSdwaDword ? Field{16u * (select - 4u), 16} : Field{0, 32};
+    return select < kSdwaDword ? SdwaField{16u * (select - 4u), 16} : SdwaField{0, 32};
 }
-uint32_t mask_of(Field field) { return static_cast<uint32_t>((uint64_t{1} << field.bits) - 1) << field.shift; }
+uint32_t mask_of(SdwaField field) { return static_cast<uint32_t>((uint64_t{1} << field.bits) - 1) << field.shift; }
 
 }  // namespace
 
 uint32_t sdwa_select_word(uint32_t word, uint8_t select, SdwaExtend extend) {
-    const Field field = field_of(select);
+    const SdwaField field = field_of(select);
     const uint32_t value = (word & mask_of(field)) >> field.shift;
     return extend == SdwaExtend::sign ? static_cast<uint32_t>(sign_extend(value, field.bits)) : value;
 }
 
 uint32_t sdwa_insert(uint32_t result, uint32_t previous, uint8_t select, SdwaUnused unused) {
-    const Field field = field_of(select);
+    const SdwaField field = field_of(select);
     const uint32_t mask = mask_of(field), placed = result << field.shift & mask;
     if (unused == SdwaUnused::preserve) return (previous & ~mask) | placed;
     if (unused == SdwaUnused::zero || field.bits == 32) return placed;

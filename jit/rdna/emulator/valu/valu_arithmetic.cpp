@@ -4,6 +4,7 @@
 #include "jit/rdna/emulator/valu/valu_lane.h"
 
 namespace riftjit::rdna::emulator {
+namespace valu_arithmetic {
 namespace {
 
 template <auto& Format>
@@ -223,7 +224,8 @@ constexpr LaneSemantics kRows[] = {
 };
 
 }  // namespace
+}  // namespace valu_arithmetic
 
-std::span<const LaneSemantics> float_semantics() { return kRows; }
+std::span<const LaneSemantics> float_semantics() { return valu_arithmetic::kRows; }
 
 }  // namespace riftjit::rdna::emulator

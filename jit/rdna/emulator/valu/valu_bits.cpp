@@ -2,6 +2,7 @@
 #include "jit/rdna/emulator/valu/valu_lane.h"
 
 namespace riftjit::rdna::emulator {
+namespace valu_bits {
 namespace {
 
 constexpr uint32_t kNotFound = 0xFFFFFFFF;
@@ -124,7 +125,8 @@ constexpr LaneSemantics kRows[] = {
 };
 
 }  // namespace
+}  // namespace valu_bits
 
-std::span<const LaneSemantics> bit_semantics() { return kRows; }
+std::span<const LaneSemantics> bit_semantics() { return valu_bits::kRows; }
 
 }  // namespace riftjit::rdna::emulator

@@ -4,6 +4,7 @@
 #include "jit/rdna/emulator/valu/valu_lane.h"
 
 namespace riftjit::rdna::emulator {
+namespace valu_conversion {
 namespace {
 
 constexpr int64_t kI32Min = INT32_MIN, kI32Max = INT32_MAX, kU32Max = UINT32_MAX;
@@ -142,7 +143,8 @@ constexpr LaneSemantics kRows[] = {
 };
 
 }  // namespace
+}  // namespace valu_conversion
 
-std::span<const LaneSemantics> conversion_semantics() { return kRows; }
+std::span<const LaneSemantics> conversion_semantics() { return valu_conversion::kRows; }
 
 }  // namespace riftjit::rdna::emulator

@@ -12,8 +12,6 @@
 namespace riftjit::rdna::emulator {
 namespace {
 
-constexpr unsigned kRow = 16;
-
 uint32_t word(const WaveState& wave, const ValuSource& source, unsigned lane) {
     return static_cast<uint32_t>(source.raw(wave, lane));
 }
@@ -76,8 +74,8 @@ void permute(WaveState& wave, const CrossLaneOp& op, SourceOf source_of) {
 enum class Rows : uint8_t { same, exchanged };
 template <Rows R>
 unsigned in_row(unsigned lane, unsigned select) {
-    const unsigned row = lane / kRow ^ (R == Rows::exchanged ? 1u : 0u);
-    return row * kRow + select;
+    const unsigned row = lane / kRowLanes ^ (R == Rows::exchanged ? 1u : 0u);
+    return row * kRowLanes + select;
 }
 template <Rows R>
 void permute_row(WaveState& wave, const CrossLaneOp& op) {
@@ -85,10 +83,10 @@ void permute_row(WaveState& wave, const CrossLaneOp& op) {
     const uint32_t low = word(wave, op.selects[0], 0), high = word(wave, op.selects[1], 0);
     const uint64_t nibbles = low | static_cast<uint64_t>(high) << 32;
     Words results;
-    for (unsigned first = 0; first < wave.lanes; first += kRow)
+    for (unsigned first = 0; first < wave.lanes; first += kRowLanes)
         permute_row(&results[first], wave.vgpr(op.value.index) + in_row<R>(first, 0), low, high);
     write_permuted(wave, op, results, [&](unsigned lane) {
-        return in_row<R>(lane, static_cast<unsigned>(nibbles >> 4 * (lane % kRow) & 15));
+        return in_row<R>(lane, static_cast<unsigned>(nibbles >> 4 * (lane % kRowLanes) & 15));
     });
 }
 template <Rows R>
@@ -151,12 +149,12 @@ void swap_relative(WaveState& wave, const CrossLaneOp& op) {
     if (b != kOutside) exchange(wave, a, b);
 }
 
-struct Row {
+struct CrossLaneRow {
     Opcode opcode;
     void (*run)(WaveState& wave, const CrossLaneOp& op);
     uint8_t selects;  // sources after the value that choose lanes
 };
-constexpr Row kRows[] = {
+constexpr CrossLaneRow kCrossLaneRows[] = {
     {Opcode::v_readlane_b32, read_lane, 1},
     {Opcode::v_readfirstlane_b32, read_first_lane, 0},
     {Opcode::v_writelane_b32, write_lane, 1},
@@ -172,9 +170,9 @@ constexpr Row kRows[] = {
     {Opcode::v_movrelsd_b32, move_relative<Opcode::v_movrelsd_b32>, 0},
     {Opcode::v_movrelsd_2_b32, move_relative<Opcode::v_movrelsd_2_b32>, 0},
 };
-const Row* find(Opcode opcode) {
-    const auto* found = std::ranges::find(kRows, opcode, &Row::opcode);
-    return found == std::end(kRows) ? nullptr : found;
+const CrossLaneRow* find(Opcode opcode) {
+    const auto* found = std::ranges::find(kCrossLaneRows, opcode, &CrossLaneRow::opcode);
+    return found == std::end(kCrossLaneRows) ? nullptr : found;
 }
 
 ValuSource locate(const Operand& operand, uint32_t literal) {
@@ -200,7 +198,7 @@ ValuSource locate(const Operand& operand, uint32_t literal) {
 bool is_cross_lane(Opcode opcode) { return find(opcode) != nullptr; }
 
 Result<CrossLaneOp> prepare_cross_lane(const Instruction& instruction, Generation generation) {
-    const Row* row = find(instruction.opcode);
+    const CrossLaneRow* row = find(instruction.opcode);
     const InstructionInfo& described = info(instruction.opcode);
     check(row != nullptr, "prepare_cross_lane is given one of its instructions");
     if (instruction.encoding != Encoding::native && instruction.encoding != Encoding::e64)

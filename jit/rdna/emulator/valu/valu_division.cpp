@@ -6,6 +6,7 @@
 #include "jit/rdna/emulator/valu/valu_lane.h"
 
 namespace riftjit::rdna::emulator {
+namespace valu_division {
 namespace {
 
 template <auto& Format>
@@ -122,7 +123,8 @@ constexpr LaneSemantics kRows[] = {
 };
 
 }  // namespace
+}  // namespace valu_division
 
-std::span<const LaneSemantics> division_semantics() { return kRows; }
+std::span<const LaneSemantics> division_semantics() { return valu_division::kRows; }
 
 }  // namespace riftjit::rdna::emulator

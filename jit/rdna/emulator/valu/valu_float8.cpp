@@ -70,7 +70,7 @@ void round_stochastically(const LaneContext& context, LaneData& lane) {
     lane.result = (lane.source[2] & ~(0xFFull << shift)) | byte << shift;
 }
 
-constexpr LaneSemantics kRows[] = {
+constexpr LaneSemantics kFloat8Rows[] = {
     lanewise<expand<Float8::fp8>>(Opcode::v_cvt_f32_fp8),
     lanewise<expand<Float8::bf8>>(Opcode::v_cvt_f32_bf8),
     lanewise<expand_pair<Float8::fp8>>(Opcode::v_cvt_pk_f32_fp8),
@@ -119,6 +119,6 @@ uint8_t f32_to_float8_stochastic(Float8 type, uint64_t f32, uint32_t seed, Overf
     return encode(type, value.negative, last, steps, overflow);
 }
 
-std::span<const LaneSemantics> float8_semantics() { return kRows; }
+std::span<const LaneSemantics> float8_semantics() { return kFloat8Rows; }
 
 }  // namespace riftjit::rdna::emulator

@@ -4,6 +4,7 @@
 #include "jit/rdna/emulator/valu/valu_lane.h"
 
 namespace riftjit::rdna::emulator {
+namespace valu_integer {
 namespace {
 
 using Int128 = __int128;
@@ -196,7 +197,8 @@ constexpr LaneSemantics kRows[] = {
 };
 
 }  // namespace
+}  // namespace valu_integer
 
-std::span<const LaneSemantics> integer_semantics() { return kRows; }
+std::span<const LaneSemantics> integer_semantics() { return valu_integer::kRows; }
 
 }  // namespace riftjit::rdna::emulator

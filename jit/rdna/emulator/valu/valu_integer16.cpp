@@ -4,6 +4,7 @@
 #include "jit/rdna/emulator/valu/valu_lane.h"
 
 namespace riftjit::rdna::emulator {
+namespace valu_integer16 {
 namespace {
 
 uint64_t half(int64_t value) { return static_cast<uint64_t>(value) & 0xFFFF; }
@@ -80,7 +81,8 @@ constexpr LaneSemantics kRows[] = {
 };
 
 }  // namespace
+}  // namespace valu_integer16
 
-std::span<const LaneSemantics> integer16_semantics() { return kRows; }
+std::span<const LaneSemantics> integer16_semantics() { return valu_integer16::kRows; }
 
 }  // namespace riftjit::rdna::emulator

@@ -59,7 +59,7 @@ void median(const LaneContext& context, LaneData& lane) {
 constexpr Extreme kMin = Extreme::minimum, kMax = Extreme::maximum;
 constexpr ResultKind kHalf = ResultKind::f16, kSingle = ResultKind::f32, kDouble = ResultKind::f64;
 
-constexpr LaneSemantics kRows[] = {
+constexpr LaneSemantics kExtremeRows[] = {
     lanewise<number2<kF16, kMin>>(Opcode::v_min_num_f16, kHalf),
     lanewise<number2<kF16, kMax>>(Opcode::v_max_num_f16, kHalf),
     lanewise<number2<kF32, kMin>>(Opcode::v_min_num_f32, kSingle),
@@ -113,6 +113,6 @@ uint64_t float_extreme_propagating(const FloatFormat& format, Extreme extreme, u
     return format.is_nan(b) ? format.quiet(b) : pick(format, extreme, a, b);
 }
 
-std::span<const LaneSemantics> minmax_semantics() { return kRows; }
+std::span<const LaneSemantics> minmax_semantics() { return kExtremeRows; }
 
 }  // namespace riftjit::rdna::emulator

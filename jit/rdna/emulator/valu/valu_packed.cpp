@@ -4,6 +4,7 @@
 #include "jit/rdna/emulator/valu/valu_minmax.h"
 
 namespace riftjit::rdna::emulator {
+namespace valu_packed {
 namespace {
 
 template <auto F>
@@ -129,7 +130,8 @@ constexpr LaneSemantics kRows[] = {
 };
 
 }  // namespace
+}  // namespace valu_packed
 
-std::span<const LaneSemantics> packed_semantics() { return kRows; }
+std::span<const LaneSemantics> packed_semantics() { return valu_packed::kRows; }
 
 }  // namespace riftjit::rdna::emulator

@@ -10,6 +10,7 @@
 #include "jit/rdna/emulator/valu/valu_lane.h"
 
 namespace riftjit::rdna::emulator {
+namespace valu_transcendental {
 namespace {
 
 constexpr double kTwoPi = 6.283185307179586476925286766559;
@@ -109,7 +110,8 @@ constexpr LaneSemantics kRows[] = {
 };
 
 }  // namespace
+}  // namespace valu_transcendental
 
-std::span<const LaneSemantics> transcendental_semantics() { return kRows; }
+std::span<const LaneSemantics> transcendental_semantics() { return valu_transcendental::kRows; }
 
 }  // namespace riftjit::rdna::emulator

@@ -17,11 +17,11 @@ namespace {
 using Element = MatrixElement;
 using Output = MatrixResult;
 
-struct Row {
+struct MatrixRow {
     Opcode opcode;
     MatrixOperation operation;
 };
-constexpr Row kRows[] = {
+constexpr MatrixRow kMatrixRows[] = {
     {Opcode::v_wmma_f32_16x16x16_f16_gfx11, {Output::f32, Element::f16, Element::f16, 16}},
     {Opcode::v_wmma_f32_16x16x16_bf16_gfx11, {Output::f32, Element::bf16, Element::bf16, 16}},
     {Opcode::v_wmma_f16_16x16x16_f16_gfx11, {Output::f16, Element::f16, Element::f16, 16}},
@@ -280,7 +280,7 @@ Result<void> prepare_accumulator(const Instruction& instruction, const Operand& 
 }  // namespace
 
 std::optional<MatrixOperation> matrix_operation(Opcode opcode) {
-    for (const Row& row : kRows)
+    for (const MatrixRow& row : kMatrixRows)
         if (row.opcode == opcode) return row.operation;
     return std::nullopt;
 }

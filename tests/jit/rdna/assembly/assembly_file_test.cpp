@@ -17,7 +17,7 @@
 #include "tests/host/scratch.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace assembly_file_test {
 
 // Divergence, loops, LDS with barriers, atomics, f64, f16, a called function, a large stack frame and constant tables.
 constexpr std::string_view kKernels = R"(
@@ -428,5 +428,5 @@ TEST(AssemblyExpressions, AreThoseOfC) {
     EXPECT_EQ(file.error().message, "k.s:10:15: ''never'' is no number and no symbol");
 }
 
-}  // namespace
+}  // namespace assembly_file_test
 }  // namespace riftjit::rdna

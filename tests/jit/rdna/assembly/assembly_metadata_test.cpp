@@ -16,7 +16,7 @@
 #include "tests/host/scratch.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace assembly_metadata_test {
 
 constexpr std::string_view kRequired =
     ".symbol: k.kd, .kernarg_segment_size: 16, .kernarg_segment_align: 8, .group_segment_fixed_size: 0, "
@@ -197,5 +197,5 @@ INSTANTIATE_TEST_SUITE_P(Options, ClangMetadata,
                                          "-mcpu=gfx1100 -mwavefrontsize64 -mcumode",
                                          "-mcpu=gfx1201 -mcode-object-version=6"));
 
-}  // namespace
+}  // namespace assembly_metadata_test
 }  // namespace riftjit::rdna

@@ -7,7 +7,7 @@
 #include "tests/jit/rdna/text/assembly_text.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace assembly_mutation_test {
 
 std::string simple_file() {
     return ".globl k\nk: s_load_b64 s[2:3], s[0:1], 0x0\n v_mov_b32 v1, 0 /* a\n */ again:\n s_cbranch_scc1 again\n"
@@ -37,5 +37,5 @@ TEST(DamagedAssembly, IsRefusedWithItsPlaceOrAssembled) {
     }
 }
 
-}  // namespace
+}  // namespace assembly_mutation_test
 }  // namespace riftjit::rdna

@@ -9,7 +9,7 @@
 #include "tests/jit/rdna/emulator/compiled/compiled_kernels.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace object_listing_test {
 
 std::vector<std::byte> text_of(const LoadedObject& object) {
     const auto bytes = object.bytes(object.text.at(0));
@@ -113,5 +113,5 @@ TEST(Listing, WritesALongerFormAsItsWords) {
     EXPECT_NE(text.find("s_addc_u32 s1, s1, 0"), std::string::npos) << text;
 }
 
-}  // namespace
+}  // namespace object_listing_test
 }  // namespace riftjit::rdna

@@ -6,7 +6,7 @@
 #include "tests/jit/rdna/passes/program_text.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace bound_arguments_test {
 
 constexpr Target kTarget = Target::gfx1101;
 
@@ -51,5 +51,5 @@ TEST(BoundArguments, AreDescribedAsTheStructHoldsThem) {
     expect(3, "count", 24, 4, ValueKind::by_value);
 }
 
-}  // namespace
+}  // namespace bound_arguments_test
 }  // namespace riftjit::rdna

@@ -5,7 +5,7 @@
 #include "tests/jit/rdna/passes/program_text.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace link_test {
 
 constexpr Target kTarget = Target::gfx1101;
 
@@ -96,5 +96,5 @@ TEST(Link, NamesKernelAndInstructionOfARefusal) {
     EXPECT_NE(code.error().message.find("global_load_b32"), std::string::npos) << code.error().message;
 }
 
-}  // namespace
+}  // namespace link_test
 }  // namespace riftjit::rdna

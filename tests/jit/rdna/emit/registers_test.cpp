@@ -6,7 +6,7 @@
 #include "tests/jit/rdna/passes/program_text.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace registers_test {
 
 constexpr Target kGfx10 = Target::gfx1030, kGfx11 = Target::gfx1100, kGfx12 = Target::gfx1201;
 
@@ -324,5 +324,5 @@ TEST(Emit, AsksForTheOldValueOfAnAtomicOnlyWhenItHasADestination) {
               "global_atomic_add_u32 v0, v0, v0, s[0:1] th:TH_ATOMIC_RETURN\ns_endpgm\n");
 }
 
-}  // namespace
+}  // namespace registers_test
 }  // namespace riftjit::rdna

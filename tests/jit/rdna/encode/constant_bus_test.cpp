@@ -13,7 +13,7 @@
 #include "tests/jit/rdna/llvm_oracle.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace constant_bus_test {
 
 using test::LlvmOracle;
 
@@ -89,5 +89,5 @@ INSTANTIATE_TEST_SUITE_P(Targets, ConstantBus,
                                                 lanes(std::get<1>(info.param)));
                          });
 
-}  // namespace
+}  // namespace constant_bus_test
 }  // namespace riftjit::rdna

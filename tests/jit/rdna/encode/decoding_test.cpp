@@ -14,7 +14,7 @@
 #include "tests/jit/rdna/long_checks.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace decoding_test {
 
 using test::InstructionWords;
 using test::LlvmOracle;
@@ -331,5 +331,5 @@ TEST(Decoding, SurvivesEveryTruncation) {
         }
 }
 
-}  // namespace
+}  // namespace decoding_test
 }  // namespace riftjit::rdna

@@ -11,7 +11,7 @@
 #include "tests/jit/rdna/llvm_oracle.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace encoding_test {
 
 using Words = test::InstructionWords;
 
@@ -189,5 +189,5 @@ TEST(Encoding, RefusesRowsThatTheChipLacks) {
         }
 }
 
-}  // namespace
+}  // namespace encoding_test
 }  // namespace riftjit::rdna

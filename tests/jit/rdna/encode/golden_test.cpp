@@ -22,7 +22,7 @@
 #include "tests/jit/rdna/table/opcode_probes.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace golden_test {
 
 using test::InstructionWords;
 using test::LlvmOracles;
@@ -234,5 +234,5 @@ TEST_P(GoldenEncodings, AreThoseOfLlvm) {
 INSTANTIATE_TEST_SUITE_P(Targets, GoldenEncodings, testing::ValuesIn(GoldenEncodings::kTargets),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-}  // namespace
+}  // namespace golden_test
 }  // namespace riftjit::rdna

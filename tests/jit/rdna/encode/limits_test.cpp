@@ -5,7 +5,7 @@
 #include "jit/rdna/text/text.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace limits_test {
 
 struct Limit {
     Target target;
@@ -353,5 +353,5 @@ TEST(Limits, NameABranchThatIsTooLong) {
     EXPECT_EQ(refusal(".globl k\nk:\n  s_branch far\n  .fill 32767, 4, 0xbf800000\nfar:\n  s_endpgm\n"), "accepted");
 }
 
-}  // namespace
+}  // namespace limits_test
 }  // namespace riftjit::rdna

@@ -7,7 +7,7 @@
 #include "tests/jit/rdna/mutation.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace stream_mutation_test {
 
 using Words = std::vector<uint32_t>;
 
@@ -84,5 +84,5 @@ TEST(DamagedStreams, AreListedWhole) {
     }
 }
 
-}  // namespace
+}  // namespace stream_mutation_test
 }  // namespace riftjit::rdna

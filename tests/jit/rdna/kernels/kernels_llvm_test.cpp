@@ -9,7 +9,7 @@
 #include "tests/jit/rdna/llvm_oracle.h"
 
 namespace riftjit::rdna::kernels {
-namespace {
+namespace kernels_llvm_test {
 
 struct Emitted {
     std::vector<std::vector<uint32_t>> words;
@@ -57,5 +57,5 @@ INSTANTIATE_TEST_SUITE_P(Targets, KernelsLlvm,
                                     std::to_string(lanes(std::get<1>(info.param)));
                          });
 
-}  // namespace
+}  // namespace kernels_llvm_test
 }  // namespace riftjit::rdna::kernels

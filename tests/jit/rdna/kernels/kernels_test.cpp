@@ -6,7 +6,7 @@
 #include "tests/jit/rdna/passes/program_text.h"
 
 namespace riftjit::rdna::kernels {
-namespace {
+namespace kernels_test {
 
 // One chip per set of rules: gfx10.3, gfx11 with and without the transcendental hazard, gfx12.
 constexpr Target kTargets[] = {Target::gfx1030, Target::gfx1100, Target::gfx1150, Target::gfx1201};
@@ -98,5 +98,5 @@ TEST(Kernels, NeedNoneOfTheHints) {
     }
 }
 
-}  // namespace
+}  // namespace kernels_test
 }  // namespace riftjit::rdna::kernels

@@ -8,7 +8,7 @@
 #include "tests/jit/rdna/kernels/kernel_run.h"
 
 namespace riftjit::rdna::kernels {
-namespace {
+namespace mutation_test {
 
 bool is_barrier(Opcode opcode) {
     return opcode == Opcode::s_barrier || opcode == Opcode::s_barrier_signal || opcode == Opcode::s_barrier_wait;
@@ -122,5 +122,5 @@ INSTANTIATE_TEST_SUITE_P(Targets, Mutation,
                                     std::to_string(lanes(std::get<1>(info.param)));
                          });
 
-}  // namespace
+}  // namespace mutation_test
 }  // namespace riftjit::rdna::kernels

@@ -3,7 +3,7 @@
 #include "tests/jit/rdna/kernels/samples/all_kernels.h"
 
 namespace riftjit::rdna::kernels {
-namespace {
+namespace refusals_test {
 
 constexpr KernelTarget kWave32 = {Target::gfx1100, WaveSize::wave32}, kWave64 = {Target::gfx1100, WaveSize::wave64};
 
@@ -110,5 +110,5 @@ TEST(KernelRefusals, NameAShapeThatIsNoWholeWaves) {
               "gfx1100: rope: no kernel for 32 pairs in a head, no power of two from 64 to 256");
 }
 
-}  // namespace
+}  // namespace refusals_test
 }  // namespace riftjit::rdna::kernels

@@ -8,7 +8,7 @@
 #include "tests/jit/rdna/passes/long_kernel.h"
 
 namespace riftjit::rdna::kernels {
-namespace {
+namespace synthetic_kernels_test {
 
 constexpr Target kTargets[] = {Target::gfx1030, Target::gfx1100, Target::gfx1150, Target::gfx1201};
 const PassOptions kAsWritten = PassOptions::without({Pass::schedule});
@@ -75,5 +75,5 @@ TEST(SyntheticKernels, GoThroughThreeThousandLines) {
         }
 }
 
-}  // namespace
+}  // namespace synthetic_kernels_test
 }  // namespace riftjit::rdna::kernels

@@ -4,7 +4,7 @@
 #include "tests/jit/rdna/object/code_object_cases.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace code_object_test {
 
 using namespace test;
 
@@ -197,5 +197,5 @@ TEST(CodeObject, RefusesKernelsThatCannotBeWritten) {
     EXPECT_FALSE(write_code_object(Target::gfx1100, CodeObjectVersion::v5, {}).has_value());
 }
 
-}  // namespace
+}  // namespace code_object_test
 }  // namespace riftjit::rdna

@@ -7,7 +7,7 @@
 #include "tests/jit/rdna/object/code_object_cases.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace kernel_descriptor_test {
 
 using namespace test;
 
@@ -163,5 +163,5 @@ TEST(KernelDescriptor, IsClangsForTheSameKernel) {
     }
 }
 
-}  // namespace
+}  // namespace kernel_descriptor_test
 }  // namespace riftjit::rdna

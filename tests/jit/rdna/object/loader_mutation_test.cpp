@@ -7,7 +7,7 @@
 #include "tests/jit/rdna/object/code_object_cases.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace loader_mutation_test {
 
 using namespace test;
 
@@ -117,5 +117,5 @@ TEST(DamagedObjects, AreRefusedWithAMessageOrLoaded) {
     }
 }
 
-}  // namespace
+}  // namespace loader_mutation_test
 }  // namespace riftjit::rdna

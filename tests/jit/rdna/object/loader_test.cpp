@@ -7,7 +7,7 @@
 #include "tests/jit/rdna/object/code_object_cases.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace loader_test {
 
 using namespace test;
 
@@ -237,5 +237,5 @@ TEST(Loader, RefusesTruncatedBundles) {
     EXPECT_TRUE(has_text(error_of(file), "no object for a chip we know; it holds nothing"));
 }
 
-}  // namespace
+}  // namespace loader_test
 }  // namespace riftjit::rdna

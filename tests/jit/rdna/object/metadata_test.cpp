@@ -3,7 +3,7 @@
 #include "tests/jit/rdna/object/code_object_cases.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace metadata_test {
 
 using namespace test;
 
@@ -169,5 +169,5 @@ TEST(Metadata, ClaimNoMoreMemoryThanTheirBytesExplain) {
     EXPECT_TRUE(has_text(deep.error(), "are not MsgPack"));
 }
 
-}  // namespace
+}  // namespace metadata_test
 }  // namespace riftjit::rdna

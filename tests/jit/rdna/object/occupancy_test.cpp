@@ -7,7 +7,7 @@
 #include "tests/jit/rdna/object/code_object_cases.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace occupancy_test {
 
 using namespace test;
 
@@ -113,5 +113,5 @@ TEST(Occupancy, RefusesWhatNoKernelCanBe) {
     EXPECT_TRUE(has_text(occupancy(Target::gfx1100, WaveSize::wave32, 8, 0, 1025).error().message, "1025 threads"));
 }
 
-}  // namespace
+}  // namespace occupancy_test
 }  // namespace riftjit::rdna

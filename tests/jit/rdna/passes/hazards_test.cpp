@@ -5,7 +5,7 @@
 #include "tests/jit/rdna/passes/program_text.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace hazards_test {
 
 constexpr Target kGfx10 = Target::gfx1030, kGfx11 = Target::gfx1100, kGfx115 = Target::gfx1150;
 constexpr Target kGfx12 = Target::gfx1201;
@@ -203,5 +203,5 @@ TEST(SgprReadHazard, FollowsABackEdge) {
                 "L0:\n s_wait_alu 0xfffe\n v_mov_b32 v1, s2\n s_mov_b32 s2, 1\n s_cbranch_scc1 -> L0\n s_endpgm");
 }
 
-}  // namespace
+}  // namespace hazards_test
 }  // namespace riftjit::rdna

@@ -4,7 +4,7 @@
 #include "tests/jit/rdna/passes/program_text.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace hints_test {
 
 constexpr Target kGfx10 = Target::gfx1030, kGfx11 = Target::gfx1100, kGfx12 = Target::gfx1201;
 
@@ -165,5 +165,5 @@ TEST(VgprRelease, ServesABranchToTheEnd) {
                 "s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)\n s_endpgm");
 }
 
-}  // namespace
+}  // namespace hints_test
 }  // namespace riftjit::rdna

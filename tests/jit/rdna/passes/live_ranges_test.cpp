@@ -7,7 +7,7 @@
 #include "jit/rdna/emit/rdna_kernel.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace live_ranges_test {
 
 class MaskedKernel final : public KernelAssembler {
 public:
@@ -212,5 +212,5 @@ TEST(LiveRanges, LastOverTheOtherBranchOfACondition) {
               kApart);
 }
 
-}  // namespace
+}  // namespace live_ranges_test
 }  // namespace riftjit::rdna

@@ -7,7 +7,7 @@
 #include "tests/jit/rdna/passes/program_text.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace pass_context_test {
 
 constexpr Target kTarget = Target::gfx1100;
 
@@ -154,5 +154,5 @@ TEST(Passes, LookAtLinesEquallyOftenHoweverManyLoadsAreUnderWay) {
     }
 }
 
-}  // namespace
+}  // namespace pass_context_test
 }  // namespace riftjit::rdna

@@ -11,7 +11,7 @@
 #include "tests/jit/rdna/passes/program_text.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace schedule_test {
 
 constexpr Target kGfx10 = Target::gfx1030, kGfx11 = Target::gfx1100, kGfx12 = Target::gfx1201;
 
@@ -73,10 +73,10 @@ TEST(Schedule, KeepsAtomicsAndCoherentLoadsAmongAllAccesses) {
 
 // The load would be first but for the fence.
 TEST(Schedule, MovesNothingAcrossAFence) {
-    for (const std::string& fence :
+    for (const std::string fence :
          {"s_barrier", "s_mov_b32 exec_lo, s9", "v_cmpx_lt_u32 v4, v5", "buffer_gl0_inv", "s_waitcnt vmcnt(0)",
           "s_setreg_imm32_b32 hwreg(HW_REG_MODE), 0", "s_and_saveexec_b32 s9, s10", "s_sendmsg sendmsg(MSG_INTERRUPT)"})
-        expect_kept("v_mul_f32 v1, v0, v0\n v_exp_f32 v2, v1\n " + std::string(fence) +
+        expect_kept("v_mul_f32 v1, v0, v0\n v_exp_f32 v2, v1\n " + fence +
                     "\n global_load_b32 v3, v0, s[2:3]\n v_mov_b32 v9, v3\n s_endpgm");
     expect_kept(
         "v_mul_f32 v1, v0, v0\n v_exp_f32 v2, v1\n L0:\n global_load_b32 v3, v0, s[2:3]\n v_mov_b32 v9, v3\n"
@@ -176,9 +176,10 @@ TEST(Schedule, KeepsTheOrderOfWhateverDependsOnEachOther) {
         for (size_t i = 0; i < program.lines.size(); ++i) {
             ASSERT_NE(position[i], SIZE_MAX) << "a line is lost";
             moved += position[i] != i;
-            for (size_t j = i + 1; j < program.lines.size(); ++j)
-                if (must_keep_order(program, program.lines[i], program.lines[j]))
-                    EXPECT_LT(position[i], position[j]) << text << i << " and " << j << "\n" << text_of(after);
+            for (size_t j = i + 1; j < program.lines.size(); ++j) {
+                if (!must_keep_order(program, program.lines[i], program.lines[j])) continue;
+                EXPECT_LT(position[i], position[j]) << text << i << " and " << j << "\n" << text_of(after);
+            }
         }
     }
     EXPECT_GT(moved, 1000u);
@@ -263,5 +264,5 @@ TEST(Schedule, KnowsHowManyRegistersCostNothing) {
     EXPECT_EQ(vgpr_budget(gfx10, 10), 32u);    // 1024 registers of 32 lanes, 16 waves of 64
 }
 
-}  // namespace
+}  // namespace schedule_test
 }  // namespace riftjit::rdna

@@ -6,7 +6,7 @@
 #include "tests/jit/rdna/llvm_oracle.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace wait_counters_test {
 
 using test::InstructionWords;
 using test::LlvmOracle;
@@ -73,5 +73,5 @@ INSTANTIATE_TEST_SUITE_P(Generations, WaitCounters,
                          testing::Values(Target::gfx1030, Target::gfx1100, Target::gfx1150, Target::gfx1201),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-}  // namespace
+}  // namespace wait_counters_test
 }  // namespace riftjit::rdna

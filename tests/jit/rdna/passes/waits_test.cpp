@@ -5,7 +5,7 @@
 #include "tests/jit/rdna/passes/program_text.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace waits_test {
 
 constexpr Target kGfx10 = Target::gfx1030, kGfx11 = Target::gfx1100, kGfx12 = Target::gfx1201;
 
@@ -217,5 +217,5 @@ TEST(Waits, CanBeLeftOut) {
         normalized(kGfx11, WaveSize::wave32, "global_load_b32 v0, v0, s[0:1]\n v_add_f32_e32 v0, v0, v0\n s_endpgm"));
 }
 
-}  // namespace
+}  // namespace waits_test
 }  // namespace riftjit::rdna

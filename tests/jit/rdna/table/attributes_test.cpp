@@ -6,7 +6,7 @@
 #include "jit/rdna/table/accesses.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace attributes_test {
 
 bool starts(const InstructionInfo& row, std::string_view text) { return row.name.starts_with(text); }
 bool ends(const InstructionInfo& row, std::string_view text) { return row.name.ends_with(text); }
@@ -63,5 +63,5 @@ TEST(Attributes, TieOneSourceAtMostAndToADestination) {
     }
 }
 
-}  // namespace
+}  // namespace attributes_test
 }  // namespace riftjit::rdna

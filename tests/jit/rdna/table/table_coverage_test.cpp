@@ -16,7 +16,7 @@
 #include "tests/jit/rdna/table/opcode_probes.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace table_coverage_test {
 
 using test::OpcodeKey;
 using test::OpcodeProbe;
@@ -280,5 +280,5 @@ TEST_P(TableCoverage, LacksNoFormatButThoseListed) {
 INSTANTIATE_TEST_SUITE_P(Targets, TableCoverage, testing::ValuesIn(kJudges),
                          [](const auto& info) { return std::string(name(info.param.target)); });
 
-}  // namespace
+}  // namespace table_coverage_test
 }  // namespace riftjit::rdna

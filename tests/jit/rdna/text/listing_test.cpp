@@ -9,7 +9,7 @@
 #include "jit/rdna/assembly/assembly_file.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace listing_test {
 
 // s_mov_b32 s0, 0; s_add_u32 s0, s0, 0x12345; s_cbranch_scc1 back to it; s_branch over one word; a word that is
 // nothing; s_endpgm
@@ -58,5 +58,5 @@ TEST(Listing, AssemblesToTheSameWords) {
     EXPECT_EQ(kernels->at(0).code, code);
 }
 
-}  // namespace
+}  // namespace listing_test
 }  // namespace riftjit::rdna

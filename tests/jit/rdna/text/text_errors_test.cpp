@@ -9,7 +9,7 @@
 #include "tests/jit/rdna/mutation.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace text_errors_test {
 
 std::string refusal(Target target, std::string_view line, WaveSize wave = WaveSize::wave32) {
     const Result<Parsed> parsed = parse(target, wave, line);
@@ -143,5 +143,5 @@ TEST(TextErrors, AnyLineIsReadOrRefusedWithAReason) {
     EXPECT_GT(accepted, count / 100) << "the mutations leave too few lines alive to reach far into the parser";
 }
 
-}  // namespace
+}  // namespace text_errors_test
 }  // namespace riftjit::rdna

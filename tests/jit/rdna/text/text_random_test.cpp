@@ -14,7 +14,7 @@
 #include "tests/jit/rdna/long_checks.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace text_random_test {
 
 using test::InstructionWords;
 using test::LlvmOracle;
@@ -208,5 +208,5 @@ std::vector<Target> every_target() {
 INSTANTIATE_TEST_SUITE_P(Targets, RowText, testing::ValuesIn(every_target()),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-}  // namespace
+}  // namespace text_random_test
 }  // namespace riftjit::rdna

@@ -10,7 +10,7 @@
 #include "jit/rdna/encode/encoding.h"
 
 namespace riftjit::rdna {
-namespace {
+namespace text_test {
 
 struct SpotCheck {
     Target target;
@@ -234,5 +234,5 @@ TEST(Text, TakesTheNameOfAModifierForALabel) {
               "s_branch: operand 1 'done glc' (column 10): is no label and no number (gfx1100)");
 }
 
-}  // namespace
+}  // namespace text_test
 }  // namespace riftjit::rdna

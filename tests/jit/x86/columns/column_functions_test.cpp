@@ -11,7 +11,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace column_functions_test {
 
 struct Function {
     ColumnOp op;
@@ -202,5 +202,5 @@ TEST(ColumnFunctionsX86, F32RoundsOnce) {
         }
 }
 
-}  // namespace
+}  // namespace column_functions_test
 }  // namespace riftjit::x86

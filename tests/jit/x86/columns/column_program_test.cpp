@@ -6,7 +6,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace column_program_test {
 
 const std::vector<uint32_t> kLengths = {1, 7, 8, 9, 15, 16, 17, 31, 32, 100, 1000};
 
@@ -295,5 +295,5 @@ TEST(ColumnProgramX86, RandomProgramsGiveTheSameBitsAtEveryLevel) {
     }
 }
 
-}  // namespace
+}  // namespace column_program_test
 }  // namespace riftjit::x86

@@ -9,7 +9,7 @@
 #include "tests/jit/x86/columns/column_runner.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace column_random_test {
 
 constexpr uint32_t kCount = 200'000;
 
@@ -244,5 +244,5 @@ TEST(ColumnRandomX86, PoissonNumbersHaveThePoissonDistribution) {
     }
 }
 
-}  // namespace
+}  // namespace column_random_test
 }  // namespace riftjit::x86

@@ -4,7 +4,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace lif_step_test {
 
 // The arrays of one range of neurons, padded as LifStepArgs asks.
 struct Neurons {
@@ -161,5 +161,5 @@ TEST(LifStepX86, DoesNothingWithoutAUnit) {
     }
 }
 
-}  // namespace
+}  // namespace lif_step_test
 }  // namespace riftjit::x86

@@ -8,7 +8,7 @@
 #include "jit/x86/decoders/decoder.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace decoder_bounds_test {
 
 // The largest |m * (q - zero_point)| that each decoder's author wrote down, and what they chose for it: elements summed
 // as integers, elements with one multiplier.
@@ -54,5 +54,5 @@ TEST(DecoderBounds, CoverEveryTypeWithADecoder) {
         EXPECT_EQ(find_decoder(format.type) != nullptr, kAsserted.contains(format.type)) << name(format.type);
 }
 
-}  // namespace
+}  // namespace decoder_bounds_test
 }  // namespace riftjit::x86

@@ -17,7 +17,7 @@
 #include "jit/x86/detect.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace decoder_grid_test {
 
 constexpr DType kGridTypes[] = {DType::IQ2_XXS, DType::IQ2_XS, DType::IQ2_S, DType::IQ3_XXS,
                                 DType::IQ3_S,   DType::IQ1_S,  DType::IQ1_M};
@@ -167,5 +167,5 @@ TEST_P(GridDecoders, PackToTheSizeOfTheFile) {
 INSTANTIATE_TEST_SUITE_P(All, GridDecoders, testing::ValuesIn(kGridTypes),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-}  // namespace
+}  // namespace decoder_grid_test
 }  // namespace riftjit::x86

@@ -10,7 +10,7 @@
 #include "tests/jit/x86/ops/random_weights.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace packed_test {
 
 std::vector<DType> weight_types() {
     std::vector<DType> types;
@@ -118,5 +118,5 @@ TEST(PanelLayout, KeepsHeadersBesideTheirBlocks) {
     EXPECT_EQ(panel_layout(DType::Q6_K, 768).body_offset, 128u);
 }
 
-}  // namespace
+}  // namespace packed_test
 }  // namespace riftjit::x86

@@ -10,7 +10,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace emission_test {
 
 // What the tests ask of one instruction.
 struct Instruction {
@@ -121,5 +121,5 @@ TEST(Emission, TheSameSpecGivesTheSameBytes) {
         for (const KernelSpec& spec : kernel_cases::all()) EXPECT_EQ(compile(spec, isa)->elf, compile(spec, isa)->elf);
 }
 
-}  // namespace
+}  // namespace emission_test
 }  // namespace riftjit::x86

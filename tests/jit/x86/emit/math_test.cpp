@@ -6,7 +6,7 @@
 #include "tests/jit/x86/ops/kernel_runner.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace math_test {
 
 enum class Function { exp, exp_not_positive, silu };
 
@@ -141,5 +141,5 @@ TEST(MathX86, EveryLevelGivesTheSameBits) {
     }
 }
 
-}  // namespace
+}  // namespace math_test
 }  // namespace riftjit::x86

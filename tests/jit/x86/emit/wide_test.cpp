@@ -3,7 +3,7 @@
 #include "tests/jit/x86/emit/probe.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace wide_test {
 
 TEST(Wide, PartialLoadsTouchNothingBeyondAndZeroTheRest) {
     for (Isa isa : machine_isas())
@@ -109,5 +109,5 @@ TEST(Wide, SelectsAndKeepsByComparison) {
     }
 }
 
-}  // namespace
+}  // namespace wide_test
 }  // namespace riftjit::x86

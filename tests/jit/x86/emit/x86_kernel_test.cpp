@@ -3,7 +3,7 @@
 #include "tests/jit/x86/emit/probe.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace x86_kernel_test {
 
 TEST(X86Kernel, EqualConstantsShareOneAddress) {
     for (Isa isa : machine_isas()) {
@@ -101,5 +101,5 @@ TEST(X86Kernel, CalleeSavedRegistersComeBack) {
         }
 }
 
-}  // namespace
+}  // namespace x86_kernel_test
 }  // namespace riftjit::x86

@@ -8,7 +8,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace attention_test {
 
 // Queries and a cache for positions [0, positions). What lies beyond in the last page is NaN.
 struct Scene {
@@ -251,5 +251,5 @@ TEST(AttentionX86, WritesNothingBetweenTheRows) {
         }
 }
 
-}  // namespace
+}  // namespace attention_test
 }  // namespace riftjit::x86

@@ -5,7 +5,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace elementwise_test {
 
 constexpr uint32_t kTokens = 3;
 
@@ -109,5 +109,5 @@ TEST(ElementwiseX86, WhatAsmjitRefusesIsThrown) {
     EXPECT_THROW(store_to_a_constant(), std::exception);
 }
 
-}  // namespace
+}  // namespace elementwise_test
 }  // namespace riftjit::x86

@@ -5,7 +5,7 @@
 #include "tests/jit/x86/ops/weights_under_test.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace embed_test {
 
 std::vector<DType> weight_types() {
     std::vector<DType> types;
@@ -75,5 +75,5 @@ TEST(EmbedWidths, BeyondAddressingAreRefused) {
         << compiled.error().message;
 }
 
-}  // namespace
+}  // namespace embed_test
 }  // namespace riftjit::x86

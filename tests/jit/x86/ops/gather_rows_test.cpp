@@ -6,7 +6,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace gather_rows_test {
 
 TEST(GatherRowsX86, CopiesTheRowsAskedForAndNothingElse) {
     const std::vector<uint32_t> wanted = {4, 0, 4, 2};  // any order, and twice
@@ -35,5 +35,5 @@ TEST(GatherRowsX86, CopiesTheRowsAskedForAndNothingElse) {
     }
 }
 
-}  // namespace
+}  // namespace gather_rows_test
 }  // namespace riftjit::x86

@@ -7,7 +7,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace layer_norm_test {
 
 constexpr uint32_t kTokens = 3;
 
@@ -147,5 +147,5 @@ TEST(LayerNormGraph, IsLoweredToOneLaunchAndComputedByTheReference) {
     EXPECT_FALSE(graph.layer_norm("other", x, graph::kNoTensor, graph::kNoTensor, 1e-5f));
 }
 
-}  // namespace
+}  // namespace layer_norm_test
 }  // namespace riftjit::x86

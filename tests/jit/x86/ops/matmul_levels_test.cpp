@@ -11,7 +11,7 @@
 #include "tests/jit/x86/ops/weights_under_test.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace matmul_levels_test {
 
 // ---- which instructions a level's code has ----
 
@@ -184,5 +184,5 @@ TEST(MatmulLevels, GiveTheSameBitsWithAvxVnniAsWithAvx2) {
     }
 }
 
-}  // namespace
+}  // namespace matmul_levels_test
 }  // namespace riftjit::x86

@@ -7,7 +7,7 @@
 #include "tests/jit/x86/ops/weights_under_test.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace matmul_test {
 
 std::vector<DType> weight_types() {
     std::vector<DType> types;
@@ -308,7 +308,6 @@ std::vector<DType> types_of_blocks() {
 INSTANTIATE_TEST_SUITE_P(Types, IntegerSums, testing::ValuesIn(types_of_blocks()),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-
 // More tokens than a tile form keeps in cache at a time (192 at most), and a width at which that is fewer.
 TEST(MatmulTokenBlocks, DoNotShowInTheResult) {
     for (const Shape& shape : {Shape{40, 256, 401}, Shape{24, 4096, 103}}) {
@@ -331,5 +330,5 @@ TEST(MatmulWidths, BeyondAddressingAreRefused) {
         << compiled.error().message;
 }
 
-}  // namespace
+}  // namespace matmul_test
 }  // namespace riftjit::x86

@@ -15,7 +15,7 @@
 #include "tests/jit/x86/ops/row_reference.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace matmul_types_test {
 
 std::vector<DType> weight_types() {
     std::vector<DType> types;
@@ -240,5 +240,5 @@ INSTANTIATE_TEST_SUITE_P(All, WeightTypes, testing::ValuesIn(weight_types()),
 
 TEST(WeightTypes, AreTheTwentyEightOfTheFormat) { EXPECT_EQ(weight_types().size(), 28u); }
 
-}  // namespace
+}  // namespace matmul_types_test
 }  // namespace riftjit::x86

@@ -5,7 +5,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace quantize_test {
 
 constexpr uint32_t kTokens = 3;
 
@@ -98,5 +98,5 @@ TEST(QuantizeX86, Bf16KeepsInfinityAndQuietsNan) {
     expect_reference_bytes({width, RowFormat::bf16}, x);
 }
 
-}  // namespace
+}  // namespace quantize_test
 }  // namespace riftjit::x86

@@ -4,7 +4,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace reduce_test {
 
 // A row without padding: the page behind it cannot be read.
 GuardedBuffer<float> random_row(uint32_t width, uint64_t seed, double size = 5.0) {
@@ -156,5 +156,5 @@ TEST(ReduceX86, DoesNothingWithoutAUnit) {
         }
 }
 
-}  // namespace
+}  // namespace reduce_test
 }  // namespace riftjit::x86

@@ -7,7 +7,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace rms_norm_test {
 
 constexpr uint32_t kTokens = 3;
 
@@ -149,5 +149,5 @@ TEST(RmsNormX86, ARowOfZerosGivesZeros) {
     for (Isa isa : machine_isas()) expect_close_to_reference(spec, inputs, run(spec, isa, inputs), isa);
 }
 
-}  // namespace
+}  // namespace rms_norm_test
 }  // namespace riftjit::x86

@@ -6,7 +6,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace rope_test {
 
 constexpr uint32_t kTokens = 5, kPosition = 253;  // over the end of a page
 
@@ -147,5 +147,5 @@ TEST(RopeX86, EveryLevelGivesTheSameBits) {
     }
 }
 
-}  // namespace
+}  // namespace rope_test
 }  // namespace riftjit::x86

@@ -7,7 +7,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace swiglu_test {
 
 constexpr uint32_t kTokens = 3;
 
@@ -92,5 +92,5 @@ TEST(SwigluX86, EveryLevelGivesTheSameBits) {
     }
 }
 
-}  // namespace
+}  // namespace swiglu_test
 }  // namespace riftjit::x86

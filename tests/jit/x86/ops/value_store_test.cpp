@@ -6,7 +6,7 @@
 #include "tests/kernel_cases.h"
 
 namespace riftjit::x86 {
-namespace {
+namespace value_store_test {
 
 constexpr uint32_t kTokens = 5, kPosition = 253,  // over the end of a page
     kPositions = kPosition + kTokens;
@@ -43,5 +43,5 @@ TEST(ValueStoreX86, RoundsToNearestOverTheWholeRangeOfHalves) {
         for (DType type : kernel_cases::kCacheTypes) expect_defined_bytes({2, 64, 128, type}, size);
 }
 
-}  // namespace
+}  // namespace value_store_test
 }  // namespace riftjit::x86

@@ -2,7 +2,7 @@
 #include "tests/jit/rdna/emulator/machine/machine_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace hazards_test {
 
 // Registers that the sequences read hold defined values.
 constexpr std::string_view kPrologue =
@@ -25,8 +25,6 @@ std::string repeated(std::string_view line, unsigned times) {
 constexpr std::string_view kOther = "v_mov_b32_e32 v6, v1";
 constexpr std::string_view kExp = "v_exp_f32_e32 v1, v0\n";
 constexpr std::string_view kReadExp = "v_add_f32_e32 v2, v1, v1\n";
-
-}  // namespace
 
 TEST(TransUseHazard, IsReportedUpToFiveVectorInstructionsLater) {
     for (unsigned between = 0; between <= 5; ++between) {
@@ -87,16 +85,12 @@ TEST(CmpxPermlaneHazard, CoversTheOtherForms) {
                      FindingKind::vcmpx_permlane));
 }
 
-namespace {
-
 std::string zeroed(unsigned first, unsigned count) {
     std::string text;
     for (unsigned v = first; v < first + count; ++v) text += fmt::format("v_mov_b32_e32 v{}, 0\n", v);
     return text;
 }
 constexpr std::string_view kFirstWmma = "v_wmma_f32_16x16x16_f16 v[8:15], v[16:23], v[24:31], v[8:15]\n";
-
-}  // namespace
 
 TEST(WmmaHazard, NeedsAVectorInstructionBeforeItsResultIsAnOperand) {
     const std::string start = zeroed(0, 48) + std::string(kFirstWmma);
@@ -120,8 +114,6 @@ TEST(WmmaHazard, HoldsOnGfx12AndForTheIndexOfSparseProducts) {
                              FindingKind::wmma_operand));
 }
 
-namespace {
-
 std::string forwarding(unsigned before_exec, unsigned after_exec, unsigned after_second) {
     return "v_mov_b32_e32 v1, v4\n" + repeated("v_mov_b32_e32 v6, v5", before_exec) + "s_mov_b64 exec, s[12:13]\n" +
            repeated("v_mov_b32_e32 v6, v5", after_exec) + "v_mov_b32_e32 v2, v4\n" +
@@ -130,8 +122,6 @@ std::string forwarding(unsigned before_exec, unsigned after_exec, unsigned after
 ProgramResult run_forwarding(Target target, const std::string& text, WaveSize wave = WaveSize::wave64) {
     return run(target, "s_mov_b32 s12, -1; s_mov_b32 s13, -1\n" + repeated("v_mov_b32_e32 v6, v5", 8) + text, wave);
 }
-
-}  // namespace
 
 TEST(PartialForwardingHazard, CountsBothSidesOfTheExecWriteTogether) {
     for (const auto& [before, after] : {std::pair{0u, 0u}, {2u, 0u}, {0u, 2u}, {1u, 1u}})
@@ -266,8 +256,6 @@ TEST(DeallocMessage, WaitsForStoresToScratchAlone) {
     }
 }
 
-namespace {
-
 ProgramResult run_atomic(std::string_view between, Target target = Target::gfx1030) {
     const std::string text = load_out_pointer(target) +
                              "v_mov_b32_e32 v0, 0; v_mov_b32_e32 v1, 1.0\n"
@@ -275,8 +263,6 @@ ProgramResult run_atomic(std::string_view between, Target target = Target::gfx10
                              std::string(between) + "\ns_denorm_mode 15\ns_endpgm";
     return run_program({.target = target}, text);
 }
-
-}  // namespace
 
 TEST(FloatAtomicHazard, NeedsThreeWaitStatesBeforeTheModeChanges) {
     EXPECT_TRUE(reports_only(run_atomic(""), FindingKind::float_atomic_denorm_mode));
@@ -291,15 +277,11 @@ TEST(FloatAtomicHazard, EndsAtAVectorInstructionOrAWait) {
     EXPECT_TRUE(reports_nothing(run_atomic("s_waitcnt_vscnt null, 0x0")));
 }
 
-namespace {
-
 // s[8:9] becomes tracked by the first instruction.
 constexpr std::string_view kTrack = "v_mov_b32_e32 v6, s8\n";
 
 ProgramResult run_gfx12(std::string_view sequence) { return run(Target::gfx1201, sequence); }
 std::string tracked(std::string_view sequence) { return std::string(kTrack) + std::string(sequence); }
-
-}  // namespace
 
 TEST(SgprReadHazard, FollowsAScalarWriteOfATrackedPair) {
     EXPECT_TRUE(reports_only(run_gfx12(tracked("s_mov_b32 s8, 1; v_mov_b32_e32 v7, s8")), FindingKind::sgpr_read));
@@ -343,4 +325,5 @@ TEST(SgprReadHazard, IsClearedByScalarMemory) {
     EXPECT_TRUE(reports_nothing(run_gfx12(text)));
 }
 
+}  // namespace hazards_test
 }  // namespace riftjit::rdna::emulator

@@ -5,7 +5,7 @@
 #include "tests/jit/rdna/emulator/memory/memory_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace races_test {
 
 // The spelling of each piece (facts: LLVM's memory model for gfx10, gfx11, gfx12). v1 holds an offset, s[4:5] the
 // buffer; v3 is stored, v0 loaded.
@@ -76,27 +76,27 @@ struct Scene {
         flag = bench.buffer_of("flag", std::vector<uint32_t>(64, 0));
         for (uint32_t g = 0; g < groups; ++g)
             for (uint32_t w = 0; w < waves; ++w) {
-                TestWave& wave = bench.wave(g, w);
+                MemoryTestWave& wave = bench.wave(g, w);
                 wave.set_pair(4, data);
                 wave.set_pair(6, flag);
                 wave.state.set_mask(Operand::kExec, 1);
             }
     }
     // One lane's access to a word of the data or flag buffer.
-    void store(TestWave& wave, const std::string& text, uint32_t word, uint32_t value) {
+    void store(MemoryTestWave& wave, const std::string& text, uint32_t word, uint32_t value) {
         wave.fill(1, 4 * word);
         wave.fill(2, 4 * word);
         wave.fill(3, value);
         bench.run(wave, text);
     }
-    uint32_t load(TestWave& wave, const std::string& text, uint32_t word) {
+    uint32_t load(MemoryTestWave& wave, const std::string& text, uint32_t word) {
         wave.fill(1, 4 * word);
         wave.fill(2, 4 * word);
         wave.fill(3, 1);
         bench.run(wave, text);
         return wave.vgpr(0, 0);
     }
-    void run(TestWave& wave, const std::vector<std::string>& texts) {
+    void run(MemoryTestWave& wave, const std::vector<std::string>& texts) {
         for (const std::string& text : texts) bench.run(wave, text);
     }
 
@@ -122,7 +122,7 @@ struct Outcome {
 
 Outcome pass_message(const Words& words, uint64_t seed, const Pieces& pieces, CacheModel caches) {
     Scene scene(words, seed, 2, 1, caches);
-    TestWave &producer = scene.bench.wave(0), &consumer = scene.bench.wave(1);
+    MemoryTestWave &producer = scene.bench.wave(0), &consumer = scene.bench.wave(1);
     scene.load(consumer, words.load, 1);  // brings the data's line into the consumer's caches
     scene.bench.wait(consumer);
     scene.store(producer, words.store, 0, 42);
@@ -181,7 +181,7 @@ TEST_P(MemoryModelSequences, EveryMissingPieceOfMessagePassingIsReported) {
 
 TEST(MemoryModelOrder, InvalidatingL0BeforeL1IsNotEnough) {
     Scene scene(kWords[1], 1, 2, 1);
-    TestWave &producer = scene.bench.wave(0), &consumer = scene.bench.wave(1);
+    MemoryTestWave &producer = scene.bench.wave(0), &consumer = scene.bench.wave(1);
     scene.store(producer, kWords[1].store, 0, 42);
     scene.bench.wait(producer);
     scene.store(producer, kWords[1].flag_store, 0, 1);
@@ -196,7 +196,7 @@ TEST(MemoryModelOrder, InvalidatingL0BeforeL1IsNotEnough) {
 TEST(MemoryModelOrder, OnGfx12ANarrowScopeIsNotEnoughBetweenGroups) {
     const Words& words = kWords[2];
     Scene scene(words, 1, 2, 1);
-    TestWave &producer = scene.bench.wave(0), &consumer = scene.bench.wave(1);
+    MemoryTestWave &producer = scene.bench.wave(0), &consumer = scene.bench.wave(1);
     scene.store(producer, words.store, 0, 42);
     scene.bench.wait(producer);
     scene.store(producer, words.flag_store, 0, 1);
@@ -212,7 +212,7 @@ TEST(MemoryModelOrder, OnGfx12WritingBackInvalidatesOnlyIfItSaysSo) {
     for (const std::string_view text : {"global_wbinv scope:SCOPE_DEV", "global_wb scope:SCOPE_DEV"}) {
         const Words& words = kWords[2];
         Scene scene(words, 1, 2, 1);
-        TestWave &producer = scene.bench.wave(0), &consumer = scene.bench.wave(1);
+        MemoryTestWave &producer = scene.bench.wave(0), &consumer = scene.bench.wave(1);
         scene.load(consumer, words.load, 1);
         scene.store(producer, words.store, 0, 42);
         scene.bench.wait(producer);
@@ -230,7 +230,7 @@ TEST(MemoryModelOrder, OnGfx12WritingBackInvalidatesOnlyIfItSaysSo) {
 TEST(MemoryModelOrder, OnGfx10AFlagLoadWithoutDlcMayHitTheL1) {
     const Words& words = kWords[0];
     Scene scene(words, 1, 2, 1);
-    TestWave &producer = scene.bench.wave(0), &consumer = scene.bench.wave(1);
+    MemoryTestWave &producer = scene.bench.wave(0), &consumer = scene.bench.wave(1);
     EXPECT_EQ(scene.load(consumer, "global_load_dword v0, v2, s[6:7] glc", 0), 0u);
     scene.bench.wait(consumer);
     scene.store(producer, words.flag_store, 0, 1);
@@ -282,7 +282,7 @@ TEST_P(MemoryModelSequences, InCuModeABarrierOrdersWhatWasIssued) {
     const Words& words = GetParam();
     for (const uint64_t seed : kSeeds) {
         Scene scene(words, seed, 1, 2, CacheModel::stale, WorkgroupMode::cu);
-        TestWave &first = scene.bench.wave(0, 0), &second = scene.bench.wave(0, 1);
+        MemoryTestWave &first = scene.bench.wave(0, 0), &second = scene.bench.wave(0, 1);
         scene.store(first, words.store, 0, 42);
         scene.bench.barrier(0, false);
         EXPECT_EQ(scene.load(second, words.load, 0), 42u);
@@ -311,7 +311,7 @@ TEST_P(MemoryModelSequences, InCuModeAFlagOrdersWhatWasIssued) {
     const Words& words = GetParam();
     for (const WorkgroupMode mode : {WorkgroupMode::cu, WorkgroupMode::wgp}) {
         Scene scene(words, 1, 1, 2, CacheModel::coherent, mode);
-        TestWave &producer = scene.bench.wave(0, 0), &consumer = scene.bench.wave(0, 1);
+        MemoryTestWave &producer = scene.bench.wave(0, 0), &consumer = scene.bench.wave(0, 1);
         scene.store(producer, words.store, 1, 7);
         scene.store(producer, words.flag_store, 1, 1);
         scene.store(producer, words.store, 0, 42);
@@ -338,8 +338,8 @@ TEST_P(MemoryModelSequences, InCuModeScalarLoadsAndOtherGroupsNeedTheWait) {
     const Words& words = GetParam();
     for (const bool waits : {true, false}) {
         Scene scene(words, 1, 2, 2, CacheModel::stale, WorkgroupMode::cu);
-        TestWave &producer = scene.bench.wave(0, 0), &publisher = scene.bench.wave(0, 1),
-                 &consumer = scene.bench.wave(1, 0);
+        MemoryTestWave &producer = scene.bench.wave(0, 0), &publisher = scene.bench.wave(0, 1),
+                       &consumer = scene.bench.wave(1, 0);
         scene.store(producer, words.store, 0, 42);
         if (waits) scene.bench.wait(producer);
         scene.bench.barrier(0, false);
@@ -444,7 +444,7 @@ TEST_P(MemoryModelSequences, ALockOrdersItsHolders) {
     for (const uint64_t seed : kSeeds) {
         Scene scene(words, seed, 3, 1);
         for (uint32_t holder : {0u, 1u, 2u, 0u, 2u}) {
-            TestWave& wave = scene.bench.wave(holder);
+            MemoryTestWave& wave = scene.bench.wave(holder);
             for (int tries = 0; scene.load(wave, swap, 0) != 0 && tries < 4000; ++tries) scene.bench.wait(wave);
             scene.bench.wait(wave);
             scene.run(wave, words.acquire);
@@ -466,7 +466,7 @@ TEST_P(MemoryModelSequences, ALockReleasedTwiceIsStillALock) {
     const Words& words = GetParam();
     Scene scene(words, 1, 2, 1);
     for (const uint32_t holder : {0u, 1u, 0u, 1u}) {
-        TestWave& wave = scene.bench.wave(holder);
+        MemoryTestWave& wave = scene.bench.wave(holder);
         scene.load(wave, words.add_returning, 0);
         scene.bench.wait(wave);
         scene.store(wave, words.flag_store, 0, 0);
@@ -507,7 +507,7 @@ Outcome meet_on_the_grid(const Words& words, uint64_t seed, const GridPieces& pi
             for (uint32_t w = 0; w < kWaves; ++w) act(bench.wave(g, w), g * kWaves + w);
     };
     const auto grid_barrier = [&](uint32_t phase) {
-        every_wave([&](TestWave& wave, uint32_t) {
+        every_wave([&](MemoryTestWave& wave, uint32_t) {
             if (!pieces.release_wait) return;
             scene.run(wave, words.release);
             bench.wait(wave);
@@ -528,7 +528,7 @@ Outcome meet_on_the_grid(const Words& words, uint64_t seed, const GridPieces& pi
         }
         if (pieces.second_barrier)
             for (uint32_t g = 0; g < kGroups; ++g) bench.barrier(g);
-        every_wave([&](TestWave& wave, uint32_t) {
+        every_wave([&](MemoryTestWave& wave, uint32_t) {
             for (const std::string& invalidate : words.acquire) {
                 const bool is_l1 = invalidate.find("gl1") != std::string::npos;
                 if (is_l1 ? pieces.acquire_l1 : pieces.acquire_l0) bench.run(wave, invalidate);
@@ -537,9 +537,10 @@ Outcome meet_on_the_grid(const Words& words, uint64_t seed, const GridPieces& pi
     };
     for (uint32_t phase = 0; phase < 4 && !outcome.never_seen; ++phase) {
         if (phase % 2 == 0)
-            every_wave([&](TestWave& wave, uint32_t id) { scene.store(wave, words.store, id, 1000 * phase + id); });
+            every_wave(
+                [&](MemoryTestWave& wave, uint32_t id) { scene.store(wave, words.store, id, 1000 * phase + id); });
         else
-            every_wave([&](TestWave& wave, uint32_t) {
+            every_wave([&](MemoryTestWave& wave, uint32_t) {
                 for (uint32_t id = 0; id < kGroups * kWaves; ++id)
                     outcome.stale |= scene.load(wave, words.load, id) != 1000 * (phase - 1) + id;
             });
@@ -577,7 +578,7 @@ TEST_P(MemoryModelSequences, ScalarLoadsSeeStoresOnlyAfterTheirCacheIsInvalidate
     const Words& words = GetParam();
     for (const bool invalidate : {true, false}) {
         Scene scene(words, 1, 1, 1);
-        TestWave& wave = scene.bench.wave();
+        MemoryTestWave& wave = scene.bench.wave();
         scene.bench.run(wave, words.scalar_load);
         EXPECT_EQ(wave.state.scalars[20], 100u);
         scene.store(wave, words.store, 0, 42);
@@ -604,7 +605,7 @@ TEST_P(MemoryModelSequences, ScalarCachesAreNotEmptiedByVectorInvalidations) {
 TEST_P(MemoryModelSequences, AWaveSeesItsOwnStoresInOrderBeforeAnyWait) {
     for (const uint64_t seed : kSeeds) {
         Scene scene(GetParam(), seed, 1, 1);
-        TestWave& wave = scene.bench.wave();
+        MemoryTestWave& wave = scene.bench.wave();
         for (uint32_t value = 1; value < 20; ++value) {
             scene.store(wave, GetParam().store, 0, value);
             scene.store(wave, GetParam().store, 1, value);
@@ -623,7 +624,7 @@ TEST_P(MemoryModelSequences, OthersMaySeeStoresOutOfOrderUntilTheyAreWaitedFor) 
     bool second_first = false, hidden = false;
     for (uint64_t seed = 1; seed < 60; ++seed) {
         Scene scene(words, seed, 2, 1);
-        TestWave &writer = scene.bench.wave(0), &reader = scene.bench.wave(1);
+        MemoryTestWave &writer = scene.bench.wave(0), &reader = scene.bench.wave(1);
         scene.store(writer, words.flag_store, 0, 1);
         scene.store(writer, words.flag_store, 32, 2);
         for (int tries = 0; tries < 8; ++tries) {
@@ -643,5 +644,5 @@ TEST_P(MemoryModelSequences, OthersMaySeeStoresOutOfOrderUntilTheyAreWaitedFor) 
 INSTANTIATE_TEST_SUITE_P(Targets, MemoryModelSequences, testing::ValuesIn(kWords),
                          [](const auto& words) { return std::string(name(words.param.target)); });
 
-}  // namespace
+}  // namespace races_test
 }  // namespace riftjit::rdna::emulator

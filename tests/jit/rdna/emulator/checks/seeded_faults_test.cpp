@@ -6,7 +6,7 @@
 #include "tests/jit/rdna/emulator/machine/machine_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace seeded_faults_test {
 
 constexpr Schedule kSchedules[] = {Schedule::lock_step, Schedule::long_quanta, Schedule::random, Schedule::reversed};
 
@@ -447,8 +447,6 @@ bool is_found(const SeededFault& fault, const ProgramResult& result) {
            });
 }
 
-}  // namespace
-
 TEST(SeededFaults, AreAllReportedByNameAndTheirCuresAreNot) {
     const Faults faults = all_faults();
     std::set<Kind> kinds;
@@ -484,4 +482,5 @@ TEST(SeededFaults, DoNotIncludeAnUnusualDenormalMode) {
         }
 }
 
+}  // namespace seeded_faults_test
 }  // namespace riftjit::rdna::emulator

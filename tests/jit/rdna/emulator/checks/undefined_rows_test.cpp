@@ -18,7 +18,7 @@
 #include "tests/jit/rdna/encode/random_instruction.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace undefined_rows_test {
 
 constexpr unsigned kLanes = 32, kWords = kVgprsNameable * kLanes, kFillings = 8, kInstructionsOfAForm = 2, kDuals = 200,
                    kMost = 30;           // more where lanes off and the like have hidden a source
@@ -270,8 +270,6 @@ private:
     Registers base_, first_, undefined_, varying_;
 };
 
-}  // namespace
-
 class UndefinedRows : public testing::TestWithParam<Target> {};
 
 // Sources that may be undefined altogether and leave no trace in what the row writes.
@@ -307,4 +305,5 @@ TEST_P(UndefinedRows, FollowBothHalvesOfADualInstruction) {
 INSTANTIATE_TEST_SUITE_P(Targets, UndefinedRows, testing::Values(Target::gfx1030, Target::gfx1100, Target::gfx1201),
                          [](const auto& info) { return std::string(name(info.param)); });
 
+}  // namespace undefined_rows_test
 }  // namespace riftjit::rdna::emulator

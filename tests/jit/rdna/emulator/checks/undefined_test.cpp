@@ -2,7 +2,7 @@
 #include "tests/jit/rdna/emulator/machine/machine_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace undefined_test {
 
 ProgramResult run(std::string_view text, Target target = Target::gfx1100, WaveSize wave = WaveSize::wave32) {
     ProgramSetup setup{.target = target, .wave_size = wave, .lds_bytes = 1024};
@@ -12,8 +12,6 @@ ProgramResult run(std::string_view text, Target target = Target::gfx1100, WaveSi
 }
 // v9 was never written; what the lines leave in v1 is stored.
 ProgramResult store_v1(std::string_view text) { return run(std::string(text) + "\nglobal_store_b32 v0, v1, s[2:3]"); }
-
-}  // namespace
 
 TEST(Undefined, IsReportedInAnAddress) {
     EXPECT_TRUE(reports_only(run("v_and_b32_e32 v9, 0xfc, v9; global_load_b32 v1, v9, s[2:3]"),
@@ -286,4 +284,5 @@ TEST(Undefined, IsNotTrackedWithThatCheckOff) {
         reports_nothing(run_program(setup, load_out_pointer(Target::gfx1100) + "s_mov_b32 exec_lo, s20; s_endpgm")));
 }
 
+}  // namespace undefined_test
 }  // namespace riftjit::rdna::emulator

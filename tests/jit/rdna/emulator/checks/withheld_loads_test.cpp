@@ -2,7 +2,7 @@
 #include "tests/jit/rdna/emulator/machine/machine_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace withheld_loads_test {
 
 // One spelling per generation of what the programs below are made of.
 struct Words {
@@ -45,8 +45,6 @@ ProgramResult run(Target target, const std::string& text) {
 std::string load(const Words& w, unsigned destination, unsigned offset = 0) {
     return fmt::format("{} v{}, v0, s[2:3] offset:{}\n", w.load, destination, offset);
 }
-
-}  // namespace
 
 TEST(WithheldLoads, AreReportedWhenReadWithoutAWait) {
     for (const Target target : kTargets) {
@@ -272,4 +270,5 @@ TEST(WaitInstructions, CoverClocksAndMessages) {
         reports_only(run(Target::gfx1030, "s_memtime s[8:9]; s_mov_b32 s10, s8\n"), FindingKind::use_before_wait));
 }
 
+}  // namespace withheld_loads_test
 }  // namespace riftjit::rdna::emulator

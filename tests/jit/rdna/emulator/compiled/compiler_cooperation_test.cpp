@@ -10,7 +10,7 @@
 #include "tests/jit/rdna/emulator/compiled/compiled_kernels.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace compiler_cooperation_test {
 
 using Words = std::vector<uint32_t>;
 
@@ -137,8 +137,6 @@ Words collatz(const Words& a, const Words&) {
     });
 }
 
-}  // namespace
-
 class CompiledCooperation : public testing::TestWithParam<Target> {};
 
 TEST_P(CompiledCooperation, OfGroupsEndsAndIsRightUnderEverySchedule) {
@@ -174,4 +172,5 @@ INSTANTIATE_TEST_SUITE_P(Targets, CompiledCooperation,
                          testing::Values(Target::gfx1030, Target::gfx1100, Target::gfx1201),
                          [](const auto& info) { return std::string(name(info.param)); });
 
+}  // namespace compiler_cooperation_test
 }  // namespace riftjit::rdna::emulator

@@ -10,7 +10,7 @@
 #include "tests/jit/rdna/emulator/compiled/compiled_kernels.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace compiler_halves_test {
 
 // A half and its arithmetic. Float has more than twice the bits and two, so that rounding twice is rounding once
 // (S. Figueroa, "When is double rounding innocuous?", 1995); the sums of fma below are exact in it.
@@ -86,5 +86,5 @@ INSTANTIATE_TEST_SUITE_P(Targets, CompilerHalves,
                              return std::string(name(std::get<0>(info.param))) + (is_young ? "_llvm22" : "_llvm19");
                          });
 
-}  // namespace
+}  // namespace compiler_halves_test
 }  // namespace riftjit::rdna::emulator

@@ -9,7 +9,7 @@
 #include "tests/jit/rdna/emulator/compiled/compiled_kernels.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace compiler_kernels_test {
 
 std::vector<uint32_t> reduced(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b) {
     std::vector<uint32_t> sums(kGroups);
@@ -153,8 +153,6 @@ std::vector<KernelCase> all_cases() {
     return cases;
 }
 
-}  // namespace
-
 class CompilerKernels : public testing::TestWithParam<Target> {};
 
 TEST_P(CompilerKernels, RunRightUnderEverySchedule) { run_everywhere("basic.cl", GetParam(), all_cases()); }
@@ -177,4 +175,5 @@ TEST(CompilerKernelsByLlvm22, KeepEveryRuleOfGfx12) {
 INSTANTIATE_TEST_SUITE_P(Targets, CompilerKernels, testing::Values(Target::gfx1030, Target::gfx1100, Target::gfx1201),
                          [](const auto& info) { return std::string(name(info.param)); });
 
+}  // namespace compiler_kernels_test
 }  // namespace riftjit::rdna::emulator

@@ -10,7 +10,7 @@
 #include "tests/jit/rdna/emulator/compiled/compiled_kernels.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace compiler_matrix_test {
 
 KernelCase tiled_matmul() {
     const auto a = filled<float>(256, [](uint32_t i) { return std::sin(static_cast<float>(i)); });
@@ -97,8 +97,6 @@ std::vector<KernelCase> wmma_cases() {
             {"wmma_bytes", bytes_of(a), bytes_of(b), bytes_of(tile_products<int32_t>(a, b))}};
 }
 
-}  // namespace
-
 class CompiledMatrices : public testing::TestWithParam<Target> {};
 
 TEST_P(CompiledMatrices, AreExactUnderEverySchedule) {
@@ -114,4 +112,5 @@ TEST_P(CompiledMatrices, ThroughWmmaAreExactUnderEverySchedule) {
 INSTANTIATE_TEST_SUITE_P(Targets, CompiledMatrices, testing::Values(Target::gfx1030, Target::gfx1100, Target::gfx1201),
                          [](const auto& info) { return std::string(name(info.param)); });
 
+}  // namespace compiler_matrix_test
 }  // namespace riftjit::rdna::emulator

@@ -2,7 +2,7 @@
 #include "tests/jit/rdna/emulator/memory/memory_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace lane_runs_test {
 
 constexpr unsigned kLanes = 32;
 
@@ -15,8 +15,8 @@ std::vector<uint32_t> numbers(size_t count) {
 TEST(LaneRuns, NameTheLaneWhoseWordRaces) {
     Bench bench({.groups = 2});
     const uint64_t buffer = bench.buffer_of("buffer", numbers(4 * kLanes));
-    TestWave &one = bench.wave(0), &all = bench.wave(1);
-    for (TestWave* wave : {&one, &all}) {
+    MemoryTestWave &one = bench.wave(0), &all = bench.wave(1);
+    for (MemoryTestWave* wave : {&one, &all}) {
         wave->set_pair(4, buffer);
         wave->ramp(1, 0, 16);
     }
@@ -46,7 +46,7 @@ TEST(LaneRuns, ThatReadOneRacingWordReportEachLane) {
 TEST(LaneRuns, EndWhereTheBufferEnds) {
     constexpr unsigned kInside = 20;
     Bench bench({});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.set_pair(4, bench.buffer_of("buffer", numbers(kInside)));
     wave.ramp(1, 0, 4);
     bench.run(wave, "global_load_b32 v0, v1, s[4:5]");
@@ -62,7 +62,7 @@ TEST(LaneRuns, EndWhereTheBufferEnds) {
 TEST(LaneRuns, KeepEachLanesUndefinedBytes) {
     for (const CacheModel caches : {CacheModel::stale, CacheModel::coherent}) {
         Bench bench({.caches = caches});
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         const uint64_t buffer = bench.buffer("buffer", 16 * kLanes);
         wave.set_pair(4, buffer);
         wave.ramp(1, 0, 12);
@@ -81,7 +81,7 @@ TEST(LaneRuns, KeepEachLanesUndefinedBytes) {
 
 TEST(LaneRuns, ReportLdsThatOnlySomeLanesWrote) {
     Bench bench({.lds_bytes = 4 * kLanes});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.ramp(1, 0, 4);
     wave.state.set_mask(Operand::kExec, 0xFFFF);
     bench.run(wave, "ds_store_b32 v1, v3");
@@ -94,5 +94,5 @@ TEST(LaneRuns, ReportLdsThatOnlySomeLanesWrote) {
     EXPECT_EQ(findings[0].times, 16u);
 }
 
-}  // namespace
+}  // namespace lane_runs_test
 }  // namespace riftjit::rdna::emulator

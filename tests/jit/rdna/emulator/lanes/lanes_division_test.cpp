@@ -8,7 +8,7 @@
 #include "tests/jit/rdna/emulator/lanes/lane_reference.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace lanes_division_test {
 
 struct Case {
     Opcode opcode;
@@ -129,5 +129,5 @@ TEST_P(DivisionLanes, ScaleOrdinarySumsBack) {
 INSTANTIATE_TEST_SUITE_P(Levels, DivisionLanes, testing::Values(LaneIsa::avx2, LaneIsa::avx512),
                          [](const auto& level) { return level.param == LaneIsa::avx2 ? "Avx2" : "Avx512"; });
 
-}  // namespace
+}  // namespace lanes_division_test
 }  // namespace riftjit::rdna::emulator

@@ -8,7 +8,7 @@
 #include "tests/jit/rdna/emulator/lanes/lane_reference.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace lanes_float8_test {
 
 // Each 8-bit number and the middles of neighbours, a little less, a little more; zeros, what overflows, what vanishes.
 std::vector<uint32_t> limits(Float8 type) {
@@ -67,5 +67,5 @@ TEST_P(Float8Lanes, RoundAsOneLaneDoes) {
 INSTANTIATE_TEST_SUITE_P(Levels, Float8Lanes, testing::Values(LaneIsa::avx2, LaneIsa::avx512),
                          [](const auto& level) { return level.param == LaneIsa::avx2 ? "Avx2" : "Avx512"; });
 
-}  // namespace
+}  // namespace lanes_float8_test
 }  // namespace riftjit::rdna::emulator

@@ -7,7 +7,7 @@
 #include <random>
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace lanes_sources_test {
 
 constexpr unsigned kLanes = 32;
 using Words = std::array<uint32_t, 2 * kLanes>;  // the second half must stay as it is, or takes the high words
@@ -70,5 +70,5 @@ TEST_P(LaneSources, PermuteARowAsTheCppDoes) {
 INSTANTIATE_TEST_SUITE_P(Levels, LaneSources, testing::Values(LaneIsa::avx2, LaneIsa::avx512),
                          [](const auto& level) { return level.param == LaneIsa::avx2 ? "Avx2" : "Avx512"; });
 
-}  // namespace
+}  // namespace lanes_sources_test
 }  // namespace riftjit::rdna::emulator

@@ -11,7 +11,7 @@
 #include "tests/jit/rdna/emulator/lanes/lane_reference.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace lanes_x86_test {
 
 constexpr unsigned kRounds = 200;
 
@@ -249,5 +249,5 @@ TEST_P(LaneKernels, DeclineNanResultsOfActiveLanesOnly) {
 INSTANTIATE_TEST_SUITE_P(Levels, LaneKernels, testing::Values(LaneIsa::avx2, LaneIsa::avx512),
                          [](const auto& level) { return level.param == LaneIsa::avx2 ? "Avx2" : "Avx512"; });
 
-}  // namespace
+}  // namespace lanes_x86_test
 }  // namespace riftjit::rdna::emulator

@@ -11,7 +11,7 @@
 #include "tests/jit/rdna/emulator/valu/valu_wave.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace matrix_x86_test {
 
 constexpr unsigned kRegisters = 112, kD = 64, kA = 16, kB = 32, kC = 48, kIndex = 80;
 
@@ -161,5 +161,5 @@ INSTANTIATE_TEST_SUITE_P(Levels, MatrixCode,
                                     std::to_string(lanes(test.param.wave_size));
                          });
 
-}  // namespace
+}  // namespace matrix_x86_test
 }  // namespace riftjit::rdna::emulator

@@ -16,7 +16,7 @@
 #include "tests/jit/rdna/encode/random_instruction.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace accesses_test {
 
 // So many instructions of a form are executed, and more where lanes off and the like have hidden an operand.
 constexpr unsigned kAtLeast = 2, kAtMost = 40, kOfAScalarRow = 24;
@@ -296,5 +296,5 @@ INSTANTIATE_TEST_SUITE_P(
         return std::string(name(info.param.first)) + "Wave" + std::to_string(lanes(info.param.second));
     });
 
-}  // namespace
+}  // namespace accesses_test
 }  // namespace riftjit::rdna::emulator

@@ -5,7 +5,7 @@
 #include "tests/jit/rdna/mutation.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace malformed_code_test {
 
 constexpr Target kTargets[] = {Target::gfx1030, Target::gfx1100, Target::gfx1150, Target::gfx1201};
 
@@ -42,8 +42,6 @@ std::vector<uint32_t> decodable_words(Target target, WaveSize wave_size, std::mt
     return code;
 }
 
-}  // namespace
-
 TEST(MalformedCode, OfRandomWordsIsReported) {
     std::mt19937 random(test::asked_seed(11));
     for (const Target target : kTargets)
@@ -66,4 +64,5 @@ TEST(MalformedCode, OfRandomInstructionsIsReported) {
         }
 }
 
+}  // namespace malformed_code_test
 }  // namespace riftjit::rdna::emulator

@@ -2,7 +2,7 @@
 #include "tests/jit/rdna/emulator/machine/machine_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace registers_test {
 
 ProgramResult run(Target target, std::string_view text, uint32_t vgprs = 64, Checks checks = {}) {
     return run_program({.target = target, .checks = checks, .vgprs = vgprs}, std::string(text) + "\ns_endpgm");
@@ -13,8 +13,6 @@ std::string zeroed(unsigned count) {
     for (unsigned v = 0; v < count; ++v) text += fmt::format("v_mov_b32_e32 v{}, 0\n", v);
     return text;
 }
-
-}  // namespace
 
 TEST(RegisterCount, EndsAtTheLastDeclaredVgpr) {
     for (const Target target : {Target::gfx1030, Target::gfx1100, Target::gfx1201}) {
@@ -191,4 +189,5 @@ TEST(InitialSgprs, MustFillSixteenOnSomeChips) {
     }
 }
 
+}  // namespace registers_test
 }  // namespace riftjit::rdna::emulator

@@ -6,7 +6,7 @@
 #include "tests/jit/rdna/emulator/machine/machine_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace scheduler_test {
 
 constexpr Schedule kSchedules[] = {Schedule::lock_step, Schedule::long_quanta, Schedule::random, Schedule::reversed};
 constexpr Target kTargets[] = {Target::gfx1030, Target::gfx1100, Target::gfx1201};
@@ -53,8 +53,6 @@ KernelCode kernel_of(std::string name, WaveSize wave_size, uint32_t vgprs, std::
         {.offset = 0, .size = 8, .value_kind = ValueKind::global_buffer, .address_space = AddressSpace::global});
     return kernel;
 }
-
-}  // namespace
 
 TEST(Schedules, AllGiveTheSameResultForASynchronisedProgram) {
     for (const Target target : kTargets)
@@ -177,8 +175,6 @@ TEST(RunLimit, EndsARunThatDoesNot) {
     EXPECT_EQ(result.report.counts.total_instructions(), 10'000u);
 }
 
-namespace {
-
 // Groups apart from each other on some host threads, without checks.
 ProgramSetup apart(uint32_t groups, uint32_t threads) {
     ProgramSetup setup{.checks = Checks::none()};
@@ -197,8 +193,6 @@ const std::string kUnevenGroups = group_id(Target::gfx1100) +
                                   "again:\n s_sub_u32 s9, s9, 1; s_cmp_lg_u32 s9, 0; s_cbranch_scc1 again\n";
 constexpr uint64_t kBeforeLoop = 6, kTurn = 3;
 uint64_t executed_by(uint64_t group) { return kBeforeLoop + kTurn * 1000 * (group % 7 + 1) + 1; }
-
-}  // namespace
 
 TEST(RunLimit, OfTheWholeLaunchIsTheSameAtAnyNumberOfThreads) {
     constexpr uint32_t kGroups = 40;
@@ -287,8 +281,6 @@ TEST(Interrupt, EndsALaunchAndSaysWhereItStood) {
     EXPECT_EQ(run_program(setup, "s_endpgm").report.interrupted_at, "") << "it had ended before anybody was asked";
 }
 
-namespace {
-
 // A grid barrier: every group adds 1 to a counter, then spins until all four have.
 std::string grid_barrier() {
     return load_out_pointer(Target::gfx1100) +
@@ -299,8 +291,6 @@ std::string grid_barrier() {
            "s_cmp_lt_u32 s11, 4; s_cbranch_scc1 spin\n"
            "skip:\n s_mov_b32 exec_lo, s10; s_endpgm";
 }
-
-}  // namespace
 
 TEST(Residency, LetsEveryGroupTakePart) {
     for (const Schedule schedule : kSchedules) {
@@ -549,4 +539,5 @@ TEST(Launches, LeaveNothingInTheRegistersOfLaterOnes) {
     }
 }
 
+}  // namespace scheduler_test
 }  // namespace riftjit::rdna::emulator

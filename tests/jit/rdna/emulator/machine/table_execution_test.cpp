@@ -17,7 +17,7 @@
 #include "tests/jit/rdna/encode/random_instruction.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace table_execution_test {
 
 struct Row {
     const InstructionInfo* info;
@@ -76,8 +76,6 @@ Table table_of(Target target) {
     table.object = std::move(*loaded);
     return table;
 }
-
-}  // namespace
 
 // Refused on some target that has it, besides memory's; the reason is the machine's to say.
 const std::set<std::string_view> kRefused = {
@@ -164,4 +162,5 @@ INSTANTIATE_TEST_SUITE_P(Targets, TableExecution,
                          testing::Values(Target::gfx1030, Target::gfx1100, Target::gfx1150, Target::gfx1201),
                          [](const auto& info) { return std::string(name(info.param)); });
 
+}  // namespace table_execution_test
 }  // namespace riftjit::rdna::emulator

@@ -8,7 +8,7 @@
 #include <limits>
 
 namespace riftjit::rdna::emulator::memory {
-namespace {
+namespace atomics_test {
 
 uint64_t word(AtomicOp op, uint64_t memory, uint64_t first, uint64_t second = 0) {
     return apply(op, AtomicWidth::b32, memory, first, second, {});
@@ -110,5 +110,5 @@ TEST(Atomics, RoundBfloatSumsToEven) {
     EXPECT_EQ(word(AtomicOp::add_bf16x2, bfloat(-0x1.02p0f), bfloat(-0x1p-8f)), bfloat(-0x1.04p0f));
 }
 
-}  // namespace
+}  // namespace atomics_test
 }  // namespace riftjit::rdna::emulator::memory

@@ -4,7 +4,7 @@
 #include "tests/jit/rdna/emulator/memory/memory_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace lds_test {
 
 constexpr Target kTargets[] = {Target::gfx1030, Target::gfx1100, Target::gfx1201};
 
@@ -15,7 +15,7 @@ std::string write_b32(Target target) { return target == Target::gfx1030 ? "ds_wr
 
 std::vector<uint32_t> swizzled(uint16_t control, uint32_t exec = 0xFFFFFFFF) {
     Bench bench({});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.ramp(1, 100, 1);
     wave.fill(0, 7);
     wave.state.scalars[Operand::kExec] = exec;
@@ -67,7 +67,7 @@ TEST(Swizzle, LanesThatAreOffReadAsZeroAndKeepTheirs) {
 
 TEST(Permute, BackwardPullsFromTheLaneAtAByteAddress) {
     Bench bench({});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.ramp(1, 4 * 33, 4);  // lane i asks for lane i + 33, which is i + 1 of 32
     wave.ramp(2, 100, 1);
     wave.state.scalars[Operand::kExec] = 0xFFFFFFFD;
@@ -80,7 +80,7 @@ TEST(Permute, BackwardPullsFromTheLaneAtAByteAddress) {
 
 TEST(Permute, ForwardPushesAndTheLastSenderWins) {
     Bench bench({});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.fill(1, 8);       // everybody sends to lane 2
     wave.vgpr(1, 31) = 0;  // but lane 31, to lane 0
     wave.ramp(2, 100, 1);
@@ -92,7 +92,7 @@ TEST(Permute, ForwardPushesAndTheLastSenderWins) {
 
 TEST(Permute, Wave64StaysWithinHalves) {
     Bench bench({.wave_size = WaveSize::wave64});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.ramp(1, 4, 4);
     wave.ramp(2, 100, 1);
     bench.run(wave, "ds_bpermute_b32 v0, v1, v2");
@@ -103,7 +103,7 @@ TEST(Permute, Wave64StaysWithinHalves) {
 
 TEST(Permute, CarriesUndefinedBits) {
     Bench bench({});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.undefined[2 * 32 + 1] = 0xFF00;
     wave.ramp(1, 4, 4);
     bench.run(wave, "ds_bpermute_b32 v0, v1, v2");
@@ -116,7 +116,7 @@ TEST(Permute, CarriesUndefinedBits) {
 TEST(LdsCounter, MovesByTheNumberOfActiveLanes) {
     for (const Target target : kTargets) {
         Bench bench({.target = target});
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         wave.state.scalars[m0_register(wave.state.generation).code] = 64;
         wave.fill(1, 72);
         wave.fill(2, 1000);
@@ -138,7 +138,7 @@ TEST(LdsCounter, MovesByTheNumberOfActiveLanes) {
 
 TEST(Lds, TheHighestLaneWinsAtOneAddress) {
     Bench bench({});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.fill(1, 16);
     wave.ramp(2, 500, 1);
     bench.run(wave, "ds_store_b32 v1, v2");
@@ -150,7 +150,7 @@ TEST(Lds, TheHighestLaneWinsAtOneAddress) {
 TEST(Lds, ANopLeavesRegistersAndBytesAlone) {
     for (const Target target : kTargets) {
         Bench bench({.target = target});
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         wave.ramp(1, 0, 4);
         wave.ramp(2, 100, 1);
         bench.run(wave, write_b32(target) + " v1, v2");
@@ -165,7 +165,7 @@ TEST(Lds, ANopLeavesRegistersAndBytesAlone) {
 
 TEST(Lds, OffsetsReachBackFromNegativeAddresses) {
     Bench bench({});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.ramp(1, static_cast<uint32_t>(-16), 4);
     wave.ramp(2, 500, 1);
     bench.run(wave, "ds_store_b32 v1, v2 offset:16");
@@ -179,7 +179,7 @@ TEST(Lds, OffsetsReachBackFromNegativeAddresses) {
 
 TEST(LdsReports, ALaneBeyondTheGroupsBytes) {
     Bench bench({.lds_bytes = 128});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.ramp(1, 4, 4);
     wave.ramp(2, 1, 1);
     bench.run(wave, "ds_store_b32 v1, v2");
@@ -195,7 +195,7 @@ TEST(LdsReports, ALaneBeyondTheGroupsBytes) {
 
 TEST(LdsReports, AWordReadBeforeItIsWritten) {
     Bench bench({});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.ramp(1, 0, 4);
     bench.run(wave, "ds_load_b32 v0, v1");
     EXPECT_EQ(bench.found(), "undefined-lds");
@@ -208,7 +208,7 @@ TEST(LdsReports, AWordReadBeforeItIsWritten) {
 
 TEST(LdsReports, ByteStoresDefineTheirByte) {
     Bench bench({});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.ramp(1, 0, 4);
     bench.run(wave, "ds_store_b8 v1, v2 offset:1");
     bench.run(wave, "ds_load_u8 v0, v1 offset:1");
@@ -250,7 +250,7 @@ TEST(LdsReports, AlignmentAsTheModeDemands) {
 
 TEST(LdsReports, AtomicsMustBeAlignedInEveryMode) {
     Bench bench({});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.fill(1, 64);
     bench.run(wave, "ds_store_b64 v1, v[4:5]");
     wave.fill(1, 66);
@@ -267,19 +267,21 @@ TEST(LdsReports, AtomicsMustBeAlignedInEveryMode) {
 class LdsRaces : public testing::TestWithParam<Target> {
 protected:
     LdsRaces() : bench({.target = GetParam(), .waves_per_group = 2}) {
-        for (TestWave* wave : {&first, &second}) {
+        for (MemoryTestWave* wave : {&first, &second}) {
             wave->ramp(1, 0, 4);
             wave->ramp(2, 4, 4);
         }
         second.state.scalars[Operand::kExec] = 0x7FFFFFFF;
     }
-    void write(TestWave& wave, int vgpr = 1) {
+    void write(MemoryTestWave& wave, int vgpr = 1) {
         bench.run(wave, fmt::format("{} v{}, v3", write_b32(GetParam()), vgpr));
     }
-    void read(TestWave& wave, int vgpr = 1) { bench.run(wave, fmt::format("{} v0, v{}", read_b32(GetParam()), vgpr)); }
+    void read(MemoryTestWave& wave, int vgpr = 1) {
+        bench.run(wave, fmt::format("{} v0, v{}", read_b32(GetParam()), vgpr));
+    }
     Bench bench;
-    TestWave& first = bench.wave(0, 0);
-    TestWave& second = bench.wave(0, 1);
+    MemoryTestWave& first = bench.wave(0, 0);
+    MemoryTestWave& second = bench.wave(0, 1);
 };
 
 TEST_P(LdsRaces, AnExchangeWithoutBarrierIsReportedInEitherOrder) {
@@ -411,7 +413,7 @@ TEST(BankConflicts, FollowFromTheBanksThatLanesShare) {
 
 TEST(LdsCounts, BytesAreThoseOfActiveLanes) {
     Bench bench({});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.ramp(1, 0, 16);
     bench.run(wave, "ds_store_b128 v1, v[4:7]");
     wave.state.scalars[Operand::kExec] = 0xF;
@@ -421,5 +423,5 @@ TEST(LdsCounts, BytesAreThoseOfActiveLanes) {
     EXPECT_EQ(counts.lds_bytes_loaded, 32u);
 }
 
-}  // namespace
+}  // namespace lds_test
 }  // namespace riftjit::rdna::emulator

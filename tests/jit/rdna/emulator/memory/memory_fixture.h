@@ -30,7 +30,7 @@ struct Setup {
 };
 
 // One wave, its registers zero and defined unless a test says otherwise.
-class TestWave {
+class MemoryTestWave {
 public:
     WaveState state{};
     std::vector<uint32_t> registers, undefined;
@@ -66,12 +66,14 @@ public:
         launch();
     }
     ~Bench() {
-        for (TestWave& wave : waves_)
+        for (MemoryTestWave& wave : waves_)
             if (wave.state.memory != nullptr) memory.end_wave(wave.state);
         for (Group& group : groups_) memory.end_group(group);
     }
 
-    TestWave& wave(uint32_t group = 0, uint32_t index = 0) { return waves_[group * setup_.waves_per_group + index]; }
+    MemoryTestWave& wave(uint32_t group = 0, uint32_t index = 0) {
+        return waves_[group * setup_.waves_per_group + index];
+    }
     uint64_t buffer(std::string name, uint64_t size, InitialBytes initial = InitialBytes::undefined,
                     MemoryAccess access = MemoryAccess::read_write) {
         return memory.allocate(std::move(name), size, access, initial);
@@ -94,7 +96,7 @@ public:
     }
 
     // Executes an instruction; its result is in the registers at once, its token outstanding.
-    MemoryEffect run(TestWave& wave, std::string_view text) {
+    MemoryEffect run(MemoryTestWave& wave, std::string_view text) {
         auto parsed = parse(setup_.target, setup_.wave_size, text);
         if (!parsed) {
             ADD_FAILURE() << parsed.error().message;
@@ -102,7 +104,7 @@ public:
         }
         return run(wave, parsed->instruction, std::string(text));
     }
-    MemoryEffect run(TestWave& wave, const Instruction& instruction, const std::string& key) {
+    MemoryEffect run(MemoryTestWave& wave, const Instruction& instruction, const std::string& key) {
         Op& op = ops_[key];
         if (op.program == nullptr) {
             op.program = &program_;
@@ -127,7 +129,7 @@ public:
     }
 
     // All that the wave has outstanding is proved complete.
-    void wait(TestWave& wave) {
+    void wait(MemoryTestWave& wave) {
         for (; !wave.outstanding.empty(); wave.outstanding.pop_front())
             memory.complete(wave.state, wave.outstanding.front());
     }
@@ -139,9 +141,9 @@ public:
         }
         for (uint32_t w = 0; w < setup_.waves_per_group; ++w) memory.barrier_wait_done(wave(group, w).state, 0);
     }
-    void end(TestWave& wave) { memory.end_wave(wave.state); }
+    void end(MemoryTestWave& wave) { memory.end_wave(wave.state); }
     Counts end_all() {
-        for (TestWave& each : waves_) end(each);
+        for (MemoryTestWave& each : waves_) end(each);
         return memory.end_launch();
     }
     // A new launch of the same shape, after end_all().
@@ -174,7 +176,7 @@ private:
         group.number = number;
         memory.begin_group(group);
         for (uint32_t w = 0; w < setup_.waves_per_group; ++w) {
-            TestWave& wave = waves_.emplace_back();
+            MemoryTestWave& wave = waves_.emplace_back();
             const unsigned lanes = rdna::lanes(setup_.wave_size);
             wave.registers.assign(kVgprsNameable * lanes, 0);
             wave.undefined.assign(kVgprsNameable * lanes, 0);
@@ -195,7 +197,7 @@ private:
         }
     }
 
-    void deliver(TestWave& wave, const Instruction& instruction, const MemoryEffect& effect) {
+    void deliver(MemoryTestWave& wave, const Instruction& instruction, const MemoryEffect& effect) {
         const InstructionInfo& row = info(instruction.opcode);
         if (row.destinations == 0 || effect.lanes == 0) return;
         // A buffer atomic returns into the register of its data, which its text names once.
@@ -233,7 +235,7 @@ public:
 private:
     std::map<std::string, Op, std::less<>> ops_;
     std::deque<Group> groups_;
-    std::deque<TestWave> waves_;
+    std::deque<MemoryTestWave> waves_;
 };
 
 }  // namespace riftjit::rdna::emulator

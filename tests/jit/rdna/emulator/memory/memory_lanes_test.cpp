@@ -8,7 +8,7 @@
 #include "tests/jit/rdna/emulator/memory/memory_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace memory_lanes_test {
 
 constexpr uint32_t kBytes = 8192;  // of LDS and of the buffer
 constexpr unsigned kLanes = 32, kRounds = 24;
@@ -64,7 +64,7 @@ struct Outcome {
 
 Outcome run(std::string_view text, const Lanes& lanes, const Checks& checks) {
     Bench bench({.checks = checks, .lds_bytes = kBytes});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     std::vector<uint32_t> words(kBytes / 4);
     for (uint32_t i = 0; i < words.size(); ++i) words[i] = i * 0x9E3779B9;
     const uint64_t buffer = bench.buffer_of("buffer", words);
@@ -132,8 +132,6 @@ void expect_same(const Outcome& checked, const Outcome& unchecked, std::string_v
     EXPECT_EQ(checked.counts.global_bytes_stored, unchecked.counts.global_bytes_stored) << text;
 }
 
-}  // namespace
-
 TEST(MemoryLanes, MoveTheSameInLdsWithAndWithoutChecksAndCountConflictsAsDefined) {
     std::mt19937 random(7);
     for (unsigned round = 0; round < kRounds; ++round)
@@ -158,4 +156,5 @@ TEST(MemoryLanes, MoveTheSameInGlobalMemoryWithAndWithoutChecksAndCountLinesAsDe
         }
 }
 
+}  // namespace memory_lanes_test
 }  // namespace riftjit::rdna::emulator

@@ -10,7 +10,7 @@
 #include "tests/jit/rdna/emulator/valu/refused_rows.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace memory_rows_test {
 
 constexpr Target kTargets[] = {Target::gfx1030, Target::gfx1100, Target::gfx1201};
 
@@ -105,7 +105,7 @@ Instruction instruction_for(const InstructionInfo& row, Target target) {
 class Memory {
 public:
     Memory(Bench& bench, const InstructionInfo& row) : bench_(bench), row_(row) {
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         constexpr uint64_t kSize = 64 * kStride + 2048;
         switch (row.format) {
             case Format::DS:
@@ -176,7 +176,7 @@ private:
         return instruction;
     }
     void one_lane(unsigned lane, unsigned offset, uint32_t value) {
-        TestWave& wave = bench_.wave();
+        MemoryTestWave& wave = bench_.wave();
         saved_exec_ = saved_exec_.value_or(wave.state.exec());
         wave.state.set_mask(Operand::kExec, uint64_t{1} << lane);
         wave.vgpr(kScratchAddress, lane) =
@@ -265,7 +265,7 @@ uint32_t dword_of(std::span<const std::byte> bytes, unsigned at, unsigned count)
     return value;
 }
 
-void expect_loaded(const TestWave& wave, unsigned lane, unsigned first, const Expected& expected,
+void expect_loaded(const MemoryTestWave& wave, unsigned lane, unsigned first, const Expected& expected,
                    std::span<const std::byte> bytes) {
     const auto reg = [&](unsigned d) { return wave.registers[(kResult + first + d) * wave.state.lanes + lane]; };
     if (expected.bytes >= 4) {
@@ -293,7 +293,7 @@ void test_load(const InstructionInfo& row, Target target, WaveSize wave_size, co
     const auto expected = expected_of(row.name);
     ASSERT_TRUE(expected);
     Bench bench(setup_for(target, wave_size, checks));
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     Memory memory(bench, row);
     Instruction instruction = instruction_for(row, target);
     unsigned offsets[2] = {kOffset, 0};
@@ -344,7 +344,7 @@ void test_store(const InstructionInfo& row, Target target, const Checks& checks)
     const auto expected = expected_of(row.name);
     ASSERT_TRUE(expected);
     Bench bench(setup_for(target, WaveSize::wave32, checks));
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     Memory memory(bench, row);
     Instruction instruction = instruction_for(row, target);
     unsigned offsets[2] = {kOffset, 0};
@@ -474,7 +474,7 @@ std::vector<std::byte> value_bytes(uint64_t value, unsigned bytes) {
     return result;
 }
 
-void set_value(TestWave& wave, unsigned vgpr, uint64_t value, unsigned bytes) {
+void set_value(MemoryTestWave& wave, unsigned vgpr, uint64_t value, unsigned bytes) {
     wave.fill(vgpr, static_cast<uint32_t>(value));
     if (bytes == 8) wave.fill(vgpr + 1, static_cast<uint32_t>(value >> 32));
 }
@@ -485,7 +485,7 @@ void test_atomic(const InstructionInfo& row, Target target, Returning returning,
     const AtomicCase* expected = atomic_case(row.name);
     ASSERT_NE(expected, nullptr);
     Bench bench(setup_for(target, WaveSize::wave32, checks));
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     Memory memory(bench, row);
     Instruction instruction = instruction_for(row, target);
     if (returning == Returning::no && row.format != Format::DS) instruction.address.cache = {};
@@ -526,7 +526,7 @@ TEST(MemoryRows, ExchangesWithTwoAddressesSwapBoth) {
         const unsigned bytes = row.name.find("b64") != std::string_view::npos ? 8 : 4;
         const unsigned unit = bytes * (row.name.find("stride64") != std::string_view::npos ? 64 : 1);
         Bench bench(setup_for(target));
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         Memory memory(bench, row);
         Instruction instruction = instruction_for(row, target);
         instruction.address.offset = 2;
@@ -552,7 +552,7 @@ TEST(MemoryRows, AddtidAddressesByLaneNumber) {
         if (row.name.find("addtid") == std::string_view::npos) return;
         const bool store = row.name.find("store") != std::string_view::npos, lds = row.format == Format::DS;
         Bench bench(setup_for(target));
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         Instruction instruction = instruction_for(row, target);
         instruction.address.vaddr = {};
         const uint64_t buffer = bench.buffer("memory", 256);
@@ -595,7 +595,7 @@ TEST(MemoryRows, ScalarLoadsGiveWhatMemoryHolds) {
         const auto expected = expected_of(row.name);
         ASSERT_TRUE(expected);
         Bench bench(setup_for(target));
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         const std::vector<std::byte> bytes = pattern_bytes(1, 0, 256);
         const uint64_t buffer = bench.buffer_of("memory", bytes);
         wave.set_pair(kBase, buffer);
@@ -647,5 +647,5 @@ TEST(MemoryRows, RefuseGlobalDataShare) {
     EXPECT_EQ(call.error().message, "ds_load_b32 gds: there is no global data share");
 }
 
-}  // namespace
+}  // namespace memory_rows_test
 }  // namespace riftjit::rdna::emulator

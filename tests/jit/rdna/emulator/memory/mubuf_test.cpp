@@ -4,7 +4,7 @@
 #include "tests/jit/rdna/emulator/memory/memory_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace mubuf_test {
 
 constexpr Target kTargets[] = {Target::gfx1030, Target::gfx1100, Target::gfx1201};
 constexpr uint32_t kStructured = 0u << 28, kIndexOnly = 1u << 28, kOnlyEmpty = 2u << 28, kRaw = 3u << 28;
@@ -33,7 +33,7 @@ protected:
     std::string no_offset() const { return GetParam() == Target::gfx1201 ? "null" : "0"; }
 
     Bench bench;
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     uint64_t buffer;
 };
 
@@ -151,7 +151,7 @@ TEST_P(Mubuf, TheLaneCanBePartOfTheIndex) {
 TEST_P(Mubuf, ScratchResourceAndScratchInstructionsAgree) {
     for (const WaveSize wave_size : {WaveSize::wave32, WaveSize::wave64}) {
         Bench other({.target = GetParam(), .wave_size = wave_size, .scratch_bytes = 64});
-        TestWave& own = other.wave();
+        MemoryTestWave& own = other.wave();
         const auto words = other.memory.scratch_resource(own.state);
         std::copy(words.begin(), words.end(), own.state.scalars + 4);
         own.ramp(2, 500, 1);
@@ -185,5 +185,5 @@ TEST_P(Mubuf, AtomicsOutOfRangeReturnZeroAndDoNothing) {
 INSTANTIATE_TEST_SUITE_P(Targets, Mubuf, testing::ValuesIn(kTargets),
                          [](const auto& target) { return std::string(name(target.param)); });
 
-}  // namespace
+}  // namespace mubuf_test
 }  // namespace riftjit::rdna::emulator

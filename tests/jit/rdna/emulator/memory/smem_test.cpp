@@ -4,7 +4,7 @@
 #include "tests/jit/rdna/emulator/memory/memory_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace smem_test {
 
 constexpr Target kTargets[] = {Target::gfx1030, Target::gfx1100, Target::gfx1201};
 
@@ -24,7 +24,7 @@ protected:
         return GetParam() == Target::gfx1030 ? "s_buffer_load_dwordx4" : "s_buffer_load_b128";
     }
     Bench bench;
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     uint64_t buffer;
 };
 
@@ -125,7 +125,7 @@ TEST(SmemGfx10, ClocksCountInstructions) {
 
 TEST(SmemGfx12, PrefetchesDoNothing) {
     Bench bench({.target = Target::gfx1201});
-    TestWave& wave = bench.wave();  // every address is null
+    MemoryTestWave& wave = bench.wave();  // every address is null
     for (const std::string_view text : {"s_prefetch_data s[4:5], 0x10, s8, 7", "s_prefetch_inst s[4:5], 0x10, s8, 7",
                                         "s_prefetch_data_pc_rel 0x10, s8, 7", "s_prefetch_inst_pc_rel 0x10, s8, 7",
                                         "s_buffer_prefetch_data s[4:7], 0x10, s8, 7"}) {
@@ -138,7 +138,7 @@ TEST(SmemGfx12, PrefetchesDoNothing) {
 
 TEST(SmemGfx12, ShortsAreAlignedToTwo) {
     Bench bench({.target = Target::gfx1201});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.set_pair(4, bench.buffer_of("buffer", std::vector<uint32_t>{0x83828180, 0x87868584}));
     bench.run(wave, "s_load_i16 s20, s[4:5], 0x2");
     EXPECT_EQ(wave.state.scalars[20], 0xFFFF8382u);
@@ -150,5 +150,5 @@ TEST(SmemGfx12, ShortsAreAlignedToTwo) {
     EXPECT_EQ(bench.found(), "");
 }
 
-}  // namespace
+}  // namespace smem_test
 }  // namespace riftjit::rdna::emulator

@@ -6,7 +6,7 @@
 #include "tests/jit/rdna/emulator/memory/memory_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace vmem_test {
 
 constexpr Target kTargets[] = {Target::gfx1030, Target::gfx1100, Target::gfx1201};
 
@@ -30,7 +30,7 @@ protected:
 TEST_P(Vmem, ScalarBaseTakesAnUnsignedOffsetPerLane) {
     for (const Checks& checks : {Checks{}, Checks::none()}) {
         Bench bench({.target = GetParam(), .checks = checks});
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         const uint64_t buffer = bench.buffer_of("buffer", numbers(64));
         // Far below the buffer, so that lanes' offsets have their top bit set and the sum carries into the high word.
         wave.set_pair(4, buffer - 0xFFFFFF00u);
@@ -44,7 +44,7 @@ TEST_P(Vmem, ScalarBaseTakesAnUnsignedOffsetPerLane) {
 TEST_P(Vmem, NegativeOffsetsReachBack) {
     for (const Checks& checks : {Checks{}, Checks::none()}) {
         Bench bench({.target = GetParam(), .checks = checks});
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         const uint64_t buffer = bench.buffer_of("buffer", numbers(64));
         for (unsigned lane = 0; lane < 32; ++lane) wave.set_vgpr_pair(2, lane, buffer + 64 + 4 * lane);
         bench.run(wave, load() + " v0, v[2:3], off offset:-64");
@@ -63,7 +63,7 @@ TEST_P(Vmem, BuffersLieAcrossA4GiBBoundary) {
 TEST_P(Vmem, ResultsMayReplaceTheirAddresses) {
     for (const Checks& checks : {Checks{}, Checks::none()}) {
         Bench bench({.target = GetParam(), .checks = checks});
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         const uint64_t buffer = bench.buffer_of("buffer", numbers(256));
         for (unsigned lane = 0; lane < 32; ++lane) wave.set_vgpr_pair(2, lane, buffer + 16 * lane);
         bench.run(wave, spelled(GetParam(), "global_load_dwordx4", "global_load_b128") + " v[0:3], v[2:3], off");
@@ -74,7 +74,7 @@ TEST_P(Vmem, ResultsMayReplaceTheirAddresses) {
 
 TEST_P(Vmem, FlatAddressesReachLdsAndScratchThroughTheirApertures) {
     Bench bench({.target = GetParam(), .lds_bytes = 4096, .scratch_bytes = 256});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     const uint64_t buffer = bench.buffer_of("buffer", numbers(64));
     const std::string flat_store = spelled(GetParam(), "flat_store_dword", "flat_store_b32");
     const std::string flat_load = spelled(GetParam(), "flat_load_dword", "flat_load_b32");
@@ -100,7 +100,7 @@ TEST_P(Vmem, FlatAddressesReachLdsAndScratchThroughTheirApertures) {
 
 TEST_P(Vmem, OffsetsDoNotLeadIntoAnAperture) {
     Bench bench({.target = GetParam(), .lds_bytes = 4096, .scratch_bytes = 256});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     const std::string load = spelled(GetParam(), "flat_load_dword", "flat_load_b32") + " v0, v[2:3] offset:4";
     for (const auto& [base, name] : {std::pair{wave.state.shared_base, "LDS"}, {wave.state.private_base, "scratch"}}) {
         for (unsigned lane = 0; lane < 32; ++lane) wave.set_vgpr_pair(2, lane, base - 4);
@@ -119,14 +119,14 @@ TEST_P(Vmem, ScratchIsEachLanesOwn) {
     const std::string store = spelled(GetParam(), "scratch_store_dwordx2", "scratch_store_b64");
     const std::string load = spelled(GetParam(), "scratch_load_dwordx2", "scratch_load_b64");
     for (uint32_t w : {0u, 1u}) {
-        TestWave& wave = bench.wave(0, w);
+        MemoryTestWave& wave = bench.wave(0, w);
         wave.state.scalars[6] = 8;
         wave.ramp(4, 1000 * w, 1);
         wave.ramp(5, 5000 + 1000 * w, 1);
         bench.run(wave, store + " off, v[4:5], s6 offset:4");
     }
     for (uint32_t w : {0u, 1u}) {
-        TestWave& wave = bench.wave(0, w);
+        MemoryTestWave& wave = bench.wave(0, w);
         wave.fill(1, 10);
         bench.run(wave, load + " v[8:9], v1, off offset:2");
         for (uint32_t lane = 0; lane < 32; ++lane) {
@@ -141,7 +141,7 @@ TEST_P(Vmem, ScratchIsEachLanesOwn) {
 
 TEST_P(Vmem, ScratchWithNoRegisterAtAll) {
     Bench bench({.target = GetParam()});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.ramp(0, 9000, 9);  // must not be taken for an address
     wave.ramp(4, 5, 1);
     bench.run(wave, spelled(GetParam(), "scratch_store_dword", "scratch_store_b32") + " off, v4, off offset:60");
@@ -153,7 +153,7 @@ TEST_P(Vmem, ScratchWithNoRegisterAtAll) {
 // Lane masks are spilled to scratch with bits that nothing wrote beside those that count.
 TEST_P(Vmem, ScratchKeepsUndefinedBitsBitByBit) {
     Bench bench({.target = GetParam()});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.undefined[4 * 32 + 9] = 0xFFFFFFFE;
     wave.undefined[5 * 32 + 9] = 0x00000100;
     bench.run(wave, spelled(GetParam(), "scratch_store_dwordx2", "scratch_store_b64") + " off, v[4:5], off");
@@ -170,7 +170,7 @@ TEST_P(Vmem, ScratchKeepsUndefinedBitsBitByBit) {
 TEST_P(Vmem, ALaneOutOfBoundsIsNamedWithTheNearestAllocation) {
     for (const Checks& checks : {Checks{}, Checks::none()}) {
         Bench bench({.target = GetParam(), .checks = checks});
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         const uint64_t buffer = bench.buffer_of("weights", numbers(31));
         wave.set_pair(4, buffer);
         wave.ramp(1, 0, 4);
@@ -190,7 +190,7 @@ TEST_P(Vmem, ALaneOutOfBoundsIsNamedWithTheNearestAllocation) {
 
 TEST_P(Vmem, AnAccessMayNotStraddleTheEnd) {
     Bench bench({.target = GetParam()});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     wave.set_pair(4, bench.buffer_of("buffer", numbers(4)));
     wave.state.scalars[Operand::kExec] = 1;
     const std::string wide = spelled(GetParam(), "global_load_dwordx4", "global_load_b128");
@@ -203,7 +203,7 @@ TEST_P(Vmem, AnAccessMayNotStraddleTheEnd) {
 TEST_P(Vmem, NullPointersAndStrayStoresAreReported) {
     for (const Checks& checks : {Checks{}, Checks::none()}) {
         Bench bench({.target = GetParam(), .checks = checks});
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         bench.run(wave, store() + " v1, v2, s[4:5]");
         const auto findings = bench.findings();
         ASSERT_EQ(findings.size(), 1u);
@@ -218,7 +218,7 @@ TEST_P(Vmem, NullPointersAndStrayStoresAreReported) {
 TEST_P(Vmem, ReadOnlyMemoryIsNotWritten) {
     for (const Checks& checks : {Checks{}, Checks::none()}) {
         Bench bench({.target = GetParam(), .checks = checks});
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         const uint64_t code = bench.buffer("code", 256, InitialBytes::undefined, MemoryAccess::read_only);
         const std::vector<uint32_t> zeros(64, 0);
         ASSERT_TRUE(bench.memory.write(code, std::as_bytes(std::span(zeros))));
@@ -234,7 +234,7 @@ TEST_P(Vmem, ReadOnlyMemoryIsNotWritten) {
 
 TEST_P(Vmem, ScratchBeyondWhatTheKernelDeclares) {
     Bench bench({.target = GetParam(), .scratch_bytes = 64});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     const std::string store = spelled(GetParam(), "scratch_store_dword", "scratch_store_b32");
     bench.run(wave, store + " off, v4, off offset:64");
     EXPECT_EQ(bench.found(), "scratch-out-of-bounds");
@@ -248,7 +248,7 @@ TEST_P(Vmem, ScratchBeyondWhatTheKernelDeclares) {
 TEST_P(Vmem, AtomicsMustBeAligned) {
     for (const Checks& checks : {Checks{}, Checks::none()}) {
         Bench bench({.target = GetParam(), .checks = checks});
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         wave.set_pair(4, bench.buffer_of("buffer", numbers(8, 0)));
         wave.state.scalars[Operand::kExec] = 1;
         const std::string add = spelled(GetParam(), "global_atomic_add", "global_atomic_add_u32");
@@ -265,7 +265,7 @@ TEST_P(Vmem, AtomicsMustBeAligned) {
 
 TEST_P(Vmem, UndefinedBytesComeBackWithLoads) {
     Bench bench({.target = GetParam()});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     const uint64_t buffer = bench.buffer("fresh", 256);
     wave.set_pair(4, buffer);
     wave.ramp(1, 0, 4);
@@ -296,7 +296,7 @@ TEST_P(Vmem, GarbageOfFreshMemoryDependsOnTheSeed) {
 TEST(FloatAtomics, DenormalsFollowTheUnit) {
     for (const Target target : {Target::gfx1100, Target::gfx1201}) {
         Bench bench({.target = target});
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         const uint64_t buffer = bench.buffer_of("buffer", std::vector<uint32_t>(4, 0x00000010));
         wave.set_pair(4, buffer);
         wave.state.scalars[Operand::kExec] = 1;
@@ -321,7 +321,7 @@ TEST_P(Vmem, CacheLinesAreCountedPerInstruction) {
     for (const Checks& checks : {Checks{}, Checks::none()}) {
         const auto lines = [&](uint32_t start, uint32_t step, const std::string& suffix = "") {
             Bench bench({.target = GetParam(), .checks = checks});
-            TestWave& wave = bench.wave();
+            MemoryTestWave& wave = bench.wave();
             wave.set_pair(4, bench.buffer_of("buffer", numbers(4096)));
             wave.ramp(1, start, step);
             bench.run(wave, suffix.empty() ? load() + " v0, v1, s[4:5]" : suffix);
@@ -343,7 +343,7 @@ TEST_P(Vmem, CacheLinesAreCountedPerInstruction) {
 TEST_P(Vmem, BytesAreCountedByKind) {
     for (const Checks& checks : {Checks{}, Checks::none()}) {
         Bench bench({.target = GetParam(), .checks = checks});
-        TestWave& wave = bench.wave();
+        MemoryTestWave& wave = bench.wave();
         wave.set_pair(4, bench.buffer_of("buffer", numbers(4096)));
         wave.ramp(1, 0, 4);
         bench.run(wave, load() + " v0, v1, s[4:5]");
@@ -364,7 +364,7 @@ TEST_P(Vmem, BytesAreCountedByKind) {
 
 TEST(Allocations, CanBeReleasedAndAreThenOutOfBounds) {
     Bench bench({});
-    TestWave& wave = bench.wave();
+    MemoryTestWave& wave = bench.wave();
     const uint64_t buffer = bench.buffer_of("buffer", numbers(64));
     wave.set_pair(4, buffer);
     bench.memory.release(buffer);
@@ -468,5 +468,5 @@ TEST(HostThreads, AtomicsOfParallelGroupsAddUp) {
 INSTANTIATE_TEST_SUITE_P(Targets, Vmem, testing::ValuesIn(kTargets),
                          [](const auto& target) { return std::string(name(target.param)); });
 
-}  // namespace
+}  // namespace vmem_test
 }  // namespace riftjit::rdna::emulator

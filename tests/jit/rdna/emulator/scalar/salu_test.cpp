@@ -4,7 +4,7 @@
 #include "tests/jit/rdna/emulator/machine/machine_fixture.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace salu_test {
 
 // s[8:9] = a, s[10:11] = b, s[12:13] = the destination's former value, scc = 1 before if wanted. The destination's two
 // words, and scc, come back.
@@ -60,8 +60,6 @@ void expect(Target target, std::span<const Case> cases) {
 }
 
 constexpr uint64_t kTop = 0x80000000, kAll = 0xFFFFFFFF;
-
-}  // namespace
 
 TEST(Salu, AddsAndSubtracts) {
     const Case cases[] = {
@@ -267,8 +265,6 @@ TEST(Salu, SavesExec) {
     EXPECT_EQ(result.value, 0x00F0u | uint64_t{0x00F0} << 32);
 }
 
-namespace {
-
 // A subvector loop that writes into each active lane the number of the turn, with `exec` before it; then exec, the
 // number of turns and the lanes' values go out.
 ProgramResult loop_over_halves(Target target, uint64_t exec) {
@@ -290,8 +286,6 @@ ProgramResult loop_over_halves(Target target, uint64_t exec) {
         "s_endpgm";
     return run_program({.target = target, .wave_size = WaveSize::wave64, .group = {64, 1, 1}}, text);
 }
-
-}  // namespace
 
 TEST(SubvectorLoop, GivesEachHalfThatHasActiveLanesItsTurnAndRestoresExec) {
     for (const Target target : {Target::gfx1030, Target::gfx1100, Target::gfx1150})
@@ -440,4 +434,5 @@ TEST(SaluFloat, ComparesWithNan) {
     }
 }
 
+}  // namespace salu_test
 }  // namespace riftjit::rdna::emulator

@@ -12,7 +12,7 @@
 #include "tests/jit/rdna/emulator/valu/valu_expectations.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace valu_arithmetic_test {
 
 // The value of f16 bits, and the f16 nearest to a value, by definition and by search.
 double half_value(uint64_t bits) {
@@ -414,9 +414,10 @@ TEST(ValuArithmetic, ComputesPackedHalvesApart) {
         }
 }
 
-}  // namespace
+}  // namespace valu_arithmetic_test
 
 std::vector<Opcode> expected_float_opcodes() {
+    using namespace valu_arithmetic_test;
     std::vector<Opcode> opcodes = {
         Opcode::v_fract_f16,         Opcode::v_fract_f32,         Opcode::v_fract_f64,
         Opcode::v_frexp_exp_i32_f32, Opcode::v_frexp_exp_i32_f64, Opcode::v_frexp_exp_i16_f16,

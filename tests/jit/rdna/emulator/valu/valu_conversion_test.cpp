@@ -13,7 +13,7 @@
 #include "tests/jit/rdna/emulator/valu/valu_wave.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace valu_conversion_test {
 
 struct Outcome {
     uint64_t result;
@@ -433,9 +433,10 @@ TEST(ValuDivision, CutsSegmentsOutOfTwoOverPi) {
     EXPECT_EQ(segment(std::ldexp(1.0, 1000), 0) / 0x1p128, std::ldexp(segment(std::ldexp(1.0, 1000 - 159), 3), 0));
 }
 
-}  // namespace
+}  // namespace valu_conversion_test
 
 std::vector<Opcode> expected_conversion_opcodes() {
+    using namespace valu_conversion_test;
     std::vector<Opcode> opcodes = {
         Opcode::v_cvt_i32_f32,         Opcode::v_cvt_u32_f32,         Opcode::v_cvt_i32_f64,
         Opcode::v_cvt_u32_f64,         Opcode::v_cvt_floor_i32_f32,   Opcode::v_cvt_nearest_i32_f32,

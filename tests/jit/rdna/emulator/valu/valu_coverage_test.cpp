@@ -10,7 +10,7 @@
 #include "tests/jit/rdna/emulator/valu/valu_expectations.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace valu_coverage_test {
 
 const std::set<std::string> kNotImplemented = {};
 
@@ -58,5 +58,5 @@ TEST(ValuCoverage, HasOneFunctionForEachRow) {
         for (const LaneSemantics& row : file) EXPECT_TRUE(seen.insert(row.opcode).second) << info(row.opcode).name;
 }
 
-}  // namespace
+}  // namespace valu_coverage_test
 }  // namespace riftjit::rdna::emulator

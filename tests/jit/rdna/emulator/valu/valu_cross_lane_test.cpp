@@ -8,7 +8,7 @@
 #include "tests/jit/rdna/emulator/valu/valu_wave.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace valu_cross_lane_test {
 
 constexpr uint32_t kOld = 0xA5A5A5A5;
 uint32_t content(unsigned lane) { return 1000 + lane; }
@@ -320,7 +320,7 @@ TEST(Sdwa, NegatesTheSelectedHalf) {
     EXPECT_EQ(wave.at(0), 0x4000A5A5u);  // 3 - 1
 }
 
-}  // namespace
+}  // namespace valu_cross_lane_test
 
 std::vector<Opcode> expected_cross_lane_opcodes() {
     return {Opcode::v_readlane_b32,        Opcode::v_readfirstlane_b32, Opcode::v_writelane_b32,

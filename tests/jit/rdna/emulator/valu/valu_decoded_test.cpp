@@ -9,7 +9,7 @@
 #include "tests/jit/rdna/emulator/valu/valu_wave.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace valu_decoded_test {
 
 // Sources that stand for the old destination repeat it.
 Instruction with_ties(Opcode opcode) {
@@ -126,5 +126,5 @@ TEST(ValuDecoded, AgreesWithTheLaneFunctionsOnWholeWaves) {
     }
 }
 
-}  // namespace
+}  // namespace valu_decoded_test
 }  // namespace riftjit::rdna::emulator

@@ -9,7 +9,7 @@
 #include "tests/jit/rdna/emulator/valu/valu_wave.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace valu_fast_test {
 
 constexpr unsigned kRegisters = 24, kRounds = 40;
 
@@ -140,5 +140,5 @@ INSTANTIATE_TEST_SUITE_P(
         return std::string(name(test.param.target)) + "Wave" + std::to_string(lanes(test.param.wave_size));
     });
 
-}  // namespace
+}  // namespace valu_fast_test
 }  // namespace riftjit::rdna::emulator

@@ -9,7 +9,7 @@
 #include <random>
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace valu_float_test {
 
 struct Mode {
     Rounding rounding;
@@ -258,5 +258,5 @@ TEST(ValuFloat, SaturatesHalvesWhereTheModeSays) {
     EXPECT_EQ(float_add(kF16, 0x7C00, 0x7BFF, saturate), 0x7C00u);  // an infinity stays
 }
 
-}  // namespace
+}  // namespace valu_float_test
 }  // namespace riftjit::rdna::emulator

@@ -10,7 +10,7 @@
 #include "tests/jit/rdna/emulator/valu/valu_expectations.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace valu_integer_test {
 
 using I128 = __int128;
 
@@ -293,9 +293,10 @@ TEST(ValuInteger, MatchesFormulasOfAnotherKind) {
         }
 }
 
-}  // namespace
+}  // namespace valu_integer_test
 
 std::vector<Opcode> expected_integer_opcodes() {
+    using namespace valu_integer_test;
     std::vector<Opcode> opcodes;
     for (const Case& test : kCases) opcodes.push_back(test.opcode);
     return opcodes;

@@ -6,7 +6,7 @@
 #include "tests/jit/rdna/emulator/valu/valu_wave.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace valu_matrix_bits_test {
 
 constexpr unsigned kA = 32, kB = 64, kC = 96, kD = 128, kTile = 16;
 
@@ -97,5 +97,5 @@ TEST(MatrixBits, WideningAgreesWithTheValueForEveryHalf) {
     }
 }
 
-}  // namespace
+}  // namespace valu_matrix_bits_test
 }  // namespace riftjit::rdna::emulator

@@ -13,7 +13,7 @@
 #include "tests/jit/rdna/emulator/valu/valu_wave.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace valu_matrix_test {
 
 uint32_t f32(double x) { return std::bit_cast<uint32_t>(static_cast<float>(x)); }
 // Small integers in the 8-bit formats: s.eeee.mmm with bias 7, s.eeeee.mm with bias 15.
@@ -453,9 +453,10 @@ TEST(Matrix, RefusesLayoutsThatNothingPublicGives) {
               "v_wmma_f16_16x16x16_f16: no document says how the constant 0x3f800000 spreads over 16-bit results");
 }
 
-}  // namespace
+}  // namespace valu_matrix_test
 
 std::vector<Opcode> expected_dot_opcodes() {
+    using namespace valu_matrix_test;
     std::vector<Opcode> opcodes;
     for (const IntegerDot& dot : kIntegerDots) opcodes.push_back(dot.opcode);
     for (const FloatDot& dot : kFloatDots) opcodes.push_back(dot.opcode);

@@ -14,7 +14,7 @@
 #include "tests/host/scratch.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace valu_oracle_test {
 
 struct Oracle {
     Opcode opcode;
@@ -200,9 +200,8 @@ TEST(ValuOracle, AgreesWithConstantFolding) {
             << info(question.oracle->opcode).name << " of " << question.operands[0].text << ": got " << got
             << ", folded to " << want;
     }
-    for (const Oracle& oracle : kOracles)
-        EXPECT_GT(answered[oracle.opcode], kCases / 2) << info(oracle.opcode).name;
+    for (const Oracle& oracle : kOracles) EXPECT_GT(answered[oracle.opcode], kCases / 2) << info(oracle.opcode).name;
 }
 
-}  // namespace
+}  // namespace valu_oracle_test
 }  // namespace riftjit::rdna::emulator

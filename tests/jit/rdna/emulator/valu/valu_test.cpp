@@ -8,7 +8,7 @@
 #include "tests/jit/rdna/emulator/valu/valu_wave.h"
 
 namespace riftjit::rdna::emulator {
-namespace {
+namespace valu_test {
 
 constexpr uint32_t kOne = 0x3F800000, kTwo = 0x40000000, kThree = 0x40400000, kHalf = 0x3F000000;
 constexpr uint32_t kOld = 0xA5A5A5A5;
@@ -370,5 +370,5 @@ TEST(Valu, RefusesWhatNoDocumentDefines) {
     EXPECT_EQ(wave.refusal(instruction(Opcode::s_mov_b32)), "s_mov_b32: the vector unit does not execute it");
 }
 
-}  // namespace
+}  // namespace valu_test
 }  // namespace riftjit::rdna::emulator
