@@ -215,12 +215,5 @@ TEST(Passes, AreNamedAndUnknownNamesListTheKnown) {
     EXPECT_FALSE(parse_passes("-fuse-quantize,reuse-memory"));
 }
 
-TEST(Plan, LeavesOutWhatNobodyReads) {
-    auto model = test::make_tiny();
-    const size_t nodes = model.graph.nodes.size();
-    (void)model.graph.scale("unused", model.graph.logits, 2.0f).value();
-    EXPECT_EQ(apply_passes(model.graph, {"remove-unused"}).nodes.size(), nodes);
-}
-
 }  // namespace plan_test
 }  // namespace riftjit::graph
