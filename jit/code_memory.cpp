@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "host/round_up.h"
+
 namespace riftjit {
 
 namespace {
@@ -14,8 +16,6 @@ namespace {
 constexpr size_t kCodeAlignment = 64;
 // All kernels of a model usually fit one region; pages that are never touched cost nothing.
 constexpr size_t kRegionBytes = size_t(1) << 20;
-
-size_t round_up_to(size_t value, size_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 }  // namespace
 
@@ -27,11 +27,11 @@ CodeMemory::~CodeMemory() {
 
 Result<const std::byte*> CodeMemory::add(std::span<const std::byte> code) {
     check(!code.empty(), "code to execute has bytes");
-    const size_t size = round_up_to(code.size(), kCodeAlignment);
+    const size_t size = round_up(code.size(), kCodeAlignment);
     const bool fits =
         !regions_.empty() && !regions_.back().sealed && regions_.back().size - regions_.back().used >= size;
     if (!fits) {
-        const size_t region_bytes = std::max(kRegionBytes, round_up_to(size, size_t(sysconf(_SC_PAGESIZE))));
+        const size_t region_bytes = std::max<size_t>(kRegionBytes, round_up(size, uint64_t(sysconf(_SC_PAGESIZE))));
         void* base = mmap(nullptr, region_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (base == MAP_FAILED)
             return fail(ErrorKind::OutOfMemory, "code memory: cannot map {} bytes: {}", region_bytes,

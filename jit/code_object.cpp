@@ -6,6 +6,9 @@
 #include <array>
 #include <cstring>
 
+#include "host/bytes.h"
+#include "host/round_up.h"
+
 namespace riftjit {
 
 namespace {
@@ -87,7 +90,7 @@ public:
     }
 
     void add(SectionIndex section, uint32_t type, uint64_t flags, uint64_t alignment, const void* data, size_t size) {
-        bytes_.resize(round_up_to(bytes_.size(), alignment));
+        bytes_.resize(round_up(bytes_.size(), alignment));
         Elf64_Shdr& header = headers_[section];
         header.sh_type = type;
         header.sh_flags = flags;
@@ -100,7 +103,7 @@ public:
     Elf64_Shdr& header(SectionIndex section) { return headers_[section]; }
 
     std::vector<std::byte> finish() {
-        bytes_.resize(round_up_to(bytes_.size(), alignof(Elf64_Shdr)));
+        bytes_.resize(round_up(bytes_.size(), alignof(Elf64_Shdr)));
         const Elf64_Ehdr header = file_header(bytes_.size());
         std::memcpy(bytes_.data(), &header, sizeof header);
         const auto* first = reinterpret_cast<const std::byte*>(headers_.data());
@@ -109,10 +112,6 @@ public:
     }
 
 private:
-    static size_t round_up_to(size_t value, size_t alignment) {
-        return (value + alignment - 1) / alignment * alignment;
-    }
-
     std::vector<std::byte> bytes_;
     std::array<Elf64_Shdr, kSectionCount> headers_{};
 };
@@ -164,10 +163,6 @@ Result<void> check_file_header(const ObjectReader& reader) {
     return {};
 }
 
-std::string_view as_text(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // The kernel's name: the string at offset 1, given what follows the ELF header.
 Result<std::string> first_name(std::string_view strings) {
     if (strings.empty() || strings[0] != '\0')
@@ -196,7 +191,7 @@ Result<std::string> first_function(const ObjectReader& file) {
                                    ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL && symbol.st_name < strings.sh_size;
             if (!is_kernel) continue;
             const auto names = file.bytes(strings.sh_offset + symbol.st_name, strings.sh_size - symbol.st_name);
-            return std::string(as_text(names).substr(0, as_text(names).find('\0')));
+            return std::string(bytes_of(names).substr(0, bytes_of(names).find('\0')));
         }
     }
     return fail(ErrorKind::Format, "code object: its symbols name no kernel");
@@ -248,8 +243,8 @@ Result<X86Object> read_x86_object(std::span<const std::byte> elf) {
     RIFTJIT_TRY(comment, reader.section(kComment, SHT_PROGBITS));
     RIFTJIT_TRY(symbol_table, reader.section(kSymbols, SHT_SYMTAB));
     RIFTJIT_TRY(text, reader.section(kText, SHT_PROGBITS));
-    RIFTJIT_TRY(name, first_name(as_text(strings)));
-    RIFTJIT_TRY(isa, isa_of_comment(as_text(comment)));
+    RIFTJIT_TRY(name, first_name(bytes_of(strings)));
+    RIFTJIT_TRY(isa, isa_of_comment(bytes_of(comment)));
 
     if (symbol_table.size() != kSymbolCount * sizeof(Elf64_Sym))
         return fail(ErrorKind::Format, "code object: {} bytes of symbols, not {}", symbol_table.size(),
@@ -265,7 +260,7 @@ Result<X86Object> read_x86_object(std::span<const std::byte> elf) {
 
 Result<std::string> read_x86_object_name(std::span<const std::byte> elf_start) {
     RIFTJIT_TRY_VOID(check_file_header(ObjectReader(elf_start)));
-    return first_name(as_text(elf_start.subspan(sizeof(Elf64_Ehdr))));
+    return first_name(bytes_of(elf_start.subspan(sizeof(Elf64_Ehdr))));
 }
 
 Result<CodeObject> read_code_object(std::span<const std::byte> elf, Target target) {

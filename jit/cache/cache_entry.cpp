@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "host/bytes.h"
 #include "host/little_endian.h"
 
 namespace riftjit {
@@ -74,13 +75,9 @@ std::unexpected<CacheProblem> problem(CacheFault fault, fmt::format_string<Args.
     return std::unexpected(CacheProblem{fault, fmt::format(format, std::forward<Args>(args)...)});
 }
 
-std::string_view bytes_as_text(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 // Magic, then version: nothing else has the same place in other versions.
 CacheResult<void> check_format(std::span<const std::byte> entry) {
-    if (!kMagic.starts_with(bytes_as_text(entry.first(std::min(entry.size(), kMagic.size())))))
+    if (!kMagic.starts_with(bytes_of(entry.first(std::min(entry.size(), kMagic.size())))))
         return problem(CacheFault::corrupt, "not a cache entry (wrong magic)");
     if (entry.size() < kVersionOffset + sizeof(uint32_t))
         return problem(CacheFault::corrupt, "truncated to {} bytes", entry.size());

@@ -1,16 +1,9 @@
 #include "runtime/rdna/rdna_backend.h"
 
-#include <charconv>
-
 #include "jit/rdna/object/code_object.h"
 
 namespace riftjit::runtime {
-Target RdnaBackend::target() const {
-    const std::string_view digits = rdna::name(chip_).substr(3);  // "gfx1100"
-    uint16_t level = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), level, 16);
-    return {Architecture::rdna, level};
-}
+Target RdnaBackend::target() const { return target_from_name(rdna::name(chip_)).value(); }
 
 uint32_t RdnaBackend::row_bytes(RowFormat format, uint32_t width) const {
     check(format == RowFormat::f32, "rows are f32 on this back end");

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "host/available_memory.h"
+#include "host/round_up.h"
 #include "sim/spike_checks.h"
 
 namespace riftjit::sim {
@@ -17,8 +18,6 @@ constexpr uint32_t kRangesWanted = 64;  // small networks: enough to share out
 constexpr uint64_t kAlignment = 4096;
 // The most neurons that fire in one step of the published network (facts of its publication: 5,871,330 of 60 million).
 constexpr double kPeakShare = 0.098;
-
-constexpr uint64_t round_up(uint64_t value, uint64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 
 struct StateLayout {
     uint64_t s_exc, s_inh, refractory, spikes, bytes;  // offsets; v lies at 0

@@ -10,6 +10,7 @@
 #include "jit/cache/cache_admin.h"
 #include "jit/cache/disk_cache.h"
 #include "tools/cli/options.h"
+#include "tools/cli/output.h"
 #include "tools/cli/reporter.h"
 
 namespace riftjit::tools {
@@ -23,9 +24,8 @@ struct CacheOptions {
     bool json = false;
 };
 
-void print_out(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }  // main() looks at stdout
 void write_json(const ordered_json& object) {
-    print_out(object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+    write_output(object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
 }
 
 std::string human_bytes(uint64_t bytes) {
@@ -67,7 +67,7 @@ Result<int> show_totals(const CacheOptions& options) {
         text += fmt::format("  {:<20} {:>8}  {:>12}\n", target, count.files, human_bytes(count.bytes));
     text += fmt::format("temporaries  {} ({})\nother files  {}\n", totals.temporaries.files,
                         human_bytes(totals.temporaries.bytes), totals.other_files);
-    print_out(text);
+    write_output(text);
     return kExitDone;
 }
 
@@ -92,7 +92,7 @@ Result<int> list_entries(const CacheOptions& options) {
         text +=
             fmt::format("{:<32}  {:<20} {:>9}  {:<16}  {}\n", entry.key, entry.target, entry.bytes,
                         utc_minute(entry.modified_s), entry.problem.empty() ? entry.kernel : "(" + entry.problem + ")");
-    print_out(text);
+    write_output(text);
     return kExitDone;
 }
 
@@ -112,7 +112,7 @@ Result<int> verify_entries(const CacheOptions& options) {
         std::string text;
         for (const BadEntry& entry : verdict.bad)
             text += fmt::format("{}: {}: {}\n", one_line(entry.file), entry.reason, one_line(entry.text));
-        print_out(text + fmt::format("{} sound, {} bad\n", verdict.sound, verdict.bad.size()));
+        write_output(text + fmt::format("{} sound, {} bad\n", verdict.sound, verdict.bad.size()));
     }
     return verdict.bad.empty() ? kExitDone : kExitError;
 }
@@ -121,7 +121,7 @@ int show_removed(const CacheOptions& options, const Removed& removed) {
     if (options.json)
         write_json(ordered_json{{"removed_files", removed.files}, {"removed_bytes", removed.bytes}});
     else
-        print_out(
+        write_output(
             fmt::format("removed {} ({})\n", counted(removed.files, "file", "files"), human_bytes(removed.bytes)));
     return kExitDone;
 }

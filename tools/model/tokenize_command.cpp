@@ -12,6 +12,7 @@
 #include "models/gguf/gguf_text.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tools/cli/options.h"
+#include "tools/cli/output.h"
 #include "tools/cli/reporter.h"
 
 namespace riftjit::tools {
@@ -66,8 +67,6 @@ Result<std::string> read_text(const TokenizeOptions& options) {
     return text;
 }
 
-bool write_out(std::string_view text) { return std::fwrite(text.data(), 1, text.size(), stdout) == text.size(); }
-
 Result<void> print_one(const TokenizeOptions& options, const Tokenizer& tokenizer) {
     RIFTJIT_TRY(text, read_text(options));
     RIFTJIT_TRY(ids, tokenizer.encode(text, options.parse_special(), options.add_bos()));
@@ -80,7 +79,7 @@ Result<void> print_one(const TokenizeOptions& options, const Tokenizer& tokenize
         for (const int32_t id : ids) output += fmt::format("{:6} -> '{}'\n", id, models::escaped(tokenizer.piece(id)));
     }
     if (options.show_count && !options.json) output += fmt::format("Total number of tokens: {}\n", ids.size());
-    write_out(output);  // main() looks at stdout
+    write_output(output);
     return {};
 }
 
@@ -106,7 +105,7 @@ Result<void> answer_lines(const TokenizeOptions& options, const Tokenizer& token
         std::string answer = fmt::format("{{\"ids\":[{}]", fmt::join(ids, ","));
         if (options.show_count) answer += fmt::format(",\"count\":{}", ids.size());
         answer += "}\n";
-        if (!write_out(answer) || std::fflush(stdout) != 0) return {};  // the reader left; main() looks at stdout
+        if (!write_output(answer)) return {};  // the reader left; the program's end says so
     }
     if (std::cin.bad()) return fail(ErrorKind::Io, "standard input: read error");
     return {};

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "host/bytes.h"
 #include "host/little_endian.h"
 
 namespace riftjit::rdna {
@@ -17,10 +18,6 @@ struct Entry {
     std::string_view id;  // "hipv4-amdgcn-amd-amdhsa--gfx1100"
     std::span<const std::byte> object;
 };
-
-std::string_view as_text(std::span<const std::byte> bytes) {
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 // Old bundlers leave one dash between triple and chip, new ones two for the empty environment.
 std::optional<Target> target_of(std::string_view id) {
@@ -51,7 +48,7 @@ Result<std::vector<Entry>> read_entries(std::span<const std::byte> file) {
             return fail(ErrorKind::Format,
                         "offload bundle: entry {}: id of {} bytes, {} bytes at {:#x} lie outside the file of {}", i,
                         id_bytes, size, offset, file.size());
-        entries.push_back({as_text(file.subspan(at, id_bytes)), file.subspan(offset, size)});
+        entries.push_back({bytes_of(file.subspan(at, id_bytes)), file.subspan(offset, size)});
         at += id_bytes;
     }
     return entries;
@@ -69,14 +66,14 @@ std::string list_ids(std::span<const Entry> entries) {
 }  // namespace
 
 bool is_offload_bundle(std::span<const std::byte> file) {
-    return as_text(file).starts_with(kMagic) || as_text(file).starts_with(kCompressedMagic);
+    return bytes_of(file).starts_with(kMagic) || bytes_of(file).starts_with(kCompressedMagic);
 }
 
 Result<std::span<const std::byte>> pick_from_bundle(std::span<const std::byte> file, std::optional<Target> wanted) {
-    if (as_text(file).starts_with(kCompressedMagic))
+    if (bytes_of(file).starts_with(kCompressedMagic))
         return fail(ErrorKind::Unsupported,
                     "offload bundle: compressed (CCOB); unbundle it with clang-offload-bundler first");
-    check(as_text(file).starts_with(kMagic), "only bundles are unbundled");
+    check(bytes_of(file).starts_with(kMagic), "only bundles are unbundled");
     RIFTJIT_TRY(entries, read_entries(file));
     std::vector<Entry> candidates;
     for (const Entry& entry : entries) {

@@ -1,4 +1,5 @@
 // Our own layout, in full in docs/SIMULATOR.md.
+#include "host/bytes.h"
 #include "sim/files/hdf5/growing_file.h"
 #include "sim/files/hdf5/layouts.h"
 
@@ -136,7 +137,7 @@ public:
         return file_.flush_when_large();
     }
     Result<void> append_states(size_t recorder, std::span<const double> values) override {
-        file_.push_bytes(states_[recorder], {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+        file_.push_bytes(states_[recorder], bytes_of(values));
         return file_.flush_when_large();
     }
     Result<void> append_synapses(size_t recorder, std::span<const SynapseEnds> synapses) override {
@@ -147,8 +148,7 @@ public:
         return file_.flush_when_large();
     }
     Result<void> append_weights(size_t recorder, std::span<const double> values) override {
-        file_.push_bytes(weights_[recorder].values,
-                         {reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+        file_.push_bytes(weights_[recorder].values, bytes_of(values));
         return file_.flush_when_large();
     }
     Result<void> flush() override { return file_.flush(); }

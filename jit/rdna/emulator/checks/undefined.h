@@ -20,9 +20,6 @@
 
 namespace riftjit::rdna::emulator {
 
-inline Spread spread_of(const InstructionInfo& row) { return row.spread; }
-Spread spread_of(const InstructionInfo& row);
-
 struct Bits {
     uint64_t value = 0, undefined = 0;
 };
