@@ -29,7 +29,7 @@ struct MetadataValue {
     const T* get() const {
         return std::get_if<T>(&data);
     }
-    bool operator==(const MetadataValue& other) const { return data == other.data; }  // wherever they stand
+    bool operator==(const MetadataValue& other) const;  // wherever they stand
 };
 
 struct MetadataMember {
@@ -38,6 +38,8 @@ struct MetadataMember {
 
     bool operator==(const MetadataMember&) const = default;
 };
+
+inline bool MetadataValue::operator==(const MetadataValue& other) const { return data == other.data; }
 
 inline constexpr int kMaxMetadataDepth = 16;  // kernels' metadata is five deep
 
