@@ -12,9 +12,15 @@ const Backend& backend(Isa isa);
 // emitters throw.
 Result<CodeObject> compile(const KernelSpec& spec, Target target);
 
-// One generator per op: the specialisation for its spec, in the op's own file (ops/, columns/). May throw Xbyak::Error
-// or std::exception. An op without one does not link.
+// One generator per op, in the op's own file (ops/, columns/): generate(OpOf<Spec>, spec, isa), which this declares for
+// every spec. May throw Xbyak::Error or std::exception. An op without one does not link.
 template <class Spec>
-MachineCode generate(const Spec& spec, Isa isa);
+struct OpOf {
+    friend MachineCode generate(OpOf, const Spec& spec, Isa isa);
+};
+template <class Spec>
+MachineCode generate(const Spec& spec, Isa isa) {
+    return generate(OpOf<Spec>(), spec, isa);
+}
 
 }  // namespace riftjit::x86

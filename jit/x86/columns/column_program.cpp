@@ -421,8 +421,7 @@ private:
 
 }  // namespace
 
-template <>
-MachineCode generate(const ColumnProgramSpec& spec, Isa isa) {
+MachineCode generate(OpOf<ColumnProgramSpec>, const ColumnProgramSpec& spec, Isa isa) {
     return ProgramGenerator(spec, isa).generate();
 }
 

@@ -314,8 +314,7 @@ class LifStepAvx2 final : public LifStepKernel {
 
 }  // namespace
 
-template <>
-MachineCode generate(const LifStepSpec& spec, Isa isa) {
+MachineCode generate(OpOf<LifStepSpec>, const LifStepSpec& spec, Isa isa) {
     if (has_avx512(isa)) return LifStepAvx512(spec, isa).finish();
     return LifStepAvx2(spec, isa).finish();
 }

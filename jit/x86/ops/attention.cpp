@@ -464,8 +464,7 @@ class AttentionKernel final : public AttentionProducts {
 
 }  // namespace
 
-template <>
-MachineCode generate(const AttentionSpec& spec, Isa isa) {
+MachineCode generate(OpOf<AttentionSpec>, const AttentionSpec& spec, Isa isa) {
     return AttentionKernel(spec, isa).finish();
 }
 

@@ -116,8 +116,7 @@ private:
 
 }  // namespace
 
-template <>
-MachineCode generate(const ElementwiseSpec& spec, Isa isa) {
+MachineCode generate(OpOf<ElementwiseSpec>, const ElementwiseSpec& spec, Isa isa) {
     return ChainGenerator(spec, isa).generate();
 }
 

@@ -237,8 +237,7 @@ private:
 
 }  // namespace
 
-template <>
-MachineCode generate(const EmbedSpec& spec, Isa isa) {
+MachineCode generate(OpOf<EmbedSpec>, const EmbedSpec& spec, Isa isa) {
     constexpr uint64_t kMaxPanelBytes = 1u << 30;
     if (packed_panel_bytes(spec.weight, spec.width) > kMaxPanelBytes)
         throw std::length_error(fmt::format("embed: width {} makes a panel of more than 1 GiB", spec.width));

@@ -39,8 +39,7 @@ class GatherRowsKernel final : public X86Kernel<GatherRowsSpec, WideEmitter> {
 
 }  // namespace
 
-template <>
-MachineCode generate(const GatherRowsSpec& spec, Isa isa) {
+MachineCode generate(OpOf<GatherRowsSpec>, const GatherRowsSpec& spec, Isa isa) {
     return GatherRowsKernel(spec, isa).finish();
 }
 

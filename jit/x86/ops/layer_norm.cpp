@@ -73,8 +73,7 @@ class LayerNormKernel final : public X86Kernel<LayerNormSpec, RowWriter> {
 
 }  // namespace
 
-template <>
-MachineCode generate(const LayerNormSpec& spec, Isa isa) {
+MachineCode generate(OpOf<LayerNormSpec>, const LayerNormSpec& spec, Isa isa) {
     return LayerNormKernel(spec, isa).finish();
 }
 

@@ -84,8 +84,7 @@ void MatmulEmitter::load_bias(const Xmm& out, int half, const Reg32& panel, cons
         vmaskmovps(out, out, address());
 }
 
-template <>
-MachineCode generate(const MatmulSpec& spec, Isa isa) {
+MachineCode generate(OpOf<MatmulSpec>, const MatmulSpec& spec, Isa isa) {
     if (find_decoder(spec.weight) == nullptr) return generate_float_matmul(spec, isa);
     return spec.form == MatmulForm::vector ? generate_vector_matmul(spec, isa) : generate_tile_matmul(spec, isa);
 }

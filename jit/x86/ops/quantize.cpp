@@ -35,8 +35,7 @@ class QuantizeKernel final : public X86Kernel<QuantizeSpec, RowWriter> {
 
 }  // namespace
 
-template <>
-MachineCode generate(const QuantizeSpec& spec, Isa isa) {
+MachineCode generate(OpOf<QuantizeSpec>, const QuantizeSpec& spec, Isa isa) {
     return QuantizeKernel(spec, isa).finish();
 }
 

@@ -142,9 +142,6 @@ class ReduceKernel final : public X86Kernel<ReduceSpec, WideEmitter> {
 
 }  // namespace
 
-template <>
-MachineCode generate(const ReduceSpec& spec, Isa isa) {
-    return ReduceKernel(spec, isa).finish();
-}
+MachineCode generate(OpOf<ReduceSpec>, const ReduceSpec& spec, Isa isa) { return ReduceKernel(spec, isa).finish(); }
 
 }  // namespace riftjit::x86

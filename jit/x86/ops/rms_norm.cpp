@@ -67,9 +67,6 @@ class RmsNormKernel final : public X86Kernel<RmsNormSpec, RowWriter> {
 
 }  // namespace
 
-template <>
-MachineCode generate(const RmsNormSpec& spec, Isa isa) {
-    return RmsNormKernel(spec, isa).finish();
-}
+MachineCode generate(OpOf<RmsNormSpec>, const RmsNormSpec& spec, Isa isa) { return RmsNormKernel(spec, isa).finish(); }
 
 }  // namespace riftjit::x86

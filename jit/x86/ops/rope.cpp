@@ -225,9 +225,6 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
 
 }  // namespace
 
-template <>
-MachineCode generate(const RopeSpec& spec, Isa isa) {
-    return RopeKernel(spec, isa).finish();
-}
+MachineCode generate(OpOf<RopeSpec>, const RopeSpec& spec, Isa isa) { return RopeKernel(spec, isa).finish(); }
 
 }  // namespace riftjit::x86

@@ -44,9 +44,6 @@ class SwigluKernel final : public X86Kernel<SwigluSpec, RowWriter> {
 
 }  // namespace
 
-template <>
-MachineCode generate(const SwigluSpec& spec, Isa isa) {
-    return SwigluKernel(spec, isa).finish();
-}
+MachineCode generate(OpOf<SwigluSpec>, const SwigluSpec& spec, Isa isa) { return SwigluKernel(spec, isa).finish(); }
 
 }  // namespace riftjit::x86

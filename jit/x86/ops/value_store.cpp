@@ -82,8 +82,7 @@ class ValueStoreKernel final : public X86Kernel<ValueStoreSpec, CacheWriter> {
 
 }  // namespace
 
-template <>
-MachineCode generate(const ValueStoreSpec& spec, Isa isa) {
+MachineCode generate(OpOf<ValueStoreSpec>, const ValueStoreSpec& spec, Isa isa) {
     return ValueStoreKernel(spec, isa).finish();
 }
 
