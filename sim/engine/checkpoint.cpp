@@ -15,8 +15,8 @@ namespace riftjit::sim {
 
 namespace {
 
-constexpr uint64_t kMagic = 0x54504B434D534A52;  // "RJSMCKPT"
-constexpr uint32_t kVersion = 2;
+constexpr uint64_t kCheckpointMagic = 0x54504B434D534A52;  // "RJSMCKPT"
+constexpr uint32_t kCheckpointVersion = 2;
 constexpr size_t kBufferBytes = 1 << 20;
 
 struct Header {
@@ -113,7 +113,13 @@ Result<CheckpointWriter> CheckpointWriter::create(const std::string& name, const
     const int fd = ::open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) return io_error(part, "cannot be created");
     CheckpointWriter writer(std::make_unique<Impl>(path, part, fd));
-    const Header header{kMagic, kVersion, identity.precision, identity.network_hash, identity.seed, identity.step, 0};
+    const Header header{kCheckpointMagic,
+                        kCheckpointVersion,
+                        identity.precision,
+                        identity.network_hash,
+                        identity.seed,
+                        identity.step,
+                        0};
     writer.value(header);
     return writer;
 }
@@ -158,10 +164,10 @@ Result<CheckpointReader> CheckpointReader::open(const std::string& path, const C
     Header header;
     if (!read_all(file.get(), reinterpret_cast<std::byte*>(&header), sizeof header))
         return io_error(path, "cannot be read");
-    if (header.magic != kMagic) return fail(ErrorKind::Format, "{}: not a saved simulation", path);
-    if (header.version != kVersion) {
+    if (header.magic != kCheckpointMagic) return fail(ErrorKind::Format, "{}: not a saved simulation", path);
+    if (header.version != kCheckpointVersion) {
         return fail(ErrorKind::Unsupported, "{}: saved in version {} of the format; this program has version {}", path,
-                    header.version, kVersion);
+                    header.version, kCheckpointVersion);
     }
     CheckpointReader reader;
     RIFTJIT_TRY(memory, Pages::allocate(size, Pages::Size::normal, "the saved simulation"));

@@ -11,7 +11,7 @@ namespace riftjit::sim {
 
 namespace {
 
-constexpr uint32_t kStaticEntryBytes = 8, kSharedEntryBytes = 4;
+constexpr uint32_t kWeightedListEntryBytes = 8, kSharedListEntryBytes = 4;
 
 std::string unit_of(const NeuronModel& model, const std::string& variable) {
     for (const std::vector<Variable>* variables : {&model.states(), &model.derived()}) {
@@ -83,7 +83,7 @@ std::vector<SimulationPlan::Recording> recordings_of(const Network& network, con
 
 uint32_t synapse_bytes(const BlueprintProjection& projection) {
     if (projection.rule) return static_cast<uint32_t>(PlasticSynapses::bytes_per_synapse(*projection.rule));
-    return projection.shared_weight ? kSharedEntryBytes : kStaticEntryBytes;
+    return projection.shared_weight ? kSharedListEntryBytes : kWeightedListEntryBytes;
 }
 
 Traffic traffic_of(const Blueprint& blueprint, uint32_t threads) {

@@ -14,7 +14,7 @@ std::vector<uint32_t> compacted(const std::vector<bool>& used) {
     return place;
 }
 template <class Item>
-std::vector<Item> kept(const std::vector<Item>& items, const std::vector<bool>& used) {
+std::vector<Item> kept_of(const std::vector<Item>& items, const std::vector<bool>& used) {
     std::vector<Item> result;
     for (size_t i = 0; i < items.size(); ++i)
         if (used[i]) result.push_back(items[i]);
@@ -63,8 +63,8 @@ Result<LoweredProgram> ProgramLayout::finish(Value fires) const {
         if (is_column(step.op)) step.index = column_place[step.index];
         if (step.op == ColumnOp::scalar) step.index = scalar_place[step.index];
     }
-    LoweredProgram program{.columns = kept(columns_, has_column), .scalars = kept(scalars_, has_scalar)};
-    spec.columns = kept(types, has_column);
+    LoweredProgram program{.columns = kept_of(columns_, has_column), .scalars = kept_of(scalars_, has_scalar)};
+    spec.columns = kept_of(types, has_column);
     spec.scalars = static_cast<uint32_t>(program.scalars.size());
     program.spec = std::move(spec);
     return program;

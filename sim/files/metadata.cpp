@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kMetadataVersion = 1;
 
 std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
 
@@ -89,8 +89,8 @@ RecordedWeights weights_from(const Json& json) {
 
 Metadata metadata_from(const Json& json) {
     if (json.at("format") != "riftjit recording") throw std::runtime_error("not a recording of riftjit");
-    if (const auto version = integer<uint32_t>(json.at("version")); version != kVersion)
-        throw std::runtime_error(fmt::format("version {} is not known, only {}", version, kVersion));
+    if (const auto version = integer<uint32_t>(json.at("version")); version != kMetadataVersion)
+        throw std::runtime_error(fmt::format("version {} is not known, only {}", version, kMetadataVersion));
     Metadata metadata;
     RecordingHeader& header = metadata.header;
     header.step_ms = json.at("step_ms").get<double>();
@@ -270,7 +270,7 @@ std::string to_json_text(const Metadata& metadata) {
     for (const RecordedStates& recorder : header.states) states.push_back(to_json(recorder));
     for (const RecordedWeights& recorder : header.weights) weights.push_back(to_json(recorder));
     const Json json = {{"format", "riftjit recording"},
-                       {"version", kVersion},
+                       {"version", kMetadataVersion},
                        {"program_version", header.program_version},
                        {"command_line", header.command_line},
                        {"network_name", header.network_name},

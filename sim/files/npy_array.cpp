@@ -12,7 +12,7 @@ namespace riftjit::sim {
 
 namespace {
 
-constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
 constexpr size_t kPreambleBytes = 10;  // magic, version, header length
 
 // The value after 'key': in a header, which is the text of a Python dictionary that NumPy wrote.
@@ -42,7 +42,7 @@ std::optional<std::vector<uint64_t>> parse_shape(std::string_view text) {
 // The header's text and where the elements start.
 Result<std::pair<std::string_view, size_t>> locate_header(std::string_view bytes) {
     const auto raw = std::as_bytes(std::span(bytes));
-    if (bytes.size() < kPreambleBytes + 2 || !bytes.starts_with(kMagic))
+    if (bytes.size() < kPreambleBytes + 2 || !bytes.starts_with(kNpyMagic))
         return fail(ErrorKind::Format, "no .npy array");
     const bool is_version_1 = bytes[6] == 1;
     const size_t start = is_version_1 ? kPreambleBytes : kPreambleBytes + 2;
@@ -70,7 +70,7 @@ std::string npy_header(std::string_view descr, const std::vector<uint64_t>& shap
     header += '\n';
     const size_t length = header.size();
     check(length <= UINT16_MAX, "a header of three axes is short");
-    return std::string(kMagic) + std::string("\x01\x00", 2) + char(length & 0xFF) + char(length >> 8) + header;
+    return std::string(kNpyMagic) + std::string("\x01\x00", 2) + char(length & 0xFF) + char(length >> 8) + header;
 }
 
 Result<NpyArray> parse_npy(std::string_view bytes) {

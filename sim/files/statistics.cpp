@@ -8,13 +8,13 @@ namespace riftjit::sim {
 
 namespace {
 
-struct Window {
+struct MeasuredWindow {
     uint32_t first, last;  // first ≤ step < last
 
     double seconds(double step_ms) const { return (last - first) * step_ms * 1e-3; }
 };
 
-Window window_of(const Recording& recording, const StatisticsOptions& options) {
+MeasuredWindow window_of(const Recording& recording, const StatisticsOptions& options) {
     const auto step_at = [&](double ms) {
         return uint32_t(
             std::clamp(std::nearbyint(ms / recording.header.step_ms), 0.0, double(recording.summary.steps)));
@@ -44,7 +44,7 @@ std::vector<double> normalised_counts(std::span<const uint32_t> steps, uint32_t 
     return counts;
 }
 
-std::optional<double> mean_correlation(const SpikeTrains& trains, const Window& window, uint32_t bin_steps,
+std::optional<double> mean_correlation(const SpikeTrains& trains, const MeasuredWindow& window, uint32_t bin_steps,
                                        uint32_t most_neurons) {
     std::vector<uint32_t> active;
     for (uint32_t neuron = 0; neuron < trains.neurons(); ++neuron)
@@ -94,7 +94,7 @@ std::optional<double> variation_of_intervals(std::span<const uint32_t> steps, ui
 PopulationStatistics statistics_of(const Recording& recording, const RecordedPopulation& population,
                                    const StatisticsOptions& options) {
     const double step_ms = recording.header.step_ms;
-    const Window window = window_of(recording, options);
+    const MeasuredWindow window = window_of(recording, options);
     const double seconds = window.seconds(step_ms);
     const auto bin_steps = uint32_t(std::max(1.0, std::nearbyint(options.bin_ms / step_ms)));
     const SpikeTrains trains(recording, population, window.first, window.last);

@@ -27,24 +27,25 @@ double raised(double base, double exponent) {
     return base > 0 ? portable_exp(exponent * portable_log(base)) : std::nan("");
 }
 
-struct Function {
+struct ScopeFunction {
     std::string_view name;
     size_t operands;
     enum class Units : uint8_t { none, kept, root } units;
     double (*value)(double, double);
 };
-using enum Function::Units;
-const std::array kFunctions = {
-    Function{"sqrt", 1, root, [](double a, double) { return std::sqrt(a); }},
-    Function{"exp", 1, none, [](double a, double) { return std::abs(a) <= 700 ? portable_exp(a) : std::exp(a); }},
-    Function{"log", 1, none, [](double a, double) { return a > 0 && a < INFINITY ? portable_log(a) : std::log(a); }},
-    Function{"log1p", 1, none, [](double a, double) { return a > -1 ? portable_log1p(a) : std::log1p(a); }},
-    Function{"floor", 1, none, [](double a, double) { return std::floor(a); }},
-    Function{"ceil", 1, none, [](double a, double) { return std::ceil(a); }},
-    Function{"round", 1, none, [](double a, double) { return std::round(a); }},
-    Function{"abs", 1, kept, [](double a, double) { return std::abs(a); }},
-    Function{"min", 2, kept, [](double a, double b) { return std::min(a, b); }},
-    Function{"max", 2, kept, [](double a, double b) { return std::max(a, b); }},
+using enum ScopeFunction::Units;
+const std::array kScopeFunctions = {
+    ScopeFunction{"sqrt", 1, root, [](double a, double) { return std::sqrt(a); }},
+    ScopeFunction{"exp", 1, none, [](double a, double) { return std::abs(a) <= 700 ? portable_exp(a) : std::exp(a); }},
+    ScopeFunction{"log", 1, none,
+                  [](double a, double) { return a > 0 && a < INFINITY ? portable_log(a) : std::log(a); }},
+    ScopeFunction{"log1p", 1, none, [](double a, double) { return a > -1 ? portable_log1p(a) : std::log1p(a); }},
+    ScopeFunction{"floor", 1, none, [](double a, double) { return std::floor(a); }},
+    ScopeFunction{"ceil", 1, none, [](double a, double) { return std::ceil(a); }},
+    ScopeFunction{"round", 1, none, [](double a, double) { return std::round(a); }},
+    ScopeFunction{"abs", 1, kept, [](double a, double) { return std::abs(a); }},
+    ScopeFunction{"min", 2, kept, [](double a, double b) { return std::min(a, b); }},
+    ScopeFunction{"max", 2, kept, [](double a, double b) { return std::max(a, b); }},
 };
 
 bool is_comparison(Operation operation) { return operation >= Operation::less && operation <= Operation::not_equal; }
@@ -146,10 +147,10 @@ Result<Quantity> Scope::lookup(const Expression& expression, const SourceText& s
 }
 
 Result<Quantity> Scope::call(const Expression& expression, const SourceText& source) {
-    const auto function = std::ranges::find(kFunctions, expression.name, &Function::name);
-    if (function == kFunctions.end()) {
+    const auto function = std::ranges::find(kScopeFunctions, expression.name, &ScopeFunction::name);
+    if (function == kScopeFunctions.end()) {
         std::vector<std::string> known;
-        for (const Function& one : kFunctions) known.emplace_back(one.name);
+        for (const ScopeFunction& one : kScopeFunctions) known.emplace_back(one.name);
         return fail_at(source, expression.offset, "unknown function '{}'{}", expression.name,
                        suggestion(expression.name, known));
     }

@@ -18,6 +18,9 @@ int finish_output(int exit_code);
 
 void write_diagnostic(std::string_view text);
 
+// Of the terminal behind a descriptor; 80 where there is none or it does not say.
+unsigned terminal_columns(int descriptor);
+
 // First thing: opens /dev/null for standard descriptors that were closed, so that no file takes their number (writing
 // to a standard output that was closed fails), turns the signals of writes that cannot succeed (no reader, a file above
 // its limit) into errors of these writes, and has a broken invariant (check()) print what stdout still holds and its

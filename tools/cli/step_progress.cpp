@@ -1,7 +1,6 @@
 #include "tools/cli/step_progress.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -9,16 +8,6 @@
 #include "tools/cli/output.h"
 
 namespace riftjit::tools {
-
-namespace {
-
-unsigned terminal_columns() {
-    constexpr unsigned kUsual = 80;
-    winsize size{};
-    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsual;
-}
-
-}  // namespace
 
 StepProgress::StepProgress(uint64_t steps, std::string_view unit)
     : steps_(steps), unit_(unit), is_terminal_(isatty(STDERR_FILENO) != 0), start_(Clock::now()), drawn_(start_) {}
@@ -35,8 +24,8 @@ void StepProgress::show(uint64_t done) {
     drawn_ = now;
     is_drawn_ = true;
     const double seconds = std::chrono::duration<double>(now - start_).count();
-    write_diagnostic(
-        fmt::format("\r{}\x1b[K", fitted(progress_line(done, steps_, seconds, unit_), terminal_columns())));
+    write_diagnostic(fmt::format("\r{}\x1b[K",
+                                 fitted(progress_line(done, steps_, seconds, unit_), terminal_columns(STDERR_FILENO))));
 }
 
 std::string fitted(std::string line, unsigned columns) {

@@ -9,7 +9,7 @@ namespace riftjit::tools {
 
 namespace {
 
-constexpr const char* kGroup = "Sampling";
+constexpr const char* kSamplingGroup = "Sampling";
 constexpr double kHuge = 1e9;
 
 void number(CLI::App& app, const std::string& names, float& target, double low, double high, const std::string& help) {
@@ -22,7 +22,7 @@ void number(CLI::App& app, const std::string& names, float& target, double low, 
            help)
         ->type_name("X")
         ->default_str(fmt::format("{}", target))
-        ->group(kGroup);
+        ->group(kSamplingGroup);
 }
 
 void integer(CLI::App& app, const std::string& names, int32_t& target, int64_t low, int64_t high,
@@ -36,7 +36,7 @@ void integer(CLI::App& app, const std::string& names, int32_t& target, int64_t l
            help)
         ->type_name("N")
         ->default_str(std::to_string(target))
-        ->group(kGroup);
+        ->group(kSamplingGroup);
 }
 
 template <class Value>
@@ -58,7 +58,7 @@ void add_chain_options(CLI::App& app, RunOptions& options) {
            "which samplers run, in this order, separated by ';'")
         ->type_name("A;B;C")
         ->default_str("penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature")
-        ->group(kGroup);
+        ->group(kSamplingGroup);
     app.add_option_function<std::string>(
            "--sampler-seq,--sampling-seq",
            [&s](const std::string& text) {
@@ -66,7 +66,7 @@ void add_chain_options(CLI::App& app, RunOptions& options) {
            },
            "the same as letters")
         ->type_name("edskypmxt")
-        ->group(kGroup);
+        ->group(kSamplingGroup);
     app.add_option_function<std::string>(
            "-s,--seed",
            [&s](const std::string& text) {
@@ -76,7 +76,7 @@ void add_chain_options(CLI::App& app, RunOptions& options) {
            "seed of the random numbers, -1: a new one, which is printed")
         ->type_name("N")
         ->default_str("-1")
-        ->group(kGroup);
+        ->group(kSamplingGroup);
     app.add_option_function<std::vector<std::string>>(
            "-l,--logit-bias",
            [&s](const std::vector<std::string>& texts) {
@@ -86,8 +86,8 @@ void add_chain_options(CLI::App& app, RunOptions& options) {
            "add BIAS to the logit of token ID: 15043+1, 2-inf")
         ->type_name("ID+BIAS")
         ->delimiter(',')
-        ->group(kGroup);
-    app.add_flag("--ignore-eos", options.ignore_eos, "never sample an end-of-generation token")->group(kGroup);
+        ->group(kSamplingGroup);
+    app.add_flag("--ignore-eos", options.ignore_eos, "never sample an end-of-generation token")->group(kSamplingGroup);
 }
 
 void add_repetition_options(CLI::App& app, RunOptions& options) {
@@ -104,7 +104,7 @@ void add_repetition_options(CLI::App& app, RunOptions& options) {
     app.add_option("--dry-sequence-breaker", options.dry_breakers,
                    "text that ends a repeated sequence; none: nothing does")
         ->type_name("TEXT")
-        ->group(kGroup);
+        ->group(kSamplingGroup);
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ void add_sampling_options(CLI::App& app, RunOptions& options) {
            "mirostat version, 0: off; replaces top-k, top-p, typical")
         ->type_name("0|1|2")
         ->default_str("0")
-        ->group(kGroup);
+        ->group(kSamplingGroup);
     number(app, "--mirostat-lr", s.mirostat_eta, 0, 1, "mirostat's learning rate");
     number(app, "--mirostat-ent", s.mirostat_tau, 0, kHuge, "mirostat's target entropy");
     add_chain_options(app, options);

@@ -1,7 +1,6 @@
 #include "tools/sim/sim_network.h"
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,11 +105,6 @@ Result<int> print_network(const NetworkRunOptions& options) {
     RIFTJIT_TRY(network, load_network(options));
     fmt::print("{}", network.text);
     return kExitDone;
-}
-
-uint32_t terminal_columns() {
-    winsize size{};
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0 ? size.ws_col : 80;
 }
 
 // The file that a name stands for, whether it exists or not: "a.h5" and "./a.h5" are one.
@@ -220,7 +214,7 @@ Result<void> draw(const NetworkRunOptions& options, const sim::Recording* spikes
             options.plot_kind.empty() ? sim::plot_kind_of_path(plot) : *sim::plot_kind_from_name(options.plot_kind);
         if (plot == "-") {
             fmt::print("\n{}", sim::terminal_plot(
-                                   kind, *spikes, terminal_columns(),
+                                   kind, *spikes, terminal_columns(STDOUT_FILENO),
                                    isatty(STDOUT_FILENO) ? sim::TerminalColours::ansi : sim::TerminalColours::none));
         } else {
             RIFTJIT_TRY_VOID(sim::write_plot(plot, kind, *spikes, existing(options)));

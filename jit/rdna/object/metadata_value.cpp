@@ -7,17 +7,17 @@
 namespace riftjit::rdna {
 namespace {
 
-using Packer = msgpack::packer<msgpack::sbuffer>;
+using MessagePacker = msgpack::packer<msgpack::sbuffer>;
 
 uint32_t count_of(size_t count) {
     check(count <= std::numeric_limits<uint32_t>::max(), "metadata fit 32 bits of length");
     return static_cast<uint32_t>(count);
 }
 
-void pack(Packer& packer, const MetadataValue& value);
+void pack(MessagePacker& packer, const MetadataValue& value);
 
 struct PackValue {
-    Packer& packer;
+    MessagePacker& packer;
 
     void operator()(std::monostate) const { packer.pack_nil(); }
     void operator()(const std::string& text) const {
@@ -41,7 +41,7 @@ struct PackValue {
     }
 };
 
-void pack(Packer& packer, const MetadataValue& value) { std::visit(PackValue{packer}, value.data); }
+void pack(MessagePacker& packer, const MetadataValue& value) { std::visit(PackValue{packer}, value.data); }
 
 std::string_view text_of(const msgpack::object& object) { return {object.via.str.ptr, object.via.str.size}; }
 
@@ -98,7 +98,7 @@ Result<MetadataValue> value_of(const msgpack::object& object, std::string_view k
 
 std::vector<std::byte> pack_metadata(const MetadataValue& value) {
     msgpack::sbuffer buffer;
-    Packer packer(buffer);
+    MessagePacker packer(buffer);
     pack(packer, value);
     const auto* first = reinterpret_cast<const std::byte*>(buffer.data());
     return {first, first + buffer.size()};

@@ -41,7 +41,7 @@ constexpr RegisterName kRegisterNames[] = {
     {"scc", 253, 0},
 };
 
-struct RegisterRange {
+struct NamedRegisters {
     Operand first;
     unsigned dwords;
 };
@@ -60,7 +60,7 @@ std::optional<unsigned> small_number(std::string_view text) {
 }
 
 // "5", "[5]" or "[4:5]" after the prefix of a register file.
-std::optional<RegisterRange> parse_range(const RegisterFile& file, std::string_view text) {
+std::optional<NamedRegisters> parse_range(const RegisterFile& file, std::string_view text) {
     std::optional<unsigned> first, last;
     if (text.starts_with('[') && text.ends_with(']')) {
         text = text.substr(1, text.size() - 2);
@@ -71,16 +71,16 @@ std::optional<RegisterRange> parse_range(const RegisterFile& file, std::string_v
         first = last = small_number(text);
     }
     if (!first || !last || *first > *last || *last >= file.count) return std::nullopt;
-    return RegisterRange{{static_cast<uint16_t>(file.first_code + *first)}, *last - *first + 1};
+    return NamedRegisters{{static_cast<uint16_t>(file.first_code + *first)}, *last - *first + 1};
 }
 
-std::optional<RegisterRange> parse_register(Generation generation, std::string_view text);
+std::optional<NamedRegisters> parse_register(Generation generation, std::string_view text);
 
 // "[s4, s5]": neighbours that make up one range.
-std::optional<RegisterRange> parse_register_list(Generation generation, std::string_view text) {
-    std::optional<RegisterRange> whole;
+std::optional<NamedRegisters> parse_register_list(Generation generation, std::string_view text) {
+    std::optional<NamedRegisters> whole;
     for (const std::string_view item : list_items(text)) {
-        const std::optional<RegisterRange> part = parse_register(generation, item);
+        const std::optional<NamedRegisters> part = parse_register(generation, item);
         if (!part || part->dwords != 1) return std::nullopt;
         if (!whole) {
             whole = part;
@@ -93,15 +93,15 @@ std::optional<RegisterRange> parse_register_list(Generation generation, std::str
     return whole;
 }
 
-std::optional<RegisterRange> parse_register(Generation generation, std::string_view text) {
-    if (text == "null") return RegisterRange{null_register(generation), 0};
-    if (text == "m0") return RegisterRange{m0_register(generation), 1};
+std::optional<NamedRegisters> parse_register(Generation generation, std::string_view text) {
+    if (text == "null") return NamedRegisters{null_register(generation), 0};
+    if (text == "m0") return NamedRegisters{m0_register(generation), 1};
     if (generation == Generation::gfx10) {
-        if (text == "src_vccz" || text == "vccz") return RegisterRange{{251}, 0};
-        if (text == "src_execz" || text == "execz") return RegisterRange{{252}, 0};
+        if (text == "src_vccz" || text == "vccz") return NamedRegisters{{251}, 0};
+        if (text == "src_execz" || text == "execz") return NamedRegisters{{252}, 0};
     }
     for (const RegisterName& known : kRegisterNames)
-        if (known.name == text) return RegisterRange{{known.code}, known.dwords};
+        if (known.name == text) return NamedRegisters{{known.code}, known.dwords};
     if (text.starts_with('[')) return parse_register_list(generation, text);
     for (const RegisterFile& file : kFiles) {
         if (!text.starts_with(file.prefix)) continue;
@@ -193,7 +193,7 @@ FloatFormat float_format(OperandType type) {
     }
 }
 
-Result<SourceConstant> integer_constant(int64_t value, OperandType type) {
+Result<SourceConstant> typed_integer(int64_t value, OperandType type) {
     const bool is_half = type == OperandType::i16 || type == OperandType::f16 || type == OperandType::bf16;
     if (const std::optional<uint16_t> code = inline_integer(value)) return SourceConstant{{*code}};
     if (is_half) {
@@ -258,7 +258,7 @@ Result<ParsedOperand> parse_operand_text(Generation generation, std::string_view
     }
     std::string_view name = text;
     take_half(name, operand);
-    if (const std::optional<RegisterRange> range = parse_register(generation, name)) {
+    if (const std::optional<NamedRegisters> range = parse_register(generation, name)) {
         operand.form = ValueForm::register_;
         operand.reg = range->first;
         operand.dwords = range->dwords;
@@ -267,8 +267,7 @@ Result<ParsedOperand> parse_operand_text(Generation generation, std::string_view
 }
 
 Result<SourceConstant> source_constant(const ParsedOperand& number, OperandType type) {
-    return number.form == ValueForm::integer ? integer_constant(number.integer, type)
-                                             : real_constant(number.real, type);
+    return number.form == ValueForm::integer ? typed_integer(number.integer, type) : real_constant(number.real, type);
 }
 
 Result<uint32_t> literal_constant(const ParsedOperand& number, OperandType type) {

@@ -13,7 +13,8 @@ using Cc = ColumnCompiler;
 using Vec = Cc::Vec;
 using Mask = Cc::Mask;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity(), kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinityF64 = std::numeric_limits<double>::infinity(),
+                 kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr uint64_t kSignBit = uint64_t(1) << 63, kOneBits = std::bit_cast<uint64_t>(1.0);
 
 // Adding it rounds |x| < 2^51 to an integer, whose low bits are then those of the sum.
@@ -291,7 +292,7 @@ Vec with_sign_of_power(Cc& cc, const Vec& base, const Vec& exponent, const Vec& 
     const Mask is_negative = cc.compare_f64(base, cc.splat_f64(0), Compare::less);
     const Vec of_negative = cc.select_f64(is_integer, signed_power, cc.broadcast_f64(kNaN));
     const Vec of_finite = cc.select_f64(is_negative, of_negative, signed_power);
-    const Mask is_infinite = cc.compare_f64(base, cc.splat_f64(-kInfinity), Compare::equal);
+    const Mask is_infinite = cc.compare_f64(base, cc.splat_f64(-kInfinityF64), Compare::equal);
     return cc.select_f64(is_infinite, signed_power, of_finite);
 }
 
@@ -313,12 +314,12 @@ Vec emit_expm1(Cc& cc, const Vec& x) {
 
 Vec emit_log(Cc& cc, const Vec& x) {
     const Vec finite = log_of_parts(cc, split_any(cc, x));
-    const Mask is_special = cc.compare_f64(x, cc.splat_f64(kInfinity), Compare::not_less);  // infinity and NaN
+    const Mask is_special = cc.compare_f64(x, cc.splat_f64(kInfinityF64), Compare::not_less);  // infinity and NaN
     const Mask is_zero = cc.compare_f64(x, cc.splat_f64(0), Compare::equal);
     const Mask is_negative = cc.compare_f64(x, cc.splat_f64(0), Compare::less);
     const Vec of_positive = cc.select_f64(is_special, x, finite);
     return cc.select_f64(is_negative, cc.splat_f64(kNaN),
-                         cc.select_f64(is_zero, cc.splat_f64(-kInfinity), of_positive));
+                         cc.select_f64(is_zero, cc.splat_f64(-kInfinityF64), of_positive));
 }
 Vec emit_log_of_unit(Cc& cc, const Vec& x) { return log_of_parts(cc, split(cc, x)); }
 
@@ -357,8 +358,8 @@ Vec emit_power(Cc& cc, const Vec& base, const Vec& exponent) {
     const Vec size = cc.bit_and(base, cc.splat_u64(~kSignBit)), zero = cc.broadcast_f64(0);
     const Pair finite = log_pair(cc, split_any(cc, size));
     const Mask is_zero = cc.compare_f64(size, zero, Compare::equal);
-    const Mask is_special = cc.compare_f64(size, cc.splat_f64(kInfinity), Compare::not_less);
-    const Vec high = cc.select_f64(is_zero, cc.splat_f64(-kInfinity), cc.select_f64(is_special, size, finite.high));
+    const Mask is_special = cc.compare_f64(size, cc.splat_f64(kInfinityF64), Compare::not_less);
+    const Vec high = cc.select_f64(is_zero, cc.splat_f64(-kInfinityF64), cc.select_f64(is_special, size, finite.high));
     const Pair product = exact_product(cc, exponent, high);
     cc.add_product(product.low, exponent, finite.low);
     const Vec power = with_sign_of_power(cc, base, exponent, exp_of_pair(cc, product));
@@ -368,7 +369,7 @@ Vec emit_power(Cc& cc, const Vec& base, const Vec& exponent) {
     const Vec exponent_size = cc.bit_and(exponent, cc.splat_u64(~kSignBit));
     const Vec is_minus_one_to_infinity =
         cc.select_f64(cc.compare_f64(base, cc.splat_f64(-1), Compare::equal), exponent_size, zero);
-    return cc.select_f64(cc.compare_f64(is_minus_one_to_infinity, cc.splat_f64(kInfinity), Compare::equal), one,
+    return cc.select_f64(cc.compare_f64(is_minus_one_to_infinity, cc.splat_f64(kInfinityF64), Compare::equal), one,
                          of_zero);
 }
 

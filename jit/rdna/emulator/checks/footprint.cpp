@@ -55,13 +55,6 @@ OperandRange operand_range(RegisterRange range) { return range_of({range.first},
 
 namespace {
 
-void add(RegisterSet& set, const OperandRange& range) {
-    if (range.scalar)
-        set.add_scalars(range.first, range.count);
-    else
-        set.add_vgprs(range.first, range.count);
-}
-
 void note_vgpr_source(Footprint& footprint, const OperandRange& range) {
     const auto known = std::span(footprint.vgpr_sources).first(footprint.vgpr_operands);
     const bool is_known = std::ranges::any_of(

@@ -53,6 +53,12 @@ struct OperandRange {
 };
 OperandRange range_of(const Operand& operand, unsigned dwords);
 OperandRange operand_range(RegisterRange range);
+inline void add(RegisterSet& set, const OperandRange& range) {
+    if (range.scalar)
+        set.add_scalars(range.first, range.count);
+    else
+        set.add_vgprs(range.first, range.count);
+}
 
 // An instruction's accesses (jit/rdna/table/accesses.h) as sets.
 struct Footprint {

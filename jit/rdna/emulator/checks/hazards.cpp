@@ -36,7 +36,7 @@ RegisterSet without_waited(RegisterSet written, uint16_t alu_wait) {
 constexpr unsigned kTransUseValus = 5, kTransUseTrans = 1;  // VALUTransUse: that may still lie between
 constexpr unsigned kForwardAround = 2, kForwardAfter = 4;   // VALUPartialForwarding: intervals 1 + 2, and 3
 constexpr unsigned kFloatAtomicStates = 3;
-constexpr uint16_t kDeallocVgprs = 3;
+constexpr uint16_t kMessageDeallocVgprs = 3;
 
 void add_operand(RegisterSet& set, const Operand& operand, unsigned dwords) {
     const OperandRange range = range_of(operand, dwords);
@@ -63,7 +63,7 @@ HazardTraits hazard_traits(const Instruction& instruction, Target target, WaveSi
                   instruction.opcode == Opcode::s_waitcnt_expcnt;
     traits.s_nop = instruction.opcode == Opcode::s_nop;
     if (traits.s_nop) traits.wait_states = static_cast<uint8_t>((instruction.simm16 & 15) + 1);
-    traits.dealloc = instruction.opcode == Opcode::s_sendmsg && instruction.simm16 == kDeallocVgprs &&
+    traits.dealloc = instruction.opcode == Opcode::s_sendmsg && instruction.simm16 == kMessageDeallocVgprs &&
                      generation(target) != Generation::gfx10;
     traits.jumps_away = instruction.opcode == Opcode::s_setpc_b64 || instruction.opcode == Opcode::s_swappc_b64 ||
                         instruction.opcode == Opcode::s_call_b64;

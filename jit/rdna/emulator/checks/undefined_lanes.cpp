@@ -19,7 +19,6 @@ bool has_half_result(const LaneOp& op) {
     return op.semantics->result == ResultKind::half || op.semantics->result == ResultKind::f16;
 }
 bool has_dpp(Encoding encoding) { return is_dpp8(encoding) || is_dpp16(encoding); }
-bool is_scalar_result(const LaneOp& op) { return op.vgpr == kNoRegister && op.lane_mask == kNoRegister; }
 
 WrittenField written_field(const LaneOp& op) {
     const uint8_t upper = 16;

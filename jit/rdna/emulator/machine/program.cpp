@@ -127,19 +127,19 @@ uint64_t label_address(const Op& op) {
 }
 
 // 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1 / (2 pi), for codes 240 to 248.
-constexpr uint16_t kF16[] = {0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0xC000, 0x4400, 0xC400, 0x3118};
-constexpr uint32_t kF32[] = {0x3F000000, 0xBF000000, 0x3F800000, 0xBF800000, 0x40000000,
-                             0xC0000000, 0x40800000, 0xC0800000, 0x3E22F983};
-constexpr uint64_t kF64[] = {0x3FE0000000000000, 0xBFE0000000000000, 0x3FF0000000000000,
-                             0xBFF0000000000000, 0x4000000000000000, 0xC000000000000000,
-                             0x4010000000000000, 0xC010000000000000, 0x3FC45F306DC9C882};
+constexpr uint16_t kF16Constants[] = {0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0xC000, 0x4400, 0xC400, 0x3118};
+constexpr uint32_t kF32Constants[] = {0x3F000000, 0xBF000000, 0x3F800000, 0xBF800000, 0x40000000,
+                                      0xC0000000, 0x40800000, 0xC0800000, 0x3E22F983};
+constexpr uint64_t kF64Constants[] = {0x3FE0000000000000, 0xBFE0000000000000, 0x3FF0000000000000,
+                                      0xBFF0000000000000, 0x4000000000000000, 0xC000000000000000,
+                                      0x4010000000000000, 0xC010000000000000, 0x3FC45F306DC9C882};
 
 uint64_t float_constant(unsigned code, const OperandInfo& operand, std::string_view name) {
     const unsigned i = code - 240;
-    if (operand.dwords == 2) return kF64[i];
+    if (operand.dwords == 2) return kF64Constants[i];
     // The scalar f16 instructions read 16-bit constants; conversions from f16 too.
     const bool is_half = name.ends_with("_f16") && !name.ends_with("_rtz_f16_f32") && name != "s_cvt_f16_f32";
-    return is_half ? kF16[i] : kF32[i];
+    return is_half ? kF16Constants[i] : kF32Constants[i];
 }
 
 uint64_t literal_value(const Instruction& instruction, const OperandInfo& operand, std::string_view name) {

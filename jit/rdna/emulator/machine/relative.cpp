@@ -18,13 +18,6 @@ OperandRange moved(const WaveState& wave, const Operand& operand, uint32_t dista
     return range;
 }
 
-void add(RegisterSet& set, const OperandRange& range) {
-    if (range.scalar)
-        set.add_scalars(range.first, range.count);
-    else
-        set.add_vgprs(range.first, range.count);
-}
-
 }  // namespace
 
 RegisterSet RelativeRanges::writes() const {

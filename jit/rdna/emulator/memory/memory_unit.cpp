@@ -61,12 +61,12 @@ bool atomic_returns(const MemoryOp& op, const CachePolicy& policy) {
     return op.generation == Generation::gfx12 ? (policy.temporal_hint & 1) != 0 : policy.glc;
 }
 
-Counter counter_of(const MemoryOp& op) {
-    if (op.format == Format::SMEM) return Counter::scalar;
-    if (op.format == Format::DS) return Counter::lds;
+memory::Counter counter_of(const MemoryOp& op) {
+    if (op.format == Format::SMEM) return memory::Counter::scalar;
+    if (op.format == Format::DS) return memory::Counter::lds;
     const bool stores =
         op.shape.action == MemoryAction::store || (op.shape.action == MemoryAction::atomic && !op.returns);
-    return stores ? Counter::store : Counter::load;
+    return stores ? memory::Counter::store : memory::Counter::load;
 }
 
 void set_data_registers(MemoryOp& op, const InstructionInfo& row, const Instruction& instruction) {

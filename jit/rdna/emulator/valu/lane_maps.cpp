@@ -1,9 +1,9 @@
 #include "jit/rdna/emulator/valu/lane_maps.h"
 
+#include "jit/rdna/table/syntax.h"
+
 namespace riftjit::rdna::emulator {
 namespace {
-
-bool is_dpp8(Encoding encoding) { return encoding == Encoding::dpp8 || encoding == Encoding::e64_dpp8; }
 
 SourceLane dpp16_lane(unsigned control, unsigned lane) {
     const unsigned row = lane & ~(kRowLanes - 1), column = lane % kRowLanes, amount = control & 15;

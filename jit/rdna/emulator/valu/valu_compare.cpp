@@ -11,8 +11,9 @@ namespace {
 
 // Outcomes that make a predicate true, as bits by Order.
 constexpr unsigned bit(Order order) { return 1u << static_cast<unsigned>(order); }
-constexpr unsigned kLess = bit(Order::less), kEqual = bit(Order::equal), kGreater = bit(Order::greater),
-                   kUnordered = bit(Order::unordered), kAlways = kLess | kEqual | kGreater | kUnordered;
+constexpr unsigned kWhenLess = bit(Order::less), kWhenEqual = bit(Order::equal), kWhenGreater = bit(Order::greater),
+                   kWhenUnordered = bit(Order::unordered),
+                   kWhenever = kWhenLess | kWhenEqual | kWhenGreater | kWhenUnordered;
 
 template <auto& Format, unsigned Outcomes>
 void compare_float(const LaneContext& context, LaneData& lane) {
@@ -24,7 +25,7 @@ void compare_float(const LaneContext& context, LaneData& lane) {
 template <class Integer, unsigned Outcomes>
 void compare_integer(const LaneContext&, LaneData& lane) {
     const auto a = static_cast<Integer>(lane.source[0]), b = static_cast<Integer>(lane.source[1]);
-    lane.bit = (Outcomes & (a < b ? kLess : a > b ? kGreater : kEqual)) != 0;
+    lane.bit = (Outcomes & (a < b ? kWhenLess : a > b ? kWhenGreater : kWhenEqual)) != 0;
 }
 
 // The classes in the order of the mask's bits, AMD's ISA documents, V_CMP_CLASS_F32.
@@ -48,22 +49,22 @@ struct Predicate {
 };
 constexpr Predicate kPredicates[] = {
     {"f", 0},
-    {"lt", kLess},
-    {"eq", kEqual},
-    {"le", kLess | kEqual},
-    {"gt", kGreater},
-    {"lg", kLess | kGreater},
-    {"ne", kLess | kGreater},
-    {"ge", kGreater | kEqual},
-    {"o", kLess | kEqual | kGreater},
-    {"u", kUnordered},
-    {"nge", kLess | kUnordered},
-    {"nlg", kEqual | kUnordered},
-    {"ngt", kLess | kEqual | kUnordered},
-    {"nle", kGreater | kUnordered},
-    {"neq", kLess | kGreater | kUnordered},
-    {"nlt", kGreater | kEqual | kUnordered},
-    {"t", kAlways},
+    {"lt", kWhenLess},
+    {"eq", kWhenEqual},
+    {"le", kWhenLess | kWhenEqual},
+    {"gt", kWhenGreater},
+    {"lg", kWhenLess | kWhenGreater},
+    {"ne", kWhenLess | kWhenGreater},
+    {"ge", kWhenGreater | kWhenEqual},
+    {"o", kWhenLess | kWhenEqual | kWhenGreater},
+    {"u", kWhenUnordered},
+    {"nge", kWhenLess | kWhenUnordered},
+    {"nlg", kWhenEqual | kWhenUnordered},
+    {"ngt", kWhenLess | kWhenEqual | kWhenUnordered},
+    {"nle", kWhenGreater | kWhenUnordered},
+    {"neq", kWhenLess | kWhenGreater | kWhenUnordered},
+    {"nlt", kWhenGreater | kWhenEqual | kWhenUnordered},
+    {"t", kWhenever},
 };
 constexpr size_t kPredicateCount = std::size(kPredicates);
 // One for each predicate; the opcode is still to be put in.

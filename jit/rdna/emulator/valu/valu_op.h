@@ -41,6 +41,7 @@ struct LaneOp {
     std::optional<LaneRouting> routing;  // DPP, of source 0
     std::optional<Sdwa> sdwa;
 };
+inline bool is_scalar_result(const LaneOp& op) { return op.vgpr == kNoRegister && op.lane_mask == kNoRegister; }
 
 // `instruction` is one of those with lane semantics; `half` chooses a half of VOPD.
 Result<LaneOp> prepare_lane_op(const Instruction& instruction, Target target, WaveSize wave_size);

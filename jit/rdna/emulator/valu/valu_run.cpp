@@ -132,8 +132,6 @@ void compute_scalar(const WaveState& wave, const LaneOp& op, LaneResults& result
     finish(context, op.semantics->result, 1, results.arrays.result);
 }
 
-bool is_scalar_result(const LaneOp& op) { return op.vgpr == kNoRegister && op.lane_mask == kNoRegister; }
-
 }  // namespace
 
 void compute_lanes(const WaveState& wave, const LaneOp& op, LaneResults& results) {

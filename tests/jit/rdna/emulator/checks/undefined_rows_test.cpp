@@ -43,13 +43,6 @@ void for_each_register(const RegisterSet& set, F f) {
     for (uint16_t code = 0; code < kScalarRegisters; ++code)
         if (set.has_scalar(code)) f(OperandRange{true, code, 1});
 }
-void add(RegisterSet& set, const OperandRange& range) {
-    if (range.scalar)
-        set.add_scalars(range.first, range.count);
-    else
-        set.add_vgprs(range.first, range.count);
-}
-
 class Wave {
 public:
     explicit Wave(Target target) : target_(target), wave_(target) {
