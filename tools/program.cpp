@@ -1,8 +1,11 @@
 #include "tools/program.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <system_error>
 
+#include "models/gguf/gguf_mapping.h"
 #include "tools/bench/bench_command.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/output.h"
@@ -76,6 +79,7 @@ std::string failure_text(const CLI::App* app, const CLI::Error& error) {
 
 int program(int argc, char** argv) {
     prepare_process();
+    models::set_lost_page_handler([] { _exit(kExitError); });
     CLI::App app(kDescription, "riftjit");
     app.footer(kProgramExamples);
     app.set_version_flag("--version,-V", std::string("riftjit ") + RIFTJIT_VERSION);

@@ -33,6 +33,7 @@ namespace {
 
 std::atomic<GuardedRange*> guarded_ranges = nullptr;
 std::mutex guarded_ranges_mutex;  // among writers
+std::atomic<LostPageHandler> lost_page_handler = nullptr;
 struct sigaction previous_sigbus_action;
 
 void write_to_stderr(std::string_view text) {
@@ -41,7 +42,7 @@ void write_to_stderr(std::string_view text) {
 }
 
 // Only async-signal-safe calls from here on (signal-safety(7)).
-[[noreturn]] void report_lost_page(const GuardedRange& range, const std::byte* address) {
+void report_lost_page(const GuardedRange& range, const std::byte* address) {
     const uint64_t offset_bytes = range.offset_bytes + static_cast<uint64_t>(address - range.begin.load());
     char digits[20];
     const char* digits_end = std::to_chars(std::begin(digits), std::end(digits), offset_bytes).ptr;
@@ -50,7 +51,7 @@ void write_to_stderr(std::string_view text) {
     write_to_stderr(": byte ");
     write_to_stderr(std::string_view(digits, digits_end));
     write_to_stderr(" can no longer be read: the file was truncated while in use, or its disk failed\n");
-    _exit(1);
+    if (const LostPageHandler end = lost_page_handler) end();
 }
 
 void on_sigbus(int, siginfo_t* info, void*) {
@@ -59,7 +60,7 @@ void on_sigbus(int, siginfo_t* info, void*) {
         const std::byte* begin = range->begin.load();
         if (begin != nullptr && address >= begin && address < range->end) report_lost_page(*range, address);
     }
-    // Not ours: the access is repeated under the action that was there before.
+    // The access is repeated under the action that was there before.
     sigaction(SIGBUS, &previous_sigbus_action, nullptr);
 }
 
@@ -117,6 +118,8 @@ Result<void> require_regular(const struct stat& status, const std::string& name)
 }
 
 }  // namespace
+
+void set_lost_page_handler(LostPageHandler handler) { lost_page_handler = handler; }
 
 Mapping::Mapping(Mapping&& other) noexcept
     : bytes_(std::exchange(other.bytes_, {})),

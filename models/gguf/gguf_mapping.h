@@ -1,5 +1,5 @@
 // Regular files mapped read-only, opened without ever blocking. A mapped page that can no longer be read (the file was
-// truncated by another process, the disk failed) ends the program with a message instead of a bare SIGBUS.
+// truncated by another process, the disk failed) ends the program with a message before the SIGBUS, or instead of it.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,11 @@
 #include "host/result.h"
 
 namespace riftjit::models {
+
+// What becomes of the process after such a page was read and the line about it has gone to stderr. Called in the
+// signal's handler: only what signal-safety(7) lists. When it returns, or null as at first, SIGBUS takes its course.
+using LostPageHandler = void (*)();
+void set_lost_page_handler(LostPageHandler handler);
 
 struct GuardedRange;  // what the SIGBUS handler knows of a mapping
 
