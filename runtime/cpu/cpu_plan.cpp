@@ -13,10 +13,10 @@ namespace {
 // fewer. Shorter ones are cut into equal shares: a claim costs as much as a cache miss.
 constexpr uint32_t kClaimsPerThread = 6;
 
-bool is_long(const KernelSpec& spec, uint32_t tokens) {
+bool is_long(const KernelSpec& spec, uint32_t rows) {
     constexpr uint64_t kManyBytes = 256 * 1024, kManyFlops = 1'000'000;
     const KernelCost work = cost(spec);
-    return work.weight_bytes >= kManyBytes || work.flops * tokens >= kManyFlops;
+    return work.weight_bytes >= kManyBytes || work.flops * rows >= kManyFlops;
 }
 
 bool is_finite(const float* rows, const Argument& shape, uint32_t count) {
@@ -103,7 +103,9 @@ void CpuPlan::count_units() {
         Launch& launch = launches_[i];
         const uint32_t rows = rows_of(step);
         launch.units = rows == 0 ? 0 : unit_count(step.spec, rows);
-        launch.claim = is_long(step.spec, rows) ? std::max(1u, launch.units / (threads * kClaimsPerThread)) : 0;
+        // A tile of attention stands for several rows, and later tiles take longer than earlier ones.
+        const uint32_t rows_read = std::holds_alternative<AttentionSpec>(step.spec) ? batch_.rows : rows;
+        launch.claim = is_long(step.spec, rows_read) ? std::max(1u, launch.units / (threads * kClaimsPerThread)) : 0;
         for (uint32_t thread = 0; thread < threads; ++thread)
             shares_[size_t(thread) * launches_.size() + i] = share_of(launch.units, thread, threads);
         has_work |= launch.units != 0;
