@@ -67,6 +67,12 @@ public:
     virtual Result<Address> allocate(uint64_t bytes, MemoryUse use, std::string_view what) = 0;
     virtual void write(Address to, std::span<const std::byte> bytes) = 0;
     virtual void read(std::span<std::byte> to, Address from) const = 0;
+    // As many bytes as `room` has: read into it, or the memory itself where the host shares it, which the next run of a
+    // plan changes.
+    virtual std::span<const std::byte> view(Address from, std::span<std::byte> room) const {
+        read(room, from);
+        return room;
+    }
     virtual void copy(Address to, Address from, uint64_t bytes) = 0;  // not overlapping
 
     // Weights of matmuls and embeddings are kept in the layout that the device's kernels read: as many bytes as its

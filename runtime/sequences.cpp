@@ -159,9 +159,10 @@ Result<StepLogits> Sequences::step(std::span<const StepRow> rows) {
     last_run_->run(state);
     if (state.outputs == 0) return StepLogits{};
     const uint64_t floats = uint64_t(state.outputs - 1) * plan.logits_stride + model_->vocabulary;
-    const std::span logits(logits_.get(), floats);
-    device.read(std::as_writable_bytes(logits), arena_ + plan.logits_offset_bytes);
-    return StepLogits{logits.data(), state.outputs, plan.logits_stride, model_->vocabulary};
+    const std::span room(logits_.get(), floats);
+    const auto logits = device.view(arena_ + plan.logits_offset_bytes, std::as_writable_bytes(room));
+    return StepLogits{reinterpret_cast<const float*>(logits.data()), state.outputs, plan.logits_stride,
+                      model_->vocabulary};
 }
 
 std::optional<std::string> Sequences::first_not_finite() {

@@ -87,7 +87,7 @@ private:
     std::vector<int32_t> ids_;
     std::vector<uint32_t> grown_by_, next_position_;  // by sequence
     std::vector<float> rope_rows_;
-    std::unique_ptr<float[]> logits_;  // [max_outputs][logits_stride], not touched beyond what is wanted
+    std::unique_ptr<float[]> logits_;  // [max_outputs][logits_stride], touched where the device does not show its own
 };
 
 }  // namespace riftjit::runtime
