@@ -3,6 +3,7 @@
 #include "jit/rdna/object/code_object.h"
 
 namespace riftjit::runtime {
+
 Target RdnaBackend::target() const { return target_from_name(rdna::name(chip_)).value(); }
 
 uint32_t RdnaBackend::row_bytes(RowFormat format, uint32_t width) const {
@@ -34,6 +35,12 @@ Result<CodeObject> RdnaBackend::compile(const KernelSpec& spec) const {
     code.name = kernel_name(spec);
     RIFTJIT_TRY(elf, rdna::write_code_object(chip_, rdna::CodeObjectVersion::v5, {&code, 1}));
     return CodeObject{kernel_name(spec), target(), std::move(elf)};
+}
+
+Result<CodeObject> compile_rdna(const KernelSpec& spec, Target target) {
+    const auto chip = rdna::target_from_name(name(target));
+    check(chip.has_value(), "an RDNA target is a chip of the table");
+    return RdnaBackend(*chip).compile(spec);
 }
 
 }  // namespace riftjit::runtime

@@ -29,4 +29,7 @@ private:
     rdna::Target chip_;
 };
 
+// As RdnaBackend::compile of the target's chip: what a KernelCache of such kernels calls.
+Result<CodeObject> compile_rdna(const KernelSpec& spec, Target target);
+
 }  // namespace riftjit::runtime

@@ -18,7 +18,7 @@ class RdnaPlan final : public BoundPlan {
 public:
     RdnaPlan(const graph::Plan& plan, Machine& machine) : plan_(plan), machine_(machine) {}
 
-    Result<void> bind(const RdnaBackend& backend, const Addresses& addresses);
+    Result<void> bind(const RdnaBackend& backend, KernelCache& kernels, const Addresses& addresses);
     void run(const BatchState& batch) override;
     const graph::Step* first_not_finite() override;
 
@@ -38,16 +38,13 @@ private:
     uint32_t tokens_ = 0;
 };
 
-Result<void> RdnaPlan::bind(const RdnaBackend& backend, const Addresses& addresses) {
+Result<void> RdnaPlan::bind(const RdnaBackend& backend, KernelCache& kernels, const Addresses& addresses) {
     for (const graph::Step& step : plan_.steps) {
         RIFTJIT_TRY(shape, backend.launch_shape(step.spec));
-        const std::string kernel = kernel_name(step.spec);
-        if (machine_.find(kernel) == nullptr) {
-            RIFTJIT_TRY(object, backend.compile(step.spec));
-            RIFTJIT_TRY_VOID(machine_.load(object.elf));
-        }
+        RIFTJIT_TRY(kernel, kernels.get(step.spec, backend.target()));
+        if (machine_.find(kernel->object.name) == nullptr) RIFTJIT_TRY_VOID(machine_.load(kernel->object.elf));
         const Signature arguments = signature(step.spec);
-        Launch launch{kernel, shape, std::vector<std::byte>(arguments.args_bytes)};
+        Launch launch{kernel->object.name, shape, std::vector<std::byte>(arguments.args_bytes)};
         for (size_t place = 0; const Argument& argument : arguments.arguments) {
             if (argument.role == Role::batch) continue;
             const Address address = resolve(step.places.at(place++), addresses);
@@ -98,8 +95,8 @@ const graph::Step* RdnaPlan::first_not_finite() {
 
 }  // namespace
 
-RdnaDevice::RdnaDevice(rdna::Target chip)
-    : backend_(chip), machine_(std::make_unique<Machine>(chip, rdna::emulator::MachineOptions{})) {}
+RdnaDevice::RdnaDevice(rdna::Target chip, KernelCache& kernels)
+    : backend_(chip), kernels_(kernels), machine_(std::make_unique<Machine>(chip, rdna::emulator::MachineOptions{})) {}
 RdnaDevice::~RdnaDevice() = default;
 
 Result<Address> RdnaDevice::allocate(uint64_t bytes, MemoryUse, std::string_view what) {
@@ -131,7 +128,7 @@ void RdnaDevice::pack(const FileTensor& tensor, Address to, const Release& relea
 
 Result<std::unique_ptr<BoundPlan>> RdnaDevice::bind(const graph::Plan& plan, const Addresses& addresses) {
     auto bound = std::make_unique<RdnaPlan>(plan, *machine_);
-    RIFTJIT_TRY_VOID(bound->bind(backend_, addresses));
+    RIFTJIT_TRY_VOID(bound->bind(backend_, kernels_, addresses));
     return std::unique_ptr<BoundPlan>(std::move(bound));
 }
 

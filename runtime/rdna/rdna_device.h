@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "jit/cache/kernel_cache.h"
 #include "runtime/device.h"
 #include "runtime/rdna/rdna_backend.h"
 
@@ -15,7 +16,8 @@ namespace riftjit::runtime {
 
 class RdnaDevice final : public Device {
 public:
-    explicit RdnaDevice(rdna::Target chip);
+    // The cache must outlive the device.
+    RdnaDevice(rdna::Target chip, KernelCache& kernels);
     ~RdnaDevice() override;
 
     const Backend& backend() const override { return backend_; }
@@ -32,6 +34,7 @@ public:
 
 private:
     RdnaBackend backend_;
+    KernelCache& kernels_;
     std::unique_ptr<rdna::emulator::Machine> machine_;
 };
 

@@ -15,7 +15,7 @@ const RdnaBackend kGpu(rdna::Target::gfx1100);
 const CacheKey kKey{"00112233445566778899aabbccddeeff"};
 
 Result<CodeObject> compile_for(const KernelSpec& spec, Target target) {
-    return target == kGpu.target() ? kGpu.compile(spec) : x86::compile(spec, target);
+    return target == kGpu.target() ? compile_rdna(spec, target) : x86::compile(spec, target);
 }
 
 TEST(RdnaCache, KeepsObjectsOfAGpuBesideThoseOfTheProcessor) {

@@ -67,14 +67,17 @@ TEST(RdnaDevice, RunsThePlanThatTheProcessorRuns) {
     KernelCache cache(x86::compile, DiskCache::disabled());
     const auto cpu = CpuDevice::create(x86::detect().levels.back(), 2, Helpers::always, cache).value();
     const Outcome expected = run(plan, *cpu, x);
+    KernelCache gpu_cache(compile_rdna, DiskCache::disabled());
     for (const rdna::Target chip : {rdna::Target::gfx1030, rdna::Target::gfx1100, rdna::Target::gfx1201}) {
-        RdnaDevice gpu(chip);
+        RdnaDevice gpu(chip, gpu_cache);
         const Outcome found = run(plan, gpu, x);
         for (size_t i = 0; i < found.out.size(); ++i)
             ASSERT_NEAR(found.out[i], expected.out[i], 190 * 0x1p-24 * std::fabs(expected.out[i]) + 1e-30)
                 << rdna::name(chip) << " element " << i;
         EXPECT_EQ(found.not_finite, nullptr);
     }
+    EXPECT_EQ(gpu_cache.kernels().size(), 3 * plan.steps.size());
+    EXPECT_EQ(gpu_cache.statistics().misses, 3 * plan.steps.size());
 }
 
 // One product and one fused sum of each side are rounded.
@@ -103,7 +106,8 @@ TEST(RdnaDevice, RotatesAsTheProcessorDoes) {
         return out;
     };
     KernelCache cache(x86::compile, DiskCache::disabled());
-    RdnaDevice gpu(rdna::Target::gfx1100);
+    KernelCache gpu_cache(compile_rdna, DiskCache::disabled());
+    RdnaDevice gpu(rdna::Target::gfx1100, gpu_cache);
     const std::vector<float> found = rotate(gpu);
     const std::vector<float> expected =
         rotate(*CpuDevice::create(x86::detect().levels.back(), 2, Helpers::always, cache).value());
@@ -121,14 +125,16 @@ TEST(RdnaDevice, FindsTheStepWhoseRowsAreNoNumbers) {
     const graph::Plan plan = two_steps();
     std::vector<float> x = random_floats(kTokens * kWidth, 1);
     x[kWidth + 5] = INFINITY;
-    RdnaDevice gpu(rdna::Target::gfx1100);
+    KernelCache gpu_cache(compile_rdna, DiskCache::disabled());
+    RdnaDevice gpu(rdna::Target::gfx1100, gpu_cache);
     EXPECT_EQ(run(plan, gpu, x).not_finite, &plan.steps[0]);
 }
 
 TEST(RdnaDevice, RefusesAModelByTheFirstKernelThatIsMissing) {
     TestModel model("tests/data/nano/nano-q4_k.gguf", x86::detect().levels.back());
-    const auto session =
-        Session::create(model.graph(), {.context = 16}, std::make_unique<RdnaDevice>(rdna::Target::gfx1100), {});
+    KernelCache gpu_cache(compile_rdna, DiskCache::disabled());
+    const auto session = Session::create(model.graph(), {.context = 16},
+                                         std::make_unique<RdnaDevice>(rdna::Target::gfx1100, gpu_cache), {});
     ASSERT_FALSE(session);
     EXPECT_EQ(session.error().kind, ErrorKind::Unsupported);
     EXPECT_EQ(session.error().message, "gfx1100: no kernel for embed q4_k rows of 256");
@@ -139,7 +145,8 @@ TEST(RdnaDevice, RefusesAPlanThatItHasNoKernelFor) {
     plan.max_tokens = 1;
     const AttentionSpec attention{4, 2, 16, 64, 64, DType::F16, DType::F16, 0.25f, MatmulForm::vector};
     plan.steps.push_back({"attn", attention, {}});
-    RdnaDevice gpu(rdna::Target::gfx1100);
+    KernelCache gpu_cache(compile_rdna, DiskCache::disabled());
+    RdnaDevice gpu(rdna::Target::gfx1100, gpu_cache);
     const auto bound = gpu.bind(plan, {});
     ASSERT_FALSE(bound);
     EXPECT_EQ(bound.error().message,
