@@ -13,6 +13,9 @@ namespace riftjit::sim {
 // interface other than the one it was built with. Its own copy of what checks invariants ends the process by `handler`.
 using ModuleFactory = const void* (*)(const char* interface, InternalErrorHandler handler);
 
+// An error for what dlopen() would wait for (a FIFO) or touch behind its end, which is SIGBUS (a truncated library).
+Result<void> require_whole_library(const std::filesystem::path& path);
+
 // Stays loaded.
 Result<const void*> load_module(const std::string& name);
 
