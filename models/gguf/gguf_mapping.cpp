@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "host/round_up.h"
 #include "models/gguf/gguf.h"
 #include "models/gguf/gguf_text.h"
 
@@ -144,7 +145,7 @@ void Mapping::shrink(uint64_t size) {
     bytes_ = bytes_.first(size);
     if (guard_ == nullptr) return;
     const uint64_t before = static_cast<uint64_t>(bytes_.data() - pages_.data());
-    const uint64_t kept = std::max((before + size + page_bytes() - 1) / page_bytes() * page_bytes(), page_bytes());
+    const uint64_t kept = std::max(round_up(before + size, page_bytes()), page_bytes());
     if (kept >= pages_.size()) return;
     munmap(pages_.data() + kept, pages_.size() - kept);
     pages_ = pages_.first(kept);
@@ -153,7 +154,7 @@ void Mapping::shrink(uint64_t size) {
 
 void Mapping::drop_pages(std::span<const std::byte> range) {
     const auto begin = reinterpret_cast<uintptr_t>(range.data());
-    const uintptr_t first = (begin + page_bytes() - 1) / page_bytes() * page_bytes();
+    const uintptr_t first = round_up(begin, page_bytes());
     const uintptr_t end = (begin + range.size()) / page_bytes() * page_bytes();
     if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
 }

@@ -4,20 +4,19 @@
 #include <map>
 
 #include "host/little_endian.h"
+#include "host/round_up.h"
 #include "jit/rdna/object/elf_amdgpu.h"
 #include "jit/rdna/object/elf_writer.h"
 
 namespace riftjit::rdna {
 namespace {
 
-uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
-
 std::vector<std::byte> note_of(const Metadata& metadata) {
     const std::vector<std::byte> map = write_metadata(metadata);
     constexpr size_t kHeaderBytes = 12;
     const size_t name_bytes = elf::kNoteName.size() + 1;
-    const size_t map_at = kHeaderBytes + align_up(name_bytes, elf::kNoteAlignment);
-    std::vector<std::byte> note(map_at + align_up(map.size(), elf::kNoteAlignment));
+    const size_t map_at = kHeaderBytes + round_up(name_bytes, elf::kNoteAlignment);
+    std::vector<std::byte> note(map_at + round_up(map.size(), elf::kNoteAlignment));
     put_little_endian(note, 0, static_cast<uint32_t>(name_bytes));
     put_little_endian(note, 4, static_cast<uint32_t>(map.size()));
     put_little_endian(note, 8, elf::kNoteMetadata);
@@ -67,7 +66,7 @@ Result<Placement> place_sections(const AssembledFile& file) {
             return fail(ErrorKind::Format, "section {} holds something else than zeros", section.name);
         uint64_t& bytes = is_read ? placement.rodata_bytes : is_zeros ? placement.zero_bytes : placement.data_bytes;
         uint64_t& alignment = is_read ? placement.rodata_alignment : placement.data_alignment;
-        bytes = align_up(bytes, std::max(section.alignment, 1U));
+        bytes = round_up(bytes, std::max(section.alignment, 1U));
         alignment = std::max<uint64_t>(alignment, section.alignment);
         placement.offset_of_section[i] = bytes;
         bytes += section.bytes.size();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/round_up.h"
 #include "jit/rdna/emit/emit.h"
 #include "jit/rdna/passes/effects.h"
 #include "jit/rdna/passes/register_allocation.h"
@@ -75,7 +76,7 @@ void Assembler::bind(Label label) {
 }
 
 uint32_t Assembler::lds(uint32_t bytes, uint32_t align) {
-    const uint32_t offset = (header_.resources.lds_bytes + align - 1) / align * align;
+    const auto offset = static_cast<uint32_t>(round_up(header_.resources.lds_bytes, align));
     header_.resources.lds_bytes = offset + bytes;
     if (header_.resources.lds_bytes > kMaxLdsBytes)
         throw AssemblyError(fmt::format("{}: {} bytes of LDS, a workgroup has {}", header_.name,

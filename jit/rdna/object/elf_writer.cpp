@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "host/result.h"
+#include "host/round_up.h"
 #include "jit/rdna/object/elf_amdgpu.h"
 
 namespace riftjit::rdna::elf {
@@ -133,7 +134,7 @@ private:
     // Appends a section; `bias` is its address minus its file offset.
     void place(SectionIndex index, uint32_t type, uint64_t flags, uint64_t alignment, const Bytes& data,
                uint64_t bias = 0) {
-        bytes_.resize((bytes_.size() + alignment - 1) / alignment * alignment);
+        bytes_.resize(round_up(bytes_.size(), alignment));
         Elf64_Shdr& section = sections_[index];
         section.sh_type = type;
         section.sh_flags = flags;

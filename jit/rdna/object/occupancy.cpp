@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "host/round_up.h"
 #include "jit/rdna/object/kernel_descriptor.h"
 
 namespace riftjit::rdna {
@@ -10,7 +11,6 @@ namespace {
 constexpr uint32_t kLdsGranule = 1024;  // from gfx10.3 on, as Mesa allots it
 
 constexpr uint32_t divide_up(uint32_t value, uint32_t divisor) { return (value + divisor - 1) / divisor; }
-constexpr uint32_t round_up(uint32_t value, uint32_t step) { return divide_up(value, step) * step; }
 
 }  // namespace
 
@@ -20,7 +20,7 @@ uint32_t waves_per_simd(Target target, WaveSize wave_size, uint32_t vgprs) {
         wave_size == WaveSize::wave64 ? 2 : 1;  // a wave64 register is two of 32 lanes
     const uint32_t file = info(target).vgpr_file / registers_per_lane_set;
     const uint32_t granule = info(target).vgpr_granule / registers_per_lane_set;
-    return std::min(kMaxWavesPerSimd, file / round_up(std::max(vgprs, 1U), granule));
+    return std::min(kMaxWavesPerSimd, file / static_cast<uint32_t>(round_up(std::max(vgprs, 1U), granule)));
 }
 
 Result<Occupancy> occupancy(Target target, WaveSize wave_size, uint32_t vgprs, uint32_t lds_bytes,
@@ -33,7 +33,8 @@ Result<Occupancy> occupancy(Target target, WaveSize wave_size, uint32_t vgprs, u
                     kMaxThreadsPerGroup);
     const uint32_t waves_per_group = divide_up(threads_per_group, lanes(wave_size));
     uint32_t groups = kSimdsPerWgp * waves_per_simd(target, wave_size, vgprs) / waves_per_group;
-    if (lds_bytes != 0) groups = std::min(groups, kLdsBytesPerWgp / round_up(lds_bytes, kLdsGranule));
+    if (lds_bytes != 0)
+        groups = std::min(groups, kLdsBytesPerWgp / static_cast<uint32_t>(round_up(lds_bytes, kLdsGranule)));
     return Occupancy{divide_up(groups * waves_per_group, kSimdsPerWgp), groups};
 }
 

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <new>
 
+#include "host/round_up.h"
+
 namespace riftjit::rdna::emulator {
 namespace {
 
@@ -22,7 +24,7 @@ uint64_t mix(uint64_t x) {  // splitmix64
 }
 
 std::unique_ptr<uint32_t[], void (*)(void*)> allocate_words(size_t words) {
-    const size_t bytes = (words * sizeof(uint32_t) + kAlignment - 1) / kAlignment * kAlignment;
+    const size_t bytes = round_up(words * sizeof(uint32_t), kAlignment);
     void* memory = std::aligned_alloc(kAlignment, bytes);
     if (!memory) throw std::bad_alloc();
     std::memset(memory, 0, bytes);

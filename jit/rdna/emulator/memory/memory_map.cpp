@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "host/round_up.h"
+
 namespace riftjit::rdna::emulator::memory {
 namespace {
-
-uint64_t round_up(uint64_t value, uint64_t granule) { return (value + granule - 1) / granule * granule; }
 
 uint64_t mix(uint64_t value) {  // SplitMix64's finaliser
     value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9u;
