@@ -17,14 +17,14 @@ public:
     explicit Context(runtime::Session& session) : session_(&session) {}
 
     // Keeps the longest common prefix with `ids`, forgets what follows it, and returns the part of `ids` still to be
-    // evaluated: at least the last, since its logits are wanted. Fails, and changes nothing, when there are no ids or
-    // more than the context has positions.
+    // evaluated: at least the last, since its logits are wanted. Fails, and changes nothing, when there are no ids,
+    // more than the context has positions, or something to forget by a model with a running state.
     Result<std::span<const int32_t>> reuse(std::span<const int32_t> ids);
 
     // Appends tokens; logits as Session::evaluate() gives them.
     Result<std::span<const float>> evaluate(std::span<const int32_t> ids,
                                             runtime::LogitRows rows = runtime::LogitRows::last);
-    Result<void> truncate(uint32_t position);  // forgets everything from there on
+    Result<void> truncate(uint32_t position);  // as Session::truncate()
 
     std::span<const int32_t> ids() const { return ids_; }
     bool is_full() const { return session_->position() == session_->context(); }

@@ -41,7 +41,7 @@ public:
         std::optional<FinishReason> finish;  // nothing follows
     };
 
-    // Goes on from what the context holds. All that is handed in must outlive it.
+    // Goes on from what the context holds. The prompt has a token or more. All that is handed in must outlive it.
     Generation(Context& context, const models::Tokenizer& tokenizer, runtime::Sampler& sampler,
                std::span<const int32_t> prompt, GenerationOptions options)
         : context_(context),

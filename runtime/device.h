@@ -1,4 +1,5 @@
-// Where plans run: the memory, kernels and launches of one processor. A session knows no more of it than this.
+// Where plans run: the memory, kernels and launches of one processor. DeviceModel and Sequences know no more of it than
+// this.
 #pragma once
 
 #include <cstddef>
@@ -81,7 +82,7 @@ public:
 
     // Compiles or finds the plan's kernels. The plan must outlive what is returned.
     virtual Result<std::unique_ptr<BoundPlan>> bind(const graph::Plan& plan, const Addresses& addresses) = 0;
-    // After the last bind and before the first run.
+    // After a plan was bound and before it first runs, each time; other plans may have run before.
     virtual Result<void> make_ready() = 0;
 
     // Bytes per second at which the device reads this memory, again and again from front to back.

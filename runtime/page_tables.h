@@ -1,7 +1,7 @@
 // Which pages of the KV cache hold which positions of which sequences: tables that kernels read, and who shares a page.
 //
-// Sequences only grow at their end, so a page is written while its sequence fills it and never after. A fork shares all
-// pages of its origin; whoever is the first to write in the last, half full page takes a copy of it.
+// Sequences grow and are cut at their end, so only positions at or behind it are written. A fork shares all pages of
+// its origin; whoever is the first to write in the last, half full page takes a copy of it.
 #pragma once
 
 #include <cstdint>

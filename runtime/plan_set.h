@@ -1,5 +1,5 @@
-// What a model runs by at one level: the rewritten graph and its plans. Sessions run them; whoever warms a cache or
-// lists code asks for the same.
+// What a model runs by at one level: the rewritten graph and its plans. DeviceModel has them and Sequences run them;
+// whoever warms a cache or lists code asks for the same.
 #pragma once
 
 #include <cstdint>

@@ -44,16 +44,17 @@ public:
 
     Result<SequenceId> open();
     // A sequence that goes on where `origin` is now. They share their past, which costs no memory until either goes on.
+    // Refused where the model keeps a running state. This, truncate(), close() and length() take ids that are open.
     Result<SequenceId> fork(SequenceId origin);
-    // Forgets everything from `length` on; refused where the model keeps a running state.
+    // Forgets everything from `length` on, if it is that long; refused where that would take back a running state.
     Result<void> truncate(SequenceId id, uint32_t length);
     void close(SequenceId id);
 
     uint32_t length(SequenceId id) const { return tables_.length(id); }
     const PageTables& tables() const { return tables_; }
 
-    // Fails when a sequence or the cache is full, or an id is not the model's, and then changes nothing. Allocates
-    // nothing.
+    // Fails on no rows, more rows or wanted logits than the model's options allow, a sequence that is not open or is
+    // full, a full cache, or a token that is not the model's, and then changes nothing. Allocates nothing.
     Result<StepLogits> step(std::span<const StepRow> rows);
 
     // Of the last step: which launch wrote the first float that is no number, as

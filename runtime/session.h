@@ -40,7 +40,7 @@ public:
 
     uint32_t position() const { return sequences_.length(text_); }
     uint32_t context() const { return sequences_.limits().positions; }
-    // Forgets everything from there on.
+    // Forgets everything from there on; fails as Sequences::truncate() does.
     Result<void> truncate(uint32_t position) { return sequences_.truncate(text_, position); }
     uint32_t vocabulary() const { return model().vocabulary; }
     uint64_t kv_bytes() const { return sequences_.kv_bytes(); }  // reserved for the full context

@@ -1,5 +1,5 @@
 // Code objects on disk: one checksummed file per entry, published by rename, trusted only when owned and private.
-// Rules and fault list: docs/ARCHITECTURE.md, "The cache".
+// Rules: docs/ARCHITECTURE.md, "The cache"; faults: CacheFault in cache_entry.h.
 #pragma once
 
 #include <filesystem>
@@ -28,10 +28,10 @@ CacheKey cache_key(const KernelSpec& spec, Target target, std::span<const std::b
 // versioned sub-directory. nullopt: none of them is usable, and why is in `reason`.
 std::optional<std::filesystem::path> resolve_cache_directory(std::string_view flag, std::string& reason);
 
-// Safe for concurrent use by threads and processes; there are no locks between processes.
-// A run that compiled removes the least recently used entries beyond this.
+// A run that compiled removes the least recently used entries beyond these bytes.
 inline constexpr uint64_t kCacheCapBytes = uint64_t(1) << 30;
 
+// Safe for concurrent use by threads and processes; there are no locks between processes.
 class DiskCache {
 public:
     // May be called on whichever thread met the fault. The text is one line without a prefix.

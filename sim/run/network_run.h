@@ -32,11 +32,14 @@ struct RunRequest {
 };
 
 struct RunResult {
-    double build_seconds = 0, kernels_ms = 0, run_seconds = 0;
+    double build_seconds = 0;  // until the first step: kernels too
+    double kernels_ms = 0;     // of it, to make and load kernels
+    double run_seconds = 0;
     uint32_t first_step = 0;                      // of this run: after 0 when it went on from a saved state
     uint64_t first_spikes = 0, first_events = 0;  // spikes and synaptic events before it
     bool totals_checked = false;
-    std::vector<PopulationStatistics> populations;  // empty: no spikes were kept
+    // Those recorded in one window that the run reached; empty also where too many spikes were recorded to keep.
+    std::vector<PopulationStatistics> populations;
 };
 
 // For a recording or a picture of a network whose file names no spike recorder.
