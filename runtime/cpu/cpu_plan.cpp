@@ -69,6 +69,11 @@ void CpuPlan::bind_arguments(const Addresses& addresses) {
     }
 }
 
+// That a step reads: each of them is the same amount of work, in whatever launches they are.
+uint32_t CpuPlan::row_count(const graph::Step& step) const {
+    return step.rows == graph::StepRows::batch ? batch_.rows : outputs_.rows;
+}
+
 // Rows, tiles or single rows: what unit_count() wants.
 uint32_t CpuPlan::rows_of(const graph::Step& step) const {
     switch (step.rows) {
@@ -103,9 +108,8 @@ void CpuPlan::count_units() {
         Launch& launch = launches_[i];
         const uint32_t rows = rows_of(step);
         launch.units = rows == 0 ? 0 : unit_count(step.spec, rows);
-        // A tile of attention stands for several rows, and later tiles take longer than earlier ones.
-        const uint32_t rows_read = std::holds_alternative<AttentionSpec>(step.spec) ? batch_.rows : rows;
-        launch.claim = is_long(step.spec, rows_read) ? std::max(1u, launch.units / (threads * kClaimsPerThread)) : 0;
+        const bool is_shared_out = launch.units != 0 && is_long(step.spec, row_count(step));
+        launch.claim = is_shared_out ? std::max(1u, launch.units / (threads * kClaimsPerThread)) : 0;
         for (uint32_t thread = 0; thread < threads; ++thread)
             shares_[size_t(thread) * launches_.size() + i] = share_of(launch.units, thread, threads);
         has_work |= launch.units != 0;
@@ -156,7 +160,7 @@ const graph::Step* CpuPlan::first_not_finite() {
         const graph::Step& step = plan_.steps[i];
         if (launches_[i].units == 0) continue;
         launches_[i].function(launches_[i].args, 0, launches_[i].units);
-        const uint32_t count = step.rows == graph::StepRows::batch ? batch_.rows : outputs_.rows;
+        const uint32_t count = row_count(step);
         for (const Argument& argument : signature(step.spec).arguments) {
             if (argument.role != Role::rows || !writes(argument.access) || argument.format != RowFormat::f32) continue;
             const float* rows;

@@ -42,6 +42,7 @@ private:
         : plan_(plan), pool_(pool), team_(pool.size(), helpers) {}
     Result<void> find_kernels(Isa isa, x86::HostKernels& kernels);
     void bind_arguments(const Addresses& addresses);
+    uint32_t row_count(const graph::Step& step) const;
     uint32_t rows_of(const graph::Step& step) const;
     bool is_counted() const;
     void count_units();
