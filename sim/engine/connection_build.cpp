@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kBlockSynapses = 1 << 18;  // drawn before they are sorted into rows: 3 MiB per thread
 constexpr uint64_t kMinChunkWords = 1 << 6, kMaxChunkWords = 1 << 23;
-constexpr uint64_t kWeightedEntryBytes = 8, kSharedEntryBytes = 4, kRunHeaderBytes = 8;
+constexpr uint64_t kRunHeaderBytes = 8;
 
 struct ThreadTotals {
     uint64_t synapses = 0, hash = 0;

@@ -6,12 +6,11 @@
 #include "sim/engine/engine.h"
 #include "sim/engine/network_blueprint.h"
 #include "sim/engine/network_edges.h"
+#include "sim/engine/static_synapses.h"
 
 namespace riftjit::sim {
 
 namespace {
-
-constexpr uint32_t kWeightedListEntryBytes = 8, kSharedListEntryBytes = 4;
 
 std::string unit_of(const NeuronModel& model, const std::string& variable) {
     for (const std::vector<Variable>* variables : {&model.states(), &model.derived()}) {
@@ -83,7 +82,7 @@ std::vector<SimulationPlan::Recording> recordings_of(const Network& network, con
 
 uint32_t synapse_bytes(const BlueprintProjection& projection) {
     if (projection.rule) return static_cast<uint32_t>(PlasticSynapses::bytes_per_synapse(*projection.rule));
-    return projection.shared_weight ? kSharedListEntryBytes : kWeightedListEntryBytes;
+    return projection.shared_weight ? kSharedEntryBytes : kWeightedEntryBytes;
 }
 
 Traffic traffic_of(const Blueprint& blueprint, uint32_t threads) {

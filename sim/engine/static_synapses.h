@@ -18,6 +18,7 @@
 namespace riftjit::sim {
 
 inline constexpr uint32_t kMaxLag = UINT16_MAX;
+inline constexpr uint32_t kWeightedEntryBytes = 8, kSharedEntryBytes = 4;  // of a synapse in a row
 
 // Static projections of one source population that share a format: one row per source and thread. Projections that are
 // drawn by target stay alone, because joining rows takes many small slices of the sources.

@@ -7,10 +7,9 @@
 namespace riftjit::x86 {
 
 namespace {
-constexpr uint32_t kLanes = 16;
 
-std::array<uint32_t, kLanes> first_lanes(uint32_t count) {
-    std::array<uint32_t, kLanes> words{};
+std::array<uint32_t, kWideLanes> first_lanes(uint32_t count) {
+    std::array<uint32_t, kWideLanes> words{};
     for (uint32_t lane = 0; lane < count; ++lane) words[lane] = ~0u;
     return words;
 }
@@ -50,8 +49,8 @@ void WideEmitter::keep(const Wide& out, const LaneMask& mask, const Wide& value)
 }
 
 void WideEmitter::load_lanes(const Wide& out, const Xbyak::RegExp& start, uint32_t count) {
-    check(count >= 1 && count <= kLanes, "1 to 16 lanes");
-    if (count == kLanes) return vmovups(out, lanes_at(start));
+    check(count >= 1 && count <= kWideLanes, "1 to 16 lanes");
+    if (count == kWideLanes) return vmovups(out, lanes_at(start));
     if (has_avx512(isa_)) {
         kmovw(k7, constant_u32((1u << count) - 1));
         return vmovups(out.low | k7 | T_z, ptr[start]);
@@ -64,8 +63,8 @@ void WideEmitter::load_lanes(const Wide& out, const Xbyak::RegExp& start, uint32
 }
 
 void WideEmitter::store_lanes(const Xbyak::RegExp& start, const Wide& value, uint32_t count, const Wide& scratch) {
-    check(count >= 1 && count <= kLanes, "1 to 16 lanes");
-    if (count == kLanes) return vmovups(lanes_at(start), value);
+    check(count >= 1 && count <= kWideLanes, "1 to 16 lanes");
+    if (count == kWideLanes) return vmovups(lanes_at(start), value);
     if (has_avx512(isa_)) {
         kmovw(k7, constant_u32((1u << count) - 1));
         return vmovups(ptr[start] | k7, value.low);
@@ -78,7 +77,7 @@ void WideEmitter::store_lanes(const Xbyak::RegExp& start, const Wide& value, uin
 }
 
 void WideEmitter::clear_lanes_from(const Wide& value, uint32_t count) {
-    if (count >= kLanes) return;
+    if (count >= kWideLanes) return;
     const auto words = first_lanes(count);
     if (has_avx512(isa_)) return vandps(value.low, value.low, constant_bytes(words.data(), 64));
     for (int half = 0; half < halves(); ++half)
@@ -86,15 +85,15 @@ void WideEmitter::clear_lanes_from(const Wide& value, uint32_t count) {
 }
 
 void WideEmitter::for_each_group(const Reg64& offset, uint32_t width, int unroll, const GroupBody& body) {
-    const uint32_t round = kLanes * static_cast<uint32_t>(unroll);
+    const uint32_t round = kWideLanes * static_cast<uint32_t>(unroll);
     const uint32_t rounds = width / round, rest = width % round;
     for_count(offset, rounds, round * sizeof(float), [&] {
-        for (int group = 0; group < unroll; ++group) body(group, kLanes);
+        for (int group = 0; group < unroll; ++group) body(group, kWideLanes);
     });
     if (rest == 0) return;
     mov(offset.cvt32(), static_cast<uint32_t>(rounds * round * sizeof(float)));
-    for (uint32_t start = 0; start < rest; start += kLanes)
-        body(static_cast<int>(start / kLanes), std::min(kLanes, rest - start));
+    for (uint32_t start = 0; start < rest; start += kWideLanes)
+        body(static_cast<int>(start / kWideLanes), std::min(kWideLanes, rest - start));
 }
 
 void WideEmitter::fold(const Xmm& out, const Wide& value, const Xmm& scratch, const Combine& op) {

@@ -22,6 +22,8 @@ struct WideConstant {
     Xbyak::Address low, high;
 };
 
+inline constexpr uint32_t kWideLanes = 16;
+
 // One bit (opmask) or one dword (vectors) per lane.
 struct LaneMask {
     Xbyak::Opmask bits;  // AVX-512 levels

@@ -3,7 +3,6 @@
 namespace riftjit::x86 {
 
 namespace {
-constexpr uint32_t kRowLanes = 16;
 constexpr uint32_t kBlockBytes = kI16Block * sizeof(float);
 constexpr uint32_t kSums16BytesPerBlock = kI16Block / 16 * sizeof(int32_t);
 }  // namespace
@@ -29,17 +28,17 @@ void RowWriter::write_f32(uint32_t width, const Produce& produce) {
 // bf16 rows are padded with zeros to 32 elements: the last group of 16 may have no element of the row.
 void RowWriter::write_bf16(uint32_t width, const Produce& produce) {
     const auto half_offset = [&](int group) { return row_out + offset + 32 * group; };
-    const uint32_t groups = static_cast<uint32_t>(round_up(width, 32)) / kRowLanes;
-    const uint32_t full = width / kRowLanes;
+    const uint32_t groups = static_cast<uint32_t>(round_up(width, 32)) / kWideLanes;
+    const uint32_t full = width / kWideLanes;
     for_count(offset, full, 32, [&] {
-        produce(offset * 2, kRowLanes);
+        produce(offset * 2, kWideLanes);
         round_to_bf16();
         vmovdqu(ptr[half_offset(0)], codes);
     });
     mov(offset.cvt32(), full * 32);
     for (uint32_t group = full; group < groups; ++group) {
         const int ahead = static_cast<int>(group - full);
-        const uint32_t count = width > group * kRowLanes ? width - group * kRowLanes : 0;
+        const uint32_t count = width > group * kWideLanes ? width - group * kWideLanes : 0;
         if (count == 0) {
             vpxor(codes, codes, codes);
         } else {
@@ -70,7 +69,7 @@ void RowWriter::round_to_bf16() {
 void RowWriter::write_i16(uint32_t width, const Produce& produce) {
     row_ = I16Row{width};
     vxorps(value, value, value);
-    for (uint32_t scales = 0; scales < round_up(row_.blocks(), kRowLanes); scales += kRowLanes)
+    for (uint32_t scales = 0; scales < round_up(row_.blocks(), kWideLanes); scales += kWideLanes)
         vmovups(lanes_at(row_out + row_.scales_offset_bytes() + scales * sizeof(float)), value);
     xor_(source.cvt32(), source.cvt32());
     xor_(sums16.cvt32(), sums16.cvt32());
@@ -95,26 +94,26 @@ void RowWriter::write_i16(uint32_t width, const Produce& produce) {
 // Leaves the block's values in memory, zeros beyond the row's end, and their largest magnitude per lane in `largest`.
 void RowWriter::collect_block(uint32_t elements, const Produce& produce) {
     constexpr uint32_t kRound = 4;  // groups between two branches
-    constexpr uint32_t kRoundBytes = kRound * kRowLanes * sizeof(float);
+    constexpr uint32_t kRoundBytes = kRound * kWideLanes * sizeof(float);
     vxorps(largest, largest, largest);
-    const uint32_t rounds = elements / (kRound * kRowLanes);
+    const uint32_t rounds = elements / (kRound * kWideLanes);
     if (rounds != 0) {
         Label again;
         L(again);
-        for (uint32_t group = 0; group < kRound; ++group) collect_group(group, kRowLanes, produce);
+        for (uint32_t group = 0; group < kRound; ++group) collect_group(group, kWideLanes, produce);
         add(source, kRoundBytes);
         mov(index.cvt32(), source.cvt32());
         and_(index.cvt32(), kBlockBytes - 1);
         cmp(index.cvt32(), rounds * kRoundBytes % kBlockBytes);
         jne(again);
     }
-    const uint32_t first = rounds * kRound * kRowLanes;
+    const uint32_t first = rounds * kRound * kWideLanes;
     uint32_t group = 0;
-    for (; first + group * kRowLanes < elements; ++group)
-        collect_group(group, std::min(kRowLanes, elements - first - group * kRowLanes), produce);
-    if (first + group * kRowLanes == kI16Block) return;
+    for (; first + group * kWideLanes < elements; ++group)
+        collect_group(group, std::min(kWideLanes, elements - first - group * kWideLanes), produce);
+    if (first + group * kWideLanes == kI16Block) return;
     vxorps(value, value, value);
-    for (; first + group * kRowLanes < kI16Block; ++group) vmovups(lanes_at(pending + source + 64 * group), value);
+    for (; first + group * kWideLanes < kI16Block; ++group) vmovups(lanes_at(pending + source + 64 * group), value);
 }
 
 void RowWriter::collect_group(uint32_t group, uint32_t count, const Produce& produce) {
@@ -148,9 +147,9 @@ void RowWriter::scale_from_largest() {
 // Codes and sums of the block's elements 64 * part .. 64 * part + 63.
 void RowWriter::quantize_64(uint32_t part) {
     const Ymm sums[4] = {sum_low, sum_high, sum_high, codes};
-    const std::vector<int16_t> ones(kRowLanes, 1);
+    const std::vector<int16_t> ones(kWideLanes, 1);
     for (uint32_t group = 0; group < 4; ++group) {
-        const uint32_t element = 64 * part + kRowLanes * group;
+        const uint32_t element = 64 * part + kWideLanes * group;
         vmulps(value, largest, lanes_at(rsp + element * sizeof(float)));
         vcvtps2dq(value, value);
         if (has_avx512(isa_)) {
@@ -160,7 +159,7 @@ void RowWriter::quantize_64(uint32_t part) {
             vpermq(codes, codes, 0b11'01'10'00);  // VPACKSSDW works within 128 bits
         }
         vmovdqu(ptr[row_out + sums16 * 8 + element * sizeof(int16_t)], codes);
-        vpmaddwd(sums[group], codes, constant_bytes(ones.data(), sizeof(int16_t) * kRowLanes, 32));
+        vpmaddwd(sums[group], codes, constant_bytes(ones.data(), sizeof(int16_t) * kWideLanes, 32));
         if (group == 1) vphaddd(sum_low, sum_low, sum_high);
     }
     vphaddd(sum_high, sum_high, codes);

@@ -36,7 +36,6 @@ RegisterSet without_waited(RegisterSet written, uint16_t alu_wait) {
 constexpr unsigned kTransUseValus = 5, kTransUseTrans = 1;  // VALUTransUse: that may still lie between
 constexpr unsigned kForwardAround = 2, kForwardAfter = 4;   // VALUPartialForwarding: intervals 1 + 2, and 3
 constexpr unsigned kFloatAtomicStates = 3;
-constexpr uint16_t kMessageDeallocVgprs = 3;
 
 void add_operand(RegisterSet& set, const Operand& operand, unsigned dwords) {
     const OperandRange range = range_of(operand, dwords);

@@ -12,6 +12,8 @@
 
 namespace riftjit::rdna::emulator {
 
+inline constexpr uint16_t kMessageDeallocVgprs = 3;  // of s_sendmsg, from gfx11 on
+
 // What an instruction is to the rules.
 struct HazardTraits {
     bool valu = false, trans = false, salu = false, cmpx = false, v_nop = false;

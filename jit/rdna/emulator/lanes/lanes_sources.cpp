@@ -17,7 +17,6 @@ using namespace Xbyak::util;
 using Xbyak::Reg32;
 using Xbyak::Xmm, Xbyak::Ymm, Xbyak::Zmm;
 
-constexpr unsigned kLanes = 32;
 constexpr size_t kMaxCodeBytes = 1024;
 
 class SourceEmitter : public Xbyak::CodeGenerator {
@@ -94,7 +93,7 @@ private:
     template <class Block>
     void for_blocks(Block block) {
         const int bytes = isa_ == LaneIsa::avx512 ? 64 : 32;
-        for (int offset = 0; offset < static_cast<int>(4 * kLanes); offset += bytes) block(offset);
+        for (int offset = 0; offset < static_cast<int>(4 * kLanesPerCall); offset += bytes) block(offset);
     }
     void broadcast(const Xmm& to, const Reg32& word) {
         vmovd(Xmm(to.getIdx()), word);
@@ -108,17 +107,17 @@ private:
 };
 
 void fill_words(uint32_t* to, uint32_t word) {
-    for (unsigned lane = 0; lane < kLanes; ++lane) to[lane] = word;
+    for (unsigned lane = 0; lane < kLanesPerCall; ++lane) to[lane] = word;
 }
 void fill_word_pairs(uint32_t* to, uint32_t* to_high, uint32_t word, uint32_t high_word) {
     fill_words(to, word);
     fill_words(to_high, high_word);
 }
 void modify_words(uint32_t* to, const uint32_t* from, uint32_t shift, uint32_t keep, uint32_t flip) {
-    for (unsigned lane = 0; lane < kLanes; ++lane) to[lane] = (from[lane] >> shift & keep) ^ flip;
+    for (unsigned lane = 0; lane < kLanesPerCall; ++lane) to[lane] = (from[lane] >> shift & keep) ^ flip;
 }
 void pack_words(uint32_t* to, const uint32_t* from, uint32_t low_shift, uint32_t high_shift, uint32_t flip) {
-    for (unsigned lane = 0; lane < kLanes; ++lane)
+    for (unsigned lane = 0; lane < kLanesPerCall; ++lane)
         to[lane] = ((from[lane] >> low_shift & 0xFFFF) | from[lane] >> high_shift << 16) ^ flip;
 }
 

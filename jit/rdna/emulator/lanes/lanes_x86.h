@@ -14,6 +14,8 @@
 
 namespace riftjit::rdna::emulator {
 
+inline constexpr unsigned kLanesPerCall = 32;  // wave64 makes two
+
 enum class LaneIsa : uint8_t { none, avx2, avx512 };
 LaneIsa host_lane_isa();
 

@@ -120,9 +120,6 @@ void pack_f16(WaveState& wave, const Op& op) {
     write32(wave, op, static_cast<uint32_t>(low | high << 16));
 }
 
-// One bit per outcome of a comparison, as Order numbers them.
-constexpr unsigned kLess = 1, kEqual = 2, kGreater = 4, kUnordered = 8;
-
 template <const FloatFormat& kFormat, unsigned kOutcomes>
 void compare_floats(WaveState& wave, const Op& op) {
     const FloatControl control = control_of(wave, kFormat);
@@ -159,33 +156,33 @@ ScalarFunction arithmetic_of(Opcode f32) {
         case Opcode::s_rndne_f32:
             return to_integral<kFormat, Rounding::nearest_even>;
         case Opcode::s_cmp_lt_f32:
-            return compare_floats<kFormat, kLess>;
+            return compare_floats<kFormat, kWhenLess>;
         case Opcode::s_cmp_eq_f32:
-            return compare_floats<kFormat, kEqual>;
+            return compare_floats<kFormat, kWhenEqual>;
         case Opcode::s_cmp_le_f32:
-            return compare_floats < kFormat, kLess | kEqual > ;
+            return compare_floats < kFormat, kWhenLess | kWhenEqual > ;
         case Opcode::s_cmp_gt_f32:
-            return compare_floats<kFormat, kGreater>;
+            return compare_floats<kFormat, kWhenGreater>;
         case Opcode::s_cmp_lg_f32:
-            return compare_floats < kFormat, kLess | kGreater > ;
+            return compare_floats < kFormat, kWhenLess | kWhenGreater > ;
         case Opcode::s_cmp_ge_f32:
-            return compare_floats < kFormat, kGreater | kEqual > ;
+            return compare_floats < kFormat, kWhenGreater | kWhenEqual > ;
         case Opcode::s_cmp_o_f32:
-            return compare_floats < kFormat, kLess | kEqual | kGreater > ;
+            return compare_floats < kFormat, kWhenLess | kWhenEqual | kWhenGreater > ;
         case Opcode::s_cmp_u_f32:
-            return compare_floats<kFormat, kUnordered>;
+            return compare_floats<kFormat, kWhenUnordered>;
         case Opcode::s_cmp_nge_f32:
-            return compare_floats < kFormat, kLess | kUnordered > ;
+            return compare_floats < kFormat, kWhenLess | kWhenUnordered > ;
         case Opcode::s_cmp_nlg_f32:
-            return compare_floats < kFormat, kEqual | kUnordered > ;
+            return compare_floats < kFormat, kWhenEqual | kWhenUnordered > ;
         case Opcode::s_cmp_ngt_f32:
-            return compare_floats < kFormat, kLess | kEqual | kUnordered > ;
+            return compare_floats < kFormat, kWhenLess | kWhenEqual | kWhenUnordered > ;
         case Opcode::s_cmp_nle_f32:
-            return compare_floats < kFormat, kGreater | kUnordered > ;
+            return compare_floats < kFormat, kWhenGreater | kWhenUnordered > ;
         case Opcode::s_cmp_neq_f32:
-            return compare_floats < kFormat, kLess | kGreater | kUnordered > ;
+            return compare_floats < kFormat, kWhenLess | kWhenGreater | kWhenUnordered > ;
         case Opcode::s_cmp_nlt_f32:
-            return compare_floats < kFormat, kGreater | kEqual | kUnordered > ;
+            return compare_floats < kFormat, kWhenGreater | kWhenEqual | kWhenUnordered > ;
         default:
             return nullptr;
     }

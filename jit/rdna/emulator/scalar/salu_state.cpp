@@ -1,6 +1,7 @@
 // Hardware registers, modes, the program counter.
 #include <fmt/format.h>
 
+#include "jit/rdna/emulator/checks/hazards.h"
 #include "jit/rdna/emulator/scalar/salu.h"
 
 namespace riftjit::rdna::emulator {
@@ -18,7 +19,7 @@ enum HardwareRegister : unsigned {
     kShaderCyclesHigh = 30,
 };
 // Numbers of s_sendmsg and s_sendmsg_rtn.
-enum Message : unsigned { kInterrupt = 1, kDeallocVgprs = 3, kGetRealtime = 0x83 };
+enum Message : unsigned { kInterrupt = 1, kGetRealtime = 0x83 };
 
 struct Field {
     unsigned id, offset, width;
@@ -84,7 +85,8 @@ std::string why_not_modelled(const Instruction& instruction, Generation generati
             return fmt::format("hardware register {} is not modelled", id);
         case Opcode::s_sendmsg: {
             const unsigned message = instruction.simm16;
-            if (message == kInterrupt || (message == kDeallocVgprs && generation != Generation::gfx10)) return {};
+            if (message == kInterrupt || (message == kMessageDeallocVgprs && generation != Generation::gfx10))
+                return {};
             return fmt::format("message {} is not modelled", message);
         }
         case Opcode::s_sendmsg_rtn_b32:

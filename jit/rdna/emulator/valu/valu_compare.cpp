@@ -9,18 +9,12 @@
 namespace riftjit::rdna::emulator {
 namespace {
 
-// Outcomes that make a predicate true, as bits by Order.
-constexpr unsigned bit(Order order) { return 1u << static_cast<unsigned>(order); }
-constexpr unsigned kWhenLess = bit(Order::less), kWhenEqual = bit(Order::equal), kWhenGreater = bit(Order::greater),
-                   kWhenUnordered = bit(Order::unordered),
-                   kWhenever = kWhenLess | kWhenEqual | kWhenGreater | kWhenUnordered;
-
 template <auto& Format, unsigned Outcomes>
 void compare_float(const LaneContext& context, LaneData& lane) {
     const FloatControl& control = control_of(context, Format);
     const Order order = float_compare(Format, flush_input(Format, lane.source[0], control),
                                       flush_input(Format, lane.source[1], control));
-    lane.bit = (Outcomes & bit(order)) != 0;
+    lane.bit = (Outcomes & when(order)) != 0;
 }
 template <class Integer, unsigned Outcomes>
 void compare_integer(const LaneContext&, LaneData& lane) {

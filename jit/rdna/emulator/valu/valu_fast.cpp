@@ -6,7 +6,6 @@
 namespace riftjit::rdna::emulator {
 namespace {
 
-constexpr unsigned kFastLanes = 32;  // of one call; wave64 makes two
 // MODE's rounding and denormal fields, FP16_OVFL, and what they are by default.
 constexpr uint32_t kModeMask = 0x008000FF, kDefaultMode = 0xF0;
 
@@ -75,7 +74,7 @@ FastSource fast_source(const ValuSource& source, unsigned registers, unsigned st
     fast.index = source.index;
     if (source.kind == SourceKind::constant) {
         const uint64_t value = source.shaped(source.constant);
-        for (unsigned lane = 0; lane < kFastLanes; ++lane) {
+        for (unsigned lane = 0; lane < kLanesPerCall; ++lane) {
             fast.constant[lane] = static_cast<uint32_t>(value);
             if (registers == 2) fast.constant[stride + lane] = static_cast<uint32_t>(value >> 32);
         }
@@ -182,7 +181,7 @@ bool is_plain(const FastOp& fast) {
 inline const uint32_t* plain_words(const WaveState& wave, const FastOp& fast, unsigned index, Scratch& all) {
     const FastSource& source = fast.sources[index];
     uint32_t* const scratch = all.words[index];
-    if (source.kind == SourceKind::vgpr) return from_half(wave.vgprs + source.index * kFastLanes, source);
+    if (source.kind == SourceKind::vgpr) return from_half(wave.vgprs + source.index * kLanesPerCall, source);
     if (source.kind != SourceKind::scalar) return source.constant.data();
     fast.functions->fill(scratch, wave.scalars[source.index]);
     return scratch;
@@ -218,7 +217,7 @@ std::optional<FastOp> prepare_fast(const LaneOp& op, ValuFunction slow) {
     fast.lane_mask = op.lane_mask;
     fast.mask = op.mask;
     if (kernel->condition == LaneCondition::upper_lane && op.wave_size == WaveSize::wave64)
-        fast.mask = {.exists = true, .constant = ~uint64_t{0} << kFastLanes};
+        fast.mask = {.exists = true, .constant = ~uint64_t{0} << kLanesPerCall};
     fast.slow = slow;
     fast.op = &op;
     fast.is_plain = is_plain(fast);
@@ -233,7 +232,7 @@ void run_plain(WaveState& wave, const void* data) {
     const uint32_t* const b = plain_words(wave, fast, 1, scratch);
     const uint32_t* const c = plain_words(wave, fast, 2, scratch);
     const uint64_t result =
-        fast.kernel.function(wave.vgprs + fast.vgpr * kFastLanes, a, b, c, wave.scalars[Operand::kExec]);
+        fast.kernel.function(wave.vgprs + fast.vgpr * kLanesPerCall, a, b, c, wave.scalars[Operand::kExec]);
     if (result == kLaneKernelDeclined) fast.slow(wave, fast.op);
 }
 
@@ -247,7 +246,7 @@ void run_fast(WaveState& wave, const void* data) {
     if (fast.op->routing)  // DPP
         exec = route(*fast.op->routing, wave.lanes, exec, wave.vgpr(fast.sources[0].index), routed.data());
     uint64_t mask = 0;
-    for (unsigned first = 0; first < wave.lanes; first += kFastLanes) {
+    for (unsigned first = 0; first < wave.lanes; first += kLanesPerCall) {
         uint32_t* d = fast.vgpr == kNoRegister ? nullptr : wave.vgpr(fast.vgpr) + first;
         const uint64_t lanes = (exec >> first & 0xFFFFFFFF) | condition >> first << 32;
         const uint32_t* a = fast.op->routing ? routed_argument(fast, routed.data() + first, scratch)
@@ -264,7 +263,7 @@ void run_fast_dual(WaveState& wave, const void* data) {
     const auto& dual = *static_cast<const FastDualOp*>(data);
     if (!modes_fit(wave, dual.x) || !modes_fit(wave, dual.y)) return dual.slow(wave, dual.slow_data);
     Scratch x_scratch, y_scratch;
-    alignas(64) uint32_t x_result[kFastLanes], y_result[kFastLanes];
+    alignas(64) uint32_t x_result[kLanesPerCall], y_result[kLanesPerCall];
     const auto compute = [&](const FastOp& fast, Scratch& scratch, uint32_t* result) {
         const uint64_t condition = fast.mask.exists ? fast.mask.read(wave) : 0;
         return fast.kernel.function(result, arguments(wave, fast, 0, 0, scratch), arguments(wave, fast, 1, 0, scratch),
@@ -273,7 +272,7 @@ void run_fast_dual(WaveState& wave, const void* data) {
     };
     if (!compute(dual.x, x_scratch, x_result) || !compute(dual.y, y_scratch, y_result))
         return dual.slow(wave, dual.slow_data);
-    static const auto move = lane_kernel(host_lane_isa(), Opcode::v_mov_b32, 0, kFastLanes);
+    static const auto move = lane_kernel(host_lane_isa(), Opcode::v_mov_b32, 0, kLanesPerCall);
     const uint64_t exec = wave.exec() & 0xFFFFFFFF;
     move->function(wave.vgpr(dual.x.vgpr), x_result, nullptr, nullptr, exec);
     move->function(wave.vgpr(dual.y.vgpr), y_result, nullptr, nullptr, exec);

@@ -89,6 +89,11 @@ uint64_t float_round(const FloatFormat& format, uint64_t a, Rounding rounding);
 int64_t float_to_integer(const FloatFormat& format, uint64_t a, Rounding rounding, int64_t lowest, int64_t highest);
 
 enum class Order : uint8_t { less, equal, greater, unordered };
+// Outcomes that make a predicate true, as bits.
+constexpr unsigned when(Order order) { return 1u << static_cast<unsigned>(order); }
+inline constexpr unsigned kWhenLess = when(Order::less), kWhenEqual = when(Order::equal),
+                          kWhenGreater = when(Order::greater), kWhenUnordered = when(Order::unordered),
+                          kWhenever = kWhenLess | kWhenEqual | kWhenGreater | kWhenUnordered;
 Order float_compare(const FloatFormat& format, uint64_t a, uint64_t b);
 
 double to_double(const FloatFormat& format, uint64_t bits);  // exact for every format
