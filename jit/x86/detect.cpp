@@ -11,7 +11,7 @@ namespace riftjit::x86 {
 namespace {
 
 struct Feature {
-    uint32_t CpuidLeaves::* leaf;
+    uint32_t CpuidLeaves::*leaf;
     uint32_t bit;
     std::string_view name;
 };
@@ -72,6 +72,14 @@ uint64_t read_xcr0() {
     return uint64_t(high) << 32 | low;
 }
 
+std::string read_vendor() {
+    uint32_t eax, ebx, ecx, edx;
+    if (!__get_cpuid(0, &eax, &ebx, &ecx, &edx)) return {};
+    std::string vendor;
+    for (const uint32_t word : {ebx, edx, ecx}) vendor.append(reinterpret_cast<const char*>(&word), sizeof word);
+    return vendor;
+}
+
 std::string read_brand() {
     constexpr uint32_t kFirstBrandLeaf = 0x8000'0002, kLastBrandLeaf = 0x8000'0004;
     if (__get_cpuid_max(0x8000'0000, nullptr) < kLastBrandLeaf) return "unnamed x86-64 processor";
@@ -107,12 +115,14 @@ CpuidLeaves read_cpuid() {
         if (last_subleaf >= 1 && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx)) leaves.leaf7_1_eax = eax;
     }
     if (leaves.leaf1_ecx >> kOsXsaveBit & 1) leaves.xcr0 = read_xcr0();
+    leaves.vendor = read_vendor();
     leaves.brand = read_brand();
     return leaves;
 }
 
 Processor interpret(const CpuidLeaves& leaves) {
-    Processor processor{leaves.brand, {}, {}, {}};
+    Processor processor{.name = leaves.brand};
+    if (leaves.vendor == "GenuineIntel") processor.fastest = Isa::avx512_vnni;
     for (Isa isa : all_isas()) {
         const LevelSupport support{isa, has_level(leaves, isa), is_saved(leaves, isa)};
         processor.support.push_back(support);
@@ -130,7 +140,7 @@ Result<Isa> choose_isa(const Processor& processor, std::optional<Isa> limit) {
         return fail(ErrorKind::Unsupported, "this processor ({}) cannot run avx2 kernels; missing: {}", processor.name,
                     join(processor.missing));
     const auto strongest = std::ranges::find_if(processor.levels.rbegin(), processor.levels.rend(),
-                                                [&](Isa level) { return !limit || level <= *limit; });
+                                                [&](Isa level) { return level <= limit.value_or(processor.fastest); });
     return *strongest;  // avx2 is among the levels, and no limit is below it
 }
 

@@ -148,7 +148,7 @@ void add_machine_choice(CLI::App& app, const std::string& group, MachineChoice& 
                if (!choice.max_isa)
                    refuse("--max-isa", fmt::format("\"{}\" is not known, expected one of {}", level, isa_names()));
            },
-           "lower the instruction set (RIFTJIT_ISA): " + isa_names())
+           "take the strongest level up to this one (RIFTJIT_ISA, default: the fastest here): " + isa_names())
         ->type_name("LEVEL")
         ->group(group);
     app.add_option("--cache-dir", choice.cache_directory,

@@ -13,6 +13,7 @@ CpuidLeaves everything() {
     leaves.leaf1_ecx = ~0u;
     leaves.leaf7_ebx = leaves.leaf7_ecx = leaves.leaf7_edx = leaves.leaf7_1_eax = ~0u;
     leaves.xcr0 = 0xe7;
+    leaves.vendor = "AuthenticAMD";
     leaves.brand = "Test 9000";
     return leaves;
 }
@@ -60,6 +61,22 @@ TEST(Detect, TheLimitLowersButNeverRaises) {
     EXPECT_EQ(*choose_isa(processor, Isa::avx512_vnni), Isa::avx512_vnni);
     EXPECT_EQ(*choose_isa(processor, Isa::avx_vnni), Isa::avx_vnni);
     EXPECT_EQ(*choose_isa(processor, Isa::avx2), Isa::avx2);
+}
+
+TEST(Detect, TakesTheFastestLevelRatherThanTheLast) {
+    CpuidLeaves leaves = everything();
+    leaves.vendor = "GenuineIntel";
+    const Processor intel = interpret(leaves);
+    EXPECT_EQ(intel.levels, all());
+    EXPECT_EQ(*choose_isa(intel, std::nullopt), Isa::avx512_vnni);
+    EXPECT_EQ(*choose_isa(intel, Isa::avx512_bf16), Isa::avx512_bf16);  // asked for
+    leaves.leaf7_ebx &= ~(1u << 16);                                    // AVX-512F
+    EXPECT_EQ(*choose_isa(interpret(leaves), std::nullopt), Isa::avx_vnni);
+}
+
+TEST(Detect, ReadsTheVendorOfThisProcessor) {
+    EXPECT_EQ(read_cpuid().vendor.size(), 12u);
+    EXPECT_EQ(detect().fastest == Isa::avx512_vnni, read_cpuid().vendor == "GenuineIntel");
 }
 
 TEST(Detect, NamesWhatIsMissingBelowAvx2) {
