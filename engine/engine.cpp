@@ -61,7 +61,7 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
     RIFTJIT_TRY(isa, select_isa(options.max_isa));
     RIFTJIT_TRY(graph, model.build());
     const uint32_t context = options.context != 0 ? options.context : model.hyperparameters.context_length;
-    const uint32_t threads = options.threads ? *options.threads : physical_cores();
+    const uint32_t threads = options.threads ? *options.threads : default_threads();
     LoadedModel loaded{std::move(model), isa, threads, context};
     loaded.kernels = open_kernel_cache(options.cache_directory, options.cache_mode, warn);
     loaded.host_kernels = std::make_unique<x86::HostKernels>(*loaded.kernels, options.profile);

@@ -4,7 +4,12 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cmath>
+#include <fstream>
 #include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
 
 namespace riftjit {
 namespace {
@@ -30,6 +35,68 @@ uint32_t count_cores() {
     return cores > 0 ? uint32_t(cores) : 0;
 }
 
+// A hierarchy that limits CPU time, and where this process stands in it.
+struct ControlGroup {
+    std::filesystem::path mount;  // its root, as far as this process sees it
+    std::filesystem::path group;  // below that
+    bool is_unified;              // version 2
+};
+
+bool names(const std::string& list, const std::string& wanted) {
+    std::istringstream stream(list);
+    for (std::string one; std::getline(stream, one, ',');)
+        if (one == wanted) return true;
+    return false;
+}
+
+// The path of this process in the hierarchy, from /proc/self/cgroup: "0::/a" or "4:cpu,cpuacct:/a".
+std::optional<std::string> group_in(const std::filesystem::path& root, bool is_unified) {
+    std::ifstream file(root / "proc/self/cgroup");
+    for (std::string line; std::getline(file, line);) {
+        const size_t first = line.find(':'), second = line.find(':', first + 1);
+        if (second == std::string::npos) continue;
+        const std::string controllers = line.substr(first + 1, second - first - 1);
+        if (is_unified ? controllers.empty() : names(controllers, "cpu")) return line.substr(second + 1);
+    }
+    return std::nullopt;
+}
+
+// Lines of /proc/self/mountinfo: "36 35 0:28 ROOT MOUNT OPTIONS [TAGS] - TYPE SOURCE SUPER_OPTIONS" (proc(5)).
+std::vector<ControlGroup> control_groups(const std::filesystem::path& root) {
+    std::vector<ControlGroup> found;
+    std::ifstream file(root / "proc/self/mountinfo");
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream fields(line);
+        std::string id, parent, device, mounted, mount, word, type, source, options;
+        fields >> id >> parent >> device >> mounted >> mount;
+        while (fields >> word && word != "-") continue;
+        fields >> type >> source >> options;
+        const bool is_unified = type == "cgroup2";
+        if (!is_unified && (type != "cgroup" || !names(options, "cpu"))) continue;
+        const auto group = group_in(root, is_unified);
+        if (!group) continue;
+        // A mount of a part of the hierarchy, as containers have: paths are told from its root.
+        const bool is_below = mounted != "/" && group->starts_with(mounted);
+        const std::string below = is_below ? group->substr(mounted.size()) : *group;
+        found.push_back({root / std::filesystem::path(mount).relative_path(),
+                         std::filesystem::path(below).relative_path(), is_unified});
+    }
+    return found;
+}
+
+std::optional<uint32_t> quota_of(const std::filesystem::path& folder, bool is_unified) {
+    double quota = 0, period = 0;
+    if (is_unified) {
+        std::ifstream file(folder / "cpu.max");  // "150000 100000" or "max 100000"
+        if (!(file >> quota >> period)) return std::nullopt;
+    } else {
+        std::ifstream quota_file(folder / "cpu.cfs_quota_us"), period_file(folder / "cpu.cfs_period_us");  // -1: none
+        if (!(quota_file >> quota) || !(period_file >> period)) return std::nullopt;
+    }
+    if (quota <= 0 || period <= 0) return std::nullopt;
+    return uint32_t(std::clamp(std::ceil(quota / period), 1.0, double(kMaxCpus)));
+}
+
 }  // namespace
 
 uint32_t usable_cpus() {
@@ -47,6 +114,23 @@ uint32_t physical_cores() {
     if (cpus == 1) return 1;
     const uint32_t cores = count_cores();
     return cores == 0 ? cpus : std::min(cores, cpus);  // a machine without topology files: CPUs are what is known
+}
+
+std::optional<uint32_t> cpu_quota(const std::filesystem::path& root) {
+    std::optional<uint32_t> least;
+    for (const ControlGroup& control : control_groups(root)) {
+        for (std::filesystem::path group = control.group;; group = group.parent_path()) {
+            const auto quota = quota_of(control.mount / group, control.is_unified);
+            if (quota) least = std::min(*quota, least.value_or(*quota));
+            if (group.empty()) break;
+        }
+    }
+    return least;
+}
+
+uint32_t default_threads() {
+    const uint32_t cores = physical_cores();
+    return std::min(cores, cpu_quota().value_or(cores));
 }
 
 }  // namespace riftjit

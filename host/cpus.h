@@ -2,10 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 
 namespace riftjit {
 
 uint32_t usable_cpus();     // hardware threads
 uint32_t physical_cores();  // cores that have one of them
+
+// How many CPUs' time the control groups of this process allow (quota / period, rounded up, 1 or more), of versions 1
+// and 2 and of all groups above; nullopt: as much as there is. Limits: sched-bwc.rst, cgroup-v2.rst of the Linux
+// kernel. /proc and /sys are looked for below `root`.
+std::optional<uint32_t> cpu_quota(const std::filesystem::path& root = "/");
+
+// What a program starts that was told no number: a thread a core, no more than the quota pays for.
+uint32_t default_threads();
 
 }  // namespace riftjit

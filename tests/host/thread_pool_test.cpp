@@ -201,5 +201,10 @@ TEST(Cpus, CountsAreWithinTheProcessesSet) {
     EXPECT_LE(physical_cores(), usable_cpus());
 }
 
+TEST(Cpus, DefaultThreadsAreWithinCores) {
+    EXPECT_GE(default_threads(), 1u);
+    EXPECT_LE(default_threads(), physical_cores());
+}
+
 }  // namespace thread_pool_test
 }  // namespace riftjit

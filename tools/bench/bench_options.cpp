@@ -137,7 +137,8 @@ void add_test_options(CLI::App& app, BenchOptions& o) {
 
 void add_setup_options(CLI::App& app, BenchOptions& o) {
     constexpr const char* kGroup = "Setup";
-    add_numbers(app, "-t,--threads", o.threads, 1, 4096, "threads (default: physical cores)")->group(kGroup);
+    add_numbers(app, "-t,--threads", o.threads, 1, 4096, "threads (default: physical cores, within the CPU quota)")
+        ->group(kGroup);
     add_numbers(app, "-b,--batch-size", o.batches, 1, 1 << 20, "prompt tokens per call (default: 2048)")->group(kGroup);
     add_numbers(app, "--ubatch-size", o.ubatches, 1, 1 << 20, "-ub: prompt tokens per step (default: 512)")
         ->group(kGroup);
@@ -173,7 +174,7 @@ void add_bench_options(CLI::App& app, BenchOptions& options) {
 
 std::vector<BenchTest> combinations(const BenchOptions& options) {
     std::vector<BenchSetup> setups;
-    const std::vector<uint32_t> threads = options.threads.empty() ? std::vector{physical_cores()} : options.threads;
+    const std::vector<uint32_t> threads = options.threads.empty() ? std::vector{default_threads()} : options.threads;
     for (const std::string& model : options.models.empty() ? std::vector<std::string>{""} : options.models)
         for (const uint32_t batch : options.batches)
             for (const uint32_t ubatch : options.ubatches)

@@ -77,7 +77,7 @@ std::optional<ordered_json> load_peaks(const std::string& cache_directory) {
 
 Result<int> run_peaks(const BenchOptions& options, Reporter& reporter) {
     RIFTJIT_TRY(isa, engine::select_isa(options.kernels.max_isa));
-    const uint32_t threads = options.threads.empty() ? physical_cores() : options.threads.front();
+    const uint32_t threads = options.threads.empty() ? default_threads() : options.threads.front();
     RIFTJIT_TRY(peaks, runtime::measure_peaks(isa, threads));
     const std::string text = to_json(peaks, x86::detect().name).dump(2) + "\n";
     if (options.peaks_json)

@@ -21,7 +21,7 @@ void add_model_options(CLI::App& app, RunOptions& o) {
     add_integer(app, "-b,--batch-size", o.batch, 1, INT32_MAX, "prompt tokens between looks at Ctrl-C")->group(kGroup);
     add_integer(app, "--ubatch-size", o.ubatch, 1, 65536, "-ub: rows of one step while a prompt is read")
         ->group(kGroup);
-    add_integer(app, "-t,--threads", o.threads, 1, 4096, "threads (default: physical cores)")
+    add_integer(app, "-t,--threads", o.threads, 1, 4096, "threads (default: physical cores, within the CPU quota)")
         ->default_str("")
         ->group(kGroup);
     add_integer(app, "--threads-batch", o.threads_batch, 1, 4096, "-tb: threads for the prompt; must equal -t here")
@@ -51,7 +51,9 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
            "-e,--escape", [&o] { o.process_escapes = true; },
            "turn \\n, \\t, \\\", \\\\ in texts into what they mean (how it starts)")
         ->group(kGroup);
-    app.add_flag_callback("--no-escape", [&o] { o.process_escapes = false; }, "take texts as they are")->group(kGroup);
+    app.add_flag_callback(
+           "--no-escape", [&o] { o.process_escapes = false; }, "take texts as they are")
+        ->group(kGroup);
     app.add_option("--system-prompt", o.system_prompt, "-sys: the system message")->type_name("TEXT")->group(kGroup);
     app.add_option("--system-prompt-file", o.system_prompt_file, "-sysf: the system message from a file")
         ->type_name("FILE")
@@ -95,12 +97,16 @@ void add_output_options(CLI::App& app, RunOptions& o) {
     app.add_flag_callback(
            "--display-prompt", [&o] { o.display_prompt = true; }, "repeat a raw prompt before the text (how it starts)")
         ->group(kGroup);
-    app.add_flag_callback("--no-display-prompt", [&o] { o.display_prompt = false; }, "do not repeat it")->group(kGroup);
+    app.add_flag_callback(
+           "--no-display-prompt", [&o] { o.display_prompt = false; }, "do not repeat it")
+        ->group(kGroup);
     app.add_flag("--verbose-prompt", o.verbose_prompt, "token ids and pieces of the prompt, on stderr")->group(kGroup);
     app.add_flag_callback(
            "--perf", [&o] { o.show_perf = true; }, "timings at the end, on stderr (how it starts)")
         ->group(kGroup);
-    app.add_flag_callback("--no-perf", [&o] { o.show_perf = false; }, "no timings")->group(kGroup);
+    app.add_flag_callback(
+           "--no-perf", [&o] { o.show_perf = false; }, "no timings")
+        ->group(kGroup);
     app.add_flag("--json", o.json, "one JSON object on stdout in place of text")->group(kGroup);
     app.add_flag("--logits-hash", o.logits_hash, "a hash of all logits, on stderr: equal bits, equal hash")
         ->group(kGroup);

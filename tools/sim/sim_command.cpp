@@ -160,7 +160,7 @@ void add_sim_command(CLI::App& app, Command& chosen) {
     add_integer(*command, "--steps", options->steps, 1, UINT32_MAX,
                 "steps to simulate from here on (ramp network: 2000)");
     add_integer(*command, "-t,--threads", options->threads, 0, 1024,
-                "threads (0: physical cores, or as many as a step of the network is worth)");
+                "threads (0: physical cores within the CPU quota, or as many as a step of the network is worth)");
     add_choice(*command, "--targets", options->ramp.targets, {"computed", "stored"},
                "ramp network: targets of spikes computed anew, or stored (16 bytes per neuron)");
     add_network_options(*command, options->network);

@@ -33,7 +33,7 @@ sim::TargetStore target_store(const RampOptions& options) {
 }
 
 uint32_t thread_count(const RampOptions& options) {
-    return options.threads == 0 ? physical_cores() : static_cast<uint32_t>(options.threads);
+    return options.threads == 0 ? default_threads() : static_cast<uint32_t>(options.threads);
 }
 
 constexpr uint32_t kStateBytes = 27;  // per neuron

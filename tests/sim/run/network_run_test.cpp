@@ -51,7 +51,8 @@ protected:
         return std::move(*run);
     }
     // What went wrong, or empty.
-    std::string go(NetworkRun& run, const std::function<bool(uint32_t)>& between = [](uint32_t) { return true; }) {
+    std::string go(
+        NetworkRun& run, const std::function<bool(uint32_t)>& between = [](uint32_t) { return true; }) {
         const auto fault = [](const Result<void>& done) { return done ? "" : done.error().message; };
         if (const std::string text = fault(run.build()); !text.empty()) return text;
         const Warn warn = [this](const std::string& message) { warnings_.push_back(message); };
@@ -89,7 +90,7 @@ TEST_F(NetworkRuns, AreTheSimulationWithRatesBesideIt) {
 TEST_F(NetworkRuns, SpareCoresWhereAStepIsShort) {
     const auto run = create();
     EXPECT_EQ(run->threads(), 1u);
-    EXPECT_EQ(run->spares_cores(), physical_cores() > 1);
+    EXPECT_EQ(run->spares_cores(), default_threads() > 1);
     EXPECT_EQ(run->plan().neurons, 60u);
 }
 
