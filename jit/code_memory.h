@@ -19,7 +19,8 @@ public:
 
     // Copies code (64-byte aligned) to pages that are writable and not yet executable; the address is final.
     Result<const std::byte*> add(std::span<const std::byte> code);
-    // Makes everything added so far executable and read-only. Later additions go to fresh pages.
+    // Makes everything added so far executable and read-only. Later additions go to fresh pages. Where the system
+    // forbids that, a sealed file in memory takes the place of the pages; fails where that is forbidden too.
     Result<void> seal();
 
 private:

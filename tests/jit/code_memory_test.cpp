@@ -1,7 +1,13 @@
 #include "jit/code_memory.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
+#include <cstddef>
 #include <fstream>
 #include <string>
 
@@ -84,6 +90,70 @@ TEST(CodeMemory, ReportsThatTheSystemHasNoMoreMemory) {
     ASSERT_FALSE(added);
     EXPECT_EQ(added.error().kind, ErrorKind::OutOfMemory);
     EXPECT_EQ(added.error().message, "code memory: cannot map 140737488355328 bytes: Cannot allocate memory");
+}
+
+// Makes a system call fail for the rest of this process, where its third argument has one of the bits.
+void forbid(uint32_t call, uint32_t bits_of_third) {
+    sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits_of_third, 0, uint8_t(bits_of_third == 0 ? 0 : 1)),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog program{.len = std::size(filter), .filter = filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+        std::perror("seccomp");
+        std::_Exit(9);
+    }
+}
+
+// As systemd's MemoryDenyWriteExecute does.
+void forbid_exec_gain() { forbid(SYS_mprotect, PROT_EXEC); }
+
+// Two pieces of code, one after the other, as a model's kernels are made while others run.
+void run_two() {
+    CodeMemory memory;
+    for (const int value : {41, 42}) {
+        const std::byte* code = memory.add(return_value(uint8_t(value))).value();
+        const auto sealed = memory.seal();
+        if (!sealed) {
+            std::fprintf(stderr, "%s\n", sealed.error().message.c_str());
+            std::_Exit(1);
+        }
+        std::fprintf(stderr, "%d %s\n", call(code), permissions(code).c_str());
+    }
+    std::_Exit(0);
+}
+
+// In child processes, because what is forbidden once stays so.
+TEST(CodeMemoryDeathTest, RunsWhereWrittenPagesNeverBecomeExecutable) {
+    const auto guarded = [] {
+        forbid_exec_gain();
+        run_two();
+    };
+    EXPECT_EXIT(guarded(), testing::ExitedWithCode(0), "^41 r-xp\n42 r-xp\n$");
+}
+
+TEST(CodeMemoryDeathTest, RunsWhereTheKernelDeniesWriteExecute) {
+    const auto guarded = [] {
+        constexpr int kSetMdwe = 65, kRefuseExecGain = 1;  // PR_SET_MDWE, since Linux 6.3
+        if (prctl(kSetMdwe, kRefuseExecGain, 0, 0, 0) != 0) std::fprintf(stderr, "(this kernel has no such guard)\n");
+        run_two();
+    };
+    EXPECT_EXIT(guarded(), testing::ExitedWithCode(0), "41 r-xp\n42 r-xp\n$");
+}
+
+TEST(CodeMemoryDeathTest, SaysWhatTheSystemForbids) {
+    const auto guarded = [] {
+        forbid(SYS_memfd_create, 0);
+        forbid_exec_gain();
+        run_two();
+    };
+    EXPECT_EXIT(guarded(), testing::ExitedWithCode(1),
+                "^code memory: this system makes no 1048576 bytes executable that were written \\(mprotect: Permission "
+                "denied; a sealed memfd: Permission denied\\)\n$");
 }
 
 }  // namespace code_memory_test
