@@ -125,7 +125,7 @@ Result<BenchSession> BenchSession::open(const BenchSetup& setup, uint32_t contex
     RIFTJIT_TRY(loaded, engine::load(std::move(model), engine_options, engine::Sampling::no, reporter.warner()));
     BenchSession bench(std::move(loaded), std::move(described));
     const runtime::Session& session = *bench.loaded_.session;
-    bench.kv_bytes_per_position_ = session.kv_bytes() / round_up(context, 16);
+    bench.kv_bytes_per_position_ = session.kv_bytes() / round_up(context, kKvPage);
     RIFTJIT_TRY(read_peak, session.weights_read_rate());
     bench.peak_read_bytes_per_second_ = read_peak;
     std::mt19937 engine(42);
@@ -177,16 +177,19 @@ Result<BenchSession::Sample> BenchSession::time_once(const BenchTest& test) {
     return Sample{uint64_t(std::chrono::nanoseconds(elapsed).count()), queued, hash.hex()};
 }
 
-// The least that must be read: for every step all weights, and all keys and values before it, once.
+// The least that must be read: for every step all weights, and all keys and values up to its last token, once.
 void BenchSession::describe_work(const BenchTest& test, BenchResult& result) const {
     const runtime::Session& session = *loaded_.session;
-    const double tokens = test.prompt + test.generate;
-    const double mean_position = test.depth + tokens / 2;
     const uint32_t rows = std::min(test.setup.ubatch, test.setup.batch);
-    const double steps = double(round_up(test.prompt, rows) / rows) + test.generate;
+    const uint32_t tokens = test.prompt + test.generate;
     result.weight_bytes = plan_weight_bytes(session.decode_plan());
-    result.bytes_per_token =
-        (double(result.weight_bytes) + double(kv_bytes_per_position_) * mean_position) * steps / tokens;
+    double bytes = 0;
+    for (uint32_t done = 0; done < tokens;) {
+        done += done < test.prompt ? std::min(rows, test.prompt - done) : 1;
+        bytes += double(result.weight_bytes) + double(kv_bytes_per_position_) * (test.depth + done);
+    }
+    result.bytes_per_token = bytes / tokens;
+    const double mean_position = test.depth + (tokens + 1) / 2.0;  // of those that a token looks at
     const Arithmetic prompt = plan_arithmetic(session.prompt_plan()), decode = plan_arithmetic(session.decode_plan());
     result.flops_per_token = (prompt.per_token * test.prompt + decode.per_token * test.generate) / tokens +
                              decode.per_token_and_position * mean_position;

@@ -40,6 +40,21 @@ TEST(BenchCommand, DepthAndBatchesDoNotChangeLogits) {
     EXPECT_EQ(nlohmann::json::parse(whole.out)["logits_hash"], nlohmann::json::parse(pieces.out)["logits_hash"]);
 }
 
+// At every depth, whatever the cache's size is rounded to: the weights, and each position's keys and values.
+TEST(BenchCommand, CountsTheBytesThatATokenReads) {
+    constexpr double kLayers = 8, kHeads = 2, kHeadDim = 128, kHalf = 2;
+    constexpr double kPerPosition = kLayers * kHeads * kHeadDim * 2 * kHalf;
+    Program program;
+    const Outcome outcome =
+        program.run({"bench", "-m", kStoryteller, "-p", "0", "-n", "1", "-d", "0,9,300", "-r", "1", "-o", "json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const auto records = nlohmann::json::parse(outcome.out);
+    ASSERT_EQ(records.size(), 3u);
+    const double first = records[0]["bytes_per_token"];
+    EXPECT_EQ(records[1]["bytes_per_token"].get<double>() - first, 9 * kPerPosition);
+    EXPECT_EQ(records[2]["bytes_per_token"].get<double>() - first, 300 * kPerPosition);
+}
+
 TEST(BenchCommand, OneFailedModelDoesNotStopTheOthers) {
     Program program;
     const Outcome outcome = program.run(
