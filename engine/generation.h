@@ -41,7 +41,9 @@ public:
         std::optional<FinishReason> finish;  // nothing follows
     };
 
-    // Goes on from what the context holds. The prompt has a token or more. All that is handed in must outlive it.
+    // Goes on from what the context holds, which is all that the sampler's penalties then look at: an earlier answer
+    // may have been cut back, and its last token was never evaluated. The prompt has a token or more. All that is
+    // handed in must outlive it.
     Generation(Context& context, const models::Tokenizer& tokenizer, runtime::Sampler& sampler,
                std::span<const int32_t> prompt, GenerationOptions options)
         : context_(context),
@@ -49,7 +51,9 @@ public:
           sampler_(sampler),
           unread_(prompt),
           options_(std::move(options)),
-          stream_(options_.stop_words) {}
+          stream_(options_.stop_words) {
+        sampler_.restart(context_.ids());
+    }
 
     // Reads a batch of the prompt; behind its last, and from then on, also samples a token. After a finish or an error
     // it must not be called again.

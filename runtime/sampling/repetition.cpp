@@ -21,12 +21,23 @@ void RecentTokens::push(int32_t id) {
     tokens_.push_back(id);
 }
 
+void RecentTokens::assign(std::span<const int32_t> text) {
+    const auto newest = text.last(std::min(text.size(), last_n_));
+    tokens_.assign(newest.begin(), newest.end());
+}
+
 // ---- per token ------------------------------------------------------------------------------------------------------
 
 void Penalties::accept(int32_t id) {
     if (recent_.full()) --counts_[recent_.window().front()];
     recent_.push(id);
     ++counts_[id];
+}
+
+void Penalties::restart(std::span<const int32_t> text) {
+    for (const int32_t id : recent_.window()) --counts_[id];
+    recent_.assign(text);
+    for (const int32_t id : recent_.window()) ++counts_[id];
 }
 
 // A negative logit is multiplied: dividing it would make the token likelier.

@@ -17,6 +17,7 @@ class RecentTokens {
 public:
     explicit RecentTokens(uint32_t last_n);
     void push(int32_t id);
+    void assign(std::span<const int32_t> text);
     bool full() const { return tokens_.size() >= last_n_; }
     std::span<const int32_t> window() const {  // oldest first
         return std::span(tokens_).last(full() ? last_n_ : tokens_.size());
@@ -38,7 +39,8 @@ public:
         : parameters_(parameters), recent_(parameters.last_n), counts_(vocabulary, 0) {}
 
     void accept(int32_t id);
-    void apply(std::span<float> logits);  // visits recent tokens only
+    void restart(std::span<const int32_t> text);  // as if it had accepted these alone
+    void apply(std::span<float> logits);          // visits recent tokens only
     void apply(Candidates& candidates) const;
 
 private:
@@ -63,6 +65,7 @@ public:
     Dry(DryParameters parameters, uint32_t vocabulary);
 
     void accept(int32_t id) { recent_.push(id); }
+    void restart(std::span<const int32_t> text) { recent_.assign(text); }
     void apply(std::span<float> logits);
     void apply(Candidates& candidates);
 

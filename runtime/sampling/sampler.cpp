@@ -206,6 +206,11 @@ void Sampler::accept(int32_t id) {
     if (impl_->adaptive) impl_->adaptive->accept(id);
 }
 
+void Sampler::restart(std::span<const int32_t> text) {
+    if (impl_->penalties) impl_->penalties->restart(text);
+    if (impl_->dry) impl_->dry->restart(text);
+}
+
 bool Sampler::is_greedy() const { return impl_->greedy(); }
 uint32_t Sampler::seed() const { return impl_->seed; }
 

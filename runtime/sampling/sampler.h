@@ -37,6 +37,8 @@ public:
     Result<int32_t> sample(std::span<const float> logits);
     // Tells penalties and targets that the text goes on with `id`; prompt tokens count too.
     void accept(int32_t id);
+    // Makes `text` all that penalties have seen. Targets and the seed's numbers go on as they were.
+    void restart(std::span<const int32_t> text);
 
     bool is_greedy() const;
     uint32_t seed() const;         // the one in use, drawn when none was given

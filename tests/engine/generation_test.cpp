@@ -142,6 +142,31 @@ TEST(Generation, StoppedBetweenTokensGoesOnWhereItWas) {
     EXPECT_EQ(told.ids, Ids(expected.begin() + 4, expected.end()));
 }
 
+// What penalties look at is the text that the context holds, whatever stood there in between.
+TEST(Generation, PenalisesWhatTheContextHoldsAndNothingElse) {
+    const runtime::SamplerParameters kinds[] = {
+        {.penalty_last_n = 512, .repeat_penalty = 1.7f},
+        {.penalty_last_n = 512, .frequency_penalty = 2},
+        {.penalty_last_n = 5, .presence_penalty = 3},
+        {.dry_multiplier = 4, .dry_allowed_length = 1, .dry_penalty_last_n = 512},
+    };
+    for (const runtime::SamplerParameters& parameters : kinds) {
+        Alone first({.max_tokens = 9}, parameters);
+        const Ids answer = run(first.generation).ids;
+        Ids goes_on = kPrompt, cut_back = kPrompt, other = {1, 5, 5, 5, 9};
+        goes_on.insert(goes_on.end(), answer.begin(), answer.end());
+        cut_back.insert(cut_back.end(), answer.begin(), answer.begin() + 4);
+        for (Ids* text : {&goes_on, &cut_back}) text->insert(text->end(), {answer[2], 77, answer[3]});
+        for (const Ids& text : {goes_on, cut_back, other, kPrompt}) {
+            const auto rest = first.context.reuse(text);
+            ASSERT_TRUE(rest);
+            Generation second(first.context, first.engine.tokenizer, first.sampler, *rest, {.max_tokens = 9});
+            Alone fresh({.max_tokens = 9}, parameters, nano_options(), text);
+            EXPECT_EQ(run(second).ids, run(fresh.generation).ids) << text.size();
+        }
+    }
+}
+
 TEST(Generation, StoppedGivesWhatWasHeldBack) {
     Alone whole({.max_tokens = 12});
     const std::string text = run(whole.generation).text;

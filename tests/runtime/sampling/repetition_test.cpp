@@ -72,6 +72,26 @@ TEST(RecentTokens, KeepTheNewestHoweverManyArePushed) {
     }
 }
 
+TEST(Penalties, RestartedAreAsIfNew) {
+    std::mt19937 engine(12);
+    for (const uint32_t last_n : {1u, 5u, 64u}) {
+        const PenaltyParameters p{last_n, 1.3f, 0.2f, 0.5f};
+        Penalties used(p, kVocabulary);
+        for (const size_t length : {0, 3, 200}) {
+            for (int i = 0; i < 150; ++i) used.accept(int32_t(engine() % kVocabulary));
+            std::vector<int32_t> text(length);
+            for (int32_t& id : text) id = int32_t(engine() % kVocabulary);
+            used.restart(text);
+            Penalties fresh(p, kVocabulary);
+            for (const int32_t id : text) fresh.accept(id);
+            std::vector<float> left = random_logits(engine), right = left;
+            used.apply(std::span(left));
+            fresh.apply(std::span(right));
+            EXPECT_EQ(left, right) << last_n << " " << length;
+        }
+    }
+}
+
 // For every token: the longest run of newest tokens that stood before an earlier occurrence of it, not reaching over a
 // breaker.
 std::map<int32_t, size_t> repetitions(const std::vector<int32_t>& window, const DryParameters& p) {
