@@ -23,6 +23,8 @@ void Conversation::add(std::string role, std::string content) {
     inputs_.messages.push_back({{"role", std::move(role)}, {"content", std::move(content)}});
 }
 
+void Conversation::take_back() { inputs_.messages.erase(inputs_.messages.size() - 1); }
+
 Result<std::vector<int32_t>> Conversation::render() const {
     RIFTJIT_TRY(segments, template_.render(inputs_));
     RIFTJIT_TRY(ids, tokenizer_->encode(segments, models::AddBos::yes));

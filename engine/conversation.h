@@ -20,6 +20,7 @@ public:
                  const models::Tokenizer& tokenizer);
 
     void add(std::string role, std::string content);
+    void take_back();  // the message added last
     // The whole history with a generation prompt.
     Result<std::vector<int32_t>> render() const;
 

@@ -16,7 +16,10 @@ struct TerminalOutcome {
     std::string shown;  // standard output and error, with what moves the cursor
 };
 
-inline TerminalOutcome run_on_terminal(const std::vector<std::string>& arguments, unsigned short columns) {
+// Whenever the program shows its prompt, "> ", at the start of a line, the next of `lines` is typed, and at last the
+// end of input.
+inline TerminalOutcome run_on_terminal(const std::vector<std::string>& arguments, unsigned short columns,
+                                       std::vector<std::string> lines = {}) {
     const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
     int terminal = -1;
     const pid_t process = forkpty(&terminal, nullptr, nullptr, &size);
@@ -29,8 +32,22 @@ inline TerminalOutcome run_on_terminal(const std::vector<std::string>& arguments
     }
     TerminalOutcome outcome;
     char bytes[4096];
-    for (ssize_t count = 0; (count = read(terminal, bytes, sizeof bytes)) > 0;)
+    size_t looked_at = 0;
+    for (ssize_t count = 0; (count = read(terminal, bytes, sizeof bytes)) > 0;) {
         outcome.shown.append(bytes, static_cast<size_t>(count));
+        if (!outcome.shown.substr(looked_at).ends_with("\n> ")) continue;
+        looked_at = outcome.shown.size();
+        std::string typed = "\x04";
+        if (!lines.empty()) {
+            typed = lines.front() + "\n";
+            lines.erase(lines.begin());
+        }
+        for (size_t sent = 0; sent < typed.size();) {
+            const ssize_t taken = write(terminal, typed.data() + sent, typed.size() - sent);
+            if (taken <= 0) break;
+            sent += static_cast<size_t>(taken);
+        }
+    }
     int status = 0;
     waitpid(process, &status, 0);
     close(terminal);

@@ -62,10 +62,12 @@ private:
     Result<std::vector<int32_t>> user_turn(std::string message);
     Result<std::vector<int32_t>> raw_prompt();
     Result<Answer> answer(std::span<const int32_t> prompt);
+    Result<Answer> answer_to(std::span<const int32_t> prompt);
     bool goes_on(const Answer& answer);
     Result<int> dump_logits();
     void announce_sampler() const;
-    void show_prompt(std::span<const int32_t> prompt) const;
+    void show(std::span<const int32_t> prompt) const;
+    void say_why_it_ended(const Answer& answer);
     int finish(const Answer& answer, std::span<const int32_t> prompt);
 
     const RunOptions& options_;
@@ -109,8 +111,11 @@ Result<void> Run::prepare() {
     return {};
 }
 
-void Run::show_prompt(std::span<const int32_t> prompt) const {
-    for (int32_t id : prompt) write_diagnostic(fmt::format("{:6} -> '{}'\n", id, engine_.tokenizer.piece(id)));
+void Run::show(std::span<const int32_t> prompt) const {
+    if (options_.verbose_prompt) {
+        for (int32_t id : prompt) write_diagnostic(fmt::format("{:6} -> '{}'\n", id, engine_.tokenizer.piece(id)));
+    }
+    write_output(echo_);
 }
 
 void Run::announce_sampler() const {
@@ -140,6 +145,14 @@ Result<Run::Answer> Run::answer(std::span<const int32_t> prompt) {
     }
     timings_.generation += generation.timings();
     return Answer{generation.ids(), generation.text(), *step.finish};
+}
+
+// Of an end that neither the model nor the user chose.
+void Run::say_why_it_ended(const Answer& answer) {
+    const bool is_enough = options_.predict >= 0 && answer.ids.size() >= static_cast<size_t>(options_.predict);
+    if (answer.reason != engine::FinishReason::length || is_enough) return;
+    if (!options_.json && !answer.text.ends_with('\n')) write_output("\n");
+    reporter_.warn(fmt::format("the context of {} tokens is full (-c), so the answer ends here", engine_.context));
 }
 
 int Run::finish(const Answer& answer, std::span<const int32_t> prompt) {
@@ -183,8 +196,11 @@ bool wait_for_line() {
     return false;
 }
 
+// What a terminal passes on of a line, without its end, before it drops the rest (N_TTY_BUF_SIZE of the Linux kernel).
+constexpr size_t kTerminalLineBytes = 4095;
+
 // One line from a terminal, or everything from a pipe; nullopt at the end of input or of the conversation.
-std::optional<std::string> read_message() {
+std::optional<std::string> read_message(Reporter& reporter) {
     if (isatty(STDIN_FILENO) == 0) {
         std::string text(std::istreambuf_iterator<char>(std::cin), {});
         while (text.ends_with('\n')) text.pop_back();
@@ -193,19 +209,24 @@ std::optional<std::string> read_message() {
     write_diagnostic("\n> ");
     std::string line;
     if (!wait_for_line() || !std::getline(std::cin, line) || line == "/exit") return std::nullopt;
+    if (line.size() >= kTerminalLineBytes)
+        reporter.warn(fmt::format("the terminal passes on {} bytes of a line, so its end is missing; -f FILE takes all",
+                                  kTerminalLineBytes));
     return line;
 }
 
-// The history with one message more.
+// The history with one message more; without it when it cannot be rendered.
 Result<std::vector<int32_t>> Run::user_turn(std::string message) {
     conversation_->add("user", std::move(message));
-    return conversation_->render();
+    auto rendered = conversation_->render();
+    if (!rendered) conversation_->take_back();
+    return rendered;
 }
 
 Result<std::vector<int32_t>> Run::raw_prompt() {
     if (options_.prompt_ids) return parse_ids(*options_.prompt_ids, engine_.session->vocabulary());
     if (text_ && options_.display_prompt && !options_.json) echo_ = *text_;
-    const std::string text = text_ ? *text_ : read_message().value_or("");
+    const std::string text = text_ ? *text_ : read_message(reporter_).value_or("");
     RIFTJIT_TRY(ids, engine_.tokenizer.encode(text, models::ParseSpecial::yes, models::AddBos::yes));
     if (ids.empty() && engine_.tokenizer.bos()) ids.push_back(*engine_.tokenizer.bos());
     return ids;
@@ -216,7 +237,7 @@ Result<std::optional<std::vector<int32_t>>> Run::next_prompt() {
     if (!conversation_) return raw_prompt();
     std::optional<std::string> message = std::exchange(text_, std::nullopt);
     while (!message || message->empty()) {
-        message = read_message();
+        message = read_message(reporter_);
         if (!message) return std::nullopt;
     }
     return user_turn(*std::move(message));
@@ -231,7 +252,8 @@ bool Run::goes_on(const Answer& answer) {
 }
 
 Result<int> Run::dump_logits() {
-    RIFTJIT_TRY(prompt, conversation_ ? user_turn(text_ ? *text_ : read_message().value_or("")) : raw_prompt());
+    RIFTJIT_TRY(prompt,
+                conversation_ ? user_turn(text_ ? *text_ : read_message(reporter_).value_or("")) : raw_prompt());
     RIFTJIT_TRY(rest, context_.reuse(prompt));
     RIFTJIT_TRY(file, NpyWriter::create(options_.dump_logits, rest.size(), engine_.session->vocabulary()));
     for (size_t at = 0; at < rest.size(); at += kLogitsBatch) {
@@ -247,23 +269,38 @@ Result<int> Run::dump_logits() {
     return finish({}, prompt);
 }
 
-// Turn by turn, of which raw text and ids have one.
+// What was said is taken back when there is no answer to it.
+Result<Run::Answer> Run::answer_to(std::span<const int32_t> prompt) {
+    auto answered = [&]() -> Result<Answer> {
+        RIFTJIT_TRY(rest, context_.reuse(prompt));
+        show(prompt);
+        return answer(rest);
+    }();
+    if (answered) say_why_it_ended(*answered);
+    if (!answered && conversation_) conversation_->take_back();
+    return answered;
+}
+
+// Turn by turn, of which raw text and ids have one. On a terminal a conversation outlives a turn that fails.
 Result<int> Run::execute() {
     RIFTJIT_TRY_VOID(prepare());
     if (!options_.dump_logits.empty()) return dump_logits();
-    Answer answered;
+    Answer last;
     std::vector<int32_t> prompt;
-    do {
-        RIFTJIT_TRY(next, next_prompt());
-        if (!next) break;
-        prompt = *std::move(next);
-        RIFTJIT_TRY(rest, context_.reuse(prompt));
-        if (options_.verbose_prompt) show_prompt(prompt);
-        write_output(echo_);
-        RIFTJIT_TRY(latest, answer(rest));
-        answered = std::move(latest);
-    } while (goes_on(answered));
-    return finish(answered, prompt);
+    for (bool more = true; more;) {
+        const auto asked = next_prompt();
+        if (asked && !*asked) break;
+        if (asked) prompt = **asked;
+        const auto answered = asked ? answer_to(prompt) : std::unexpected(asked.error());
+        if (answered) {
+            last = *answered;
+            more = goes_on(last);
+        } else {
+            if (!conversation_ || ends_after_one_) return std::unexpected(answered.error());
+            report(answered.error());
+        }
+    }
+    return finish(last, prompt);
 }
 
 // The weights stay in memory, or one warning says why not.
@@ -291,8 +328,10 @@ Result<void> check_weights(const models::Gguf& file, Reporter& reporter) {
 
 void list_devices() {
     const auto isa = engine::select_isa(std::nullopt);
-    fmt::print("Available devices:\n  CPU: {}, {} cores, {} hardware threads\n",
-               isa ? std::string(name(*isa)) : isa.error().message, physical_cores(), usable_cpus());
+    const auto quota = cpu_quota();
+    fmt::print("Available devices:\n  CPU: {}, {} cores, {} hardware threads{}\n",
+               isa ? std::string(name(*isa)) : isa.error().message, physical_cores(), usable_cpus(),
+               quota ? fmt::format(", CPU quota {}", *quota) : "");
 }
 
 bool uses_template(const RunOptions& options, const models::Gguf& file) {
