@@ -42,8 +42,8 @@ public:
     void pass(char c) {
         if (c == '"') in_quotes_ = !in_quotes_;
         if (in_quotes_) return;
-        if (c == '[' || c == '(') ++depth_;
-        if (c == ']' || c == ')') --depth_, is_broken_ |= depth_ < 0;
+        if (c == '[' || c == '(' || c == '{') ++depth_;
+        if (c == ']' || c == ')' || c == '}') --depth_, is_broken_ |= depth_ < 0;
         if (c == '|') in_bars_ = !in_bars_;
     }
     bool is_open() const { return depth_ > 0 || in_quotes_; }

@@ -170,6 +170,7 @@ private:
             const int64_t limit = written.kind == WrittenKind::message ? 255 : 65535;
             if (*number < -32768 || *number > limit)
                 return fail(ErrorKind::Usage, "does not fit {} bits", limit == 255 ? 8 : 16);
+            if (*number < 0 && is_unsigned(written)) return fail(ErrorKind::Usage, "must not be negative");
             return set_symbolic(written, static_cast<uint16_t>(*number));
         }
         if (written.kind == WrittenKind::label) {
@@ -178,7 +179,15 @@ private:
             return {};
         }
         RIFTJIT_TRY(value, parse_symbolic(written, text));
+        if (written.kind == WrittenKind::message && value > 255) return fail(ErrorKind::Usage, "does not fit 8 bits");
         return set_symbolic(written, value);
+    }
+
+    // Where a sign means nothing: fields side by side, a number that is handed on, a comparison without sign.
+    bool is_unsigned(const WrittenOperand& written) const {
+        if (written.kind == WrittenKind::message || written.kind == WrittenKind::hwreg) return true;
+        return row_.opcode == Opcode::s_sendmsg || row_.opcode == Opcode::s_sendmsghalt ||
+               row_.opcode == Opcode::s_endpgm || (row_.name.starts_with("s_cmpk_") && row_.name.ends_with("_u32"));
     }
 
     Result<void> set_symbolic(const WrittenOperand& written, uint16_t value) {

@@ -21,7 +21,8 @@ std::string print_gfx10_message(uint16_t message) {
         if (message_takes_stream(id, operation) && !operation_name.empty())
             return fmt::format("sendmsg({}, {}, {})", name, operation_name, stream);
         if (stream == 0 && !operation_name.empty()) return fmt::format("sendmsg({}, {})", name, operation_name);
-        if (stream == 0 && operation == 0 && !message_takes_operation(id)) return fmt::format("sendmsg({})", name);
+        if (stream == 0 && operation == 0 && !message_takes_operation(Generation::gfx10, id))
+            return fmt::format("sendmsg({})", name);
     }
     if ((id | operation << 4 | stream << 8) == message)
         return fmt::format("sendmsg({}, {}, {})", id, operation, stream);

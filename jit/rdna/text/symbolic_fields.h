@@ -89,8 +89,10 @@ inline std::span<const VersionFlag> version_flags() {
     return kFlags;
 }
 
-// Operations of gfx10's messages MSG_GS (2), MSG_GS_DONE (3) and MSG_SYSMSG (15).
-inline bool message_takes_operation(unsigned id) { return id == 2 || id == 3 || id == 15; }
+// Operations belong to gfx10's messages MSG_GS (2) and MSG_GS_DONE (3), and to MSG_SYSMSG (15).
+inline bool message_takes_operation(Generation generation, unsigned id) {
+    return id == 15 || (generation == Generation::gfx10 && (id == 2 || id == 3));
+}
 inline bool message_takes_stream(unsigned id, unsigned operation) { return (id == 2 || id == 3) && operation != 0; }
 inline std::string_view message_operation_name(unsigned id, unsigned operation) {
     constexpr std::array<std::string_view, 4> kGeometry = {"GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT", "GS_OP_EMIT_CUT"};

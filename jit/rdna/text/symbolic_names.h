@@ -1,4 +1,5 @@
-// Names of messages and hardware registers by generation (LLVM 19's AMDGPU assembler).
+// Names of messages and hardware registers by generation: LLVM 19's AMDGPU assembler prints them, and reads them and a
+// few more, as LLVM 22's does.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@ struct NamedNumber {
     std::string_view name;
     uint8_t number;
     Generation first, last;
+    bool is_only_read = false;  // the number is printed as another name, or as itself
 };
 
 std::span<const NamedNumber> message_names();
@@ -21,7 +23,8 @@ std::span<const NamedNumber> hardware_register_names();
 
 inline std::string_view name_of(std::span<const NamedNumber> names, unsigned number, Generation generation) {
     for (const NamedNumber& entry : names)
-        if (entry.number == number && entry.first <= generation && generation <= entry.last) return entry.name;
+        if (entry.number == number && !entry.is_only_read && entry.first <= generation && generation <= entry.last)
+            return entry.name;
     return "";
 }
 

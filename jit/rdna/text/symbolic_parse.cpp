@@ -31,16 +31,60 @@ Result<unsigned> number_up_to(std::string_view text, unsigned limit, std::string
     return static_cast<unsigned>(*value);
 }
 
-Result<unsigned> message_id(Generation generation, std::string_view text) {
-    if (const auto number = number_of(message_names(), text, generation)) return *number;
-    return number_up_to(text, generation == Generation::gfx10 ? 15 : 255, "message");
-}
+// A number in place of a message is any message, which may carry any operation and stream; a name is held to what that
+// message takes.
+struct MessageParts {
+    unsigned id, operation = 0, stream = 0;
+};
 
+// Names of operations are known whatever the message, but to MSG_SYSMSG its own alone.
 Result<unsigned> message_operation(unsigned id, std::string_view text) {
+    constexpr unsigned kGeometryDone = 3, kSystem = 15;
     for (unsigned operation = 0; operation < 8; ++operation)
-        if (const std::string_view name = message_operation_name(id, operation); !name.empty() && name == text)
+        if (!text.empty() && text == message_operation_name(id == kSystem ? kSystem : kGeometryDone, operation))
             return operation;
     return number_up_to(text, 7, "operation of this message");
+}
+
+Result<void> check_named_message(Generation generation, const std::vector<std::string_view>& arguments,
+                                 const MessageParts& message) {
+    const std::string_view name = arguments[0];
+    const bool takes_operation = message_takes_operation(generation, message.id);
+    if (takes_operation && arguments.size() == 1) return fail(ErrorKind::Usage, "{} lacks its operation", name);
+    if (!takes_operation && arguments.size() > 1) return fail(ErrorKind::Usage, "{} takes no operation", name);
+    if (takes_operation && message_operation_name(message.id, message.operation).empty())
+        return fail(ErrorKind::Usage, "'{}' is no operation of {}", arguments[1], name);
+    if (arguments.size() > 2 && !message_takes_stream(message.id, message.operation))
+        return fail(ErrorKind::Usage, "{} takes no stream with this operation", name);
+    return {};
+}
+
+Result<uint16_t> hardware_register_field(unsigned id, std::string_view offset, std::string_view width) {
+    RIFTJIT_TRY(first, number_up_to(offset, 31, "bit offset"));
+    RIFTJIT_TRY(bits, number_up_to(width, 32, "bit width"));
+    if (bits == 0) return fail(ErrorKind::Usage, "a width of 0 bits");
+    return static_cast<uint16_t>(id | first << 6 | (bits - 1) << 11);
+}
+
+// "{id: 1, offset: 0, size: 4}", each field at most once and in any order, and all of them numbers.
+Result<uint16_t> parse_register_fields(std::string_view text) {
+    struct {
+        std::string_view name, value;
+        bool is_given = false;
+    } fields[] = {{"id", "0"}, {"offset", "0"}, {"size", "32"}};
+    const std::string_view inside = trim(text.substr(1, text.size() - 2));
+    if (!inside.empty())
+        for (const LinePiece& piece : split_outside_brackets(inside, 1, ',')) {
+            const size_t colon = piece.text.find(':');
+            const auto field = std::ranges::find(fields, trim(piece.text.substr(0, colon)),
+                                                 [](const auto& each) { return each.name; });
+            if (colon == std::string_view::npos || field == std::end(fields))
+                return fail(ErrorKind::Usage, "'{}' is none of id:, offset: and size: with a number", piece.text);
+            if (field->is_given) return fail(ErrorKind::Usage, "{}: is given twice", field->name);
+            field->value = trim(piece.text.substr(colon + 1)), field->is_given = true;
+        }
+    RIFTJIT_TRY(id, number_up_to(fields[0].value, 63, "number of a hardware register"));
+    return hardware_register_field(id, fields[1].value, fields[2].value);
 }
 
 // "a(1) & b(2)", "a(1), b(2)", "a(1) b(2)": the calls one after the other.
@@ -142,44 +186,40 @@ std::optional<int64_t> parse_integer(std::string_view text) {
 Result<uint16_t> parse_message(Generation generation, std::string_view text) {
     const auto arguments = call_arguments(text, "sendmsg");
     if (!arguments) return fail(ErrorKind::Usage, "'{}' is no sendmsg(...) and no number", text);
-    RIFTJIT_TRY(id, message_id(generation, arguments->at(0)));
-    if (generation != Generation::gfx10) {
-        for (size_t i = 1; i < arguments->size(); ++i)
-            if (arguments->at(i) != "0")
-                return fail(ErrorKind::Usage, "sendmsg({}) takes no operation on this target", arguments->at(0));
-        return static_cast<uint16_t>(id);
+    if (arguments->size() > 3)
+        return fail(ErrorKind::Usage, "sendmsg(...) takes a message, an operation and a stream, and no more");
+    const std::optional<uint8_t> named = number_of(message_names(), arguments->at(0), generation);
+    MessageParts message{named.value_or(0)};
+    if (!named) {
+        RIFTJIT_TRY(id, number_up_to(arguments->at(0), generation == Generation::gfx10 ? 15 : 255, "message"));
+        message.id = id;
     }
-    unsigned operation = 0, stream = 0;
     if (arguments->size() > 1) {
-        RIFTJIT_TRY(parsed, message_operation(id, arguments->at(1)));
-        operation = parsed;
+        RIFTJIT_TRY(operation, message_operation(message.id, arguments->at(1)));
+        message.operation = operation;
     }
     if (arguments->size() > 2) {
-        RIFTJIT_TRY(parsed, number_up_to(arguments->at(2), 3, "stream"));
-        stream = parsed;
+        RIFTJIT_TRY(stream, number_up_to(arguments->at(2), 3, "stream"));
+        message.stream = stream;
     }
-    return static_cast<uint16_t>(id | operation << 4 | stream << 8);
+    if (named) RIFTJIT_TRY_VOID(check_named_message(generation, *arguments, message));
+    return static_cast<uint16_t>(message.id | message.operation << 4 | message.stream << 8);
 }
 
 Result<uint16_t> parse_hardware_register(Generation generation, std::string_view text) {
+    if (text.starts_with('{') && text.ends_with('}')) return parse_register_fields(text);
     const auto arguments = call_arguments(text, "hwreg");
-    if (!arguments) return fail(ErrorKind::Usage, "'{}' is no hwreg(...) and no number", text);
+    if (!arguments) return fail(ErrorKind::Usage, "'{}' is no hwreg(...), no {{id: ...}} and no number", text);
     if (arguments->size() != 1 && arguments->size() != 3)
         return fail(ErrorKind::Usage, "hwreg(...) takes a register, or a register, an offset and a width");
-    unsigned id = 0, offset = 0, width = 32;
-    if (const auto number = number_of(hardware_register_names(), arguments->at(0), generation)) {
-        id = *number;
-    } else {
-        RIFTJIT_TRY(parsed, number_up_to(arguments->at(0), 63, "hardware register"));
-        id = parsed;
+    const std::optional<uint8_t> named = number_of(hardware_register_names(), arguments->at(0), generation);
+    unsigned id = named.value_or(0);
+    if (!named) {
+        RIFTJIT_TRY(number, number_up_to(arguments->at(0), 63, "hardware register"));
+        id = number;
     }
-    if (arguments->size() == 3) {
-        RIFTJIT_TRY(first, number_up_to(arguments->at(1), 31, "bit offset"));
-        RIFTJIT_TRY(bits, number_up_to(arguments->at(2), 32, "bit width"));
-        if (bits == 0) return fail(ErrorKind::Usage, "hwreg(...): a width of 0 bits");
-        offset = first, width = bits;
-    }
-    return static_cast<uint16_t>(id | offset << 6 | (width - 1) << 11);
+    if (arguments->size() == 1) return hardware_register_field(id, "0", "32");
+    return hardware_register_field(id, arguments->at(1), arguments->at(2));
 }
 
 Result<uint16_t> parse_wait_counts(Generation generation, std::string_view text) {

@@ -110,6 +110,7 @@ const std::vector<std::string>& seeds() {
         "s_waitcnt vmcnt(0) & lgkmcnt(0)",
         "s_delay_alu instid0(VALU_DEP_3) | instskip(NEXT) | instid1(SALU_CYCLE_2)",
         "s_getreg_b32 s5, hwreg(HW_REG_MODE, 4, 4)",
+        "s_setreg_b32 {id: 1, offset: 4, size: 4}, s5",
         "ds_swizzle_b32 v0, v1 offset:swizzle(BITMASK_PERM,\"01pi0\")",
         "global_atomic_add_u32 v5, v1, v0, s[2:3] offset:-16 glc",
         "buffer_load_b128 v[0:3], v[4:5], s[8:11], s20 idxen offen offset:4095 glc slc dlc tfe",

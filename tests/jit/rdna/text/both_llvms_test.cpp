@@ -1,0 +1,242 @@
+// Lines of one kind in all their variants against LLVM 19 and LLVM 22, where these differ among themselves or take more
+// than they should: each difference has its reason here, and the words are LLVM's everywhere else.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "jit/rdna/encode/encoding.h"
+#include "jit/rdna/text/text.h"
+#include "tests/host/oracle.h"
+#include "tests/jit/rdna/llvm_oracle.h"
+
+namespace riftjit::rdna {
+namespace both_llvms_test {
+
+using test::InstructionWords;
+using test::LlvmOracle;
+using test::LlvmVersion;
+
+using Words = std::optional<InstructionWords>;
+
+Words words_of(Target target, const std::string& line) {
+    const Result<Parsed> parsed = parse(target, WaveSize::wave32, line);
+    if (!parsed) return std::nullopt;
+    const Result<EncodedInstruction> encoded = encode(target, WaveSize::wave32, parsed->instruction);
+    if (!encoded) return std::nullopt;
+    return InstructionWords(encoded->span().begin(), encoded->span().end());
+}
+
+std::string hex(const Words& words) {
+    if (!words) return "refused";
+    std::string text;
+    for (const uint32_t word : *words) text += fmt::format("{:08x} ", word);
+    return text;
+}
+
+bool has(const std::string& line, std::string_view part) { return line.find(part) != std::string::npos; }
+
+class BothLlvms : public testing::TestWithParam<Target> {
+protected:
+    Generation generation() const { return rdna::generation(GetParam()); }
+    bool is_gfx10() const { return generation() == Generation::gfx10; }
+    bool is_gfx12() const { return generation() == Generation::gfx12; }
+    // gfx1153 is younger than LLVM 19.
+    std::vector<LlvmVersion> versions() const {
+        if (GetParam() == Target::gfx1153) return {LlvmVersion::v22};
+        return {LlvmVersion::v19, LlvmVersion::v22};
+    }
+
+    // `reason` says why a line may differ from what that LLVM makes of it; empty where it may not.
+    void expect_agreement(const std::vector<std::string>& lines, const auto& reason) const {
+        for (const LlvmVersion version : versions()) {
+            if (!may_ask(LlvmOracle::is_present(version), "llvm-mc-19 and llvm-mc-22")) continue;
+            const auto theirs = LlvmOracle(GetParam(), WaveSize::wave32, version).assemble(lines);
+            for (size_t i = 0; i < lines.size(); ++i) {
+                const Words ours = words_of(GetParam(), lines[i]);
+                if (ours == theirs[i]) continue;
+                const std::string why = reason(lines[i], version, ours, theirs[i]);
+                EXPECT_FALSE(why.empty()) << name(GetParam()) << ": " << lines[i] << " is " << hex(ours)
+                                          << ", for LLVM " << static_cast<int>(version) << " " << hex(theirs[i]);
+            }
+        }
+    }
+    static std::string no_reason(const std::string&, LlvmVersion, const Words&, const Words&) { return ""; }
+};
+
+TEST_P(BothLlvms, NameHardwareRegistersOrGiveTheirFields) {
+    constexpr std::string_view kNames[] = {"MODE",
+                                           "STATUS",
+                                           "TRAPSTS",
+                                           "HW_ID",
+                                           "GPR_ALLOC",
+                                           "LDS_ALLOC",
+                                           "IB_STS",
+                                           "IB_STS2",
+                                           "SH_MEM_BASES",
+                                           "TBA_LO",
+                                           "TBA_HI",
+                                           "TMA_LO",
+                                           "TMA_HI",
+                                           "FLAT_SCR_LO",
+                                           "FLAT_SCR_HI",
+                                           "XNACK_MASK",
+                                           "HW_ID1",
+                                           "HW_ID2",
+                                           "POPS_PACKER",
+                                           "SHADER_CYCLES",
+                                           "SHADER_CYCLES_LO",
+                                           "SHADER_CYCLES_HI",
+                                           "DVGPR_ALLOC_LO",
+                                           "DVGPR_ALLOC_HI",
+                                           "STATE_PRIV",
+                                           "EXCP_FLAG_PRIV",
+                                           "EXCP_FLAG_USER",
+                                           "TRAP_CTRL",
+                                           "SCRATCH_BASE_LO",
+                                           "SCRATCH_BASE_HI",
+                                           "SCHED_MODE",
+                                           "PERF_SNAPSHOT_DATA",
+                                           "PERF_SNAPSHOT_DATA1",
+                                           "PERF_SNAPSHOT_DATA2",
+                                           "PERF_SNAPSHOT_PC_LO",
+                                           "PERF_SNAPSHOT_PC_HI",
+                                           "SQ_PERF_SNAPSHOT_DATA",
+                                           "XCC_ID",
+                                           "XNACK_STATE_PRIV"};
+    std::vector<std::string> operands;
+    for (const std::string_view name : kNames)
+        for (const std::string_view prefix : {"HW_REG_", "HW_REG_WAVE_"})
+            for (const std::string_view rest : {"", ", 3, 5"})
+                operands.push_back(fmt::format("hwreg({}{}{})", prefix, name, rest));
+    for (unsigned number = 0; number < 64; ++number) operands.push_back(fmt::format("hwreg({})", number));
+    for (const std::string_view operand : {"{id: 1, offset: 0, size: 4}",
+                                           "{id:1,offset:3,size:5}",
+                                           "{size: 4, id: 1}",
+                                           "{ id : 1 , offset : 0 , size : 4 }",
+                                           "{}",
+                                           "{offset: 1}",
+                                           "{size: 8, offset: 1}",
+                                           "{id: 0x3f, offset: 0x1f, size: 1}",
+                                           "{id: 1, size: 32}",
+                                           "{id: 64}",
+                                           "{id: -1}",
+                                           "{id: 1, offset: 32}",
+                                           "{id: 1, offset: -1}",
+                                           "{id: 1, size: 0}",
+                                           "{id: 1, size: 33}",
+                                           "{id: 1, id: 2}",
+                                           "{offset: 31, id: 1, offset: 2}",
+                                           "{id: 1, width: 4}",
+                                           "{id 1}",
+                                           "{id: }",
+                                           "{id: 1,}",
+                                           "{, id: 1}",
+                                           "{id: 1; size: 2}",
+                                           "{id: HW_REG_MODE}",
+                                           "{ID: 1}",
+                                           "[id: 1]",
+                                           "id: 1",
+                                           "hwreg{id: 1}",
+                                           "hwreg(id: 1)",
+                                           "hwreg(1, 0)",
+                                           "hwreg(1, 0, 0)",
+                                           "hwreg(1, 31, 1)",
+                                           "hwreg(1, 32, 1)",
+                                           "hwreg(1, 0, 33)",
+                                           "hwreg(64)",
+                                           "hwreg(-1)",
+                                           "hwreg()",
+                                           "HWREG(1)",
+                                           "0x1801",
+                                           "65535",
+                                           "65536",
+                                           "-1",
+                                           "-32768"})
+        operands.emplace_back(operand);
+    std::vector<std::string> lines;
+    for (const std::string& operand : operands) lines.push_back("s_getreg_b32 s2, " + operand);
+    for (const std::string_view operand :
+         {"{id: 1, size: 4}", "{}", "{id: 1, offset: 32}", "hwreg(HW_REG_MODE)", "-1"}) {
+        lines.push_back(fmt::format("s_setreg_b32 {}, s2", operand));
+        lines.push_back(fmt::format("s_setreg_imm32_b32 {}, 5", operand));
+    }
+    expect_agreement(lines, [&](const std::string& line, LlvmVersion version, const Words& ours, const Words& theirs) {
+        const bool is_new = is_gfx12() && version == LlvmVersion::v19 && has(line, "HW_REG_WAVE_");
+        return is_new && ours && !theirs ? "a name that is younger than LLVM 19" : "";
+    });
+    for (const std::string& operand : operands) {
+        const Words words = words_of(GetParam(), "s_getreg_b32 s2, " + operand);
+        if (!words) continue;
+        const Decoded decoded = decode(GetParam(), WaveSize::wave32, *words);
+        ASSERT_TRUE(decoded.ok) << operand;
+        EXPECT_EQ(words_of(GetParam(), print(GetParam(), WaveSize::wave32, decoded.instruction)), words) << operand;
+    }
+}
+
+TEST_P(BothLlvms, TakeOperationsAndStreamsOfMessages) {
+    std::vector<std::string> operands;
+    const auto add = [&](const std::string& inside) { operands.push_back("sendmsg(" + inside + ")"); };
+    for (const std::string id : {"MSG_INTERRUPT",
+                                 "MSG_GS",
+                                 "MSG_GS_DONE",
+                                 "MSG_SAVEWAVE",
+                                 "MSG_SYSMSG",
+                                 "MSG_GS_ALLOC_REQ",
+                                 "MSG_HS_TESSFACTOR",
+                                 "MSG_DEALLOC_VGPRS",
+                                 "MSG_RTN_GET_TMA",
+                                 "MSG_RTN_GET_SE_AID_ID",
+                                 "MSG_FOO",
+                                 "1",
+                                 "2",
+                                 "3",
+                                 "4",
+                                 "9",
+                                 "15",
+                                 "16",
+                                 "135",
+                                 "255",
+                                 "256",
+                                 "-1",
+                                 ""}) {
+        add(id);
+        for (const std::string_view operation :
+             {"GS_OP_NOP", "GS_OP_CUT", "GS_OP_EMIT_CUT", "SYSMSG_OP_ECC_ERR_INTERRUPT", "SYSMSG_OP_REG_RD",
+              "SYSMSG_OP_HOST_TRAP_ACK", "SYSMSG_OP_TTRACE_PC", "0", "1", "4", "5", "7", "8", "-1"}) {
+            add(fmt::format("{}, {}", id, operation));
+            for (const std::string_view stream : {"0", "3", "4"}) add(fmt::format("{}, {}, {}", id, operation, stream));
+        }
+    }
+    add("1, 0, 0, 0");
+    for (const std::string_view operand : {"1", "255", "65535", "65536", "-1"}) operands.emplace_back(operand);
+    std::vector<std::string> lines;
+    for (const std::string& operand : operands) {
+        lines.push_back("s_sendmsg " + operand);
+        lines.push_back("s_sendmsg_rtn_b32 s0, " + operand);
+    }
+    expect_agreement(lines, [](const std::string& line, LlvmVersion, const Words& ours, const Words& theirs) {
+        return !ours && theirs && line.starts_with("s_sendmsg_rtn") ? "LLVM cuts what does not fit eight bits" : "";
+    });
+}
+
+TEST_P(BothLlvms, HoldUnsignedImmediatesToTheirRange) {
+    std::vector<std::string> lines;
+    for (const std::string_view value : {"-32768", "-1", "0", "1", "32767", "32768", "65535"})
+        for (const std::string_view start :
+             {"s_nop ", "s_sleep ", "s_endpgm ", "s_sendmsghalt ", "s_movk_i32 s0, ", "s_cmpk_eq_i32 s0, ",
+              "s_cmpk_eq_u32 s0, ", "s_cmpk_lt_u32 s0, ", "s_waitcnt_vscnt null, ", "s_barrier_wait ", "s_waitcnt "})
+            lines.push_back(fmt::format("{}{}", start, value));
+    expect_agreement(lines, no_reason);
+}
+
+std::string chip_name(const testing::TestParamInfo<Target>& info) { return std::string(name(info.param)); }
+
+INSTANTIATE_TEST_SUITE_P(Chips, BothLlvms,
+                         testing::Values(Target::gfx1030, Target::gfx1100, Target::gfx1150, Target::gfx1153,
+                                         Target::gfx1200, Target::gfx1201),
+                         chip_name);
+
+}  // namespace both_llvms_test
+}  // namespace riftjit::rdna
