@@ -13,7 +13,8 @@ OffsetRange offset_range(Generation generation, const InstructionInfo& row, cons
     constexpr int32_t kSigned24 = 1 << 23, kSigned21 = 1 << 20;
     switch (row.format) {
         case Format::SMEM:
-            if (is_gfx12) return {-kSigned24, kSigned24 - 1};
+            // Into a buffer, too, no offset is negative: LLVM 22 says so of gfx12, LLVM 19 of the others alone.
+            if (is_gfx12) return {plan.has_resource ? 0 : -kSigned24, kSigned24 - 1};
             return {plan.has_resource ? 0 : -kSigned21, kSigned21 - 1};
         case Format::DS:
             return {0, row.two_offsets ? 255 : 65535};

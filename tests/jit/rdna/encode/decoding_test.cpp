@@ -60,7 +60,8 @@ std::string operand_left_out(const Decoded& refused) {
     const Refusal& refusal = refused.refusal;
     const std::string_view why = refusal.why, part = refusal.part == nullptr ? "" : refusal.part;
     if (why.find("left out") != std::string_view::npos) return std::string(why);
-    if (info(refused.instruction.opcode).format == Format::MUBUF && part == "offset")
+    const Format format = info(refused.instruction.opcode).format;
+    if ((format == Format::MUBUF || format == Format::SMEM) && part == "offset")
         return "a negative offset into a buffer, which LLVM 22 refuses too";
     if (refusal.kind == DecodeError::form && refused.instruction.opcode == Opcode::v_pk_fmac_f16)
         return "v_pk_fmac_f16 with a DPP word, which LLVM 19 alone has from gfx11 on";

@@ -231,12 +231,76 @@ TEST_P(BothLlvms, HoldUnsignedImmediatesToTheirRange) {
     expect_agreement(lines, no_reason);
 }
 
+TEST_P(BothLlvms, ReachAsFarWithOffsets) {
+    const bool is_old = is_gfx10();
+    const std::string b32 = is_old ? "dword" : "b32", add = is_old ? "add" : "add_u32";
+    const std::string none = is_old ? "0" : "null", load = is_old ? "read" : "load",
+                      two = is_old ? "read2" : "load_2addr";
+    std::vector<std::string> lines;
+    for (const std::string value :
+         {"-0x800001", "-0x800000", "-0x100001", "-0x100000", "-4097",    "-4096",    "-2049",    "-2048",    "-4",
+          "-1",        "0",         "1",         "255",       "256",      "2047",     "2048",     "4095",     "4096",
+          "65535",     "65536",     "0xfffff",   "0x100000",  "0x7fffff", "0x800000", "0xffffff", "0x1000000"}) {
+        for (const std::string_view start : {"s_load_{} s5, s[2:3], ", "s_buffer_load_{} s5, s[4:7], "}) {
+            const std::string made = fmt::format(fmt::runtime(start), b32);
+            lines.push_back(made + value);
+            lines.push_back(made + "s0 offset:" + value);
+            lines.push_back(made + "null offset:" + value);
+        }
+        for (const std::string_view prefetch :
+             {"s_prefetch_data s[2:3], {}, s0, 3", "s_prefetch_inst s[2:3], {}, s0, 3",
+              "s_prefetch_data_pc_rel {}, s0, 3", "s_prefetch_inst_pc_rel {}, s0, 3",
+              "s_buffer_prefetch_data s[4:7], {}, s0, 3", "s_buffer_load_u8 s5, s[4:7], {}",
+              "s_buffer_load_b96 s[4:6], s[4:7], {}", "s_load_u16 s5, s[2:3], {}"})
+            lines.push_back(fmt::format(fmt::runtime(prefetch), value));
+        for (const std::string& vector :
+             {"flat_load_" + b32 + " v0, v[2:3]", "flat_atomic_" + add + " v[2:3], v1",
+              "global_load_" + b32 + " v0, v[2:3], off", "global_store_" + b32 + " v0, v2, s[2:3]",
+              "global_atomic_" + add + " v2, v1, s[2:3]", "scratch_load_" + b32 + " v0, off, s2",
+              "scratch_store_" + b32 + " v2, v3, off", "scratch_load_" + b32 + " v0, off, off",
+              "ds_" + load + "_b32 v0, v1", std::string("ds_add_u32 v0, v1"),
+              "buffer_load_" + b32 + " v0, off, s[4:7], s0",
+              "buffer_load_" + b32 + " v0, v1, s[4:7], " + none + " offen",
+              "buffer_store_" + b32 + " v0, v1, s[4:7], s3 idxen", "buffer_atomic_" + add + " v0, off, s[4:7], s0"})
+            lines.push_back(vector + " offset:" + value);
+        for (const std::string_view which : {"offset0:", "offset1:"})
+            lines.push_back(fmt::format("ds_{}_b32 v[0:1], v1 {}{}", two, which, value));
+    }
+    const auto reason = [&](const std::string& line, LlvmVersion version, const Words& ours, const Words& theirs) {
+        const bool is_buffer = line.find("buffer_") < 3;
+        if (!is_buffer || ours || !theirs) return "";
+        if (is_gfx12() && version == LlvmVersion::v19 && (has(line, ":-") || has(line, " -")))
+            return "a negative offset into a buffer, which LLVM 22 refuses";
+        const bool is_cut = line.ends_with("offset:4096") || line.ends_with("offset:65535");
+        return !is_gfx12() && is_cut ? "LLVM cuts the offset to 12 bits" : "";
+    };
+    expect_agreement(lines, reason);
+}
+
+class OfGfx12 : public BothLlvms {};
+
+TEST_P(OfGfx12, NegativeOffsetsIntoBuffersAreRefusedInWordsToo) {
+    const std::vector<InstructionWords> words = {
+        {0xf4020142, 0xf8fffffc},              // s_buffer_load_b32 s5, s[4:7], -0x4
+        {0xf4020142, 0x00ffffff},              // s_buffer_load_b32 s5, s[4:7], s0 offset:-0x1
+        {0xf404e0c2, 0x00ffffff},              // s_buffer_prefetch_data s[4:7], -0x1, s0, 3
+        {0xf4020142, 0xf8800000},              // s_buffer_load_b32 s5, s[4:7], -0x800000
+        {0xc4050000, 0x00800800, 0xfffffc00},  // buffer_load_b32 v0, off, s[4:7], s0 offset:-4
+        {0xf4020142, 0xf87fffff},              // s_buffer_load_b32 s5, s[4:7], 0x7fffff
+        {0xf4000142, 0xf8fffffc}};             // s_load_b32 s5, s[4:5], -0x4
+    if (!may_ask(LlvmOracle::is_present(LlvmVersion::v22), "llvm-mc-22 and llvm-objdump-22")) return;
+    const auto theirs = LlvmOracle(GetParam(), WaveSize::wave32, LlvmVersion::v22).disassemble(words);
+    for (size_t i = 0; i < words.size(); ++i)
+        EXPECT_EQ(decode(GetParam(), WaveSize::wave32, words[i]).ok, theirs[i].has_value()) << hex(words[i]);
+}
+
 std::string chip_name(const testing::TestParamInfo<Target>& info) { return std::string(name(info.param)); }
 
 INSTANTIATE_TEST_SUITE_P(Chips, BothLlvms,
                          testing::Values(Target::gfx1030, Target::gfx1100, Target::gfx1150, Target::gfx1153,
                                          Target::gfx1200, Target::gfx1201),
                          chip_name);
+INSTANTIATE_TEST_SUITE_P(Chips, OfGfx12, testing::Values(Target::gfx1200, Target::gfx1201), chip_name);
 
 }  // namespace both_llvms_test
 }  // namespace riftjit::rdna
