@@ -59,7 +59,7 @@ std::string print_integer_or(int64_t value, std::string_view float_name, uint64_
     return float_name.empty() ? fmt::format("{:#x}", bits) : std::string(float_name);
 }
 
-std::string print_literal(OperandType type, uint32_t literal) {
+std::string print_literal(OperandType type, uint32_t literal, bool doubles_floats) {
     const auto low = static_cast<uint16_t>(literal);
     switch (type) {
         case OperandType::i16:
@@ -70,7 +70,8 @@ std::string print_literal(OperandType type, uint32_t literal) {
             return print_integer_or(static_cast<int16_t>(low), float_name(FloatFormat::bf16, low), literal);
         case OperandType::f16x2:
             return print_integer_or(static_cast<int32_t>(literal),
-                                    literal > 0xFFFF ? "" : float_name(FloatFormat::f16, literal), literal);
+                                    literal > 0xFFFF || doubles_floats ? "" : float_name(FloatFormat::f16, literal),
+                                    literal);
         case OperandType::bf16x2:
             return print_integer_or(static_cast<int32_t>(literal),
                                     literal > 0xFFFF ? "" : float_name(FloatFormat::bf16, literal), literal);
@@ -98,8 +99,8 @@ std::string print_register(Generation generation, Operand operand, unsigned dwor
     return name.empty() ? fmt::format("<{}>", code) : std::string(name);
 }
 
-std::string print_constant(OperandType type, Operand operand, uint32_t literal) {
-    if (operand.is_literal()) return print_literal(type, literal);
+std::string print_constant(OperandType type, Operand operand, uint32_t literal, bool doubles_floats) {
+    if (operand.is_literal()) return print_literal(type, literal, doubles_floats);
     const unsigned code = operand.code;
     if (code <= 192) return fmt::to_string(code - 128);
     if (code <= 208) return fmt::to_string(192 - static_cast<int>(code));

@@ -11,6 +11,6 @@ namespace riftjit::rdna {
 std::string print_register(Generation generation, Operand operand, unsigned dwords);
 
 // An inline constant or literal as an operand of that type.
-std::string print_constant(OperandType type, Operand operand, uint32_t literal);
+std::string print_constant(OperandType type, Operand operand, uint32_t literal, bool doubles_floats = false);
 
 }  // namespace riftjit::rdna

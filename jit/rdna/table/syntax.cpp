@@ -148,6 +148,10 @@ bool spells_halves(Generation generation, const Instruction& instruction) {
     return (instruction.op_sel & row.halves & ~known) != 0;
 }
 
+bool doubles_inline_floats(Generation generation, const InstructionInfo& row) {
+    return row.opcode == Opcode::v_pk_fmac_f16 && generation != Generation::gfx10;
+}
+
 unsigned op_sel_sources(const InstructionInfo& row) {
     return row.opcode == Opcode::v_fmac_f16 ? 3 : written_sources(row).count;
 }

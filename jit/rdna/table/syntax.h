@@ -84,6 +84,11 @@ uint8_t op_sel_bits(Generation generation, const InstructionInfo& row);
 // way, which names one in each operand that has one.
 bool spells_halves(Generation generation, const Instruction& instruction);
 
+// From gfx11 on v_pk_fmac_f16, which has no op_sel, reads an inline float in both halves; elsewhere a pair of halves
+// has it in the lower one (llvm-project issue 94116, measured on Navi 31; LLVM 22). Of inline integers nothing is
+// known: they are taken for 32 bits, as elsewhere, and written only where that is what was asked for.
+bool doubles_inline_floats(Generation generation, const InstructionInfo& row);
+
 bool is_vop3_only(const InstructionInfo& row, Generation generation);
 
 // "_e32", "_e64_dpp" ...: what LLVM 19 appends to the mnemonic of this form.

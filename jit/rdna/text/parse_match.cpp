@@ -313,7 +313,7 @@ private:
             return take_half(index, value);
         }
         if (value.form == ValueForm::word) return fail(ErrorKind::Usage, "is no register and no number");
-        RIFTJIT_TRY(constant, source_constant(value, type));
+        RIFTJIT_TRY(constant, source_constant(value, type, doubles_inline_floats(generation_, row_)));
         operand = constant.operand;
         return operand.is_literal() ? set_literal(constant.literal) : Result<void>();
     }

@@ -193,7 +193,8 @@ FloatFormat float_format(OperandType type) {
     }
 }
 
-Result<SourceConstant> typed_integer(int64_t value, OperandType type) {
+// `doubles_floats`: an inline float stands for two of them.
+Result<SourceConstant> typed_integer(int64_t value, OperandType type, bool doubles_floats) {
     const bool is_half = type == OperandType::i16 || type == OperandType::f16 || type == OperandType::bf16;
     if (const std::optional<uint16_t> code = inline_integer(value)) return SourceConstant{{*code}};
     if (is_half) {
@@ -212,7 +213,8 @@ Result<SourceConstant> typed_integer(int64_t value, OperandType type) {
     if (type == OperandType::f64) return inline_or_literal(FloatFormat::f64, uint64_t{bits} << 32, bits);
     if (is_wide) return literal(bits);
     if (const auto code = inline_integer(static_cast<int32_t>(bits))) return SourceConstant{{*code}};
-    return inline_or_literal(float_format(type), bits, bits);
+    if (!doubles_floats) return inline_or_literal(float_format(type), bits, bits);
+    return bits >> 16 == (bits & 0xFFFF) ? inline_or_literal(float_format(type), bits & 0xFFFF, bits) : literal(bits);
 }
 
 uint64_t float_bits(double value, FloatFormat format) {
@@ -266,8 +268,9 @@ Result<ParsedOperand> parse_operand_text(Generation generation, std::string_view
     return operand;
 }
 
-Result<SourceConstant> source_constant(const ParsedOperand& number, OperandType type) {
-    return number.form == ValueForm::integer ? typed_integer(number.integer, type) : real_constant(number.real, type);
+Result<SourceConstant> source_constant(const ParsedOperand& number, OperandType type, bool doubles_floats) {
+    if (number.form != ValueForm::integer) return real_constant(number.real, type);
+    return typed_integer(number.integer, type, doubles_floats);
 }
 
 Result<uint32_t> literal_constant(const ParsedOperand& number, OperandType type) {

@@ -32,7 +32,7 @@ struct SourceConstant {
     Operand operand;
     uint32_t literal = 0;
 };
-Result<SourceConstant> source_constant(const ParsedOperand& number, OperandType type);
+Result<SourceConstant> source_constant(const ParsedOperand& number, OperandType type, bool doubles_floats = false);
 
 // The constant of fmaak and fmamk, always 32 bits.
 Result<uint32_t> literal_constant(const ParsedOperand& number, OperandType type);

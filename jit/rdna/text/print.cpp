@@ -170,7 +170,8 @@ private:
         const bool is_constant = operand.is_literal() || operand.is_inline_constant();
         const bool is_half = spells_halves_ && names_half(generation_, row_, index);
         const uint32_t literal = is_half ? instruction_.literal & 0xFFFF : instruction_.literal;
-        std::string text = is_constant                    ? print_constant(type.type, operand, literal)
+        std::string text = is_constant
+                               ? print_constant(type.type, operand, literal, doubles_inline_floats(generation_, row_))
                            : is_half && operand.is_vgpr() ? spell_half(index)
                                                           : print_register(generation_, operand, dwords);
         return index < row_.destinations ? text

@@ -1,6 +1,7 @@
 // From a decoded instruction to a LaneOp.
 #include "host/result.h"
 #include "jit/rdna/emulator/valu/valu_op.h"
+#include "jit/rdna/table/inline_floats.h"
 #include "jit/rdna/table/syntax.h"
 
 namespace riftjit::rdna::emulator {
@@ -124,6 +125,9 @@ private:
             source.kind = SourceKind::constant;
             source.constant = constant_bits(operand, instruction_.literal, constant_type(type),
                                             is_signed ? LiteralSign::sign_extended : LiteralSign::zero_extended);
+            if (operand.code >= kFirstInlineFloat && operand.code <= kLastInlineFloat &&
+                doubles_inline_floats(op_.generation, row_))
+                source.constant |= source.constant << 16;
         } else {
             source.kind = SourceKind::aperture;
             source.index = operand.code;

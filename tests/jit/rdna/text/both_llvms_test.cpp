@@ -294,6 +294,69 @@ TEST_P(OfGfx12, NegativeOffsetsIntoBuffersAreRefusedInWordsToo) {
         EXPECT_EQ(decode(GetParam(), WaveSize::wave32, words[i]).ok, theirs[i].has_value()) << hex(words[i]);
 }
 
+// Of one constant in the place of `#`.
+TEST_P(BothLlvms, WriteConstantsOfPackedHalves) {
+    const std::string_view min = is_gfx12() ? "v_pk_min_num_f16" : "v_pk_min_f16";
+    std::vector<std::string> lines, doubled;
+    for (const std::string_view value :
+         {"0",          "1",          "-1",         "-16",        "64",         "65",         "0.5",
+          "1.0",        "-4.0",       "1.5",        "0x3c00",     "0x3800",     "0x3c003c00", "0xb800b800",
+          "0x44004400", "0x31183118", "0x3118",     "0x10001",    "0xffff",     "0xfff0",     "0x3c01",
+          "0xfff0fff0", "0xffffffff", "0x3c000000", "0x38003c00", "0x12345678", "0x400040"}) {
+        doubled.push_back(fmt::format("v_pk_fmac_f16 v0, {}, v1", value));
+        for (const std::string_view made :
+             {"v_pk_add_f16 v0, {}, v1", "v_pk_mul_f16 v0, v1, {}", "v_pk_fma_f16 v0, v1, {}, v2",
+              "v_pk_fma_f16 v0, v1, v2, {} op_sel:[0,0,1] op_sel_hi:[1,1,0]", "v_pk_add_u16 v0, {}, v1",
+              "v_pk_mad_i16 v0, v1, v2, {}", "v_pk_lshlrev_b16 v0, {}, v1", "v_dot2_f32_f16 v0, {}, v1, v2",
+              "v_dot2acc_f32_f16 v0, {}, v1", "v_dot4_u32_u8 v0, {}, v1, v2", "v_dot2_f16_f16 v0, {}, v1, v2",
+              "v_dot2_bf16_bf16 v0, {}, v1, v2", "v_dot2_f32_bf16 v0, {}, v1, v2", "v_fma_mix_f32 v0, {}, v1, v2",
+              "v_dot2_i32_i16 v0, {}, v1, v2", "v_dot2c_f32_f16 v0, {}, v1"})
+            lines.push_back(fmt::format(fmt::runtime(made), value));
+        lines.push_back(fmt::format("{} v0, {}, v1", min, value));
+    }
+    expect_agreement(lines, no_reason);
+    expect_agreement(
+        doubled, [&](const std::string& line, LlvmVersion version, const Words& ours, const Words& theirs) {
+            if (is_gfx10() || !ours || !theirs) return "";
+            const bool is_decimal = has(line, ".");
+            if (version == LlvmVersion::v19)
+                return is_decimal ? "" : "LLVM 19 has the inline float in the lower half alone, on every chip";
+            if (is_decimal) return "LLVM 22 prints the inline float so, and reads a literal";
+            const bool is_integer_twice = has(line, "0x10001,") || has(line, "0x400040,");
+            return is_integer_twice ? "LLVM 22 takes an inline integer for two of them, and for one as well" : "";
+        });
+}
+
+TEST_P(BothLlvms, PrintInlineFloatsOfPackedFmac) {
+    std::vector<InstructionWords> words;
+    for (uint32_t code = 240; code <= 248; ++code) words.push_back({0x78000200 | code});
+    for (const LlvmVersion version : versions()) {
+        if (!may_ask(LlvmOracle::is_present(version), "llvm-mc-19 and llvm-mc-22")) continue;
+        const auto theirs = LlvmOracle(GetParam(), WaveSize::wave32, version).disassemble(words);
+        for (size_t i = 0; i < words.size(); ++i) {
+            const Decoded decoded = decode(GetParam(), WaveSize::wave32, words[i]);
+            ASSERT_TRUE(decoded.ok);
+            const std::string text = print(GetParam(), WaveSize::wave32, decoded.instruction);
+            EXPECT_EQ(text, theirs[i]) << hex(words[i]);
+            EXPECT_EQ(words_of(GetParam(), text), words[i]) << text;
+        }
+    }
+}
+
+TEST(PackedFmac, HasLiteralsPrintedSoThatTheyMeanTheSame) {
+    const auto printed = [](Target target, uint32_t literal) {
+        const Decoded decoded = decode(target, WaveSize::wave32, InstructionWords{0x780002ff, literal});
+        return decoded.ok ? print(target, WaveSize::wave32, decoded.instruction) : "refused";
+    };
+    EXPECT_EQ(printed(Target::gfx1030, 0x3C00), "v_pk_fmac_f16 v0, 1.0, v1");
+    for (const Target target : {Target::gfx1100, Target::gfx1201}) {
+        EXPECT_EQ(printed(target, 0x3C00), "v_pk_fmac_f16 v0, 0x3c00, v1");
+        EXPECT_EQ(words_of(target, "v_pk_fmac_f16 v0, 0x3c00, v1"), (InstructionWords{0x780002ff, 0x3C00}));
+        EXPECT_EQ(printed(target, 0x3C003C00), "v_pk_fmac_f16 v0, 0x3c003c00, v1");
+        EXPECT_EQ(words_of(target, "v_pk_fmac_f16 v0, 0x3c003c00, v1"), (InstructionWords{0x780002f2}));
+    }
+}
+
 std::string chip_name(const testing::TestParamInfo<Target>& info) { return std::string(name(info.param)); }
 
 INSTANTIATE_TEST_SUITE_P(Chips, BothLlvms,

@@ -414,6 +414,29 @@ TEST(ValuArithmetic, ComputesPackedHalvesApart) {
         }
 }
 
+TEST(ValuArithmetic, DoublesInlineFloatsOfPackedFmacFromGfx11On) {
+    constexpr uint32_t kHalves[] = {0x3800, 0xB800, 0x3C00, 0xBC00, 0x4000, 0xC000, 0x4400, 0xC400, 0x3118};
+    constexpr uint32_t kOne = 0x3C003C00, kMinusZero = 0x80008000;  // the product's sign stays
+    for (const Target target : {Target::gfx1030, Target::gfx1100, Target::gfx1153, Target::gfx1201}) {
+        const auto product = [&](Operand factor, uint32_t literal = 0) {
+            TestWave wave(target);
+            wave.fill(0, kMinusZero);
+            wave.fill(8, kOne);
+            Instruction fmac = instruction(Opcode::v_pk_fmac_f16);
+            fmac.operands[1] = factor;
+            fmac.has_literal = factor.is_literal();
+            fmac.literal = literal;
+            wave.run(fmac);
+            return wave.at(0);
+        };
+        for (uint16_t i = 0; i < std::size(kHalves); ++i)
+            EXPECT_EQ(product({static_cast<uint16_t>(240 + i)}),
+                      target == Target::gfx1030 ? kHalves[i] : kHalves[i] * 0x10001)
+                << name(target) << ", constant " << 240 + i;
+        EXPECT_EQ(product({Operand::kLiteral}, 0x3C00), 0x3C00u) << name(target);
+    }
+}
+
 }  // namespace valu_arithmetic_test
 
 std::vector<Opcode> expected_float_opcodes() {
