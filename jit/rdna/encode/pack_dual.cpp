@@ -88,8 +88,10 @@ private:
         const VopdHalf &x = instruction_.dual[0], &y = instruction_.dual[1];
         if ((x.operands[0].vgpr() ^ y.operands[0].vgpr()) % 2 == 0)
             return refuse_part("vdst", "of one half must be even and of the other odd");
-        const auto share = [](int a, int b, int banks) {
-            return a != kNoRegister && b != kNoRegister && a % banks == b % banks;
+        // On gfx12 both halves may read one register, which is fetched once (RDNA4 ISA 7.8).
+        const bool may_be_same = context_.generation == Generation::gfx12;
+        const auto share = [&](int a, int b, int banks) {
+            return a != kNoRegister && b != kNoRegister && a % banks == b % banks && !(may_be_same && a == b);
         };
         const Ports of_x = ports(x), of_y = ports(y);
         const bool are_moves = x.opcode == Opcode::v_mov_b32 && y.opcode == Opcode::v_mov_b32;

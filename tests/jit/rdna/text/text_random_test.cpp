@@ -41,6 +41,14 @@ bool same_in_text_and_bytes_otherwise(uint16_t simm16, Opcode opcode, Generation
     }
 }
 
+// Both halves, through one port: src0, vsrc1, or src2, which is fmac's destination and stands as vsrc1 in fmamk.
+bool read_one_register(const std::array<VopdHalf, 2>& halves) {
+    const auto& x = halves[0].operands;
+    const auto& y = halves[1].operands;
+    const auto is_one = [](Operand a, Operand b) { return a.is_vgpr() && a == b; };
+    return is_one(x[1], y[1]) || is_one(x[2], y[2]) || is_one(x[0], y[2]) || is_one(x[2], y[0]);
+}
+
 // Why several encodings have this instruction's text, or why llvm-mc cannot read its own; empty if neither is so.
 std::string why_not_unique(Target target, const Instruction& made) {
     const InstructionInfo& row = info(made.opcode);
@@ -51,6 +59,8 @@ std::string why_not_unique(Target target, const Instruction& made) {
             has_mask |= half.opcode == Opcode::v_cndmask_b32;
             names_vcc |= half.operands[1].code == Operand::kVcc;
         }
+        if (gen == Generation::gfx12 && read_one_register(made.dual))
+            return "one register for both halves, which llvm-mc reads from 2026 on";
         return has_mask && names_vcc ? "vcc as a mask and as a source, which llvm-mc counts twice" : "";
     }
     if (!same_in_text_and_bytes_otherwise(made.simm16, made.opcode, gen))
