@@ -29,7 +29,7 @@ namespace emulator = rdna::emulator;
 
 struct CheckName {
     std::string_view name;
-    bool emulator::Checks::* check;
+    bool emulator::Checks::*check;
     std::array<std::string_view, 2> finds = {};  // how the names of findings begin, where not as the check's
 };
 constexpr CheckName kChecks[] = {
@@ -41,6 +41,7 @@ constexpr CheckName kChecks[] = {
     {"hazard-sgpr-read", &emulator::Checks::sgpr_read_hazard},
     {"hazard-valu-mask-rewrite", &emulator::Checks::mask_rewrite},
     {"hazard-valu-partial-forwarding", &emulator::Checks::partial_forwarding},
+    {"hazard-vopd-interlock", &emulator::Checks::vopd_interlock},
     {"wmma", &emulator::Checks::wmma},
     {"races", &emulator::Checks::races, {"lds-race", "global-race"}},
     {"visibility", &emulator::Checks::visibility, {"stale-read"}},
@@ -312,7 +313,9 @@ constexpr const char* kEmulateExamples =
     "Code for gfx12 of compilers before LLVM 20 lacks the waits that hazard-sgpr-read asks for: check it with\n"
     "--check all,-hazard-sgpr-read. So does code for gfx11 in waves of 64 lanes, of compilers as old as LLVM 19, those "
     "of\n"
-    "hazard-valu-mask-rewrite.\n"
+    "hazard-valu-mask-rewrite; and code for gfx11 in waves of 32 lanes, of compilers before September 2026, pairs "
+    "what\n"
+    "hazard-vopd-interlock reports.\n"
     "undefined reports an address, a branch, exec or a lane's choice that unwritten bits decide, and dwords stored to "
     "global\n"
     "memory of which no bit was written; of those written in part, as padding and bit-fields leave them, it says "

@@ -24,6 +24,9 @@ std::string_view advice(emulator::FindingKind kind) {
         case emulator::FindingKind::valu_mask_rewrite:
             return "compilers as old as LLVM 19 do not know this rule of gfx11's wave64: their code is checked for all "
                    "the rest with --check all,-hazard-valu-mask-rewrite";
+        case emulator::FindingKind::vopd_interlock:
+            return "compilers before September 2026 do not know this rule of gfx11: their code is checked for all the "
+                   "rest with --check all,-hazard-vopd-interlock";
         case emulator::FindingKind::valu_partial_forwarding:
             return "compilers know this rule and still miss it in some loops; --check "
                    "all,-hazard-valu-partial-forwarding leaves it out";

@@ -39,7 +39,7 @@ BankHints bank_hints(const Program& program, const std::vector<VirtualRegister>&
         for (unsigned slot = 0; slot < 3; ++slot) {
             const RegisterPart a = first.parts[slot], b = second.parts[slot];
             if (!is_vector(a) || !is_vector(b) || a.id == b.id) continue;
-            const uint8_t banks = slot == 0 ? 2 : 4;
+            const auto banks = static_cast<uint8_t>(slot == 0 ? 2 : vopd_source_banks(generation(program.target)));
             hints[a.id].push_back({a.first, b.first, b.id, banks});
             hints[b.id].push_back({b.first, a.first, a.id, banks});
         }

@@ -1,5 +1,5 @@
 // Where virtual registers had better lie so that neighbours can be issued together (vopd_pairing.cpp): results in
-// registers of different parity, first sources in different banks of four, and second sources too.
+// registers of different parity, first sources in different banks, and second sources too.
 #pragma once
 
 #include <vector>

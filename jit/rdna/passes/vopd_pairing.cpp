@@ -76,7 +76,9 @@ private:
         if (same_bank(x.operands[0], y.operands[0], 2)) return false;
         const bool moves = a.opcode == Opcode::v_mov_b32 && b.opcode == Opcode::v_mov_b32;
         const bool exempt = generation_ == Generation::gfx12 && moves;
-        return (exempt || !same_bank(x.operands[1], y.operands[1], 4)) && !same_bank(x.operands[2], y.operands[2], 4);
+        const unsigned banks = vopd_source_banks(generation_);
+        return (exempt || !same_bank(x.operands[1], y.operands[1], banks)) &&
+               !same_bank(x.operands[2], y.operands[2], banks);
     }
 
     // Two scalars together, the literal and vcc of v_cndmask counted.
@@ -117,6 +119,8 @@ DualRole dual_role(const Line& line, Generation generation) {
     if (dual == nullptr || takes_literal_constant(instruction.opcode)) return DualRole::none;
     return dual->x.exists() ? DualRole::first_or_second : DualRole::second;
 }
+
+unsigned vopd_source_banks(Generation generation) { return generation == Generation::gfx11 ? 2 : 4; }
 
 bool may_be_paired(DualRole a, const Instruction& a_instruction, DualRole b, const Instruction& b_instruction) {
     if (a == DualRole::none || b == DualRole::none || (a == DualRole::second && b == DualRole::second)) return false;

@@ -36,6 +36,22 @@ RegisterSet without_waited(RegisterSet written, uint16_t alu_wait) {
 constexpr unsigned kTransUseValus = 5, kTransUseTrans = 1;  // VALUTransUse: that may still lie between
 constexpr unsigned kForwardAround = 2, kForwardAfter = 4;   // VALUPartialForwarding: intervals 1 + 2, and 3
 constexpr unsigned kFloatAtomicStates = 3;
+constexpr unsigned kVdstCounts = 15;  // va_vdst: VALUs that may be under way
+
+// What the two halves of VOPD read through one port, if both registers are even or both odd.
+RegisterSet same_parity(const Instruction& instruction) {
+    RegisterSet shared;
+    const auto& [x, y] = instruction.dual;
+    for (const unsigned port : {1u, 2u}) {
+        // fmamk has its constant in the place of vsrc1, which holds src2.
+        const bool is_src2 = port == 2 && (x.opcode == Opcode::v_fmamk_f32 || y.opcode == Opcode::v_fmamk_f32);
+        const Operand of_x = x.operands[port], of_y = y.operands[port];
+        if (is_src2 || !of_x.is_vgpr() || !of_y.is_vgpr() || (of_x.vgpr() ^ of_y.vgpr()) % 2 != 0) continue;
+        shared.add_vgprs(of_x.vgpr(), 1);
+        shared.add_vgprs(of_y.vgpr(), 1);
+    }
+    return shared;
+}
 
 void add_operand(RegisterSet& set, const Operand& operand, unsigned dwords) {
     const OperandRange range = range_of(operand, dwords);
@@ -67,6 +83,7 @@ HazardTraits hazard_traits(const Instruction& instruction, Target target, WaveSi
     traits.jumps_away = instruction.opcode == Opcode::s_setpc_b64 || instruction.opcode == Opcode::s_swappc_b64 ||
                         instruction.opcode == Opcode::s_call_b64;
     if (instruction.opcode == Opcode::s_wait_alu) traits.alu_wait = instruction.simm16;
+    if (instruction.encoding == Encoding::vopd) traits.same_parity = same_parity(instruction);
     if (traits.wmma) {
         add_operand(traits.matrix_result, instruction.destination(), row.destination_operands()[0].size(wave));
         for (unsigned i = 0; i < row.sources; ++i)
@@ -133,6 +150,7 @@ void HazardState::step_gfx11(WaveState& wave, const Op& op, const Checks& checks
         if (wave.lanes == 64) valu_write_.fill(0);
     }
     if (traits.valu && info(wave.target).trans_use_hazard) check_trans_use(wave, op);
+    if (wave.lanes == 32 && checks.vopd_interlock) check_vopd_interlock(wave, op);
     if (wave.lanes == 64) {
         if (checks.partial_forwarding && traits.valu && op.checks->footprint.vgpr_operands >= 2)
             check_partial_forwarding(wave, op);
@@ -140,7 +158,7 @@ void HazardState::step_gfx11(WaveState& wave, const Op& op, const Checks& checks
         if (checks.mask_rewrite) step_mask_rewrite(wave, op);
         step_mask_write(wave, op);
     }
-    note_writes(wave, op);
+    note_writes(wave, op, checks);
 }
 
 void HazardState::check_trans_use(WaveState& wave, const Op& op) {
@@ -152,6 +170,28 @@ void HazardState::check_trans_use(WaveState& wave, const Op& op) {
                               fmt::format("v{} was written by a transcendental instruction {} VALU instructions before",
                                           (write.written & op.checks->footprint.reads).first_vgpr(), valus));
     }
+}
+
+// Where two halves of VOPD read even registers through one port, or odd ones, the one's interlock with a VALU that has
+// yet to write it may be lost. Nobody says how long a VALU takes: as long as va_vdst may still count it, it is under
+// way.
+void HazardState::check_vopd_interlock(WaveState& wave, const Op& op) {
+    const HazardTraits& traits = op.checks->hazards;
+    if (traits.ends_vdst) valus_arrived_ = valu_count_;
+    if (const unsigned left = va_vdst(traits.alu_wait); left < kVdstCounts && valu_count_ > left)
+        valus_arrived_ = std::max(valus_arrived_, valu_count_ - left);
+    for (unsigned word = 0; word < 4; ++word)
+        for (uint64_t bits = traits.same_parity.vgprs[word]; bits != 0; bits &= bits - 1) {
+            const unsigned vgpr = word * 64 + static_cast<unsigned>(std::countr_zero(bits));
+            const uint64_t written = valu_write_[vgpr];
+            if (written <= valus_arrived_ || valu_count_ - written >= kVdstCounts) continue;
+            wave.findings->report(
+                FindingKind::vopd_interlock, wave, kNoLane,
+                fmt::format("v{}, which a VALU wrote {} VALU instructions before, and the register that the other half "
+                            "reads through the same port are both {}: wait for va_vdst = 0",
+                            vgpr, valu_count_ - written, vgpr % 2 == 0 ? "even" : "odd"));
+            return;
+        }
 }
 
 // One source written before, one after SALU wrote exec. `distance` counts the VALUs between a point and here.
@@ -251,14 +291,14 @@ void HazardState::step_mask_rewrite(WaveState& wave, const Op& op) {
     masks_unwaited_.remove(read);
 }
 
-void HazardState::note_writes(WaveState& wave, const Op& op) {
+void HazardState::note_writes(WaveState& wave, const Op& op, const Checks& checks) {
     const HazardTraits& traits = op.checks->hazards;
     const Footprint& footprint = op.checks->footprint;
     if (traits.valu) {
         for (TransWrite& write : trans_writes_)
             for (size_t i = 0; i < 4; ++i) write.written.vgprs[i] &= ~footprint.writes.vgprs[i];
         if (traits.trans) trans_writes_[trans_count_ % 2] = {footprint.writes, valu_count_, trans_count_, true};
-        if (wave.lanes == 64)
+        if (wave.lanes == 64 || checks.vopd_interlock)
             for (unsigned word = 0; word < 4; ++word)
                 for (uint64_t left = footprint.writes.vgprs[word]; left; left &= left - 1)
                     valu_write_[word * 64 + static_cast<unsigned>(std::countr_zero(left))] = valu_count_ + 1;

@@ -26,6 +26,8 @@ struct HazardTraits {
     uint16_t alu_wait = 0xFFFF;  // immediate of s_wait_alu
     RegisterSet matrix_inputs;   // A, B and the index of a WMMA
     RegisterSet matrix_result;
+    // VOPD: the registers that both halves read as src0, or both as vsrc1, if these are both even or both odd.
+    RegisterSet same_parity;
 };
 HazardTraits hazard_traits(const Instruction& instruction, Target target, WaveSize wave);
 
@@ -41,12 +43,13 @@ private:
     void step_lanes(WaveState& wave, const Op& op);
     void check_trans_use(WaveState& wave, const Op& op);
     void check_partial_forwarding(WaveState& wave, const Op& op);
+    void check_vopd_interlock(WaveState& wave, const Op& op);
     void step_mask_write(WaveState& wave, const Op& op);
     void step_mask_rewrite(WaveState& wave, const Op& op);
     void step_sgpr_read(WaveState& wave, const Op& op);
     void apply_mask_waits(uint16_t alu_wait);
     void forget_masks_beside(const WaveState& wave, const Footprint& footprint);
-    void note_writes(WaveState& wave, const Op& op);
+    void note_writes(WaveState& wave, const Op& op, const Checks& checks);
     void apply_sgpr_waits(uint16_t alu_wait);
 
     const Op* previous_ = nullptr;  // any instruction
@@ -62,8 +65,10 @@ private:
     };
     std::array<TransWrite, 2> trans_writes_{};
 
-    // VALUPartialForwarding: by VGPR, the number of the VALU that wrote it last, and where SALU wrote exec.
+    // VALUPartialForwarding: by VGPR, the number of the VALU that wrote it last, and where SALU wrote exec. The first
+    // is the interlock of VOPD's, too, with how many VALUs have arrived for certain, as waits for va_vdst tell.
     std::array<uint64_t, 256> valu_write_{};  // number plus one; 0: none since the last flush
+    uint64_t valus_arrived_ = 0;
     static constexpr size_t kExecWrites = 8;
     std::array<uint64_t, kExecWrites> exec_writes_{};  // count of VALUs before; ring
     uint64_t exec_write_count_ = 0;

@@ -50,12 +50,13 @@ struct Checks {
     bool sgpr_read_hazard = true;    // gfx12's; LLVM before 20 does not know it, so code of such compilers breaks it
     bool mask_rewrite = true;        // gfx11's in wave64; LLVM 22 knows it, LLVM 19 does not
     bool partial_forwarding = true;  // gfx11's in wave64; LLVM loses it on some loops, visiting each block once
+    bool vopd_interlock = true;      // gfx11's; found in 2026, so code of most compilers breaks it
     bool wmma = true;                // exec, replication
     bool races = true;               // vector clocks on LDS and global memory
     bool visibility = true;          // stores withheld until waited for, caches' rules
 
     static constexpr Checks none() {
-        return {false, false, false, false, false, false, false, false, false, false, false};
+        return {false, false, false, false, false, false, false, false, false, false, false, false};
     }
     bool any() const { return *this != none(); }
     bool operator==(const Checks&) const = default;

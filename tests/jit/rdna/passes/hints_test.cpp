@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "jit/rdna/passes/passes.h"
@@ -37,8 +38,35 @@ TEST(Vopd, DemandsDestinationsOfDifferentParity) {
 TEST(Vopd, DemandsDifferentBanksOfBothSources) {
     expect_unchanged(pair_dual_instructions, kGfx11, "v_add_f32 v0, v4, v1\n v_add_f32 v3, v8, v2");
     expect_unchanged(pair_dual_instructions, kGfx11, "v_add_f32 v0, v4, v1\n v_add_f32 v3, v6, v9");
-    expect_pass(pair_dual_instructions, kGfx11, "v_add_f32 v0, v4, v1\n v_add_f32 v3, v6, v10",
-                "v_dual_add_f32 v0, v4, v1 :: v_dual_add_f32 v3, v6, v10");
+    expect_pass(pair_dual_instructions, kGfx12, "v_add_f32 v0, v4, v1\n v_add_f32 v3, v6, v7",
+                "v_dual_add_f32 v0, v4, v1 :: v_dual_add_f32 v3, v6, v7");
+}
+
+// In each row: whether gfx11 and gfx12 pair what reads these registers first and second.
+TEST(Vopd, DemandsSourcesOfDifferentParityOnGfx11) {
+    struct Sources {
+        unsigned src0[2], vsrc1[2];
+        bool on_gfx11, on_gfx12;
+    };
+    constexpr Sources kSources[] = {
+        {{4, 5}, {1, 2}, true, true},   {{4, 7}, {1, 2}, true, true},   {{4, 6}, {1, 2}, false, true},
+        {{5, 7}, {1, 2}, false, true},  {{4, 8}, {1, 2}, false, false}, {{4, 10}, {1, 2}, false, true},
+        {{4, 5}, {1, 7}, false, true},  {{4, 5}, {2, 8}, false, true},  {{4, 5}, {2, 6}, false, false},
+        {{4, 5}, {2, 9}, true, true},   {{4, 6}, {2, 8}, false, true},  {{5, 8}, {10, 9}, true, true},
+        {{4, 4}, {1, 2}, false, false},
+    };
+    for (const auto& [src0, vsrc1, on_gfx11, on_gfx12] : kSources)
+        for (const auto& [target, is_pair] :
+             {std::pair{kGfx11, on_gfx11}, {Target::gfx1151, on_gfx11}, {kGfx12, on_gfx12}}) {
+            const std::string x = fmt::format("mul_f32 v0, v{}, v{}", src0[0], vsrc1[0]),
+                              y = fmt::format("add_f32 v3, v{}, v{}", src0[1], vsrc1[1]);
+            const std::string apart = "v_" + x + "\n v_" + y;
+            expect_pass(pair_dual_instructions, target, apart, is_pair ? "v_dual_" + x + " :: v_dual_" + y : apart);
+        }
+    // Sources of different ports, and scalars, do not meet.
+    for (const Target target : {kGfx11, kGfx12})
+        expect_pass(pair_dual_instructions, target, "v_mul_f32 v0, v4, v1\n v_add_f32 v3, s6, v2",
+                    "v_dual_mul_f32 v0, v4, v1 :: v_dual_add_f32 v3, s6, v2");
 }
 
 TEST(Vopd, ExemptsMovesOnGfx12) {

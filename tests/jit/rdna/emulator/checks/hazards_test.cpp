@@ -325,5 +325,47 @@ TEST(SgprReadHazard, IsClearedByScalarMemory) {
     EXPECT_TRUE(reports_nothing(run_gfx12(text)));
 }
 
+// v4 was written just before, all others long ago.
+TEST(VopdInterlockHazard, IsReportedForSourcesOfOneParityWhileAVectorInstructionMayWriteThem) {
+    const std::string write = "v_mov_b32_e32 v10, 1.0; v_mov_b32_e32 v7, 1.0; v_mov_b32_e32 v20, 1.0\n" +
+                              repeated("v_mov_b32_e32 v30, v1", 20) + "v_mov_b32_e32 v4, 1.0\n";
+    const auto after = [&](Target target, std::string_view between, std::string_view pair, Checks checks = {}) {
+        ProgramSetup setup{.target = target, .checks = checks, .vgprs = 64};
+        return run_program(setup,
+                           std::string(kPrologue) + write + std::string(between) + std::string(pair) + "\ns_endpgm");
+    };
+    const auto is_reported = [&](std::string_view between, std::string_view pair, Target target = Target::gfx1100) {
+        return reports_only(after(target, between, pair), FindingKind::vopd_interlock);
+    };
+    const auto is_silent = [&](std::string_view between, std::string_view pair, Target target = Target::gfx1100) {
+        return reports_nothing(after(target, between, pair));
+    };
+    const std::string first = "v_dual_mul_f32 v12, v4, v1 :: v_dual_add_f32 v13, v10, v20";
+    const std::string second = "v_dual_mul_f32 v12, v1, v10 :: v_dual_add_f32 v13, v10, v4";
+    const std::string moves = "v_dual_mov_b32 v12, v10 :: v_dual_lshlrev_b32 v13, v4, v1";
+    for (const std::string& pair : {first, second, moves}) EXPECT_TRUE(is_reported("", pair)) << pair;
+    for (const Target target : {Target::gfx1103, Target::gfx1151}) EXPECT_TRUE(is_reported("", first, target));
+    EXPECT_TRUE(is_silent("", first, Target::gfx1201));
+    // Different parity; a scalar; the other port; an accumulator and a constant's neighbour; what was written long ago.
+    for (const std::string pair : {"v_dual_mul_f32 v12, v4, v1 :: v_dual_add_f32 v13, v7, v20",
+                                   "v_dual_mul_f32 v12, v4, v1 :: v_dual_add_f32 v13, s4, v20",
+                                   "v_dual_mul_f32 v12, v4, v1 :: v_dual_add_f32 v13, v7, v10",
+                                   "v_dual_fmac_f32 v4, v1, v10 :: v_dual_fmac_f32 v13, v20, v7",
+                                   "v_dual_mul_f32 v12, v10, v1 :: v_dual_add_f32 v13, v20, v10"})
+        EXPECT_TRUE(is_silent("", pair)) << pair;
+    // As far as va_vdst counts, and each wait.
+    EXPECT_TRUE(is_reported(repeated("v_mov_b32_e32 v30, v1", 14), first));
+    EXPECT_TRUE(is_silent(repeated("v_mov_b32_e32 v30, v1", 15), first));
+    const std::string two = repeated("v_mov_b32_e32 v30, v1", 2);
+    for (const std::string cure : {"s_waitcnt_depctr depctr_va_vdst(0)\n", "s_waitcnt_depctr depctr_va_vdst(2)\n",
+                                   "ds_load_b32 v31, v3\n s_waitcnt lgkmcnt(0)\n"})
+        EXPECT_EQ(after(Target::gfx1100, two + cure, first).count(FindingKind::vopd_interlock), 0u) << cure;
+    EXPECT_TRUE(is_reported(two + "s_waitcnt_depctr depctr_va_vdst(3)\n", first));
+    EXPECT_TRUE(is_reported(two + "s_waitcnt_depctr depctr_va_sdst(0)\n", first));
+    Checks checks;
+    checks.vopd_interlock = false;
+    EXPECT_TRUE(reports_nothing(after(Target::gfx1100, "", first, checks)));
+}
+
 }  // namespace hazards_test
 }  // namespace riftjit::rdna::emulator

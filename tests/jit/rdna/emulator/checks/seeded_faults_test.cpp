@@ -350,6 +350,8 @@ Faults hazards() {
          ones + "s_mov_b64 s[10:11], 0; v_cndmask_b32_e64 v1, v2, v3, s[10:11]; v_cmp_eq_u32_e64 s[10:11], v1, v1; "
                 "<s_waitcnt_depctr 0xf1ff~>; v_cndmask_b32_e64 v1, v2, v3, s[10:11]",
          wide},
+        {"VOPD's sources of one parity", gfx1100, Kind::vopd_interlock,
+         ones + "<s_waitcnt_depctr 0xfff~>; v_dual_mul_f32 v6, v1, v2 :: v_dual_add_f32 v7, v3, v4"},
         {"dealloc message without s_nop", gfx1100, Kind::dealloc_message,
          "<s_nop 0~>; s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)"},
         {"dealloc message without s_nop", gfx1201, Kind::dealloc_message,

@@ -97,11 +97,12 @@ inline uint32_t some_number(uint32_t i) { return i * 2654435761u >> 12; }
 inline uint32_t other_number(uint32_t i) { return i * 40503u; }
 
 // What LLVM 19 is known to break: it does not know the rules of gfx12's SGPR reads and of gfx11's masks that a VALU
-// writes anew, which were found after it.
+// writes anew, which were found after it; nor does LLVM 22 that of VOPD's sources on gfx11.
 inline Checks checks_for(const CompilerOptions& options) {
     Checks checks;
     checks.sgpr_read_hazard =
         options.generator != CodeGenerator::llvm19 || generation(options.target) != Generation::gfx12;
+    checks.vopd_interlock = false;
     checks.mask_rewrite = options.generator != CodeGenerator::llvm19;
     return checks;
 }
