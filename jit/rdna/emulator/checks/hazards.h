@@ -1,6 +1,6 @@
 // Instruction sequences that RDNA's hardware does not interlock. Written from the rules alone (the list is that of
-// LLVM's GCNHazardRecognizer and, for gfx12's SGPR reads, AMDGPUWaitSGPRHazards): a state machine that watches what
-// executes, so that it follows the path taken and none other.
+// LLVM's GCNHazardRecognizer, for gfx12's SGPR reads AMDGPUWaitSGPRHazards, for VOPD's sources GCNVOPDUtils): a state
+// machine that watches what executes, so that it follows the path taken and none other.
 #pragma once
 
 #include <array>
