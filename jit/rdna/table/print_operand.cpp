@@ -63,7 +63,7 @@ std::string print_literal(OperandType type, uint32_t literal, bool doubles_float
     const auto low = static_cast<uint16_t>(literal);
     switch (type) {
         case OperandType::i16:
-            return print_integer_or(static_cast<int16_t>(low), "", low);
+            return print_integer_or(static_cast<int32_t>(literal), float_name(FloatFormat::f32, literal), low);
         case OperandType::f16:
             return print_integer_or(static_cast<int16_t>(low), float_name(FloatFormat::f16, low), low);
         case OperandType::bf16:

@@ -200,8 +200,9 @@ Result<SourceConstant> typed_integer(int64_t value, OperandType type, bool doubl
     if (is_half) {
         if (!fits(value, 16)) return fail(ErrorKind::Usage, "{} does not fit 16 bits", value);
         const auto bits = static_cast<uint16_t>(value);
+        if (type == OperandType::i16) return literal(bits);
         if (const auto code = inline_integer(static_cast<int16_t>(bits))) return SourceConstant{{*code}};
-        return type == OperandType::i16 ? literal(bits) : inline_or_literal(float_format(type), bits, bits);
+        return inline_or_literal(float_format(type), bits, bits);
     }
     const bool is_wide = float_format(type) == FloatFormat::f64;
     const auto wide_bits = static_cast<uint64_t>(value);
@@ -217,22 +218,42 @@ Result<SourceConstant> typed_integer(int64_t value, OperandType type, bool doubl
     return bits >> 16 == (bits & 0xFFFF) ? inline_or_literal(float_format(type), bits & 0xFFFF, bits) : literal(bits);
 }
 
-uint64_t float_bits(double value, FloatFormat format) {
+// A number of the format and how far its exponents reach.
+struct RoundedFloat {
+    uint64_t bits;
+    double value, smallest_normal;
+};
+RoundedFloat rounded(double value, FloatFormat format) {
+    const auto single = static_cast<float>(value);
     switch (format) {
-        case FloatFormat::f16:
-            return float_to_half(static_cast<float>(value));
-        case FloatFormat::bf16:
-            return float_to_bfloat(static_cast<float>(value));
+        case FloatFormat::f16: {
+            const uint16_t half = float_to_half(single);
+            return {half, half_to_float(half), 0x1p-14};
+        }
+        case FloatFormat::bf16: {
+            const uint16_t bfloat = float_to_bfloat(single);
+            return {bfloat, bfloat_to_float(bfloat), 0x1p-126};
+        }
         case FloatFormat::f32:
-            return std::bit_cast<uint32_t>(static_cast<float>(value));
+            return {std::bit_cast<uint32_t>(single), single, 0x1p-126};
         default:
-            return std::bit_cast<uint64_t>(value);
+            return {std::bit_cast<uint64_t>(value), value, 0};
     }
+}
+
+// Rounded to the format, but neither to infinity nor where it has fewer digits than elsewhere (LLVM's rule too).
+Result<uint64_t> float_bits(double value, FloatFormat format) {
+    const RoundedFloat number = rounded(value, format);
+    const unsigned width = format == FloatFormat::f32 ? 32 : 16;
+    if (std::isinf(number.value)) return fail(ErrorKind::Usage, "is too large for a float of {} bits", width);
+    if (std::abs(value) < number.smallest_normal && number.value != value)
+        return fail(ErrorKind::Usage, "is too small for a float of {} bits", width);
+    return number.bits;
 }
 
 Result<SourceConstant> real_constant(double value, OperandType type) {
     const FloatFormat format = float_format(type);
-    const uint64_t bits = float_bits(value, format);
+    RIFTJIT_TRY(bits, float_bits(value, format));
     if (bits == 0) return SourceConstant{{128}};
     // "0.15915494" is the constant's spelling in every format, though not its nearest number in some.
     if (std::abs(value - std::bit_cast<double>(kInlineFloats[8].f64)) < 1e-8)
@@ -274,7 +295,10 @@ Result<SourceConstant> source_constant(const ParsedOperand& number, OperandType 
 }
 
 Result<uint32_t> literal_constant(const ParsedOperand& number, OperandType type) {
-    if (number.form == ValueForm::real) return static_cast<uint32_t>(float_bits(number.real, float_format(type)));
+    if (number.form == ValueForm::real) {
+        RIFTJIT_TRY(real, float_bits(number.real, float_format(type)));
+        return static_cast<uint32_t>(real);
+    }
     const unsigned bits = type == OperandType::k16 ? 16 : 32;
     if (!fits(number.integer, bits)) return fail(ErrorKind::Usage, "{} does not fit {} bits", number.integer, bits);
     return static_cast<uint32_t>(number.integer) & (bits == 16 ? 0xFFFF : ~0u);

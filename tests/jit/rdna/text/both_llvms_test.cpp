@@ -329,6 +329,30 @@ TEST_P(BothLlvms, WriteConstantsOfPackedHalves) {
         });
 }
 
+TEST_P(BothLlvms, WriteConstantsAndRefuseDecimalsOutOfRange) {
+    std::vector<std::string> lines;
+    const auto add = [&](std::initializer_list<std::string_view> values, std::initializer_list<std::string_view> rows) {
+        for (const std::string_view value : values)
+            for (const std::string_view made : rows) lines.push_back(fmt::format(fmt::runtime(made), value));
+    };
+    add({"0", "64", "65", "-16", "0x3c00", "0xffff", "0xfff0", "65535", "65536", "-32769", "0x12345", "0xffffffff"},
+        {"v_add_f16 v0, {}, v1", "v_fmac_f16 v0, {}, v1", "v_add_nc_u16 v0, {}, v1", "v_lshlrev_b16 v0, {}, v1",
+         "v_mad_u16 v0, {}, v1, v2", "v_add_f32 v0, {}, v1", "v_add_nc_u32 v0, {}, v1", "s_mov_b32 s0, {}"});
+    add({"65504.0", "65519.0", "65520.0", "1e5", "-7e4", "1e-4", "6e-5", "0.000030517578125", "3e-8", "1e-10", "-1e-40",
+         "0.0"},
+        {"v_add_f16 v0, {}, v1", "v_pk_add_f16 v0, {}, v1", "v_fmaak_f16 v0, v2, v1, {}", "v_med3_f16 v0, v1, v2, {}",
+         "s_add_f16 s0, {}, s1"});
+    add({"3.4e38", "3.5e38", "-1e39", "1e300", "1e-37", "1e-40", "1e-46", "-1e-300", "0.0", "-0.0"},
+        {"v_add_f32 v0, {}, v1", "v_fmaak_f32 v0, v2, v1, {}", "v_mov_b32 v0, {}", "s_mov_b32 s0, {}",
+         "v_fma_f32 v0, v1, {}, v2", "s_fmaak_f32 s0, s1, s2, {}", "v_add_f64 v[0:1], {}, v[2:3]",
+         "v_dual_mul_f32 v0, {}, v2 :: v_dual_add_f32 v3, v1, v1"});
+    expect_agreement(lines, [&](const std::string& line, LlvmVersion version, const Words&, const Words& theirs) {
+        const bool is_half = has(line, "f16 v") || has(line, "16 v0");
+        return !is_gfx10() && version == LlvmVersion::v22 && is_half && !theirs ? "LLVM 22 wants halves named here"
+                                                                                : "";
+    });
+}
+
 TEST_P(BothLlvms, PrintInlineFloatsOfPackedFmac) {
     std::vector<InstructionWords> words;
     for (uint32_t code = 240; code <= 248; ++code) words.push_back({0x78000200 | code});
