@@ -96,6 +96,19 @@ size_t valid_utf8_prefix(std::string_view text) {
     return position - begin;
 }
 
+std::string replace_invalid(std::string_view text) {
+    constexpr char32_t kReplacement = 0xFFFD;
+    std::string valid;
+    for (size_t good = valid_utf8_prefix(text); good < text.size(); good = valid_utf8_prefix(text)) {
+        valid += text.substr(0, good);
+        append_utf8(valid, kReplacement);
+        const char* begin = text.data() + good;
+        const LeadByte lead = classify_lead(static_cast<unsigned char>(*begin));
+        text.remove_prefix(good + std::max<size_t>(1, matching_bytes(begin, text.data() + text.size(), lead)));
+    }
+    return valid += text;
+}
+
 std::string Utf8Stream::push(std::string_view bytes) {
     std::string text = std::exchange(tail_, {});
     text += bytes;

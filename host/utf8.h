@@ -30,6 +30,10 @@ void append_utf8(std::string& text, char32_t value);
 // The length of the longest valid prefix.
 size_t valid_utf8_prefix(std::string_view text);
 
+// Valid UTF-8: each longest run of bytes that begins a code point and does not end it, and any other invalid byte,
+// becomes U+FFFD (Unicode standard, section 3.9, "U+FFFD Substitution of Maximal Subparts").
+std::string replace_invalid(std::string_view text);
+
 // Holds back an incomplete UTF-8 tail until it completes: what comes out joins to what went in, byte for byte.
 class Utf8Stream {
 public:

@@ -10,7 +10,37 @@ TEST(TextStream, HoldsACharacterBackUntilItIsWhole) {
     EXPECT_EQ(stream.push("a\xe2\x82"), "a");
     EXPECT_EQ(stream.push("\xac"), "\xe2\x82\xac");
     EXPECT_EQ(stream.push("\xe2"), "");
-    EXPECT_EQ(stream.finish(), "\xe2");
+    EXPECT_EQ(stream.finish(), "\ufffd");
+}
+
+TEST(TextStream, ShowsBytesThatAreNoCharacterAsOneThatSaysSo) {
+    const std::pair<std::vector<std::string>, std::string> cases[] = {
+        {{"a\xf0\x9f\x98"}, "a\ufffd"},  // cut by the end
+        {{"a\xf0\x9f", "\x98"}, "a\ufffd"},
+        {{"a\xf0\x9f", "b"},
+         "a\ufffd"
+         "b"},
+        {{"a\xff", "b\x80"},
+         "a\ufffd"
+         "b\ufffd"},
+        {{"\xed\xa0\x80"}, "\ufffd\ufffd\ufffd"},  // a surrogate: none of its bytes begins a character
+        {{"\xc0\xaf"}, "\ufffd\ufffd"},
+        {{"\xf0\x9f", "\x98\x80\xe2\x82", "\xac"}, "\xf0\x9f\x98\x80\xe2\x82\xac"},
+    };
+    for (const auto& [pieces, expected] : cases) {
+        TextStream stream({"STOP"});
+        std::string out;
+        for (const std::string& piece : pieces) out += stream.push(piece);
+        EXPECT_EQ(out + stream.finish(), expected) << expected;
+    }
+}
+
+TEST(TextStream, ShowsACharacterThatAStopWordCutsAsOneThatSaysSo) {
+    TextStream stream({"\xac"});
+    std::string out = stream.push("x\xe2\x82\xacy");
+    out += stream.finish();
+    EXPECT_EQ(out, "x\ufffd");
+    EXPECT_TRUE(stream.found_stop_word());
 }
 
 TEST(TextStream, EndsBeforeAStopWordThatTokensCutAnywhere) {
@@ -33,7 +63,7 @@ TEST(TextStream, GivesBackTheBeginningOfAStopWordBehindWhichNothingCame) {
     TextStream stream({"END"});
     EXPECT_EQ(stream.push("xEN"), "x");
     EXPECT_EQ(stream.push("\xc3"), "");
-    EXPECT_EQ(stream.finish(), "EN\xc3");
+    EXPECT_EQ(stream.finish(), "EN\ufffd");
     EXPECT_FALSE(stream.found_stop_word());
 }
 
