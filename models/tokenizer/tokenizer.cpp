@@ -96,7 +96,7 @@ struct Tokenizer::Impl {
 
     // `matches` are those of `text`.
     Result<std::vector<int32_t>> encode(std::string_view text, std::span<const SpecialTexts::Match> matches,
-                                        AddBos add_bos) const {
+                                        AddBos add_bos, ByteSet* left_out) const {
         Encoder encoder(tables(), text.size());
         const bool has_bos = !matches.empty() && matches.front().begin == 0 && matches.front().id == special_ids.bos;
         if (add_bos == AddBos::yes && adds_bos && !has_bos) encoder.add_token(*special_ids.bos);
@@ -107,6 +107,7 @@ struct Tokenizer::Impl {
             position = match.end;
         }
         RIFTJIT_TRY_VOID(encoder.add_text(text.substr(position)));
+        if (left_out != nullptr) *left_out |= encoder.left_out();
         return encoder.take();
     }
 };
@@ -131,14 +132,24 @@ Result<Tokenizer> Tokenizer::from_gguf(const Gguf& file, std::optional<std::stri
     return tokenizer;
 }
 
-Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, ParseSpecial parse_special,
-                                               AddBos add_bos) const {
-    std::vector<SpecialTexts::Match> matches;
-    impl_->special_texts.find(text, parse_special, matches);
-    return impl_->encode(text, matches, add_bos);
+std::string describe_left_out(const ByteSet& bytes) {
+    std::string list;
+    for (size_t byte = 0; byte < bytes.size(); ++byte)
+        if (bytes[byte]) list += fmt::format("{}0x{:02x}", list.empty() ? "" : ", ", byte);
+    if (list.empty()) return {};
+    return bytes.count() == 1 ? fmt::format("byte {} has no token in this vocabulary and is left out", list)
+                              : fmt::format("bytes {} have no token in this vocabulary and are left out", list);
 }
 
-Result<std::vector<int32_t>> Tokenizer::encode(std::span<const Segment> segments, AddBos add_bos) const {
+Result<std::vector<int32_t>> Tokenizer::encode(std::string_view text, ParseSpecial parse_special, AddBos add_bos,
+                                               ByteSet* left_out) const {
+    std::vector<SpecialTexts::Match> matches;
+    impl_->special_texts.find(text, parse_special, matches);
+    return impl_->encode(text, matches, add_bos, left_out);
+}
+
+Result<std::vector<int32_t>> Tokenizer::encode(std::span<const Segment> segments, AddBos add_bos,
+                                               ByteSet* left_out) const {
     std::string text;
     std::vector<SpecialTexts::Match> matches;
     for (size_t i = 0; i < segments.size();) {
@@ -151,7 +162,7 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::span<const Segment> segments
             match.end += begin;
         }
     }
-    return impl_->encode(text, matches, add_bos);
+    return impl_->encode(text, matches, add_bos, left_out);
 }
 
 std::string Tokenizer::decode(std::span<const int32_t> ids, ShowControl show) const {

@@ -1,6 +1,7 @@
 // Text to token ids and back: byte-level BPE with the pre-tokenizer table.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,20 +19,27 @@ namespace riftjit::models {
 enum class ParseSpecial : uint8_t { no, yes };  // yes: control tokens in the text become their ids
 enum class AddBos : uint8_t { no, yes };        // yes: if the vocabulary wants one and the text does not begin with it
 
+using ByteSet = std::bitset<256>;
+// "byte 0x1d has no token in this vocabulary and is left out"; empty for no byte.
+std::string describe_left_out(const ByteSet& bytes);
+
 class Tokenizer {
 public:
     // pre: overrides tokenizer.ggml.pre (--pre).
     static Result<Tokenizer> from_gguf(const Gguf& file, std::optional<std::string_view> pre = std::nullopt);
 
-    // Fails on a byte for which the vocabulary has no token; nothing is dropped.
-    Result<std::vector<int32_t>> encode(std::string_view text, ParseSpecial parse_special, AddBos add_bos) const;
+    // Bytes for which the vocabulary has no token are left out, as published tokenizers do, and added to `left_out`:
+    // whoever encodes what a user said says so.
+    Result<std::vector<int32_t>> encode(std::string_view text, ParseSpecial parse_special, AddBos add_bos,
+                                        ByteSet* left_out = nullptr) const;
     // A segment of a rendered conversation: template literals parse specials, message contents do not. Words reach
     // across segments, so ids are those of the joined text; special tokens do not.
     struct Segment {
         std::string text;
         ParseSpecial parse_special;
     };
-    Result<std::vector<int32_t>> encode(std::span<const Segment> segments, AddBos add_bos) const;
+    Result<std::vector<int32_t>> encode(std::span<const Segment> segments, AddBos add_bos,
+                                        ByteSet* left_out = nullptr) const;
 
     // Ids must be those of tokens.
     enum class ShowControl : uint8_t { no, yes };

@@ -33,47 +33,45 @@ Result<void> Encoder::add_text(std::string_view text) {
     RIFTJIT_TRY_VOID(tables_.pretokenizer.split(text, word_ends_));
     size_t begin = 0;
     for (const size_t end : word_ends_) {
-        RIFTJIT_TRY_VOID(add_word(text.substr(begin, end - begin)));
+        add_word(text.substr(begin, end - begin));
         begin = end;
     }
     return {};
 }
 
-Result<void> Encoder::add_word(std::string_view word) {
+void Encoder::add_word(std::string_view word) {
     if (word.size() > WordCache::kMaxWordBytes) return merge_word(word);
     WordCache::Entry& entry = cache_.entry(word);
     if (WordCache::holds(entry, word)) {
         for (uint32_t i = 0; i < entry.id_count; ++i) ids_.push_back(ids_[entry.first_id + i]);
-        return {};
+        return;
     }
     const size_t first_id = ids_.size();
-    RIFTJIT_TRY_VOID(merge_word(word));
+    merge_word(word);
     entry = {word.data(), static_cast<uint32_t>(word.size()), static_cast<uint32_t>(ids_.size() - first_id), first_id};
-    return {};
 }
 
-Result<void> Encoder::merge_word(std::string_view word) {
+void Encoder::merge_word(std::string_view word) {
     if (tables_.rule.whole_words == WholeWords::take) {
         stand_ins_.clear();
         for (const char c : word) append_stand_in(stand_ins_, static_cast<uint8_t>(c));
         if (const auto id = tables_.vocabulary.find_plain(stand_ins_)) {
             ids_.push_back(*id);
-            return {};
+            return;
         }
     }
     symbols_.clear();
     for (const char c : word) {
-        const int32_t id = tables_.vocabulary.byte_token(static_cast<uint8_t>(c));
-        if (id == Vocabulary::kNone)
-            return fail(ErrorKind::Unsupported,
-                        "the text has byte 0x{:02x} (in '{}'), for which this vocabulary has "
-                        "no token",
-                        static_cast<uint8_t>(c), printable(word));
-        symbols_.push_back(id);
+        const auto byte = static_cast<uint8_t>(c);
+        const int32_t id = tables_.vocabulary.byte_token(byte);
+        if (id == Vocabulary::kNone) {
+            left_out_.set(byte);  // before the merges: its neighbours may become one token
+        } else {
+            symbols_.push_back(id);
+        }
     }
     merger_.merge(symbols_);
     ids_.insert(ids_.end(), symbols_.begin(), symbols_.end());
-    return {};
 }
 
 }  // namespace riftjit::models

@@ -1,6 +1,7 @@
 // One text on its way to ids: normalisation, words, merges.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -52,11 +53,12 @@ public:
     // `text` holds no special tokens and must outlive the encoder.
     Result<void> add_text(std::string_view text);
     void add_token(int32_t id) { ids_.push_back(id); }
+    const std::bitset<256>& left_out() const { return left_out_; }  // bytes met that have no token
     std::vector<int32_t> take() { return std::move(ids_); }
 
 private:
-    Result<void> add_word(std::string_view word);
-    Result<void> merge_word(std::string_view word);
+    void add_word(std::string_view word);
+    void merge_word(std::string_view word);
 
     const EncodingTables tables_;
     WordCache cache_;
@@ -65,6 +67,7 @@ private:
     std::vector<size_t> word_ends_;
     std::vector<int32_t> symbols_, ids_;
     std::string stand_ins_;
+    std::bitset<256> left_out_;
 };
 
 }  // namespace riftjit::models

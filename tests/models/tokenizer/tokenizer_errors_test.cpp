@@ -141,21 +141,26 @@ TEST(TokenizerErrors, SayThatABeginTokenIsWantedButNotNamed) {
 
 // ---- text ----
 
-TEST(TokenizerErrors, NameAByteThatHasNoToken) {
+TEST(TokenizerErrors, LeaveOutAByteThatHasNoTokenAndTellWhich) {
     GgufBuilder builder = byte_vocabulary();
     std::vector<std::string> tokens;
     for (unsigned byte = 0; byte < 256; ++byte) tokens.push_back(byte == 0xF5 ? "<gap>" : stand_in(byte));
     builder.set("tokenizer.ggml.tokens", string_array(tokens));
     const Tokenizer tokenizer = tokenizer_of(builder);
-    const auto ids = tokenizer.encode("good \xf5 bad", ParseSpecial::yes, AddBos::no);
-    ASSERT_FALSE(ids.has_value());
-    EXPECT_TRUE(says(ids.error().message, {"byte 0xf5", "\\xf5", "no token"}));
-    EXPECT_EQ(ids.error().kind, ErrorKind::Unsupported);
-    EXPECT_TRUE(tokenizer.encode("good \xf6", ParseSpecial::yes, AddBos::no).has_value());
+    ByteSet left_out;
+    const auto ids = tokenizer.encode("good \xf5 bad", ParseSpecial::yes, AddBos::no, &left_out);
+    ASSERT_TRUE(ids.has_value());
+    EXPECT_EQ(*ids, ids_of(tokenizer, "good  bad"));
+    EXPECT_EQ(describe_left_out(left_out), "byte 0xf5 has no token in this vocabulary and is left out");
+    left_out.reset();
+    EXPECT_TRUE(tokenizer.encode("good \xf6", ParseSpecial::yes, AddBos::no, &left_out).has_value());
+    EXPECT_EQ(describe_left_out(left_out), "");
+    left_out.set(1), left_out.set(0xFE);
+    EXPECT_EQ(describe_left_out(left_out), "bytes 0x01, 0xfe have no token in this vocabulary and are left out");
 }
 
 // The letter that stands in for a byte may be a token of its own: cut out of text, it is no byte.
-TEST(TokenizerErrors, NameAByteWhoseStandInIsATextToken) {
+TEST(TokenizerErrors, LeaveOutAByteWhoseStandInIsATextToken) {
     std::vector<std::string> tokens;
     std::vector<int32_t> types;
     for (unsigned byte = 0; byte < 256; ++byte) {
@@ -167,7 +172,21 @@ TEST(TokenizerErrors, NameAByteWhoseStandInIsATextToken) {
                                                  .set("tokenizer.ggml.token_type", i32_array(types)));
     EXPECT_EQ(ids_of(tokenizer, "\u00f5"), (std::vector<int32_t>{0xF5}));
     EXPECT_EQ(tokenizer.decode(std::vector<int32_t>{0xF5}), "\u00f5");
-    EXPECT_FALSE(tokenizer.encode("\xf5", ParseSpecial::yes, AddBos::no).has_value());
+    ByteSet left_out;
+    EXPECT_EQ(tokenizer.encode("\xf5", ParseSpecial::yes, AddBos::no, &left_out)->size(), 0u);
+    EXPECT_TRUE(left_out[0xF5]);
+}
+
+// As published tokenizers do: what stands on both sides of it in one word is merged.
+TEST(TokenizerErrors, MergeWhatALeftOutByteSeparated) {
+    GgufBuilder builder = byte_vocabulary({{"!?"}}, {"! ?"});
+    std::vector<std::string> tokens;
+    for (unsigned byte = 0; byte < 256; ++byte) tokens.push_back(byte == 0x1D ? "<gap>" : stand_in(byte));
+    tokens.push_back("!?");
+    const Tokenizer tokenizer = tokenizer_of(builder.set("tokenizer.ggml.tokens", string_array(tokens)));
+    for (const char* text : {"!\x1d?", "!\x1d\x1d?\x1d", "\x1d!?"})
+        EXPECT_EQ(*tokenizer.encode(text, ParseSpecial::no, AddBos::no), (std::vector<int32_t>{256})) << text;
+    EXPECT_EQ(tokenizer.encode("\x1d", ParseSpecial::no, AddBos::no)->size(), 0u);
 }
 
 }  // namespace tokenizer_errors_test
