@@ -75,7 +75,7 @@ constexpr auto kRules = std::to_array<PretokenizerRule>({
     {"mellum2", starcoder},
     {"command-r", starcoder, nfc},
     {"smollm", starcoder},
-    {"falcon", falcon},
+    {"falcon", falcon, none, merge, absent, ByteCut::at_numbers},
     {"default", standard},
     {"deepseek-v3", deepseek_v3},
     {"hunyuan-dense", deepseek_v3},

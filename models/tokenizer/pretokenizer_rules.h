@@ -44,6 +44,9 @@ enum class SplitFamily : uint8_t {
 enum class Normalization : uint8_t { none, nfc };
 enum class WholeWords : uint8_t { merge, take };    // take: a word that is a token skips the merges (ignore_merges)
 enum class BeginToken : uint8_t { absent, added };  // unless tokenizer.ggml.add_bos_token says otherwise
+// at_numbers: words are cut once more where bytes whose stand-ins are numbers (0-9, and ² ³ ¹ ¼ ½ ¾ for 0xB2, 0xB3,
+// 0xB9, 0xBC-0xBE) meet others, inside characters too: the published tokenizer cuts digits out behind its byte level.
+enum class ByteCut : uint8_t { none, at_numbers };
 
 struct PretokenizerRule {
     std::string_view name;
@@ -51,6 +54,7 @@ struct PretokenizerRule {
     Normalization normalization = Normalization::none;
     WholeWords whole_words = WholeWords::merge;
     BeginToken begin_token = BeginToken::absent;
+    ByteCut byte_cut = ByteCut::none;
 };
 
 std::span<const PretokenizerRule> pretokenizer_rules();

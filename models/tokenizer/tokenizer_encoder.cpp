@@ -14,6 +14,12 @@ namespace {
 constexpr size_t kLeastEntries = 16, kMostEntries = 16384;
 constexpr size_t kBytesPerEntry = 16;  // of text: more entries than words would only cost clearing
 
+bool stands_for_number(char c) {
+    const auto byte = static_cast<uint8_t>(c);
+    return (byte >= '0' && byte <= '9') || byte == 0xB2 || byte == 0xB3 || byte == 0xB9 ||
+           (byte >= 0xBC && byte <= 0xBE);
+}
+
 }  // namespace
 
 WordCache::WordCache(size_t text_bytes)
@@ -31,12 +37,25 @@ Encoder::Encoder(const EncodingTables& tables, size_t text_bytes)
 Result<void> Encoder::add_text(std::string_view text) {
     if (tables_.rule.normalization == Normalization::nfc) text = to_nfc(text, normalized_.emplace_back());
     RIFTJIT_TRY_VOID(tables_.pretokenizer.split(text, word_ends_));
+    if (tables_.rule.byte_cut == ByteCut::at_numbers) cut_at_numbers(text);
     size_t begin = 0;
     for (const size_t end : word_ends_) {
         add_word(text.substr(begin, end - begin));
         begin = end;
     }
     return {};
+}
+
+void Encoder::cut_at_numbers(std::string_view text) {
+    std::vector<size_t> ends;
+    size_t begin = 0;
+    for (const size_t end : word_ends_) {
+        for (size_t i = begin + 1; i < end; ++i)
+            if (stands_for_number(text[i - 1]) != stands_for_number(text[i])) ends.push_back(i);
+        ends.push_back(end);
+        begin = end;
+    }
+    word_ends_.swap(ends);
 }
 
 void Encoder::add_word(std::string_view word) {

@@ -57,6 +57,7 @@ public:
     std::vector<int32_t> take() { return std::move(ids_); }
 
 private:
+    void cut_at_numbers(std::string_view text);  // word_ends_, see ByteCut
     void add_word(std::string_view word);
     void merge_word(std::string_view word);
 

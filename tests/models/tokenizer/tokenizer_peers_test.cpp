@@ -125,6 +125,27 @@ TEST(PeerVocabularies, GiveTheIdsThatTheirFilesExpect) {
     EXPECT_EQ(differences_seen, static_cast<int>(known_differences().size()));
 }
 
+// bench/compare-tokenizers asks for more, and wrote these.
+TEST(PeerVocabularies, GiveThePublishedIdsOfTextsWithControlBytes) {
+    const char* vocabularies = std::getenv("RIFTJIT_PEER_VOCABS");
+    const char* smollm2 = std::getenv("RIFTJIT_SMOLLM2");
+    if (vocabularies == nullptr || smollm2 == nullptr) return lack_oracle("RIFTJIT_PEER_VOCABS and RIFTJIT_SMOLLM2");
+    const nlohmann::json samples = read_json("tests/data/tokenizers/control_bytes.json");
+    EXPECT_EQ(samples.size(), 7u);
+    for (const auto& [name, sample] : samples.items()) {
+        const fs::path path = name == "smollm2" ? smollm2 : fs::path(vocabularies) / ("ggml-vocab-" + name + ".gguf");
+        const auto tokenizer = Tokenizer::from_gguf(open_vocabulary(path));
+        ASSERT_TRUE(tokenizer.has_value()) << tokenizer.error().message;
+        EXPECT_GE(sample["texts"].size(), 200u);
+        for (size_t i = 0; i < sample["texts"].size(); ++i) {
+            const auto text = sample["texts"][i].get<std::string>();
+            EXPECT_EQ(ids_of(*tokenizer, text), sample["special"][i].get<Ids>()) << name << " " << sample["texts"][i];
+            EXPECT_EQ(ids_of(*tokenizer, text, ParseSpecial::no), sample["plain"][i].get<Ids>())
+                << name << " " << sample["texts"][i];
+        }
+    }
+}
+
 TEST(PeerVocabularies, GiveBackTheirTexts) {
     if (std::getenv("RIFTJIT_PEER_VOCABS") == nullptr) return lack_oracle(kWanted);
     for (const fs::path& path : peer_vocabularies()) {

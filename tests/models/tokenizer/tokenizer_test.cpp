@@ -362,5 +362,17 @@ TEST(Tokenizer, HidesControlTokensUnlessAskedOrMarkingAChannel) {
     EXPECT_GT(ids_of(tokenizer, "<|channel|>", ParseSpecial::no).size(), 1u);  // shown, but no user may type it
 }
 
+// Falcon's digits are cut out of the stand-ins of bytes: that of 0xBD, a part of "\u00bd" and of "\u043d", is a number.
+TEST(Tokenizer, CutsFalconsWordsWhereBytesLookLikeNumbers) {
+    const std::vector<ExtraToken> pair = {{stand_in(0xC2) + stand_in(0xBD)}, {stand_in(0xD0) + stand_in(0xBD)}};
+    const std::vector<std::string> merges = {stand_in(0xC2) + " " + stand_in(0xBD),
+                                             stand_in(0xD0) + " " + stand_in(0xBD)};
+    for (const auto& [text, bytes, merged] :
+         {std::tuple("\u00bd", Ids{0xC2, 0xBD}, 256), {"\u043d", {0xD0, 0xBD}, 257}}) {
+        EXPECT_EQ(ids_of(tokenizer_of(byte_vocabulary(pair, merges, "falcon")), text), bytes);
+        EXPECT_EQ(ids_of(tokenizer_of(byte_vocabulary(pair, merges, "gpt-2")), text), (Ids{merged}));
+    }
+}
+
 }  // namespace tokenizer_test
 }  // namespace riftjit::models
