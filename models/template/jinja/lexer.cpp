@@ -9,6 +9,8 @@
 namespace riftjit::models::jinja {
 
 std::string normalize_source(std::string_view source) {
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (source.starts_with(kByteOrderMark)) source.remove_prefix(kByteOrderMark.size());
     std::string normalized;
     normalized.reserve(source.size());
     for (size_t i = 0; i < source.size(); ++i) {

@@ -65,6 +65,12 @@ ChatTemplate::Inputs scenario_inputs(const Json& scenario) {
     return inputs;
 }
 
+// Else a begin token that the template writes would not stand first, and get a second one in front.
+TEST(ChatTemplate, HasNoByteOrderMark) {
+    EXPECT_EQ(render("\ufeff{{ bos_token }}x", inputs_at_golden_time()).value_or(""), "<s>x");
+    EXPECT_EQ(render("\ufeff\ufeffx", inputs_at_golden_time()).value_or(""), "\ufeffx");
+}
+
 TEST(ChatTemplate, RendersEveryConstructAsJinja2Does) {
     ChatTemplate::Inputs inputs = inputs_at_golden_time();
     inputs.extra = goldens()["variables"];
