@@ -11,6 +11,7 @@
 #include "engine/model_files.h"
 #include "models/gguf/gguf_text.h"
 #include "models/tokenizer/tokenizer.h"
+#include "tools/cli/escapes.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
 #include "tools/cli/reporter.h"
@@ -30,6 +31,7 @@ struct TokenizeOptions {
     bool reads_stdin = false;
     bool ids = false, json = false, jsonl = false;
     bool no_bos = false, no_parse_special = false, show_count = false;
+    bool escape = false, no_escape = false;
 
     AddBos add_bos() const { return no_bos ? AddBos::no : AddBos::yes; }
     ParseSpecial parse_special() const { return no_parse_special ? ParseSpecial::no : ParseSpecial::yes; }
@@ -61,7 +63,7 @@ ordered_json describe(const Tokenizer& tokenizer, const std::vector<int32_t>& id
 }
 
 Result<std::string> read_text(const TokenizeOptions& options) {
-    if (options.prompt) return *options.prompt;
+    if (options.prompt) return options.no_escape ? *options.prompt : process_escapes(*options.prompt);
     std::string text{std::istreambuf_iterator<char>(std::cin), {}};
     if (std::cin.bad()) return fail(ErrorKind::Io, "standard input: read error");
     return text;
@@ -142,6 +144,9 @@ void add_tokenize_command(CLI::App& app, Command& chosen) {
     command->add_option("-m,--model", options->model, "GGUF file with the vocabulary (default: the shipped model)")
         ->check(file_name());
     command->add_option("-p,--prompt", options->prompt, "Text to tokenize");
+    CLI::Option* escape = command->add_flag(
+        "-e,--escape", options->escape, "Turn \\n, \\t, \\\", \\\\, \\x0a of -p into what they mean (how it starts)");
+    command->add_flag("--no-escape", options->no_escape, "Take -p as it is")->excludes(escape);
     command->add_flag("--stdin", options->reads_stdin, "Read the text from standard input");
     CLI::Option* ids = command->add_flag("--ids", options->ids, "Print ids only: [1, 2, 3]");
     CLI::Option* json = command->add_flag("--json", options->json, "Print one object: count, ids, pieces");

@@ -23,47 +23,6 @@ Result<std::string> read_file(const std::string& path) {
     return text;
 }
 
-std::string process_escapes(std::string_view text) {
-    std::string result;
-    for (size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '\\' || i + 1 == text.size()) {
-            result += text[i];
-            continue;
-        }
-        const char code = text[++i];
-        unsigned byte = 0;
-        if (code == 'x' && i + 2 < text.size() &&
-            std::from_chars(&text[i + 1], &text[i + 1] + 2, byte, 16).ptr == &text[i + 1] + 2) {
-            result += static_cast<char>(byte);
-            i += 2;
-            continue;
-        }
-        switch (code) {
-            case 'n':
-                result += '\n';
-                break;
-            case 'r':
-                result += '\r';
-                break;
-            case 't':
-                result += '\t';
-                break;
-            case '\'':
-                result += '\'';
-                break;
-            case '"':
-                result += '"';
-                break;
-            case '\\':
-                result += '\\';
-                break;
-            default:
-                (result += '\\') += code;
-        }
-    }
-    return result;
-}
-
 namespace {
 
 Result<std::optional<std::string>> prompt_text(const RunOptions& options) {
@@ -80,13 +39,11 @@ Result<std::optional<std::string>> prompt_text(const RunOptions& options) {
         return std::optional(std::move(text));
     }
     if (!options.has_prompt) return std::nullopt;
-    return std::optional(options.process_escapes ? process_escapes(options.prompt) : options.prompt);
+    return std::optional(options.prompt);
 }
 
 Result<std::string> system_text(const RunOptions& options) {
-    if (options.system_prompt_file.empty()) {
-        return options.process_escapes ? process_escapes(options.system_prompt) : options.system_prompt;
-    }
+    if (options.system_prompt_file.empty()) return options.system_prompt;
     if (!options.system_prompt.empty()) return fail(ErrorKind::Usage, "-sys and -sysf are different texts; give one");
     RIFTJIT_TRY(text, read_file(options.system_prompt_file));
     if (text.ends_with('\n')) text.pop_back();

@@ -12,7 +12,7 @@ namespace riftjit::tools {
 
 // What the options say, read and checked before the model is opened.
 struct PromptInputs {
-    std::optional<std::string> text;  // of -p, -f or -bf, escapes applied
+    std::optional<std::string> text;  // of -p, -f or -bf
     std::string system;               // of -sys or -sysf
     std::optional<models::ChatTemplate> chat_template;
     nlohmann::ordered_json variables = nlohmann::ordered_json::object();  // for the template
@@ -22,7 +22,6 @@ struct PromptInputs {
 std::vector<std::string> template_flags(const RunOptions& options);
 
 Result<PromptInputs> read_prompt_inputs(const RunOptions& options);
-std::string process_escapes(std::string_view text);                                  // \n \t \r \" \' \\ \xHH
 Result<std::vector<int32_t>> parse_ids(std::string_view text, uint32_t vocabulary);  // "1,2,3"
 Result<std::string> read_file(const std::string& path);
 

@@ -88,10 +88,7 @@ private:
 Result<runtime::Sampler> Run::make_sampler() const {
     engine::SamplerChoice choice{options_.sampling, {}, options_.ignore_eos};
     const auto& breakers = options_.dry_breakers;
-    if (std::find(breakers.begin(), breakers.end(), "none") == breakers.end()) {
-        for (const std::string& text : breakers)
-            choice.dry_breakers.push_back(options_.process_escapes ? process_escapes(text) : text);
-    }
+    if (std::find(breakers.begin(), breakers.end(), "none") == breakers.end()) choice.dry_breakers = breakers;
     return engine::make_sampler(engine_, std::move(choice), reporter_.warner());
 }
 
@@ -349,6 +346,8 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     RIFTJIT_TRY(engine_choice, engine_options(options));
     RIFTJIT_TRY(inputs, read_prompt_inputs(options));
     for (const std::string& warning : options.without_effect) reporter.warn(warning);
+    for (const std::string& text : options.reverse_prompts)
+        if (text.empty()) reporter.warn("-r \"\": an empty text stops nothing");
     if (options.dump_isa) return dump_isa(engine_choice, options.dump_isa_kernel, reporter);
     auto opened = [&] {
         const Progress progress("loading the model");
@@ -405,6 +404,7 @@ void add_run_command(CLI::App& app, Command& chosen) {
         for (std::string& warning : given_repeatedly(*command)) options->without_effect.push_back(std::move(warning));
         Reporter reporter(verbosity_of(*options));
         const auto agreed = check_opposites(*command);
+        apply_escapes(*options);
         const auto result = agreed ? run(*options, reporter) : std::unexpected(agreed.error());
         return result ? *result : report(result.error());
     });

@@ -1,6 +1,9 @@
 #include "tools/run/run_options.h"
 
+#include <algorithm>
+
 #include "graph/plan.h"
+#include "tools/cli/escapes.h"
 #include "tools/cli/options.h"
 
 namespace riftjit::tools {
@@ -49,10 +52,11 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
     app.add_option("--prompt-ids", o.prompt_ids, "the prompt as token ids: 1,2,3")->type_name("IDS")->group(kGroup);
     app.add_flag_callback(
            "-e,--escape", [&o] { o.process_escapes = true; },
-           "turn \\n, \\t, \\\", \\\\ in texts into what they mean (how it starts)")
+           "turn \\n, \\t, \\\", \\\\, \\x0a of -p, -sys, -r, --dry-sequence-breaker into what they mean (how it "
+           "starts)")
         ->group(kGroup);
     app.add_flag_callback(
-           "--no-escape", [&o] { o.process_escapes = false; }, "take texts as they are")
+           "--no-escape", [&o] { o.process_escapes = false; }, "take these texts as they are")
         ->group(kGroup);
     app.add_option("--system-prompt", o.system_prompt, "-sys: the system message")->type_name("TEXT")->group(kGroup);
     app.add_option("--system-prompt-file", o.system_prompt_file, "-sysf: the system message from a file")
@@ -162,6 +166,15 @@ Result<void> check_opposites(const CLI::App& app) {
             return fail(ErrorKind::Usage, "{} and {} contradict each other; give one", one, other);
     }
     return {};
+}
+
+void apply_escapes(RunOptions& o) {
+    if (!o.process_escapes) return;
+    const auto apply = [](std::string& text) { text = process_escapes(text); };
+    apply(o.prompt);
+    apply(o.system_prompt);
+    std::ranges::for_each(o.reverse_prompts, apply);
+    std::ranges::for_each(o.dry_breakers, apply);
 }
 
 Result<engine::EngineOptions> engine_options(const RunOptions& o) {

@@ -54,6 +54,9 @@ void add_compatibility_options(CLI::App& app, RunOptions& options);
 // Refuses --perf with --no-perf, and their like.
 Result<void> check_opposites(const CLI::App& app);
 
+// With -e, how it starts: the texts given as values of flags. Files, ids, JSON and templates have rules of their own.
+void apply_escapes(RunOptions& options);
+
 // What the command line alone can tell wrong; also turns names into values. Called before the model is opened.
 Result<engine::EngineOptions> engine_options(const RunOptions& options);
 

@@ -66,6 +66,14 @@ TEST(TokenizeCommand, NamesTheLineThatIsMalformedAndStops) {
     }
 }
 
+TEST(TokenizeCommand, TurnsEscapesOfItsPromptUnlessForbidden) {
+    const std::string meant = tokenize({"-p", "Hi\n\"A\\", "--ids", "--no-escape"}).out;
+    EXPECT_EQ(tokenize({"-p", "Hi\\n\\\"\\x41\\\\", "--ids"}).out, meant);
+    EXPECT_EQ(tokenize({"-p", "Hi\\n\\\"\\x41\\\\", "--ids", "-e"}).out, meant);
+    EXPECT_NE(tokenize({"-p", "Hi\\n\\\"\\x41\\\\", "--ids", "--no-escape"}).out, meant);
+    EXPECT_EQ(tokenize({"--stdin", "--ids"}, "\\n").out, tokenize({"-p", "\\n", "--ids", "--no-escape"}).out);
+}
+
 TEST(TokenizeCommand, PrintsATokenALineWithNothingUnprintable) {
     const Outcome outcome = tokenize({"-p", "Hi <|im_end|>\né", "--show-count"});
     EXPECT_EQ(outcome.exit_code, 0);
