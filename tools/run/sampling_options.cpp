@@ -87,7 +87,9 @@ void add_chain_options(CLI::App& app, RunOptions& options) {
         ->type_name("ID+BIAS")
         ->delimiter(',')
         ->group(kSamplingGroup);
-    app.add_flag("--ignore-eos", options.ignore_eos, "never sample an end-of-generation token")->group(kSamplingGroup);
+    app.add_flag("--ignore-eos", options.ignore_eos,
+                 "never sample an end-of-generation token: ids then differ from the greedy ones, also in --json")
+        ->group(kSamplingGroup);
 }
 
 void add_repetition_options(CLI::App& app, RunOptions& options) {
