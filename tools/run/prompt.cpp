@@ -23,16 +23,34 @@ Result<std::string> read_file(const std::string& path) {
     return text;
 }
 
+Result<std::string> as_text(std::string bytes, std::string_view name) {
+    constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
+    if (bytes.starts_with("\xFF\xFE") || bytes.starts_with("\xFE\xFF"))
+        return fail(ErrorKind::Format, "{}: starts with the byte-order mark of UTF-16; expected UTF-8", name);
+    if (bytes.starts_with(kUtf8Mark)) bytes.erase(0, kUtf8Mark.size());
+    return bytes;
+}
+
+std::string without_line_end(std::string text) {
+    if (text.ends_with('\n')) text.pop_back();
+    if (text.ends_with('\r')) text.pop_back();
+    return text;
+}
+
 namespace {
+
+Result<std::string> read_text_file(const std::string& path) {
+    RIFTJIT_TRY(bytes, read_file(path));
+    return as_text(std::move(bytes), path);
+}
 
 Result<std::optional<std::string>> prompt_text(const RunOptions& options) {
     const int sources = (options.has_prompt ? 1 : 0) + (options.prompt_file.empty() ? 0 : 1) +
                         (options.binary_file.empty() ? 0 : 1) + (options.prompt_ids ? 1 : 0);
     if (sources > 1) return fail(ErrorKind::Usage, "-p, -f, -bf and --prompt-ids are different prompts; give one");
     if (!options.prompt_file.empty()) {
-        RIFTJIT_TRY(text, read_file(options.prompt_file));
-        if (text.ends_with('\n')) text.pop_back();
-        return std::optional(std::move(text));
+        RIFTJIT_TRY(text, read_text_file(options.prompt_file));
+        return std::optional(without_line_end(std::move(text)));
     }
     if (!options.binary_file.empty()) {
         RIFTJIT_TRY(text, read_file(options.binary_file));
@@ -45,8 +63,9 @@ Result<std::optional<std::string>> prompt_text(const RunOptions& options) {
 Result<std::string> system_text(const RunOptions& options) {
     if (options.system_prompt_file.empty()) return options.system_prompt;
     if (!options.system_prompt.empty()) return fail(ErrorKind::Usage, "-sys and -sysf are different texts; give one");
-    RIFTJIT_TRY(text, read_file(options.system_prompt_file));
-    if (text.ends_with('\n')) text.pop_back();
+    RIFTJIT_TRY(text, read_text_file(options.system_prompt_file));
+    text = without_line_end(std::move(text));
+    if (text.empty()) return fail(ErrorKind::Usage, "{}: the system message is empty", options.system_prompt_file);
     return text;
 }
 
@@ -56,7 +75,8 @@ Result<std::optional<models::ChatTemplate>> template_of(const RunOptions& option
         if (!source.empty()) {
             return fail(ErrorKind::Usage, "--chat-template and --chat-template-file are different templates; give one");
         }
-        RIFTJIT_TRY(text, read_file(options.chat_template_file));
+        RIFTJIT_TRY(text, read_text_file(options.chat_template_file));
+        if (text.empty()) return fail(ErrorKind::Usage, "{}: the chat template is empty", options.chat_template_file);
         source = std::move(text);
         name = options.chat_template_file;
     }

@@ -1,8 +1,10 @@
 #include "tools/run/run_command.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +20,7 @@
 #include "host/available_memory.h"
 #include "host/cpus.h"
 #include "models/gguf/gguf_data_check.h"
+#include "models/gguf/gguf_text.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
@@ -110,7 +113,8 @@ Result<void> Run::prepare() {
 
 void Run::show(std::span<const int32_t> prompt) const {
     if (options_.verbose_prompt) {
-        for (int32_t id : prompt) write_diagnostic(fmt::format("{:6} -> '{}'\n", id, engine_.tokenizer.piece(id)));
+        for (int32_t id : prompt)
+            write_diagnostic(fmt::format("{:6} -> '{}'\n", id, models::escaped(engine_.tokenizer.piece(id))));
     }
     write_output(echo_);
 }
@@ -197,11 +201,11 @@ bool wait_for_line() {
 constexpr size_t kTerminalLineBytes = 4095;
 
 // One line from a terminal, or everything from a pipe; nullopt at the end of input or of the conversation.
-std::optional<std::string> read_message(Reporter& reporter) {
+Result<std::optional<std::string>> read_message(Reporter& reporter) {
     if (isatty(STDIN_FILENO) == 0) {
-        std::string text(std::istreambuf_iterator<char>(std::cin), {});
-        while (text.ends_with('\n')) text.pop_back();
-        return text.empty() ? std::nullopt : std::optional(text);
+        RIFTJIT_TRY(text, as_text({std::istreambuf_iterator<char>(std::cin), {}}, "standard input"));
+        text = without_line_end(std::move(text));
+        return text.empty() ? std::nullopt : std::optional(std::move(text));
     }
     write_diagnostic("\n> ");
     std::string line;
@@ -223,10 +227,23 @@ Result<std::vector<int32_t>> Run::user_turn(std::string message) {
 Result<std::vector<int32_t>> Run::raw_prompt() {
     if (options_.prompt_ids) return parse_ids(*options_.prompt_ids, engine_.session->vocabulary());
     if (text_ && options_.display_prompt && !options_.json) echo_ = *text_;
-    const std::string text = text_ ? *text_ : read_message(reporter_).value_or("");
+    if (!text_) {
+        RIFTJIT_TRY(message, read_message(reporter_));
+        text_ = std::move(message).value_or("");
+    }
+    const std::string& text = *text_;
     RIFTJIT_TRY(ids, engine_.tokenizer.encode(text, models::ParseSpecial::yes, models::AddBos::yes));
     if (ids.empty() && engine_.tokenizer.bos()) ids.push_back(*engine_.tokenizer.bos());
     return ids;
+}
+
+// Whether something waits behind standard input: a script's pipe, or a file.
+bool input_waits() {
+    struct stat input {};
+    int waiting = 0;
+    if (fstat(STDIN_FILENO, &input) != 0) return false;
+    if (S_ISREG(input.st_mode)) return lseek(STDIN_FILENO, 0, SEEK_CUR) < input.st_size;
+    return !S_ISCHR(input.st_mode) && ioctl(STDIN_FILENO, FIONREAD, &waiting) == 0 && waiting > 0;
 }
 
 // What is said next, as ids; nullopt when there is nothing more.
@@ -234,8 +251,12 @@ Result<std::optional<std::vector<int32_t>>> Run::next_prompt() {
     if (!conversation_) return raw_prompt();
     std::optional<std::string> message = std::exchange(text_, std::nullopt);
     while (!message || message->empty()) {
-        message = read_message(reporter_);
-        if (!message) return std::nullopt;
+        RIFTJIT_TRY(said, read_message(reporter_));
+        // Who waits for an object must not take one of no tokens for an answer.
+        if (!said && pending_interrupt() == Interrupt::none && (options_.json || isatty(STDIN_FILENO) == 0))
+            return fail(ErrorKind::Usage, "the prompt is empty: nothing came from standard input; -p gives one");
+        if (!said) return std::nullopt;
+        message = std::move(said);
     }
     return user_turn(*std::move(message));
 }
@@ -249,8 +270,9 @@ bool Run::goes_on(const Answer& answer) {
 }
 
 Result<int> Run::dump_logits() {
-    RIFTJIT_TRY(prompt,
-                conversation_ ? user_turn(text_ ? *text_ : read_message(reporter_).value_or("")) : raw_prompt());
+    RIFTJIT_TRY(given, next_prompt());
+    if (!given) return finish({}, {});
+    const std::vector<int32_t>& prompt = *given;
     RIFTJIT_TRY(rest, context_.reuse(prompt));
     RIFTJIT_TRY(file, NpyWriter::create(options_.dump_logits, rest.size(), engine_.session->vocabulary()));
     for (size_t at = 0; at < rest.size(); at += kLogitsBatch) {
@@ -371,6 +393,8 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     }
     if (options.strict && reporter.warnings() != 0)
         return fail(ErrorKind::Usage, "--strict: {} warning(s), see above", reporter.warnings());
+    if ((inputs.text || options.prompt_ids) && input_waits())
+        reporter.info("the prompt is that of the command line; standard input is not read");
     watch_interrupts();
     return Run(options, std::move(inputs), engine, reporter, start).execute();
 }

@@ -275,7 +275,6 @@ TEST(RunCommand, EndsQuietlyWithStandardInput) {
     EXPECT_EQ(outcome.exit_code, 0);
     EXPECT_NE(outcome.out, "");
     EXPECT_EQ(outcome.err.find('>'), std::string::npos);  // no prompt sign
-    EXPECT_EQ(program.run({"run", "-n", "3", "--no-perf"}, "").exit_code, 0);
 }
 
 TEST(RunCommand, StopsAtStopWords) {

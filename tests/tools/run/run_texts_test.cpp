@@ -70,5 +70,67 @@ TEST_F(Texts, SayThatAnEmptyStopWordStopsNothing) {
     EXPECT_EQ(run({"-p", "Hi", "-n", "1", "-r", ""}).err, "warn: -r \"\": an empty text stops nothing\n");
 }
 
+TEST_F(Texts, OfFilesAndPipesHaveNoByteOrderMarkAndNoLastLineEnd) {
+    const json plain = prompt_ids({"-p", "Hi there"}), system = prompt_ids({"-p", "Hi", "-sys", "Be brief"});
+    const json two_lines = prompt_ids({"-p", "Hi\\r\\nthere\\n"});
+    const std::string own = "{% for m in messages %}<|im_start|>{{ m.content }}{% endfor %}";
+    const json rendered = prompt_ids({"-p", "Hi", "--chat-template", own});
+    const std::string mark = "\xEF\xBB\xBF";
+    for (const std::string& begin : {std::string(), mark}) {
+        for (const char* end : {"", "\n", "\r\n"}) {
+            EXPECT_EQ(prompt_ids({"-f", write("prompt", begin + "Hi there" + end)}), plain) << begin << end;
+            EXPECT_EQ(prompt_ids({}, begin + "Hi there" + end), plain) << begin << end;
+            EXPECT_EQ(prompt_ids({"-p", "Hi", "-sysf", write("system", begin + "Be brief" + end)}), system);
+            EXPECT_EQ(prompt_ids({"-p", "Hi", "--chat-template-file", write("own", begin + own + end)}), rendered);
+        }
+        EXPECT_EQ(prompt_ids({"-f", write("prompt", begin + "Hi\r\nthere\n\r\n")}),
+                  two_lines);  // one line end, no more
+        EXPECT_EQ(prompt_ids({"-p", "Hi", "--chat-template", begin + own}), rendered);
+    }
+    const std::string kept = mark + "Hi\r\n";
+    EXPECT_EQ(prompt_ids({"-bf", write("prompt", kept)}), prompt_ids({"-p", kept, "--no-escape"}));
+}
+
+TEST_F(Texts, OfUtf16AreRefused) {
+    const std::string path = write("utf16", std::string_view("\xFF\xFEH\0i\0", 6));
+    const std::string message = ": starts with the byte-order mark of UTF-16; expected UTF-8\n";
+    for (const char* flag : {"-f", "-sysf", "--chat-template-file"}) {
+        const Outcome outcome = run({flag, path, "-n", "1"}, "Hi");
+        EXPECT_EQ(outcome.exit_code, 1) << flag;
+        EXPECT_EQ(outcome.err, "error: " + path + message) << flag;
+    }
+    EXPECT_EQ(run({"-n", "1"}, "\xFE\xFF\x01\x02").err, "error: standard input" + message);
+}
+
+TEST_F(Texts, ThatAreEmptyAreNoPrompt) {
+    for (const char* input : {"", "\n", "\r\n", "\xEF\xBB\xBF", "\xEF\xBB\xBF\n"}) {
+        for (const Arguments& arguments : {Arguments{"-n", "4", "--json"}, {"-n", "4"}, {"-cnv"}, {"-st"}}) {
+            const Outcome outcome = run(arguments, input);
+            EXPECT_EQ(outcome.exit_code, 1) << arguments[0] << input;
+            EXPECT_EQ(outcome.out, "");
+            EXPECT_EQ(outcome.err, "error: the prompt is empty: nothing came from standard input; -p gives one\n");
+        }
+        EXPECT_EQ(run({"-f", write("prompt", input), "-n", "1"}).exit_code, 1) << input;
+        const std::string path = write("empty", input);
+        EXPECT_EQ(run({"-p", "Hi", "-sysf", path}).err, "error: " + path + ": the system message is empty\n") << input;
+    }
+    for (const char* nothing : {"", "\xEF\xBB\xBF"}) {
+        const std::string path = write("empty", nothing);
+        EXPECT_EQ(run({"-p", "Hi", "--chat-template-file", path}).err,
+                  "error: " + path + ": the chat template is empty\n");
+    }
+}
+
+TEST_F(Texts, OfTheCommandLineComeBeforeThoseOfAPipe) {
+    const std::string note = "the prompt is that of the command line; standard input is not read\n";
+    const std::string path = write("prompt", "Hi");
+    for (const Arguments& arguments : {Arguments{"-p", "Hi"}, {"-f", path}, {"-bf", path}, {"--prompt-ids", "1"}}) {
+        Arguments some = arguments;
+        some.insert(some.end(), {"-n", "1"});
+        EXPECT_EQ(run(some, "something else").err, note) << some[0];
+        EXPECT_EQ(run(some, "").err, "") << some[0];
+    }
+}
+
 }  // namespace run_texts_test
 }  // namespace riftjit::tools
