@@ -25,13 +25,18 @@ void Conversation::add(std::string role, std::string content) {
 
 void Conversation::take_back() { inputs_.messages.erase(inputs_.messages.size() - 1); }
 
-Result<std::vector<int32_t>> Conversation::render() const {
+Result<Conversation::Rendering> Conversation::render() const {
     RIFTJIT_TRY(segments, template_.render(inputs_));
-    RIFTJIT_TRY(ids, tokenizer_->encode(segments, models::AddBos::yes));
+    Rendering rendering;
+    if (!inputs_.messages.empty())
+        rendering.shows_last_message =
+            models::shows_text(segments, inputs_.messages.back().at("content").get_ref<const std::string&>());
+    RIFTJIT_TRY(ids, tokenizer_->encode(segments, models::AddBos::yes, &rendering.left_out));
     // A template that writes the BOS text itself, and a tokenizer that adds one: exactly one remains.
     const auto bos = tokenizer_->bos();
     if (bos && ids.size() >= 2 && ids[0] == *bos && ids[1] == *bos) ids.erase(ids.begin());
-    return ids;
+    rendering.ids = std::move(ids);
+    return rendering;
 }
 
 }  // namespace riftjit::engine

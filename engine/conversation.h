@@ -21,8 +21,13 @@ public:
 
     void add(std::string role, std::string content);
     void take_back();  // the message added last
+    struct Rendering {
+        std::vector<int32_t> ids;
+        models::ByteSet left_out;        // bytes that the vocabulary has no token for
+        bool shows_last_message = true;  // false: the template drops or changes its text
+    };
     // The whole history with a generation prompt.
-    Result<std::vector<int32_t>> render() const;
+    Result<Rendering> render() const;
 
 private:
     models::ChatTemplate template_;

@@ -159,6 +159,10 @@ Result<ChatTemplate> ChatTemplate::parse(std::string source, std::string name) {
     return chat_template;
 }
 
+bool ChatTemplate::has_jinja(std::string_view source) {
+    return source.find("{{") != std::string_view::npos || source.find("{%") != std::string_view::npos;
+}
+
 Result<std::vector<Tokenizer::Segment>> ChatTemplate::render(const Inputs& inputs) const {
     try {
         if (!inputs.continue_final_message) {
@@ -179,6 +183,16 @@ Result<std::string> ChatTemplate::render_text(const Inputs& inputs) const {
     std::string text;
     for (const Tokenizer::Segment& part : parts) text += part.text;
     return text;
+}
+
+bool shows_text(std::span<const Tokenizer::Segment> rendering, std::string_view text) {
+    constexpr std::string_view kSpace = " \t\r\n\v\f";
+    const size_t begin = std::min(text.find_first_not_of(kSpace), text.size());
+    const std::string_view stripped = text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
+    std::string data;  // what the template itself says does not count
+    for (const Tokenizer::Segment& segment : rendering)
+        if (segment.parse_special == ParseSpecial::no) data += segment.text;
+    return data.contains(stripped);
 }
 
 }  // namespace riftjit::models

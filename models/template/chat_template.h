@@ -20,6 +20,9 @@ public:
     // Parses; errors carry line:column. name is used in messages.
     static Result<ChatTemplate> parse(std::string source, std::string name = "chat template");
 
+    // Whether anything in it is more than text. What has none renders the same whatever is said.
+    static bool has_jinja(std::string_view source);
+
     struct Inputs {
         nlohmann::ordered_json messages = nlohmann::ordered_json::array();
         nlohmann::ordered_json tools;                                     // null: none
@@ -46,5 +49,8 @@ private:
     struct Impl;
     std::shared_ptr<const Impl> impl_;
 };
+
+// Whether a message's text stands in a rendering as it was given, but for white space at its ends.
+bool shows_text(std::span<const Tokenizer::Segment> rendering, std::string_view text);
 
 }  // namespace riftjit::models

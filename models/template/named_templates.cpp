@@ -3,8 +3,6 @@
 #include <map>
 #include <vector>
 
-#include "host/result.h"
-
 namespace riftjit::models {
 
 namespace {

@@ -141,7 +141,9 @@ void add_compatibility_options(CLI::App& app, RunOptions& options) {
                const int64_t budget = parse_integer("--reasoning-budget", text, -1, INT32_MAX);
                if (budget > 0)
                    refuse_value("--reasoning-budget", "only -1 (no limit) and 0 (no thinking) in this build");
-               if (budget == 0) options.reasoning = "off";
+               if (budget != 0) return;
+               options.reasoning = "off";
+               options.reasoning_flag = "--reasoning-budget";
            },
            "-1: no limit, 0: as --reasoning off")
         ->type_name("N")

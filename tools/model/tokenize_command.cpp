@@ -69,9 +69,11 @@ Result<std::string> read_text(const TokenizeOptions& options) {
     return text;
 }
 
-Result<void> print_one(const TokenizeOptions& options, const Tokenizer& tokenizer) {
+Result<void> print_one(const TokenizeOptions& options, const Tokenizer& tokenizer, Reporter& reporter) {
     RIFTJIT_TRY(text, read_text(options));
-    RIFTJIT_TRY(ids, tokenizer.encode(text, options.parse_special(), options.add_bos()));
+    models::ByteSet left_out;
+    RIFTJIT_TRY(ids, tokenizer.encode(text, options.parse_special(), options.add_bos(), &left_out));
+    if (left_out.any()) reporter.warn(models::describe_left_out(left_out));
     std::string output;
     if (options.json) {
         output = describe(tokenizer, ids).dump() + "\n";
@@ -87,23 +89,28 @@ Result<void> print_one(const TokenizeOptions& options, const Tokenizer& tokenize
 
 // The ids of one line {"text": ...}.
 Result<std::vector<int32_t>> encode_line(const TokenizeOptions& options, const Tokenizer& tokenizer,
-                                         std::string_view line, size_t number) {
+                                         std::string_view line, size_t number, models::ByteSet& left_out) {
     const ordered_json request = ordered_json::parse(line, nullptr, false);
     if (request.is_discarded())
         return fail(ErrorKind::Format, "line {}: not JSON: {}", number, models::printable(line));
     if (!request.is_object() || !request.contains("text") || !request["text"].is_string())
         return fail(ErrorKind::Format, "line {}: expected an object with a string \"text\", found: {}", number,
                     models::printable(line));
-    auto ids =
-        tokenizer.encode(request["text"].get_ref<const std::string&>(), options.parse_special(), options.add_bos());
+    auto ids = tokenizer.encode(request["text"].get_ref<const std::string&>(), options.parse_special(),
+                                options.add_bos(), &left_out);
     if (!ids) return std::unexpected(Error{ids.error().kind, fmt::format("line {}: {}", number, ids.error().message)});
     return ids;
 }
 
-Result<void> answer_lines(const TokenizeOptions& options, const Tokenizer& tokenizer) {
+Result<void> answer_lines(const TokenizeOptions& options, const Tokenizer& tokenizer, Reporter& reporter) {
     std::string line;
+    bool is_said = false;
     for (size_t number = 1; std::getline(std::cin, line); ++number) {
-        RIFTJIT_TRY(ids, encode_line(options, tokenizer, line, number));
+        models::ByteSet left_out;
+        RIFTJIT_TRY(ids, encode_line(options, tokenizer, line, number, left_out));
+        if (left_out.any() && !std::exchange(is_said, true))
+            reporter.warn(
+                fmt::format("line {}: {}, as in any later line", number, models::describe_left_out(left_out)));
         std::string answer = fmt::format("{{\"ids\":[{}]", fmt::join(ids, ","));
         if (options.show_count) answer += fmt::format(",\"count\":{}", ids.size());
         answer += "}\n";
@@ -126,7 +133,7 @@ Result<void> tokenize(const TokenizeOptions& options) {
     RIFTJIT_TRY_VOID(check_input(options));
     Reporter reporter;
     RIFTJIT_TRY(tokenizer, open_tokenizer(options, reporter));
-    return options.jsonl ? answer_lines(options, tokenizer) : print_one(options, tokenizer);
+    return options.jsonl ? answer_lines(options, tokenizer, reporter) : print_one(options, tokenizer, reporter);
 }
 
 constexpr const char* kTokenizeExamples =

@@ -1,11 +1,18 @@
 #include "tools/run/prompt.h"
 
+#include <fmt/ranges.h>
+
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+
+#include "models/gguf/gguf_text.h"
+#include "models/template/named_templates.h"
+#include "tools/cli/suggestion.h"
 
 namespace riftjit::tools {
 
@@ -69,6 +76,24 @@ Result<std::string> system_text(const RunOptions& options) {
     return text;
 }
 
+// A text without Jinja would be the whole prompt, whatever is said.
+std::string no_template(const std::string& flag, const std::string& source) {
+    constexpr size_t kShown = 60;
+    std::string message =
+        fmt::format("{}: \"{}\" is neither a template, which has {{{{ }}}} or {{% %}}, nor the name of one", flag,
+                    models::printable(std::string_view(source).substr(0, kShown)));
+    std::error_code error;
+    const std::string near = closest(source, models::template_names());
+    if (std::filesystem::exists(source, error)) {
+        message += "; a file goes with --chat-template-file";
+    } else if (!near.empty()) {
+        message += fmt::format("; did you mean {}?", near);
+    } else {
+        message += fmt::format("; names: {}", fmt::join(models::template_names(), ", "));
+    }
+    return message;
+}
+
 Result<std::optional<models::ChatTemplate>> template_of(const RunOptions& options) {
     std::string source = options.chat_template, name = "--chat-template";
     if (!options.chat_template_file.empty()) {
@@ -81,22 +106,42 @@ Result<std::optional<models::ChatTemplate>> template_of(const RunOptions& option
         name = options.chat_template_file;
     }
     if (source.empty()) return std::nullopt;
+    if (auto named = models::named_template(source)) {
+        name += " " + source;
+        source = *std::move(named);
+    } else if (!models::ChatTemplate::has_jinja(source)) {
+        return fail(ErrorKind::Usage, "{}", no_template(name, source));
+    }
     RIFTJIT_TRY(parsed, models::ChatTemplate::parse(std::move(source), std::move(name)));
     return std::optional(std::move(parsed));
 }
 
-Result<nlohmann::ordered_json> template_variables(const RunOptions& options) {
-    auto variables = nlohmann::ordered_json::object();
+Result<void> set_variable(PromptInputs& inputs, const std::string& name, nlohmann::ordered_json value,
+                          const std::string& flag) {
+    if (inputs.variables.contains(name) && inputs.variables[name] != value) {
+        return fail(ErrorKind::Usage, "{} and {} of --chat-template-kwargs contradict each other: {} and {}", flag,
+                    name, value.dump(), inputs.variables[name].dump());
+    }
+    inputs.variables[name] = std::move(value);
+    inputs.flags_of_variables[name] = flag;
+    return {};
+}
+
+Result<void> read_template_variables(const RunOptions& options, PromptInputs& inputs) {
     if (!options.chat_template_kwargs.empty()) {
-        variables = nlohmann::ordered_json::parse(options.chat_template_kwargs, nullptr, /*allow_exceptions=*/false);
-        if (!variables.is_object())
+        auto given = nlohmann::ordered_json::parse(options.chat_template_kwargs, nullptr, /*allow_exceptions=*/false);
+        if (!given.is_object())
             return fail(ErrorKind::Usage,
                         "error while handling argument \"--chat-template-kwargs\": expected a JSON object, got \"{}\"",
                         options.chat_template_kwargs);
+        for (const auto& [name, value] : given.items()) inputs.flags_of_variables[name] = "--chat-template-kwargs";
+        inputs.variables = std::move(given);
     }
-    if (!options.reasoning_effort.empty()) variables["reasoning_effort"] = options.reasoning_effort;
-    if (options.reasoning != "auto") variables["enable_thinking"] = options.reasoning == "on";
-    return variables;
+    if (!options.reasoning_effort.empty()) {
+        RIFTJIT_TRY_VOID(set_variable(inputs, "reasoning_effort", options.reasoning_effort, "--reasoning-effort"));
+    }
+    if (options.reasoning == "auto") return {};
+    return set_variable(inputs, "enable_thinking", options.reasoning == "on", options.reasoning_flag);
 }
 
 }  // namespace
@@ -108,7 +153,7 @@ std::vector<std::string> template_flags(const RunOptions& options) {
     if (!options.chat_template.empty()) flags.push_back("--chat-template");
     if (!options.chat_template_file.empty()) flags.push_back("--chat-template-file");
     if (!options.chat_template_kwargs.empty()) flags.push_back("--chat-template-kwargs");
-    if (options.reasoning != "auto") flags.push_back("--reasoning");
+    if (options.reasoning != "auto") flags.push_back(options.reasoning_flag);
     if (!options.reasoning_effort.empty()) flags.push_back("--reasoning-effort");
     return flags;
 }
@@ -118,11 +163,11 @@ Result<PromptInputs> read_prompt_inputs(const RunOptions& options) {
     RIFTJIT_TRY(text, prompt_text(options));
     RIFTJIT_TRY(system, system_text(options));
     RIFTJIT_TRY(chat_template, template_of(options));
-    RIFTJIT_TRY(variables, template_variables(options));
+    RIFTJIT_TRY_VOID(read_template_variables(options, inputs));
     inputs.text = std::move(text);
     inputs.system = std::move(system);
+    inputs.system_flag = options.system_prompt_file.empty() ? "-sys" : "-sysf";
     inputs.chat_template = std::move(chat_template);
-    inputs.variables = std::move(variables);
     return inputs;
 }
 

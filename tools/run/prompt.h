@@ -1,6 +1,7 @@
 // What the user says, as token ids: raw text, ids, or a conversation through the model's template.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,8 +15,10 @@ namespace riftjit::tools {
 struct PromptInputs {
     std::optional<std::string> text;  // of -p, -f or -bf
     std::string system;               // of -sys or -sysf
+    std::string system_flag;          // which of them
     std::optional<models::ChatTemplate> chat_template;
     nlohmann::ordered_json variables = nlohmann::ordered_json::object();  // for the template
+    std::map<std::string, std::string> flags_of_variables;                // who gave them
 };
 
 // Flags given that only a chat template looks at.

@@ -29,6 +29,7 @@
 #include "tools/run/npy.h"
 #include "tools/run/prompt.h"
 #include "tools/run/run_options.h"
+#include "tools/run/template_settings.h"
 #include "tools/run/timings.h"
 
 namespace riftjit::tools {
@@ -63,6 +64,9 @@ private:
     Result<runtime::Sampler> make_sampler() const;
     Result<std::optional<std::vector<int32_t>>> next_prompt();
     Result<std::vector<int32_t>> user_turn(std::string message);
+    Result<std::vector<int32_t>> render();
+    Result<void> warn_of(const models::ByteSet& left_out);
+    Result<void> warn(const std::string& message);
     Result<std::vector<int32_t>> raw_prompt();
     Result<Answer> answer(std::span<const int32_t> prompt);
     Result<Answer> answer_to(std::span<const int32_t> prompt);
@@ -85,6 +89,8 @@ private:
     std::optional<std::string> text_;                   // said on the command line; gone once it was asked for
     std::string echo_;                                  // goes to stdout once it is sure that the prompt can be read
     bool ends_after_one_ = true;
+    models::ByteSet left_out_;  // bytes whose lack of a token was told
+    bool has_warned_of_message_ = false;
     RunTimings timings_;
 };
 
@@ -219,9 +225,33 @@ Result<std::optional<std::string>> read_message(Reporter& reporter) {
 // The history with one message more; without it when it cannot be rendered.
 Result<std::vector<int32_t>> Run::user_turn(std::string message) {
     conversation_->add("user", std::move(message));
-    auto rendered = conversation_->render();
-    if (!rendered) conversation_->take_back();
-    return rendered;
+    auto ids = render();
+    if (!ids) conversation_->take_back();
+    return ids;
+}
+
+// The history, with a warning about what of it is not in the ids.
+Result<std::vector<int32_t>> Run::render() {
+    RIFTJIT_TRY(rendering, conversation_->render());
+    RIFTJIT_TRY_VOID(warn_of(rendering.left_out));
+    if (!rendering.shows_last_message && !std::exchange(has_warned_of_message_, true)) {
+        RIFTJIT_TRY_VOID(warn("the chat template drops or changes the message: its text is not in the prompt"));
+    }
+    return std::move(rendering.ids);
+}
+
+// Once for each byte.
+Result<void> Run::warn_of(const models::ByteSet& left_out) {
+    const models::ByteSet news = left_out & ~left_out_;
+    left_out_ |= left_out;
+    if (news.none()) return {};
+    return warn(models::describe_left_out(news));
+}
+
+Result<void> Run::warn(const std::string& message) {
+    reporter_.warn(message);
+    if (options_.strict) return fail(ErrorKind::Usage, "--strict: {} warning(s), see above", reporter_.warnings());
+    return {};
 }
 
 Result<std::vector<int32_t>> Run::raw_prompt() {
@@ -232,7 +262,9 @@ Result<std::vector<int32_t>> Run::raw_prompt() {
         text_ = std::move(message).value_or("");
     }
     const std::string& text = *text_;
-    RIFTJIT_TRY(ids, engine_.tokenizer.encode(text, models::ParseSpecial::yes, models::AddBos::yes));
+    models::ByteSet left_out;
+    RIFTJIT_TRY(ids, engine_.tokenizer.encode(text, models::ParseSpecial::yes, models::AddBos::yes, &left_out));
+    RIFTJIT_TRY_VOID(warn_of(left_out));
     if (ids.empty() && engine_.tokenizer.bos()) ids.push_back(*engine_.tokenizer.bos());
     return ids;
 }
@@ -380,6 +412,11 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     if (!uses_template(options, engine.model.file)) {
         for (const std::string& flag : template_flags(options))
             reporter.warn(flag + ": changes nothing without a chat template");
+    } else if (!template_flags(options).empty()) {
+        RIFTJIT_TRY(chat_template, engine::find_chat_template(inputs.chat_template, engine.model.file));
+        check(chat_template.has_value(), "a template was found before");
+        for (const std::string& warning : unread_settings(*chat_template, engine.tokenizer, inputs))
+            reporter.warn(warning);
     }
     if (options.check_tensors) RIFTJIT_TRY_VOID(check_weights(engine.model.file, reporter));
     if (options.lock_memory) lock_weights(*engine.session, reporter);

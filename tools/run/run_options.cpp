@@ -71,8 +71,9 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
            "--no-conversation", [&o] { o.conversation = Toggle::off; }, "-no-cnv: continue the raw text")
         ->group(kGroup);
     app.add_flag("--single-turn", o.single_turn, "-st: leave after one answer")->group(kGroup);
-    app.add_option("--chat-template", o.chat_template, "Jinja text in place of the model's")
-        ->type_name("TEXT")
+    app.add_option("--chat-template", o.chat_template,
+                   "Jinja text, or llama.cpp's name of a template, in place of the model's")
+        ->type_name("TEXT|NAME")
         ->group(kGroup);
     app.add_option("--chat-template-file", o.chat_template_file, "the same from a file")
         ->type_name("FILE")

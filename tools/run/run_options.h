@@ -29,6 +29,7 @@ struct RunOptions {
     Toggle conversation = Toggle::automatic;
     bool single_turn = false;
     std::string chat_template, chat_template_file, chat_template_kwargs, reasoning = "auto", reasoning_effort;
+    std::string reasoning_flag = "--reasoning";  // or the one that stood for it
     std::vector<std::string> reverse_prompts;
     bool show_special = false, display_prompt = true, show_perf = true, verbose_prompt = false, verbose = false;
 

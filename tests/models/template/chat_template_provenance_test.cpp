@@ -8,6 +8,30 @@
 namespace riftjit::models {
 namespace chat_template_provenance_test {
 
+TEST(ChatTemplate, TellsWhetherAMessagesTextStandsInARendering) {
+    const struct {
+        std::string source, content;
+        bool shown;
+    } cases[] = {
+        {"user {{ messages[0].content }}", "Hi", true},
+        {"{{ messages[0].content|trim }}!", "\n Hi you \t", true},
+        {"{{ messages[0].content[:1] }}a{{ messages[0].content[1:] }}", "Hi", true},  // each byte, in order
+        {"user", "user", false},                                                      // the template's own word
+        {"{{ messages[0].role }}", "user", false},
+        {"{{ messages[0].content|upper }}", "Hi", false},
+        {"{{ messages[0].content[:1] }}", "Hi", false},
+        {"{{ 1 }}", "", true},
+        {"{{ 1 }}", " \n", true},
+    };
+    for (const auto& [source, content, shown] : cases) {
+        ChatTemplate::Inputs inputs;
+        inputs.messages.push_back({{"role", "user"}, {"content", content}});
+        const auto rendering = ChatTemplate::parse(source)->render(inputs);
+        ASSERT_TRUE(rendering) << source;
+        EXPECT_EQ(shows_text(*rendering, content), shown) << source;
+    }
+}
+
 using Json = nlohmann::ordered_json;
 
 // The rendering with user data in [brackets].

@@ -66,6 +66,30 @@ TEST(TokenizeCommand, NamesTheLineThatIsMalformedAndStops) {
     }
 }
 
+TEST(TokenizeCommand, AnswersEveryLineWhateverBytesItHasAndSaysOnceWhichAreLeftOut) {
+    using namespace models::test;
+    std::vector<std::string> tokens;
+    for (unsigned byte = 0; byte < 256; ++byte) tokens.push_back(byte < 3 ? fmt::format("<{}>", byte) : stand_in(byte));
+    const TemporaryDirectory folder;
+    const std::string file =
+        folder.write("model.gguf", byte_vocabulary().set("tokenizer.ggml.tokens", string_array(tokens)).bytes());
+    const Outcome lines =
+        tokenize({"-m", file, "--jsonl"},
+                 "{\"text\":\"a\"}\n{\"text\":\"\\u0001b\\u0002\"}\n{\"text\":\"\\u0000\"}\n{\"text\":\"c\"}\n");
+    EXPECT_EQ(lines.exit_code, 0);
+    EXPECT_EQ(lines.out, "{\"ids\":[97]}\n{\"ids\":[98]}\n{\"ids\":[]}\n{\"ids\":[99]}\n");
+    EXPECT_EQ(
+        lines.err,
+        "warn: line 2: bytes 0x01, 0x02 have no token in this vocabulary and are left out, as in any later line\n");
+    for (const std::vector<std::string>& shape : {std::vector<std::string>{"--ids"}, {"--json"}, {}}) {
+        std::vector<std::string> arguments = {"-m", file, "--stdin"};
+        arguments.insert(arguments.end(), shape.begin(), shape.end());
+        const Outcome one = tokenize(arguments, "a\x02");
+        EXPECT_EQ(one.exit_code, 0);
+        EXPECT_EQ(one.err, "warn: byte 0x02 has no token in this vocabulary and is left out\n");
+    }
+}
+
 TEST(TokenizeCommand, TurnsEscapesOfItsPromptUnlessForbidden) {
     const std::string meant = tokenize({"-p", "Hi\n\"A\\", "--ids", "--no-escape"}).out;
     EXPECT_EQ(tokenize({"-p", "Hi\\n\\\"\\x41\\\\", "--ids"}).out, meant);

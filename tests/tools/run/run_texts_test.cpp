@@ -132,5 +132,98 @@ TEST_F(Texts, OfTheCommandLineComeBeforeThoseOfAPipe) {
     }
 }
 
+TEST_F(Texts, AreRenderedByTemplatesOfLlamaCppsNames) {
+    EXPECT_EQ(prompt_ids({"-p", "Hi", "--chat-template", "chatml"}),
+              prompt_ids({"-no-cnv", "-p", "<|im_start|>user\\nHi<|im_end|>\\n<|im_start|>assistant\\n"}));
+    EXPECT_EQ(prompt_ids({"-p", "Hi", "-sys", "Be brief", "--chat-template", "vicuna-orca"}),
+              prompt_ids({"-no-cnv", "-p", "SYSTEM: Be brief\\nUSER: Hi\\nASSISTANT:"}));
+}
+
+TEST_F(Texts, ThatATemplateDropsAreWarnedAbout) {
+    const std::string user = "the chat template drops or changes the message: its text is not in the prompt";
+    const std::string system = ": the chat template drops or changes the system message: its text is not in the prompt";
+    const std::string unread = ": changes nothing, the chat template does not read ";
+    const std::string path = write("system", "Be brief");
+    const std::string reads_user = "{% for m in messages if m.role == 'user' %}{{ m.content }}{% endfor %}";
+    const struct {
+        Arguments arguments;
+        std::string warning;  // none: what is given is read
+    } cases[] = {
+        {{"--chat-template", "{{ bos_token }}a question"}, user},
+        {{"--chat-template", "{{ messages[0].content[:2] }}"}, user},
+        {{"--chat-template", reads_user, "-sys", "Be brief"}, "-sys" + system},
+        {{"--chat-template", reads_user, "-sysf", path}, "-sysf" + system},
+        {{"--chat-template", "yandex", "-sys", "Be brief"}, "-sys" + system},
+        {{"--reasoning", "off"}, "--reasoning" + unread + "enable_thinking"},
+        {{"--reasoning", "on"}, "--reasoning" + unread + "enable_thinking"},
+        {{"--reasoning-budget", "0"}, "--reasoning-budget" + unread + "enable_thinking"},
+        {{"--reasoning-effort", "low"}, "--reasoning-effort" + unread + "reasoning_effort"},
+        {{"--chat-template-kwargs", R"({"enable_thinking":false})"},
+         "--chat-template-kwargs" + unread + "enable_thinking"},
+        {{"--chat-template-kwargs", R"({"date_string":"1 May"})"}, "--chat-template-kwargs" + unread + "date_string"},
+        {{"--chat-template", "chatml", "--reasoning", "off"}, "--reasoning" + unread + "enable_thinking"},
+        {{"--chat-template", reads_user + "{{ 1 if enable_thinking else 2 }}", "--reasoning", "off"}, ""},
+        {{"--chat-template", reads_user + "{{ 2 if enable_thinking is false else 1 }}", "--reasoning", "on"}, ""},
+        {{"--chat-template", reads_user + "{{ reasoning_effort or 'low' }}", "--reasoning-effort", "low"}, ""},
+        {{"--chat-template", reads_user + "{% if messages|length > 1 and day %}x{% endif %}", "--chat-template-kwargs",
+          R"({"day":"May"})"},
+         ""},
+        {{"--chat-template", "{{ messages[0].content + messages[1].content }}", "-sys", " Be brief "}, ""},
+        {{"--chat-template-kwargs", R"({"add_generation_prompt":false})"}, ""},
+        {{"-sys", "Be brief"}, ""},
+    };
+    for (const auto& [arguments, warning] : cases) {
+        Arguments some = {"-p", "question?", "-n", "1"};
+        some.insert(some.end(), arguments.begin(), arguments.end());
+        const Outcome outcome = run(some);
+        EXPECT_EQ(outcome.exit_code, 0) << arguments.back() << outcome.err;
+        EXPECT_EQ(outcome.err, warning.empty() ? "" : "warn: " + warning + "\n") << arguments.back();
+        some.push_back("--strict");
+        const Outcome strict = run(some);
+        EXPECT_EQ(strict.exit_code, warning.empty() ? 0 : 1) << arguments.back();
+        if (!warning.empty()) {
+            EXPECT_EQ(strict.out, "") << arguments.back();
+        }
+    }
+}
+
+TEST_F(Texts, ThatEndInsideACharacterAreStillCharacters) {
+    const json whole = prompt_ids({"-no-cnv", "-p", "\xF0\x9F\x98\x80"});
+    ASSERT_GT(whole.size(), 1u);  // the vocabulary has it in parts
+    const Arguments forced = {"-p", "Hi", "-n", "1", "-l", std::to_string(whole[0].get<int>()) + "+1000"};
+    EXPECT_EQ(run(forced).out, "\uFFFD\n");
+    EXPECT_EQ(answer(forced)["text"], "\uFFFD");
+}
+
+TEST_F(Texts, LoseBytesThatHaveNoTokenAndSaySo) {
+    const char* model = std::getenv("RIFTJIT_SMOLLM2");
+    if (model == nullptr) return lack_oracle("RIFTJIT_SMOLLM2: tests/peer/fetch.sh");
+    const std::string bytes =
+        "Part (01)095\x1d"
+        "17190508: expiry?";
+    const json expected = prompt_ids({"-m", model, "-p", "Part (01)09517190508: expiry?"});
+    const std::string path = write("prompt", bytes);
+    for (const Arguments& arguments :
+         {Arguments{"-f", path}, {"-bf", path}, {"-p", bytes}, {"-no-cnv", "-f", path}, {"-p", "Hi", "-sysf", path}}) {
+        Arguments some = {"-m", model, "-n", "1"};
+        some.insert(some.end(), arguments.begin(), arguments.end());
+        const Outcome outcome = run(some);
+        EXPECT_EQ(outcome.exit_code, 0) << arguments[0];
+        EXPECT_EQ(outcome.err, "warn: byte 0x1d has no token in this vocabulary and is left out\n") << arguments[0];
+        if (arguments[0] != "-no-cnv" && arguments.size() == 2) {
+            EXPECT_EQ(prompt_ids(some), expected) << arguments[0];
+        }
+        some.push_back("--strict");
+        EXPECT_EQ(run(some).exit_code, 1) << arguments[0];
+    }
+}
+
+TEST_F(Texts, HelpSaysThatIgnoringTheEndChangesIds) {
+    const std::string help = program_.run({"run", "--help"}).out;
+    const size_t at = help.find("--ignore-eos");
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_NE(help.substr(at, 300).find("differ from the greedy ones"), std::string::npos) << help.substr(at, 300);
+}
+
 }  // namespace run_texts_test
 }  // namespace riftjit::tools
