@@ -284,8 +284,9 @@ Result<std::optional<std::vector<int32_t>>> Run::next_prompt() {
     std::optional<std::string> message = std::exchange(text_, std::nullopt);
     while (!message || message->empty()) {
         RIFTJIT_TRY(said, read_message(reporter_));
-        // Who waits for an object must not take one of no tokens for an answer.
-        if (!said && pending_interrupt() == Interrupt::none && (options_.json || isatty(STDIN_FILENO) == 0))
+        // Who waits for an object or a file must not take one of no tokens for an answer.
+        const bool is_wanted = options_.json || !options_.dump_logits.empty() || isatty(STDIN_FILENO) == 0;
+        if (!said && is_wanted && pending_interrupt() == Interrupt::none)
             return fail(ErrorKind::Usage, "the prompt is empty: nothing came from standard input; -p gives one");
         if (!said) return std::nullopt;
         message = std::move(said);

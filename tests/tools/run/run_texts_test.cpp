@@ -1,6 +1,7 @@
 // Texts on their way in and out of `riftjit run`: escapes, files, standard input, templates, bytes that are no
 // character.
 #include <gtest/gtest.h>
+#include <pty.h>
 
 #include <nlohmann/json.hpp>
 
@@ -118,6 +119,32 @@ TEST_F(Texts, ThatAreEmptyAreNoPrompt) {
         const std::string path = write("empty", nothing);
         EXPECT_EQ(run({"-p", "Hi", "--chat-template-file", path}).err,
                   "error: " + path + ": the chat template is empty\n");
+    }
+}
+
+TEST_F(Texts, ThatEndATerminalsInputAreNoPromptForAnObjectOrAFile) {
+    for (const Arguments& more : {Arguments{"--json"}, {"--dump-logits", write("logits", "")}}) {
+        int terminal = -1;
+        const pid_t process = forkpty(&terminal, nullptr, nullptr, nullptr);
+        if (process == 0) {
+            setenv("RIFTJIT_CACHE_DIR", (program_.folder() / "cache").c_str(), 1);
+            execl(RIFTJIT_BINARY, RIFTJIT_BINARY, "run", more[0].c_str(), more.size() > 1 ? more[1].c_str() : nullptr,
+                  nullptr);
+            _exit(127);
+        }
+        std::string seen;
+        char byte = 0;
+        while (read(terminal, &byte, 1) == 1) {
+            seen += byte;
+            if (seen.ends_with("\n> ")) {
+                EXPECT_EQ(::write(terminal, "\x04", 1), 1);
+            }
+        }
+        int status = 0;
+        waitpid(process, &status, 0);
+        close(terminal);
+        EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 1) << more[0];
+        EXPECT_NE(seen.find("error: the prompt is empty"), std::string::npos) << seen;
     }
 }
 
