@@ -172,6 +172,8 @@ Handle open_file(const std::string& path, Access access) {
     if (access != Access::read) require(H5Pset_cache(properties, 0, 0, 0, 0), path);
     if (access == Access::create)
         return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, properties), H5Fclose, "cannot be created"};
+    if (access == Access::change)
+        return {H5Fopen(path.c_str(), H5F_ACC_RDWR, properties), H5Fclose, "cannot be opened"};
     if (access == Access::append)
         return {H5Fopen(path.c_str(), H5F_ACC_RDWR | H5F_ACC_SWMR_WRITE, properties), H5Fclose, "cannot be opened"};
     // A run that was killed while it appended leaves a mark, with which only a reader in this mode may open the file.
@@ -312,6 +314,14 @@ void write_rows(hid_t dataset, hsize_t first, std::span<const T> values) {
     for (const hsize_t extent : extents_of(dataset)) row *= extent;
     row /= std::max<hsize_t>(1, extents_of(dataset)[0]);
     if (!values.empty()) write_rows_of(dataset, type_of<T>(), first, values.data(), values.size() / row);
+}
+
+template <class T>
+void read_rows(hid_t dataset, hsize_t first, hsize_t count, std::vector<T>& values) {
+    values.resize(count);
+    const Handle file_space(H5Dget_space(dataset), H5Sclose, "rows"), memory_space = simple_space({count});
+    require(H5Sselect_hyperslab(file_space, H5S_SELECT_SET, &first, nullptr, &count, nullptr), "rows");
+    require(H5Dread(dataset, type_of<T>(), memory_space, file_space, H5P_DEFAULT, values.data()), "rows");
 }
 
 Handle create_texts(hid_t parent, const std::string& name, hsize_t count) {
@@ -473,6 +483,7 @@ template void write_rows<uint32_t>(hid_t, hsize_t, std::span<const uint32_t>);
 template void write_rows<int64_t>(hid_t, hsize_t, std::span<const int64_t>);
 template void write_rows<uint64_t>(hid_t, hsize_t, std::span<const uint64_t>);
 template void write_rows<double>(hid_t, hsize_t, std::span<const double>);
+template void read_rows<uint64_t>(hid_t, hsize_t, hsize_t, std::vector<uint64_t>&);
 template Handle write_dataset<uint32_t>(hid_t, const std::string&, std::span<const uint32_t>, std::vector<hsize_t>);
 template Handle write_dataset<uint64_t>(hid_t, const std::string&, std::span<const uint64_t>, std::vector<hsize_t>);
 template Handle write_dataset<int64_t>(hid_t, const std::string&, std::span<const int64_t>, std::vector<hsize_t>);

@@ -59,7 +59,8 @@ void require(herr_t status, const std::string& what);
 template <class T>
 hid_t type_of();  // native: uint8_t, uint32_t, uint64_t, int64_t, float, double
 
-enum class Access : uint8_t { create, read, append };  // append: so that readers and a kill always find a sound file
+// append: so that readers and a kill always find a sound file. change: of a file that nobody else has seen yet.
+enum class Access : uint8_t { create, read, append, change };
 Handle open_file(const std::string& path, Access access);
 void flush_to_disk(hid_t file);  // all that was written so far, before anything that follows
 Handle create_group(hid_t parent, const std::string& name);
@@ -89,6 +90,9 @@ template <class T>
 Handle create_dataset(hid_t parent, const std::string& name, const std::vector<hsize_t>& extents);
 template <class T>
 void write_rows(hid_t dataset, hsize_t first, std::span<const T> values);
+// Rows [first, first + count) of a dataset of single numbers.
+template <class T>
+void read_rows(hid_t dataset, hsize_t first, hsize_t count, std::vector<T>& values);
 Handle create_texts(hid_t parent, const std::string& name, hsize_t count);
 void write_texts_from(hid_t dataset, hsize_t first, const std::vector<const char*>& texts);
 Handle write_texts(hid_t parent, const std::string& name, const std::vector<std::string>& texts);

@@ -158,6 +158,32 @@ print("%.6f %.3f" % (e.get_attribute("syn_weight", s).sum(), (e.get_attribute("d
               fmt::format("300000 A A 2000\n{} {}\n{:.6f} {:.3f}\n", sources, targets, weights, delays));
 }
 
+// Of every node by its index, against what is found by looking through all edges.
+TEST_F(NetworkExport, LetsLibsonataFindTheEdgesOfANode) {
+    const char* const interpreter = std::getenv("RIFTJIT_PEER_NWB");
+    if (interpreter == nullptr || !has(interpreter, "libsonata"))
+        return lack_oracle("RIFTJIT_PEER_NWB, a Python with libsonata: tests/peer/fetch.sh");
+    const std::string script = R"(
+import sys, libsonata, numpy as np
+storage = libsonata.EdgeStorage(sys.argv[1])
+nodes = libsonata.NodeStorage(sys.argv[1])
+for name in sorted(storage.population_names):
+    e = storage.open_population(name)
+    s = e.select_all()
+    wrong = 0
+    for ends, find, size in ((e.source_nodes(s), e.efferent_edges, nodes.open_population(e.source).size),
+                             (e.target_nodes(s), e.afferent_edges, nodes.open_population(e.target).size)):
+        for node in range(size):
+            wrong += not np.array_equal(find([node]).flatten(), np.flatnonzero(ends == node))
+    print(name, e.size, e.connecting_edges([0], [2]).flat_size, wrong)
+)";
+    ASSERT_TRUE(write(network(kListed)));
+    EXPECT_EQ(python(interpreter, script, path("net.h5")), "A -> B 3 2 0\nback_forth (2) 12 1 0\nfew 2 0 0\n");
+    ASSERT_TRUE(write(network(many(150)), Existing::replace));
+    const std::string found = python(interpreter, script, path("net.h5"));
+    EXPECT_TRUE(found.starts_with("all 300000 ") && found.ends_with(" 0\n")) << found;
+}
+
 TEST_F(NetworkExport, IsWholeOrNotThere) {
     const Network drawn = network(many(150));
     const pid_t child = fork();
