@@ -13,6 +13,7 @@
 #include "jit/kernel_spec.h"
 #include "sim/equations/model.h"
 #include "sim/network/description.h"
+#include "sim/network/synapse_checks.h"
 #include "sim/network/synapse_table.h"
 
 namespace riftjit::sim {
@@ -74,6 +75,8 @@ struct BlueprintProjection {
     uint32_t source, target;              // populations
     std::string receptor;                 // ignored where the target relays
     std::optional<double> shared_weight;  // all weights are this one; those of the synapses are not read
+    WeightRange weights = {};             // that it may have, in `weight_unit`
+    std::string weight_unit = "1";
     uint64_t expected_synapses = 0;
     uint32_t likely_delays = 1;  // about how many different delays occur
     // As ProjectionBuilder::generate. A call costs what it draws: for all targets of the sources asked for, or from all

@@ -10,7 +10,7 @@ namespace riftjit::sim {
 
 namespace {
 
-constexpr uint64_t kBlockSynapses = 1 << 18;  // drawn before they are sorted into rows: 3 MiB per thread
+constexpr uint64_t kBlockSynapses = 1 << 18;  // drawn before they are sorted into rows: 7 MiB per thread
 constexpr uint64_t kMinChunkWords = 1 << 6, kMaxChunkWords = 1 << 23;
 constexpr uint64_t kRunHeaderBytes = 8;
 
@@ -63,6 +63,15 @@ bool Build::accept(ThreadTotals& totals, uint32_t index, uint32_t source, std::s
                                   made.name, source, synapse.target, targets, synapse.delay, least, kMaxDelaySteps)};
             return false;
         }
+        if (made.shared_weight || is_within(made.weights, synapse.weight, blueprint->precision)) continue;
+        totals.error =
+            Error{ErrorKind::Usage,
+                  fmt::format(
+                      "projection {}: the weight drawn for a synapse from neuron {} to {} is {}; 'keep_sign', 'least' "
+                      "and 'most' bound what is drawn",
+                      made.name, source, synapse.target,
+                      weight_fault(made.weights, synapse.weight, made.weight_unit, blueprint->precision))};
+        return false;
     }
     totals.synapses += synapses.size();
     totals.hash += hash_synapses(index, source, synapses, made.shared_weight);
@@ -248,7 +257,7 @@ void store_rows(const Build& build, PlasticProjection& plastic, ThreadPool& pool
             for (auto& row : rows) row.clear();
             for (const Synapse& synapse : synapses) {
                 rows[build.slices->owner(projection.target, synapse.target)].push_back(
-                    {synapse.target, synapse.delay, projection.shared_weight.value_or(double(synapse.weight))});
+                    {synapse.target, synapse.delay, projection.shared_weight.value_or(synapse.weight)});
             }
             for (uint32_t owner = 0; owner < rows.size(); ++owner) plastic.threads[owner].set_row(source, rows[owner]);
         });
@@ -306,8 +315,8 @@ uint64_t static_bytes(const Blueprint& blueprint, const RowGroup& group, uint32_
     }
     const uint64_t rows = uint64_t(blueprint.populations[group.source].size) * threads;
     const uint64_t runs = std::min(synapses, rows * delays);
-    return synapses * (group.shared_weight ? kSharedEntryBytes : kWeightedEntryBytes) + runs * kRunHeaderBytes +
-           rows * (kRunHeaderBytes + sizeof(void*));
+    return synapses * entry_words(group.shared_weight, blueprint.precision) * sizeof(uint32_t) +
+           runs * kRunHeaderBytes + rows * (kRunHeaderBytes + sizeof(void*));
 }
 
 }  // namespace

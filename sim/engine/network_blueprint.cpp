@@ -367,15 +367,15 @@ Result<PlasticRule> BlueprintMaker::rule(const SynapseChoice& synapse) const {
 
 Result<BlueprintProjection> BlueprintMaker::projection(uint32_t index) {
     const Projection& projection = network_.projections[index];
-    RIFTJIT_TRY(builder, ProjectionBuilder::create(network_, index));
+    RIFTJIT_TRY(builder, ProjectionBuilder::create(network_, index, precision_));
     BlueprintProjection result;
     result.name = projection.name;
     result.source = projection.source;
     result.target = projection.target;
     result.receptor = projection.receptor;
-    // The file's number where it stands for all synapses, not rounded to f32.
-    if (builder.shared_weight())
-        result.shared_weight = constant_of(projection.weight).value_or(*builder.shared_weight());
+    result.shared_weight = builder.shared_weight();
+    result.weights = weight_range(network_, projection);
+    result.weight_unit = weight_unit(network_, projection);
     result.expected_synapses = builder.expected_synapses();
     result.likely_delays = builder.likely_delays();
     using DrawnBy = BlueprintProjection::DrawnBy;

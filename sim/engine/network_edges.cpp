@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sim/network/distribution.h"
+#include "sim/network/synapse_checks.h"
 #include "sim/network/synapse_table.h"
 
 namespace riftjit::sim {
@@ -20,8 +20,9 @@ std::string group_name(const Network& network, size_t index) {
 
 class Edges final : public NetworkSource {
 public:
-    Edges(const Network& network, const std::string& command_line, const std::string& program_version)
-        : network_(network) {
+    Edges(const Network& network, Precision precision, const std::string& command_line,
+          const std::string& program_version)
+        : network_(network), precision_(precision) {
         description_ = {network.name,
                         network.text,
                         command_line,
@@ -48,18 +49,16 @@ public:
     Result<void> each_edge(size_t projection, const Take& take) const override {
         const auto index = static_cast<uint32_t>(projection);
         const Projection& drawn = network_.projections[projection];
-        RIFTJIT_TRY(builder, ProjectionBuilder::create(network_, index));
-        const std::optional<double> weight = constant_of(drawn.weight);  // not rounded to f32
+        RIFTJIT_TRY(builder, ProjectionBuilder::create(network_, index, precision_));
         std::vector<NetworkEdge> block;
         Result<void> taken;
         const Slice sources{0, network_.populations[drawn.source].size},
             targets{0, network_.populations[drawn.target].size};
         builder.generate(sources, targets, [&](uint32_t source, auto synapses) {
-            hash_ += hash_synapses(index, source, synapses, weight);
+            hash_ += hash_synapses(index, source, synapses, std::nullopt);
             synapses_ += synapses.size();
             for (const Synapse& synapse : synapses)
-                block.push_back({source, synapse.target, weight.value_or(double(synapse.weight)),
-                                 synapse.delay * network_.step_ms});
+                block.push_back({source, synapse.target, synapse.weight, synapse.delay * network_.step_ms});
             if (taken && block.size() >= kBlock) taken = take(block);
             if (block.size() >= kBlock) block.clear();
         });
@@ -70,24 +69,17 @@ private:
     static constexpr size_t kBlock = 1 << 15;
 
     const Network& network_;
+    Precision precision_;
     Description description_;
     mutable uint64_t hash_ = 0, synapses_ = 0;
 };
 
 }  // namespace
 
-std::string weight_unit(const Network& network, const Projection& projection) {
-    const auto* neurons = std::get_if<NeuronPopulation>(&network.populations[projection.target].kind);
-    if (neurons == nullptr) return "1";
-    const auto& receptors = neurons->model.receptors();
-    const auto found = std::ranges::find(receptors, projection.receptor, &Variable::name);
-    return found == receptors.end() ? "1" : unit_text(found->unit);
-}
-
-Result<NetworkFileSummary> write_network_edges(const std::string& path, const Network& network,
+Result<NetworkFileSummary> write_network_edges(const std::string& path, const Network& network, Precision precision,
                                                const std::string& command_line, const std::string& program_version,
                                                Existing existing) {
-    const Edges edges(network, command_line, program_version);
+    const Edges edges(network, precision, command_line, program_version);
     RIFTJIT_TRY_VOID(write_network_file(path, edges, existing));
     return NetworkFileSummary{edges.synapses(), edges.graph_hash()};
 }

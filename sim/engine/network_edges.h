@@ -6,13 +6,11 @@
 
 namespace riftjit::sim {
 
-std::string weight_unit(const Network& network, const Projection& projection);  // of the receptor; "1": none
-
 struct NetworkFileSummary {
     uint64_t synapses, graph_hash;
 };
 // SONATA's nodes and edges, whole or not at all. Memory: that of one row, or of the draws of a rule of in-degrees.
-Result<NetworkFileSummary> write_network_edges(const std::string& path, const Network& network,
+Result<NetworkFileSummary> write_network_edges(const std::string& path, const Network& network, Precision precision,
                                                const std::string& command_line, const std::string& program_version,
                                                Existing existing);
 

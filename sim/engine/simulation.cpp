@@ -7,6 +7,7 @@
 #include "sim/engine/network_blueprint.h"
 #include "sim/engine/network_edges.h"
 #include "sim/engine/static_synapses.h"
+#include "sim/network/synapse_checks.h"
 
 namespace riftjit::sim {
 
@@ -80,9 +81,9 @@ std::vector<SimulationPlan::Recording> recordings_of(const Network& network, con
     return recordings;
 }
 
-uint32_t synapse_bytes(const BlueprintProjection& projection) {
+uint32_t synapse_bytes(const Blueprint& blueprint, const BlueprintProjection& projection) {
     if (projection.rule) return static_cast<uint32_t>(PlasticSynapses::bytes_per_synapse(*projection.rule));
-    return projection.shared_weight ? kSharedEntryBytes : kWeightedEntryBytes;
+    return entry_words(projection.shared_weight, blueprint.precision) * uint32_t(sizeof(uint32_t));
 }
 
 Traffic traffic_of(const Blueprint& blueprint, uint32_t threads) {
@@ -93,7 +94,8 @@ Traffic traffic_of(const Blueprint& blueprint, uint32_t threads) {
     }
     for (const BlueprintProjection& projection : blueprint.projections) {
         const double passes = projection.rule ? 2 : 1;
-        events += double(projection.expected_synapses) * (passes * synapse_bytes(projection) + 2 * sizeof(double));
+        events +=
+            double(projection.expected_synapses) * (passes * synapse_bytes(blueprint, projection) + 2 * sizeof(double));
         synapses += double(projection.expected_synapses);
     }
     const double neurons = std::max(1.0, double(blueprint.neurons()));
@@ -114,8 +116,9 @@ SimulationPlan plan_of(const Blueprint& blueprint, uint32_t threads) {
     }
     for (const BlueprintProjection& projection : blueprint.projections) {
         plan.expected_synapses += projection.expected_synapses;
-        SimulationPlan::Synapses synapses{projection.name, projection.expected_synapses, synapse_bytes(projection),
-                                          projection.rule.has_value(), projection.shared_weight.has_value()};
+        SimulationPlan::Synapses synapses{projection.name, projection.expected_synapses,
+                                          synapse_bytes(blueprint, projection), projection.rule.has_value(),
+                                          projection.shared_weight.has_value()};
         if (projection.rule) {
             plan.programs.push_back(
                 program_plan(projection.name + ", spike of the source", projection.rule->on_pre, 0, Runs::each_event));

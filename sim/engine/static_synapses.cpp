@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace riftjit::sim {
 
@@ -70,7 +71,8 @@ std::vector<uint32_t> lags_of(const std::vector<RowWriter>& writers) {
 StaticSynapses::StaticSynapses(const Blueprint& blueprint, const std::vector<RowGroup>& groups, uint32_t owner)
     : owner_(owner) {
     for (const RowGroup& group : groups) {
-        groups_.push_back({group.source, group.shared_weight ? 1u : 2u, group.shared_weight.value_or(0), {}});
+        groups_.push_back(
+            {group.source, entry_words(group.shared_weight, blueprint.precision), group.shared_weight.value_or(0), {}});
         groups_.back().starts.resize(blueprint.populations[group.source].size);
     }
 }
@@ -101,7 +103,8 @@ Result<void> StaticSynapses::add_row(RowWriter& writer, uint32_t group, uint32_t
     for (const Entry& entry : entries) {
         uint32_t& place = positions[entry.lag];
         row[place] = entry.arrival;
-        if (rows.entry_words == 2) row[place + 1] = std::bit_cast<uint32_t>(entry.weight);
+        if (rows.entry_words == 2) row[place + 1] = std::bit_cast<uint32_t>(static_cast<float>(entry.weight));
+        if (rows.entry_words == 3) std::memcpy(row + place + 1, &entry.weight, sizeof entry.weight);
         place += rows.entry_words;
     }
     for (const uint16_t lag : lags) positions[lag] = 0;
@@ -173,8 +176,14 @@ void StaticSynapses::deliver(uint32_t step, double* arrivals) {
         const uint32_t* const end = entry + uint64_t(cursor.count) * rows.entry_words;
         if (rows.entry_words == 1) {
             for (; entry != end; ++entry) arrivals[*entry] += rows.weight;
-        } else {
+        } else if (rows.entry_words == 2) {
             for (; entry != end; entry += 2) arrivals[entry[0]] += double(std::bit_cast<float>(entry[1]));
+        } else {
+            for (; entry != end; entry += 3) {
+                double weight;
+                std::memcpy(&weight, entry + 1, sizeof weight);  // words of a row lie on multiples of four bytes
+                arrivals[entry[0]] += weight;
+            }
         }
         delivered_ += cursor.count;
         cursor.entries = end;

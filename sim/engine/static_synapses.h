@@ -2,7 +2,7 @@
 //
 // A row lists the synapses that end in one thread's slices, in runs by ascending lag (steps from the spike to the
 // kernel that takes it), each in the order of drawing. In words of 32 bits:
-//     lag, count, count x (arrival index[, weight as f32]), lag, count, ..., 0, 0
+//     lag, count, count x (arrival index[, weight as f64, or as f32 in Precision::f32]), lag, count, ..., 0, 0
 // Rows of one weight leave it out. A spike keeps a cursor at its next run, so a step reads only what is due, and what
 // arrives is added in the order (lag, source, projection, drawing), whatever the number of threads.
 #pragma once
@@ -18,7 +18,10 @@
 namespace riftjit::sim {
 
 inline constexpr uint32_t kMaxLag = UINT16_MAX;
-inline constexpr uint32_t kWeightedEntryBytes = 8, kSharedEntryBytes = 4;  // of a synapse in a row
+// Words of a synapse in a row.
+constexpr uint32_t entry_words(const std::optional<double>& shared_weight, Precision precision) {
+    return shared_weight ? 1 : precision == Precision::f32 ? 2 : 3;
+}
 
 // Static projections of one source population that share a format: one row per source and thread. Projections that are
 // drawn by target stay alone, because joining rows takes many small slices of the sources.
@@ -64,7 +67,7 @@ public:
     // Building: a thread writes the rows of its own sources, each thread with a writer of its own.
     struct Entry {
         uint32_t arrival;
-        float weight;
+        double weight;
         uint16_t lag;
     };
     Result<void> add_row(RowWriter& writer, uint32_t group, uint32_t source, std::span<const Entry> entries);
@@ -88,7 +91,7 @@ public:
 private:
     struct Rows {
         uint32_t source;       // population
-        uint32_t entry_words;  // 1: weight shared
+        uint32_t entry_words;  // as entry_words() has them
         double weight;
         std::vector<const uint32_t*> starts;  // by source element; null: no synapses
     };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include "sim/equations/evaluate.h"
 #include "sim/equations/parser.h"
@@ -17,21 +18,40 @@ bool is_identifier(const std::string& name) {
            std::ranges::all_of(name, is_word);
 }
 
-void collect_names(const Expression& expression, std::set<std::string>& names) {
-    if (expression.operation == Operation::name) names.insert(expression.name);
-    for (const ExpressionPtr& operand : expression.operands) collect_names(*operand, names);
-}
-
 // "10 ms (positive)": the quantity alone, and its domain.
-Result<std::pair<SourceText, Domain>> split_domain(const SourceText& source) {
+struct MarkedQuantity {
+    SourceText quantity;
+    Domain domain = Domain::any;
+    bool has_sign_of_weight = false, is_event_rate = false;
+};
+enum class Weights : uint8_t { none, known };  // whether the model is one of synapses
+Result<MarkedQuantity> split_domain(const SourceText& source, Weights weights) {
+    MarkedQuantity marked{source};
     const size_t open = source.text.find('(');
-    if (open == std::string::npos) return std::pair(source, Domain::any);
+    if (open == std::string::npos) return marked;
     const std::string_view mark = std::string_view(source.text).substr(open);
-    SourceText quantity = source;
-    quantity.text.resize(open);
-    if (mark == "(positive)") return std::pair(std::move(quantity), Domain::positive);
-    if (mark == "(not negative)") return std::pair(std::move(quantity), Domain::not_negative);
-    return fail_at(source, open, "expected (positive) or (not negative), found '{}'", mark);
+    marked.quantity.text.resize(open);
+    // Marks of any model, then those that only one kind knows.
+    struct Mark {
+        std::string_view text;
+        Domain domain;
+        bool has_sign_of_weight, is_event_rate;
+    };
+    static constexpr Mark kPositive{"(positive)", Domain::positive},
+        kNotNegative{"(not negative)", Domain::not_negative};
+    static constexpr Mark kNeuronMarks[] = {
+        kPositive, kNotNegative, {"(not negative, at most one a step)", Domain::not_negative, false, true}};
+    static constexpr Mark kSynapseMarks[] = {kPositive,
+                                             kNotNegative,
+                                             {"(sign of w)", Domain::any, true, false},
+                                             {"(positive, sign of w)", Domain::positive, true, false}};
+    const std::span<const Mark> marks = weights == Weights::known ? std::span<const Mark>(kSynapseMarks) : kNeuronMarks;
+    const auto found = std::ranges::find(marks, mark, &Mark::text);
+    if (found == marks.end()) return fail_at(source, open, "expected (positive) or (not negative), found '{}'", mark);
+    marked.domain = found->domain;
+    marked.has_sign_of_weight = found->has_sign_of_weight;
+    marked.is_event_rate = found->is_event_rate;
+    return marked;
 }
 
 class VariableChecker {
@@ -62,10 +82,13 @@ private:
     }
     Result<void> parameters() {
         for (const NamedText& parameter : texts_.parameters) {
-            RIFTJIT_TRY(split, split_domain(parameter.text));
-            RIFTJIT_TRY(quantity, parse_quantity(split.first));
+            const bool has_weights = std::ranges::find(reserved_, "w") != reserved_.end();
+            RIFTJIT_TRY(marked, split_domain(parameter.text, has_weights ? Weights::known : Weights::none));
+            RIFTJIT_TRY(quantity, parse_quantity(marked.quantity));
             RIFTJIT_TRY_VOID(new_name(parameter.text, 0, parameter.name, quantity.unit));
-            const Variable variable{parameter.name, quantity.unit, quantity.value, split.second};
+            const Variable variable{
+                parameter.name,      quantity.unit, quantity.value, marked.domain, marked.has_sign_of_weight,
+                marked.is_event_rate};
             if (const std::string fault = value_fault(variable, variable.value); !fault.empty())
                 return fail_at(parameter.text, 0, "the default of '{}' is {}", parameter.name, fault);
             checked_.parameters.push_back(variable);
@@ -119,6 +142,11 @@ private:
 
 }  // namespace
 
+void collect_names(const Expression& expression, std::set<std::string>& names) {
+    if (expression.operation == Operation::name) names.insert(expression.name);
+    for (const ExpressionPtr& operand : expression.operands) collect_names(*operand, names);
+}
+
 Result<void> set_initial(CheckedVariables& variables, const std::vector<NamedText>& texts) {
     NamedUnits scope;
     for (const Variable& parameter : variables.parameters) scope.names[parameter.name] = parameter.unit;
@@ -150,11 +178,13 @@ Result<void> set_initial(CheckedVariables& variables, const std::vector<NamedTex
 std::string value_fault(const Variable& parameter, double value) {
     const bool is_right = parameter.domain == Domain::positive       ? value > 0
                           : parameter.domain == Domain::not_negative ? value >= 0
+                          : parameter.has_sign_of_weight             ? value != 0
                                                                      : true;
     if (is_right && std::isfinite(value)) return "";
     const std::string shown =
         parameter.unit == kNoUnit ? fmt::format("{}", value) : fmt::format("{} {}", value, unit_text(parameter.unit));
     if (!std::isfinite(value)) return shown + ": it must be finite";
+    if (parameter.domain == Domain::any) return shown + ": it must not be 0";
     return shown + (parameter.domain == Domain::positive ? ": it must be above 0" : ": it must not be below 0");
 }
 

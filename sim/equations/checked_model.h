@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,8 @@ struct VariableTexts {
 };
 // Parses and checks the variables; `reserved`: names that mean something else in this kind of model.
 Result<CheckedVariables> check_variables(const VariableTexts& texts, const std::vector<std::string>& reserved);
+
+void collect_names(const Expression& expression, std::set<std::string>& names);
 
 // Sets the initial values of some states.
 Result<void> set_initial(CheckedVariables& variables, const std::vector<NamedText>& texts);

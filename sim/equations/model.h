@@ -46,7 +46,8 @@ struct SynapseModelSource {
     SourceText on_pre, on_post;  // statements; "deliver(expression)", once in on_pre, sends
 };
 
-// Of which values a parameter makes sense: "10 ms (positive)", "2 ms (not negative)".
+// Of which values a parameter makes sense: "10 ms (positive)", "2 ms (not negative)"; of a weight into a receptor:
+// conductances are not negative.
 enum class Domain : uint8_t { any, positive, not_negative };
 
 struct Variable {
@@ -54,6 +55,10 @@ struct Variable {
     Unit unit;
     double value;  // parameter: its default; state: its initial value where that is a number
     Domain domain = Domain::any;
+    // "100 (sign of w)", of a synapse: it is never 0, and weights have its sign, or are 0.
+    bool has_sign_of_weight = false;
+    // "10 Hz (not negative, at most one a step)", of a neuron: it cannot fire more often than once in a step.
+    bool is_event_rate = false;
 };
 // What is wrong with a value of a parameter: "-1 ms: it must be above 0"; empty where it is one of its domain.
 std::string value_fault(const Variable& parameter, double value);

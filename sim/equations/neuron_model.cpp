@@ -72,7 +72,9 @@ private:
     Result<void> check_receptor(const NamedText& receptor) {
         RIFTJIT_TRY(statements, parse_statements(receptor.text));
         std::optional<Unit> unit;
+        bool grows = true;
         for (const Statement& statement : statements) {
+            grows &= statement.assignment == Assignment::add && statement.value->operation != Operation::negate;
             RIFTJIT_TRY(wanted, weight_unit(receptor.text, statement));
             if (unit && *unit != wanted)
                 return fail_at(receptor.text, statement.offset, "unit mismatch: w is {} here, {} before",
@@ -80,7 +82,8 @@ private:
             unit = wanted;
         }
         if (!unit) return fail_at(receptor.text, 0, "receptor '{}' does nothing", receptor.name);
-        checked_.receptor_variables.push_back({receptor.name, *unit, 0});
+        const Domain domain = grows && *unit == kNanosiemens ? Domain::not_negative : Domain::any;
+        checked_.receptor_variables.push_back({receptor.name, *unit, 0, domain});
         checked_.receptors.push_back({receptor.name, std::move(statements)});
         return {};
     }

@@ -4,6 +4,7 @@
 
 #include "jit/columns/column_program.h"
 #include "sim/network/network_reader.h"
+#include "sim/network/synapse_checks.h"
 
 namespace riftjit::sim {
 
@@ -99,6 +100,10 @@ private:
         RIFTJIT_TRY(variable, variable_named(model.receptors(), poisson.receptor, "receptor", model.name(), place));
         RIFTJIT_TRY(weight, need_number("weight", variable->unit));
         RIFTJIT_TRY(rate, rate_in(reader_, owner_.directory, scope_));
+        const WeightRange range = weight_range(model, poisson.receptor);
+        if (const std::string fault = weight_fault(range, weight, unit_text(variable->unit), Precision::f64);
+            !fault.empty())
+            return fail_in(*reader_.find("weight"), "'weight' is {}", fault);
         if (rate.most_per_ms() * owner_.network.step_ms > kMostPoissonMean) {
             const toml::node* node = reader_.find("rate") ? reader_.find("rate") : &table_;
             return fail_in(*node, "'rate' is {} per ms, more than {} in a step of {} ms", rate.most_per_ms(),

@@ -10,6 +10,7 @@
 #include "sim/network/random.h"
 #include "sim/network/synapse_checks.h"
 #include "sim/network/synapse_table.h"
+#include "sim/step_times.h"
 
 namespace riftjit::sim {
 
@@ -50,6 +51,80 @@ std::string value_fault(const ConnectionRule& rule, std::string_view what, const
     return "";
 }
 
+WeightRange weight_range(const NeuronModel& model, std::string_view receptor) {
+    WeightRange range;
+    const auto found = std::ranges::find(model.receptors(), receptor, &Variable::name);
+    if (found == model.receptors().end() || found->domain != Domain::not_negative) return range;
+    range.least = 0;
+    range.why_least =
+        "conductances are not negative (NEST's negative weight is its size, into the inhibitory receptor)";
+    return range;
+}
+
+WeightRange weight_range(const Network& network, const Projection& projection) {
+    WeightRange range;
+    if (const auto* neurons = std::get_if<NeuronPopulation>(&network.populations[projection.target].kind))
+        range = weight_range(neurons->model, projection.receptor);
+    if (!projection.synapse) return range;
+    const SynapseChoice& synapse = *projection.synapse;
+    for (const Variable& parameter : synapse.model.parameters()) {
+        if (!parameter.has_sign_of_weight) continue;
+        const auto chosen = synapse.parameters.find(parameter.name);
+        const double value = chosen != synapse.parameters.end() ? chosen->second : parameter.value;
+        const std::string why = fmt::format("it must have the sign of '{}', which is {}", parameter.name, value);
+        if (value > 0 && range.least < 0) range.least = 0, range.why_least = why;
+        if (value < 0) range.most = 0, range.why_most = why;
+    }
+    return range;
+}
+
+bool is_beyond(Precision precision, double weight) {
+    return precision == Precision::f32 && std::isfinite(weight) && !std::isfinite(static_cast<float>(weight));
+}
+
+bool is_within(const WeightRange& range, double weight, Precision precision) {
+    return weight >= range.least && weight <= range.most && std::isfinite(weight) && !is_beyond(precision, weight);
+}
+
+std::string weight_fault(const WeightRange& range, double weight, std::string_view unit, Precision precision) {
+    if (is_within(range, weight, precision)) return "";
+    const std::string shown = fmt::format("{}{}{}", weight, unit == "1" ? "" : " ", unit == "1" ? "" : unit);
+    if (!std::isfinite(weight)) return shown + ": it must be finite";
+    if (is_beyond(precision, weight)) return shown + ": more than single precision holds";
+    return fmt::format("{}: {}", shown, weight < range.least ? range.why_least : range.why_most);
+}
+
+// Of a distribution the mean or an end stands for all that it would draw.
+std::string weight_fault(const Network& network, const Projection& projection, Precision precision) {
+    const WeightRange range = weight_range(network, projection);
+    const std::string unit = weight_unit(network, projection);
+    const auto fault_of = [&](double weight) { return weight_fault(range, weight, unit, precision); };
+    const Distribution& weight = projection.weight;
+    if (const auto* values = std::get_if<Values>(&weight.kind)) {
+        for (size_t i = 0; i < values->values.size(); ++i)
+            if (const std::string fault = fault_of(values->values[i]); !fault.empty())
+                return fmt::format("its weight of pair {} is {}", i, fault);
+        return "";
+    }
+    std::vector<double> ends;
+    if (const auto* constant = std::get_if<Constant>(&weight.kind)) ends = {constant->value};
+    if (const auto* normal = std::get_if<Normal>(&weight.kind)) ends = {normal->mean};
+    if (const auto* uniform = std::get_if<Uniform>(&weight.kind)) ends = {uniform->low, uniform->high};
+    for (const double end : ends) {
+        if (const std::string fault = fault_of(std::clamp(end, weight.least, weight.most)); !fault.empty())
+            return fmt::format("its weight is {}{}", ends.size() == 1 ? "" : "drawn from ", fault);
+    }
+    return "";
+}
+
+std::string weight_unit(const Network& network, const Projection& projection) {
+    const auto* neurons = std::get_if<NeuronPopulation>(&network.populations[projection.target].kind);
+    if (neurons == nullptr) return "1";
+    const auto& receptors = neurons->model.receptors();
+    const auto found = std::ranges::find(receptors, projection.receptor, &Variable::name);
+    return found == receptors.end() ? "1" : unit_text(found->unit);
+}
+
 std::string delay_value_fault(const Network& network, double delay_ms) {
     const double step = network.step_ms;
     // NEST: one step, less what its multiple may lose to rounding; what lies below is not rounded up to it.
@@ -75,23 +150,29 @@ std::string delay_fault(const Network& network, const Projection& projection) {
 
 namespace {
 
-uint16_t steps_of(double delay_ms, double step_ms) { return static_cast<uint16_t>(delay_ms / step_ms + 0.5); }
+uint16_t steps_of(double delay_ms, double step_ms) { return static_cast<uint16_t>(nearest_steps(delay_ms, step_ms)); }
+
+// What f32 cannot hold stays as it is, for whoever names it in an error.
+double in_precision(Precision precision, double weight) {
+    return precision == Precision::f64 || is_beyond(precision, weight) ? weight : double(static_cast<float>(weight));
+}
 
 }  // namespace
 
-Result<ProjectionBuilder> ProjectionBuilder::create(const Network& network, uint32_t index) {
+Result<ProjectionBuilder> ProjectionBuilder::create(const Network& network, uint32_t index, Precision precision) {
     check(index < network.projections.size(), "a projection of the network");
     const Projection& projection = network.projections[index];
     const ConnectionSetup setup = connection_setup(network, projection, index);
     for (const std::string& fault :
          {connection_fault(projection.rule, setup), value_fault(projection.rule, "weight", projection.weight),
-          delay_fault(network, projection)}) {
+          weight_fault(network, projection, precision), delay_fault(network, projection)}) {
         if (!fault.empty()) return fail(ErrorKind::Usage, "projection {}: {}", projection.name, fault);
     }
     ProjectionBuilder builder;
     builder.rows_ = make_connection_rows(projection.rule, setup);
     builder.weight_ = projection.weight;
     builder.delay_ms_ = delay_within_steps(network, projection.delay_ms);
+    builder.precision_ = precision;
     builder.step_ms_ = network.step_ms;
     builder.key_ = random_key(network.seed, Purpose::synapse_value, index);
     builder.multapses_ = setup.multapses;
@@ -123,7 +204,7 @@ void ProjectionBuilder::generate(Slice sources, Slice targets, const Receive& re
 }
 
 void ProjectionBuilder::draw_values(uint32_t source, std::span<Synapse> row, std::span<const uint32_t> listed) const {
-    const std::optional<float> weight = shared_weight();
+    const std::optional<double> weight = shared_weight();
     const std::optional<uint16_t> delay = shared_delay();
     for (size_t i = 0; i < row.size(); ++i) {
         Synapse& synapse = row[i];
@@ -136,16 +217,12 @@ void ProjectionBuilder::draw_values(uint32_t source, std::span<Synapse> row, std
             if (const auto* values = std::get_if<Values>(&distribution.kind)) return values->values[listed[i]];
             return draw(distribution, words, key_, source, index, half);
         };
-        if (!weight) synapse.weight = static_cast<float>(value(weight_, Half::first));
+        if (!weight) synapse.weight = in_precision(precision_, value(weight_, Half::first));
         if (!delay) synapse.delay = steps_of(value(delay_ms_, Half::second), step_ms_);
     }
 }
 
-std::optional<float> ProjectionBuilder::shared_weight() const {
-    const std::optional<double> weight = constant_of(weight_);
-    if (!weight) return std::nullopt;
-    return static_cast<float>(*weight);
-}
+std::optional<double> ProjectionBuilder::shared_weight() const { return constant_of(weight_); }
 
 std::optional<uint16_t> ProjectionBuilder::shared_delay() const {
     const std::optional<double> delay = constant_of(delay_ms_);
@@ -180,7 +257,7 @@ uint64_t hash_synapses(uint32_t projection, uint32_t source, std::span<const Syn
     const uint64_t row = mix(kGoldenRatio + (uint64_t(projection) << 32 | source));
     uint64_t sum = 0;
     for (const Synapse& synapse : synapses) {
-        const double weight = shared_weight.value_or(double(synapse.weight));
+        const double weight = shared_weight.value_or(synapse.weight);
         const uint64_t pair = mix(row ^ synapse_index(synapse.target, synapse.occurrence));
         sum += mix((pair + synapse.delay * kGoldenRatio) ^ std::bit_cast<uint64_t>(weight));
     }

@@ -133,7 +133,8 @@ private:
         RIFTJIT_TRY_VOID(read_receptor(column));
         RIFTJIT_TRY_VOID(read_weight());
         RIFTJIT_TRY_VOID(read_delay());
-        return read_synapse();
+        RIFTJIT_TRY_VOID(read_synapse());
+        return check_weight();
     }
 
     // ---- who connects to whom
@@ -344,6 +345,14 @@ private:
                 owner_.note(fmt::format("projection {}: a delay of {} ms is rounded to {} step{} of {} ms",
                                         projection_.name, *delay, steps, steps == 1 ? "" : "s", step));
         }
+    // Once it is known what takes it.
+    Result<void> check_weight() {
+        const std::string fault = weight_fault(owner_.network, projection_);
+        if (fault.empty()) return {};
+        const toml::node* node = reader_.find("weight");
+        return fail_in(node ? *node : *reader_.find("file"), "projection {}: {}", projection_.name, fault);
+    }
+
         return {};
     }
 

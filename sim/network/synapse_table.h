@@ -19,7 +19,7 @@ namespace riftjit::sim {
 struct Synapse {
     uint32_t target;          // within the target population
     uint16_t delay;           // steps; at least 1 (Compat::nest) or 0 (Compat::brian2)
-    float weight;             // in the unit of the receptor
+    double weight;            // in the unit of the receptor; rounded to f32 in Precision::f32
     uint32_t occurrence = 0;  // of the synapses of its projection from the same source to the same target, as drawn
     bool operator==(const Synapse&) const = default;
 };
@@ -31,8 +31,10 @@ public:
     using Receive = std::function<void(uint32_t source, std::span<const Synapse> synapses)>;
 
     // Refuses what the rule cannot do (more distinct sources asked than there are, ...), naming the projection. Fixed
-    // totals draw here how many synapses each source has; lists are sorted by source.
-    static Result<ProjectionBuilder> create(const Network& network, uint32_t projection);
+    // totals draw here how many synapses each source has; lists are sorted by source. `precision`: of weights that are
+    // listed or drawn; one that all synapses share is the file's number in either.
+    static Result<ProjectionBuilder> create(const Network& network, uint32_t projection,
+                                            Precision precision = Precision::f64);
 
     // Exact where is_exact(), else the mean.
     uint64_t expected_synapses() const;
@@ -44,7 +46,7 @@ public:
     // whichever is more, beside one row. The others draw by source, whatever the targets, and hold one row.
     void generate(Slice sources, Slice targets, const Receive& receive) const;
 
-    std::optional<float> shared_weight() const;    // all weights are equal
+    std::optional<double> shared_weight() const;   // all weights are equal
     std::optional<uint16_t> shared_delay() const;  // steps; all delays are equal
     uint32_t likely_delays() const;                // about how many different delays occur
 
@@ -54,6 +56,7 @@ private:
 
     std::shared_ptr<const ConnectionRows> rows_;
     Distribution weight_, delay_ms_;
+    Precision precision_ = Precision::f64;
     double step_ms_ = 0;
     uint64_t key_ = 0;
     bool multapses_ = false;
@@ -61,7 +64,7 @@ private:
 
 // Part of the hash of a graph that these synapses are: the sum (modulo 2^64) of a hash of each, so that a graph may be
 // hashed in any order and in any parts. docs/SIMULATOR.md has the function, which never changes. `shared_weight`:
-// unless empty, the weight of all, not rounded to f32.
+// unless empty, the weight of all.
 uint64_t hash_synapses(uint32_t projection, uint32_t source, std::span<const Synapse> synapses,
                        std::optional<double> shared_weight);
 

@@ -78,8 +78,8 @@ Result<void> NetworkRun::open(Warn warn) {
     const Stopwatch stopwatch(result_.build_seconds);
     const RunFiles& files = request_.files;
     if (!files.network.empty()) {
-        RIFTJIT_TRY(written, write_network_edges(files.network, network_, files.command_line, files.program_version,
-                                                 files.existing));
+        RIFTJIT_TRY(written, write_network_edges(files.network, network_, request_.precision, files.command_line,
+                                                 files.program_version, files.existing));
         riftjit::check(written.graph_hash == simulation_->graph_hash(),
                        "a file of the network holds the synapses that are simulated");
     }

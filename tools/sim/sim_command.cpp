@@ -57,7 +57,9 @@ void add_network_options(CLI::App& command, NetworkRunOptions& network) {
         ->type_name("PATH=VALUE")
         ->allow_extra_args(false)
         ->group(group);
-    add_choice(command, "--precision", network.precision, {"f64", "f32"}, "of state and arithmetic")->group(group);
+    add_choice(command, "--precision", network.precision, {"f64", "f32"},
+               "of state, weights that are listed or drawn, and arithmetic")
+        ->group(group);
     command.add_flag("--print-network", network.print_network, "print the network's file, then stop")->group(group);
 }
 

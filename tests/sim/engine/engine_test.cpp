@@ -216,7 +216,7 @@ TEST(Memory, IsComparedBeforeAnythingIsAllocated) {
     const auto engine = Engine::create(std::move(blueprint), pool);
     ASSERT_FALSE(engine.has_value());
     EXPECT_EQ(engine.error().kind, ErrorKind::OutOfMemory);
-    EXPECT_TRUE(engine.error().message.starts_with("1000 neurons and 4398046511104 synapses take 351"))
+    EXPECT_TRUE(engine.error().message.starts_with("1000 neurons and 4398046511104 synapses take 527"))
         << engine.error().message;
     EXPECT_TRUE(engine.error().message.ends_with("are available"));
 }

@@ -210,8 +210,7 @@ inline Rows random_rows(std::mt19937& random, uint32_t sources, uint32_t targets
         for (uint32_t i = count(random); i > 0; --i) {
             const uint32_t delay = least_delay + random() % (most_delay - least_delay + 1);
             const double weight = std::round(mean_weight * (0.5 + double(random() % 1024) / 1024) * 1024) / 1024;
-            row.push_back(
-                {static_cast<uint32_t>(random() % targets), static_cast<uint16_t>(delay), static_cast<float>(weight)});
+            row.push_back({static_cast<uint32_t>(random() % targets), static_cast<uint16_t>(delay), weight});
         }
     }
     return rows;

@@ -59,7 +59,7 @@ protected:
         return std::move(*parsed);
     }
     Result<NetworkFileSummary> write(const Network& network, Existing existing = Existing::refuse) const {
-        return write_network_edges(path("net.h5"), network, "riftjit sim test.toml", "0.1.0", existing);
+        return write_network_edges(path("net.h5"), network, Precision::f64, "riftjit sim test.toml", "0.1.0", existing);
     }
 };
 

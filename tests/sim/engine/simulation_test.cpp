@@ -139,7 +139,9 @@ TEST(Simulation, InSinglePrecisionGivesTheSameBitsToo) {
     x86::HostKernels kernels(cache);
     const auto blueprint = make_blueprint(network, kernels, levels.back(), Precision::f32);
     ASSERT_TRUE(blueprint.has_value());
-    EXPECT_EQ(Simulation::plan(network, *blueprint, 1).programs[0].spec.precision, Precision::f32);
+    const SimulationPlan plan = Simulation::plan(network, *blueprint, 1);
+    EXPECT_EQ(plan.programs[0].spec.precision, Precision::f32);
+    EXPECT_EQ(plan.projections[0].bytes, 8u);
 }
 
 TEST(Simulation, ContinuesFromASavedState) {
@@ -258,7 +260,7 @@ TEST(Simulation, PlansWhatItWillDo) {
     EXPECT_EQ(plan.programs[0].bytes_per_run, column_bytes(plan.programs[0].spec));
     ASSERT_EQ(plan.projections.size(), 4u);
     EXPECT_EQ(plan.projections[0].expected, 20u * 77u);
-    EXPECT_EQ(plan.projections[0].bytes, 8u);
+    EXPECT_EQ(plan.projections[0].bytes, 12u);
     EXPECT_EQ(plan.projections[1].bytes, 4u);  // one weight for all
     EXPECT_TRUE(plan.projections[2].is_plastic);
     EXPECT_GT(plan.traffic.memory_bytes, plan.expected_synapses * 4);

@@ -444,7 +444,7 @@ TEST(SynapseValues, DependOnSourceTargetAndOccurrenceAlone) {
             const uint32_t occurrence = occurrences[{source, synapse.target}]++;
             EXPECT_EQ(synapse.occurrence, occurrence) << rule_text(rule);
             const uint64_t index = synapse.target | uint64_t(occurrence) << 32;
-            EXPECT_EQ(synapse.weight, float(draw(weight, key, source, index, Half::first)));
+            EXPECT_EQ(synapse.weight, draw(weight, key, source, index, Half::first));
             EXPECT_EQ(synapse.delay, uint16_t(draw(delay, key, source, index, Half::second) / 0.1 + 0.5));
         }
     }
@@ -452,7 +452,7 @@ TEST(SynapseValues, DependOnSourceTargetAndOccurrenceAlone) {
 
 TEST(SynapseValues, AreSharedWhereConstant) {
     const ProjectionBuilder builder = builder_of(network_of(3, 3, AllToAll{}));
-    EXPECT_EQ(builder.shared_weight(), 2.0f);
+    EXPECT_EQ(builder.shared_weight(), 2.0);
     EXPECT_EQ(builder.shared_delay(), 15);
     EXPECT_EQ(builder.likely_delays(), 1u);
     Network network = network_of(3, 3, AllToAll{});
@@ -564,7 +564,7 @@ TEST(SynapseHash, IsWhatItWasWhenItWasFirstPublished) {
     EXPECT_EQ(hash_synapses(0, 0, {}, {}), 0u);
     EXPECT_EQ(hash_synapses(0, 0, std::span(row).first(1), {}), 0x5185272ef7bf46cbu);
     EXPECT_EQ(hash_synapses(3, 70'000, row, {}), 0xa42692b926fec014u);
-    EXPECT_EQ(hash_synapses(3, 70'000, row, 0.1), 0xf88532404f95f798u);  // not rounded to f32
+    EXPECT_EQ(hash_synapses(3, 70'000, row, 0.1), 0xf88532404f95f798u);
 }
 
 TEST(SynapseHash, IsASumOverSynapses) {

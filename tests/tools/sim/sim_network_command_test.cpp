@@ -365,9 +365,9 @@ TEST_F(SimNetwork, ExplainsInJson) {
     const auto plan = json({"--explain"});
     EXPECT_EQ(plan["neurons"], 100);
     EXPECT_EQ(plan["projections"].size(), 4u);
-    EXPECT_EQ(plan["projections"][0]["bytes_per_synapse"], 8);
+    EXPECT_EQ(plan["projections"][0]["bytes_per_synapse"], 12);
     // 1000 synapses with weights of their own, 400 without; a sum in f64 is read and written.
-    EXPECT_DOUBLE_EQ(plan["bytes_per_synaptic_event"], (1000 * (8 + 16) + 400 * (4 + 16)) / 1400.0);
+    EXPECT_DOUBLE_EQ(plan["bytes_per_synaptic_event"], (1000 * (12 + 16) + 400 * (4 + 16)) / 1400.0);
     EXPECT_EQ(plan["recorders"][0]["bytes_per_sample"], 5 * 8);
     EXPECT_EQ(plan["bytes_per_step_without_spikes"].get<double>(), plan["bytes_per_neuron_step"].get<double>() * 100);
     EXPECT_GT(plan["bytes_per_neuron"], 3 * 8);
