@@ -8,6 +8,7 @@
 #include "sim/engine/recorders.h"
 #include "sim/network/distribution.h"
 #include "sim/network/random.h"
+#include "sim/step_times.h"
 
 namespace riftjit::sim {
 
@@ -25,7 +26,7 @@ struct Drives {
 Waveform wave_of(const Rate& rate, const Network& network, Waveform wave) {
     wave.level = rate.level_per_ms * network.step_ms;
     for (size_t i = 0; i < rate.times_ms.size(); ++i)
-        wave.levels.emplace_back(step_window(rate.times_ms[i], kUnlimited, network.step_ms).begin,
+        wave.levels.emplace_back(first_step_from(rate.times_ms[i], network.step_ms),
                                  rate.levels_per_ms[i] * network.step_ms);
     wave.amplitude = rate.amplitude_per_ms * network.step_ms;
     wave.angle_per_step = 2 * std::numbers::pi * rate.frequency_per_ms * network.step_ms;
@@ -50,8 +51,7 @@ void add_current(Drives& drives, const CurrentInput& input, const std::string& n
 
 void add_steps(Drives& drives, const Network& network, const StepInput& input, const std::string& name, Waveform wave) {
     for (size_t i = 0; i < input.times_ms.size(); ++i)
-        wave.levels.emplace_back(step_window(input.times_ms[i], kUnlimited, network.step_ms).begin,
-                                 input.amplitudes[i]);
+        wave.levels.emplace_back(first_step_from(input.times_ms[i], network.step_ms), input.amplitudes[i]);
     // No level before the first, also where there is none.
     if (wave.levels.empty()) wave.levels.emplace_back(0, 0);
     drives.drives.push_back(CurrentDrive{input.parameter, name, ""});
@@ -219,6 +219,26 @@ Result<void> check_values(const NeuronModel& model, const PopulationSetup& setup
     return {};
 }
 
+// Where a reset and its threshold depend on several parameters of single neurons, each neuron's are looked at together.
+Result<void> check_resets(const Network& network, uint32_t index, const NeuronPopulation& neurons,
+                          const PopulationSetup& setup) {
+    std::vector<std::pair<std::string, ColumnStart>> columns;
+    for (const std::string& name : parameters_at_reset(neurons.model))
+        if (std::ranges::find(setup.parameter_columns, name) != setup.parameter_columns.end())
+            columns.emplace_back(name,
+                                 start_of(neurons.parameters.at(name), neuron_value_key(network.seed, index, name)));
+    if (columns.size() < 2) return {};  // check_values() knows
+    std::vector<std::string> changing = changing_parameters(setup);
+    for (const auto& column : columns) std::erase(changing, column.first);
+    std::map<std::string, double> constants = setup.constants;
+    for (uint32_t neuron = 0; neuron < network.populations[index].size; ++neuron) {
+        for (const auto& [name, start] : columns) constants[name] = start.each(neuron);
+        if (const std::string fault = reset_fault(neurons.model, constants, changing); !fault.empty())
+            return fail(ErrorKind::Usage, "neuron {}: {}", neuron, fault);
+    }
+    return {};
+}
+
 // Refused before the values of single neurons are looked at, which takes long where there are too many to hold.
 Result<void> check_state_fits(const LoweredProgram& program, const Population& population) {
     uint64_t bytes = 0;
@@ -274,6 +294,7 @@ Result<ProgramPopulation> BlueprintMaker::neurons(uint32_t index, const NeuronPo
         const ColumnStart start = start_of(neurons.parameters.at(name), neuron_value_key(network_.seed, index, name));
         RIFTJIT_TRY_VOID(check_values(neurons.model, setup, name, start, network_.populations[index].size));
     }
+    RIFTJIT_TRY_VOID(check_resets(network_, index, neurons, setup));
     RIFTJIT_TRY(starts, starts_of(network_, index, neurons, setup, drives, program));
     RIFTJIT_TRY(initial, initial_of(network_, index, neurons, setup));
     result.initial = std::move(initial);
@@ -318,7 +339,7 @@ Result<TimedPopulation> BlueprintMaker::timed(const SpikeTimePopulation& times) 
     for (uint32_t element = 0; element < times.times_ms.size(); ++element) {
         const size_t element_begin = result.spikes.size();
         for (const double time : times.times_ms[element]) {
-            const double step = std::round(time / network_.step_ms) - first;
+            const double step = nearest_steps(time, network_.step_ms) - first;
             if (!(step >= 0)) {
                 return fail(ErrorKind::Usage, "a spike of neuron {} at {} ms: the first step gives spikes at {} ms",
                             element, time, first * network_.step_ms);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/step_times.h"
+
 namespace riftjit::sim {
 
 namespace {
@@ -20,10 +22,7 @@ Result<uint32_t> interval_steps(const Recorder& recorder, double interval_ms, do
 }  // namespace
 
 StepWindow step_window(double start_ms, double stop_ms, double step_ms) {
-    const auto step = [&](double ms) {
-        return static_cast<uint32_t>(std::clamp(std::round(ms / step_ms), 0.0, double(UINT32_MAX)));
-    };
-    return {step(start_ms), step(stop_ms)};
+    return {first_step_from(start_ms, step_ms), first_step_from(stop_ms, step_ms)};
 }
 
 uint64_t sample_bytes(const Blueprint& blueprint, const Recorder& recorder) {

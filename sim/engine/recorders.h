@@ -15,7 +15,7 @@ struct StepWindow {
     uint32_t begin, end;
     bool contains(uint32_t step) const { return step >= begin && step < end; }
 };
-// [start, stop) in steps; times between steps count from the nearest one.
+// The steps that start in [start, stop).
 StepWindow step_window(double start_ms, double stop_ms, double step_ms);
 
 // Of one sample of states or weights; 0 of a recorder of spikes.

@@ -7,12 +7,65 @@
 #include "sim/equations/evaluate.h"
 #include "sim/equations/integration.h"
 #include "sim/equations/program_layout.h"
+#include "sim/step_times.h"
 
 namespace riftjit::sim {
 
 namespace {
 
 constexpr double kMostRefractorySteps = UINT16_MAX;
+
+// What the threshold depends on, and through the reset what it depends on right after a spike.
+std::set<std::string> names_at_reset(const NeuronModel::Checked& model) {
+    std::set<std::string> names;
+    if (!model.threshold || model.reset.empty()) return names;
+    collect_names(*model.threshold, names);
+    std::set<std::string> read = names;
+    for (const Statement& statement : model.reset)
+        if (read.contains(statement.target)) collect_names(*statement.value, names);
+    return names;
+}
+
+// With constants, their defaults, and loads in place of `changing` parameters and of states.
+Environment environment_of(ValueGraph& graph, const NeuronModel::Checked& model,
+                           const std::map<std::string, double>& constants, const std::vector<std::string>& changing,
+                           double step_ms) {
+    Environment environment{.graph = graph, .step_ms = step_ms, .subexpressions = &model.subexpressions};
+    uint32_t column = 0;
+    for (const Variable& parameter : model.parameters) {
+        const auto constant = constants.find(parameter.name);
+        const bool changes = std::ranges::find(changing, parameter.name) != changing.end();
+        environment.values[parameter.name] =
+            changes ? graph.load(column++)
+                    : graph.constant(constant != constants.end() ? constant->second : parameter.value);
+    }
+    for (const CheckedState& state : model.states) environment.values[state.name] = graph.load(column++);
+    return environment;
+}
+
+std::string fault_of_reset(const NeuronModel::Checked& model, const std::map<std::string, double>& constants,
+                           const std::vector<std::string>& changing) {
+    if (!model.threshold || model.reset.empty()) return "";
+    ValueGraph graph;
+    Environment environment = environment_of(graph, model, constants, changing, 1);
+    const std::map<std::string, Value> before = environment.values;
+    environment.previous = &before;
+    // One that always holds is meant to.
+    if (graph.is_true(evaluate(*model.threshold, environment))) return "";
+    for (const Statement& statement : model.reset) execute(statement, environment);
+    if (!graph.is_true(evaluate(*model.threshold, environment))) return "";
+    std::vector<std::string> values;
+    for (const std::string& name : names_at_reset(model)) {
+        const auto parameter = std::ranges::find(model.parameters, name, &Variable::name);
+        const auto number = before.contains(name) ? graph.number(before.at(name)) : std::nullopt;
+        if (parameter == model.parameters.end() || !number) continue;
+        values.push_back(fmt::format("{} {}{}{}", name, static_cast<double>(*number),
+                                     parameter->unit == kNoUnit ? "" : " ",
+                                     parameter->unit == kNoUnit ? "" : unit_text(parameter->unit)));
+    }
+    return fmt::format("the threshold holds right after the reset ({}): it would fire in every step",
+                       fmt::join(values, ", "));
+}
 
 class NeuronLowering {
 public:
@@ -21,6 +74,8 @@ public:
 
     Result<LoweredProgram> run() {
         RIFTJIT_TRY_VOID(check_names());
+        RIFTJIT_TRY_VOID(check_reset());
+        RIFTJIT_TRY_VOID(check_event_rates());
         load_parameters();
         for (const CheckedState& state : model_.states)
             values()[state.name] = layout_.load(ColumnRole::state, state.name);
@@ -72,6 +127,22 @@ private:
         return {};
     }
 
+    Result<void> check_reset() const {
+        const std::string fault = fault_of_reset(model_, setup_.constants, changing_parameters(setup_));
+        return fault.empty() ? Result<void>() : fail(ErrorKind::Usage, "model '{}': {}", model_.name, fault);
+    }
+
+    Result<void> check_event_rates() const {
+        for (const Variable& parameter : model_.parameters) {
+            const auto constant = setup_.constants.find(parameter.name);
+            if (!parameter.is_event_rate || constant == setup_.constants.end()) continue;
+            if (constant->second * setup_.step_ms <= 1 + kStepTolerance) continue;
+            return fail(ErrorKind::Usage, "model '{}': '{}' is {} {}, more than one spike in each step of {} ms",
+                        model_.name, parameter.name, constant->second, unit_text(parameter.unit), setup_.step_ms);
+        }
+        return {};
+    }
+
     void load_parameters() {
         for (const Variable& parameter : model_.parameters) {
             const auto constant = setup_.constants.find(parameter.name);
@@ -112,10 +183,13 @@ private:
     Result<void> read_refractory() {
         refractory_steps_ = graph_.constant(0);
         if (model_.refractory) {
-            const Value steps = graph_.multiply(evaluate(*model_.refractory, environment_),
-                                                graph_.constant(1 / (long double)(setup_.step_ms)));
-            const Value half = graph_.constant(0.5);
+            // As nearest_steps(), whether one value or one for each neuron.
+            const Value time = evaluate(*model_.refractory, environment_);
+            const Value steps = graph_.multiply(time, graph_.constant(1 / (long double)(setup_.step_ms)));
+            const Value half = graph_.constant(0.5 + kStepTolerance);
             refractory_steps_ = graph_.function(ColumnOp::floor, graph_.add(steps, half));
+            if (const auto one = graph_.number(time))
+                refractory_steps_ = graph_.constant(nearest_steps(static_cast<double>(*one), setup_.step_ms));
         }
         const auto steps = graph_.number(refractory_steps_);
         if (steps && !(*steps >= 0 && *steps <= kMostRefractorySteps))
@@ -288,6 +362,39 @@ Result<LoweredProgram> lower(const NeuronModel& model, const PopulationSetup& se
                                             other.constants = constants;
                                             return NeuronLowering(model.checked(), other).run().has_value();
                                         }));
+}
+
+std::vector<std::string> changing_parameters(const PopulationSetup& setup) {
+    std::vector<std::string> changing = setup.parameter_columns;
+    for (const Drive& drive : setup.drives) {
+        if (const auto* current = std::get_if<CurrentDrive>(&drive)) changing.push_back(current->parameter);
+        if (const auto* noise = std::get_if<NoiseDrive>(&drive)) changing.push_back(noise->parameter);
+    }
+    return changing;
+}
+
+std::vector<std::string> parameters_at_reset(const NeuronModel& model) {
+    std::vector<std::string> parameters;
+    const std::set<std::string> names = names_at_reset(model.checked());
+    for (const Variable& parameter : model.parameters())
+        if (names.contains(parameter.name)) parameters.push_back(parameter.name);
+    return parameters;
+}
+
+std::string reset_fault(const NeuronModel& model, const std::map<std::string, double>& constants,
+                        const std::vector<std::string>& changing) {
+    return fault_of_reset(model.checked(), constants, changing);
+}
+
+std::optional<double> refractory_ms(const NeuronModel& model, const std::map<std::string, double>& constants,
+                                    const std::vector<std::string>& changing, double step_ms) {
+    const NeuronModel::Checked& checked = model.checked();
+    if (!checked.refractory) return std::nullopt;
+    ValueGraph graph;
+    const Environment environment = environment_of(graph, checked, constants, changing, step_ms);
+    const auto number = graph.number(evaluate(*checked.refractory, environment));
+    if (!number || !std::isfinite(*number)) return std::nullopt;
+    return static_cast<double>(*number);
 }
 
 namespace {

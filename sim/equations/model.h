@@ -174,6 +174,18 @@ Result<std::map<std::string, double>> initial_values(const NeuronModel& model, c
 Result<std::optional<LoweredProgram>> initial_program(const NeuronModel& model, const PopulationSetup& setup,
                                                       const std::vector<std::string>& given);
 
+// Parameters without one value for all neurons and steps: columns, and those that inputs are added to.
+std::vector<std::string> changing_parameters(const PopulationSetup& setup);
+// What a model with these constants (defaults otherwise) does right after a spike: "the threshold holds right after the
+// reset (...)", so that it would fire in every step; empty where it does not, or where that depends on states or on
+// `changing` parameters.
+std::string reset_fault(const NeuronModel& model, const std::map<std::string, double>& constants,
+                        const std::vector<std::string>& changing);
+std::vector<std::string> parameters_at_reset(const NeuronModel& model);  // those that reset_fault() looks at
+// The refractory time in ms where it is one number, before it is rounded to steps as delays are (step_times.h).
+std::optional<double> refractory_ms(const NeuronModel& model, const std::map<std::string, double>& constants,
+                                    const std::vector<std::string>& changing, double step_ms);
+
 struct SynapsePrograms {
     LoweredProgram on_pre, on_post;  // columns: state, weight, event_time, coincident and delivered (on_pre)
 };

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <numeric>
 
+#include "sim/files/metadata.h"
+#include "sim/step_times.h"
+
 namespace riftjit::sim {
 
 namespace {
@@ -16,8 +19,7 @@ struct MeasuredWindow {
 
 MeasuredWindow window_of(const Recording& recording, const StatisticsOptions& options) {
     const auto step_at = [&](double ms) {
-        return uint32_t(
-            std::clamp(std::nearbyint(ms / recording.header.step_ms), 0.0, double(recording.summary.steps)));
+        return std::min(first_step_from(ms, recording.header.step_ms), recording.summary.steps);
     };
     const uint32_t first = step_at(options.start_ms);
     return {first, std::max(first, step_at(options.stop_ms))};

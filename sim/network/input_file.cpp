@@ -66,6 +66,7 @@ private:
         Input input{.name = fmt::format("{} -> {}", name, population.name), .target = target, .kind = {}};
         input.start_ms = window.start_ms;
         input.stop_ms = window.stop_ms;
+        RIFTJIT_TRY_VOID(owner_.check_window(reader_.find("stop"), "input " + input.name, window));
         if (window.start_ms >= owner_.network.duration_ms)
             owner_.note(fmt::format("input {} starts at {} ms, after the end of the run", input.name, window.start_ms));
         RIFTJIT_TRY_VOID(read_kind(kind, input));
@@ -99,11 +100,12 @@ private:
         const SourceText place = source_of(receptor ? *receptor : static_cast<const toml::node&>(table_));
         RIFTJIT_TRY(variable, variable_named(model.receptors(), poisson.receptor, "receptor", model.name(), place));
         RIFTJIT_TRY(weight, need_number("weight", variable->unit));
-        RIFTJIT_TRY(rate, rate_in(reader_, owner_.directory, scope_));
         const WeightRange range = weight_range(model, poisson.receptor);
         if (const std::string fault = weight_fault(range, weight, unit_text(variable->unit), Precision::f64);
             !fault.empty())
             return fail_in(*reader_.find("weight"), "'weight' is {}", fault);
+        RIFTJIT_TRY(rate, rate_in(reader_, owner_.directory, scope_));
+        RIFTJIT_TRY_VOID(check_changes(input, rate.times_ms));
         if (rate.most_per_ms() * owner_.network.step_ms > kMostPoissonMean) {
             const toml::node* node = reader_.find("rate") ? reader_.find("rate") : &table_;
             return fail_in(*node, "'rate' is {} per ms, more than {} in a step of {} ms", rate.most_per_ms(),
@@ -148,6 +150,7 @@ private:
         StepInput steps{.parameter = parameter_};
         RIFTJIT_TRY(profile, profile_in(reader_, {"amplitudes", unit_, 1}, owner_.directory, scope_));
         steps.times_ms = std::move(profile.times_ms);
+        RIFTJIT_TRY_VOID(check_changes(input, steps.times_ms));
         steps.amplitudes = std::move(profile.values);
         input.kind = std::move(steps);
         return {};
@@ -164,6 +167,12 @@ private:
                            owner_.network.step_ms);
         input.kind = NoiseInput{parameter_, mean, deviation, interval};
         return {};
+    }
+
+    Result<void> check_changes(const Input& input, const std::vector<double>& times_ms) {
+        if (times_ms.empty()) return {};
+        const toml::node* times = reader_.find("times");
+        return owner_.check_changes(times ? *times : *reader_.find("file"), "input " + input.name, times_ms);
     }
 
     Result<double> need_number(std::string_view key, Unit unit) {

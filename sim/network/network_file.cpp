@@ -9,6 +9,7 @@
 #include "sim/network/network_reader.h"
 #include "sim/network/overrides.h"
 #include "sim/network/text_file.h"
+#include "sim/step_times.h"
 
 namespace riftjit::sim {
 
@@ -61,6 +62,51 @@ Result<uint32_t> NetworkReader::population(const toml::node& node, const std::st
     std::vector<std::string> known;
     for (const Population& population : network.populations) known.push_back(population.name);
     return fail_in(node, "there is no population '{}'{}", name, near_or_all(name, known));
+}
+
+void NetworkReader::note_rounded(const std::string& owner, std::string_view kind, std::span<const double> times_ms) {
+    const double step = network.step_ms;
+    const auto is_rounded = [&](double time) { return !is_start_of_step(time, step); };
+    const auto first = std::ranges::find_if(times_ms, is_rounded);
+    if (first == times_ms.end()) return;
+    const double steps = nearest_steps(*first, step);
+    if (times_ms.size() == 1)
+        return note(fmt::format("{}: a {} of {} ms is rounded to {} step{} of {} ms", owner, kind, *first, steps,
+                                steps == 1 ? "" : "s", step));
+    note(fmt::format("{}: {} of {} {}s, such as {} ms, are rounded to steps of {} ms", owner,
+                     std::ranges::count_if(times_ms, is_rounded), times_ms.size(), kind, *first, step));
+}
+
+void NetworkReader::note_shifted(const std::string& what, std::span<const double> times_ms) {
+    const double step = network.step_ms;
+    const auto is_shifted = [&](double time) { return std::isfinite(time) && !is_start_of_step(time, step); };
+    const auto first = std::ranges::find_if(times_ms, is_shifted);
+    if (first == times_ms.end()) return;
+    const double from = first_step_from(*first, step) * step;
+    if (times_ms.size() == 1)
+        return note(fmt::format("{}: {} ms lies between the starts of steps of {} ms: it counts from {} ms on", what,
+                                *first, step, from));
+    note(fmt::format("{}: {} of {} times lie between the starts of steps of {} ms: {} ms counts from {} ms on", what,
+                     std::ranges::count_if(times_ms, is_shifted), times_ms.size(), step, *first, from));
+}
+
+Result<void> NetworkReader::check_window(const toml::node* stop, const std::string& what, const Window& window) {
+    const double times[] = {window.start_ms, window.stop_ms};
+    if (is_closer_than_step(times[0], times[1], network.step_ms))
+        return fail_in(*stop, "'stop' is {} ms, less than a step of {} ms after 'start' at {} ms", times[1],
+                       network.step_ms, times[0]);
+    for (const double time : times) note_shifted(what, {&time, 1});
+    return {};
+}
+
+Result<void> NetworkReader::check_changes(const toml::node& times, const std::string& what,
+                                          const std::vector<double>& times_ms) {
+    for (size_t i = 1; i < times_ms.size(); ++i)
+        if (is_closer_than_step(times_ms[i - 1], times_ms[i], network.step_ms))
+            return fail_in(times, "{} ms is less than a step of {} ms after {} ms", times_ms[i], network.step_ms,
+                           times_ms[i - 1]);
+    note_shifted(what, times_ms);
+    return {};
 }
 
 Result<void> NetworkReader::read_models(toml::table& root) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 
 #include "sim/network/description.h"
@@ -31,6 +32,14 @@ struct NetworkReader {
 
     std::string resolved(const std::string& path) const;
     void note(std::string text) { network.notes.push_back(std::move(text)); }
+    // Where times are no whole numbers of steps. `owner`: "projection A -> B"; `kind`: "delay".
+    void note_rounded(const std::string& owner, std::string_view kind, std::span<const double> times_ms);
+    // Where changes (`what`: "input dc -> E") count from a later step's start.
+    void note_shifted(const std::string& what, std::span<const double> times_ms);
+    // Notes the same of start and stop. A window shorter than a step may hold no step's start: it is refused.
+    Result<void> check_window(const toml::node* stop, const std::string& what, const Window& window);
+    // Likewise of times of change, which ascend.
+    Result<void> check_changes(const toml::node& times, const std::string& what, const std::vector<double>& times_ms);
 };
 
 // The entries of [[projection]] and the like.

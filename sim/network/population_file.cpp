@@ -6,6 +6,7 @@
 #include "sim/equations/parser.h"
 #include "sim/network/network_reader.h"
 #include "sim/network/number_file.h"
+#include "sim/step_times.h"
 
 namespace riftjit::sim {
 
@@ -60,6 +61,7 @@ private:
         NeuronPopulation neurons{.model = model};
         RIFTJIT_TRY_VOID(read_values("parameters", "parameter", model.parameters(), name, neurons.parameters));
         RIFTJIT_TRY_VOID(read_initial(neurons));
+        note_refractory(neurons);
         if (const toml::node* method = reader_.find("method")) {
             RIFTJIT_TRY_VOID(string_of(*method, "method"));
             RIFTJIT_TRY(parsed, parse_method(source_of(*method)));
@@ -67,6 +69,34 @@ private:
         }
         population_.kind = std::move(neurons);
         return {};
+    }
+    // One for all, or one for each neuron of a list. What is drawn is rounded as drawn delays are.
+    void note_refractory(const NeuronPopulation& neurons) {
+        std::map<std::string, double> constants;
+        std::vector<std::string> drawn;
+        std::vector<std::pair<std::string, const std::vector<double>*>> listed;
+        for (const auto& [name, distribution] : neurons.parameters) {
+            if (const auto* constant = std::get_if<Constant>(&distribution.kind))
+                constants[name] = constant->value;
+            else if (const auto* values = std::get_if<Values>(&distribution.kind))
+                listed.emplace_back(name, &values->values);
+            else
+                drawn.push_back(name);
+        }
+        std::vector<std::string> changing = drawn;
+        for (const auto& [name, values] : listed) changing.push_back(name);
+        const bool is_shared = refractory_ms(neurons.model, constants, changing, owner_.network.step_ms).has_value();
+        std::vector<double> times;
+        for (uint32_t neuron = 0; neuron < (is_shared ? 1 : population_.size); ++neuron) {
+            for (const auto& [name, values] : listed) constants[name] = (*values)[neuron];
+            const auto time = refractory_ms(neurons.model, constants, drawn, owner_.network.step_ms);
+            if (!time) return;
+            times.push_back(*time);
+        }
+        std::ranges::sort(times);
+        const bool is_one = times.front() == times.back();
+        owner_.note_rounded("population " + population_.name, "refractory time",
+                            std::span(times).first(is_one ? 1 : times.size()));
     }
     // Values and distributions; or expressions of the model's parameters and random numbers, as in the model itself.
     Result<void> read_initial(NeuronPopulation& neurons) {
@@ -124,7 +154,31 @@ private:
     Result<void> read_poisson() {
         RIFTJIT_TRY(rate, rate_in(reader_, owner_.directory, names_));
         RIFTJIT_TRY(window, window_in(reader_, names_));
+        const std::string what = "population " + population_.name;
+        RIFTJIT_TRY_VOID(owner_.check_window(reader_.find("stop"), what, window));
+        const toml::node* times = reader_.find("times") ? reader_.find("times") : reader_.find("file");
+        if (times != nullptr) RIFTJIT_TRY_VOID(owner_.check_changes(*times, what, rate.times_ms));
+        RIFTJIT_TRY_VOID(check_rate(rate));
         population_.kind = PoissonPopulation{std::move(rate), window.start_ms, window.stop_ms};
+        return {};
+    }
+
+    // A neuron fires once in a step at most: with probability 1 - exp(-rate h), so that it keeps below its rate.
+    Result<void> check_rate(const Rate& rate) {
+        constexpr double kWorthANote = 0.01;  // of the rate
+        const double step = owner_.network.step_ms, most = rate.most_per_ms(), given = most * step;
+        const toml::node* node = reader_.find("rate") ? reader_.find("rate") : reader_.find("rates");
+        if (given > 1 + kStepTolerance)
+            return fail_in(node ? *node : *reader_.find("file"),
+                           "{} is {} Hz, more than one spike in each step of {} ms: the most is {} Hz",
+                           rate.times_ms.empty() && rate.amplitude_per_ms == 0 ? "'rate'" : "the greatest rate",
+                           most * 1e3, step, 1e3 / step);
+        const double results = -std::expm1(-given);
+        if (given - results > kWorthANote * given)
+            owner_.note(
+                fmt::format("population {}: of a rate of {} Hz results one of {:.5g} Hz, since a neuron fires "
+                            "once in a step of {} ms at most",
+                            population_.name, most * 1e3, results / step * 1e3, step));
         return {};
     }
 
@@ -157,19 +211,9 @@ private:
         return {};
     }
     void note_rounded(const SpikeTimePopulation& spikes) {
-        const double step = owner_.network.step_ms;
-        uint64_t rounded = 0, all = 0;
-        double first = 0;
-        for (const std::vector<double>& times : spikes.times_ms) {
-            for (const double time : times) {
-                ++all;
-                if (std::abs(time / step - std::round(time / step)) <= 1e-3) continue;
-                if (rounded++ == 0) first = time;
-            }
-        }
-        if (rounded != 0)
-            owner_.note(fmt::format("population {}: {} of {} spike times, such as {} ms, are rounded to steps of {} ms",
-                                    population_.name, rounded, all, first, step));
+        std::vector<double> all;
+        for (const std::vector<double>& times : spikes.times_ms) all.insert(all.end(), times.begin(), times.end());
+        owner_.note_rounded("population " + population_.name, "spike time", all);
     }
     Result<void> read_lists(const toml::node& times, SpikeTimePopulation& spikes) {
         const toml::array* array = times.as_array();

@@ -338,22 +338,19 @@ private:
         }
         if (const std::string fault = delay_fault(owner_.network, projection_); !fault.empty())
             return fail_in(*node, "projection {}: {}", projection_.name, fault);
-        const double step = owner_.network.step_ms;
-        if (const auto delay = constant_of(projection_.delay_ms)) {
-            const double steps = std::floor(*delay / step + 0.5);
-            if (std::abs(*delay / step - steps) > 1e-6)
-                owner_.note(fmt::format("projection {}: a delay of {} ms is rounded to {} step{} of {} ms",
-                                        projection_.name, *delay, steps, steps == 1 ? "" : "s", step));
-        }
+        const std::string owner = "projection " + projection_.name;
+        if (const auto delay = constant_of(projection_.delay_ms)) owner_.note_rounded(owner, "delay", {&*delay, 1});
+        if (const auto* delays = std::get_if<Values>(&projection_.delay_ms.kind))
+            owner_.note_rounded(owner, "delay", delays->values);
+        return {};
+    }
+
     // Once it is known what takes it.
     Result<void> check_weight() {
         const std::string fault = weight_fault(owner_.network, projection_);
         if (fault.empty()) return {};
         const toml::node* node = reader_.find("weight");
         return fail_in(node ? *node : *reader_.find("file"), "projection {}: {}", projection_.name, fault);
-    }
-
-        return {};
     }
 
     // synapse = "stdp", or { model = "stdp", parameters = { ... } }

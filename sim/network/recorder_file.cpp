@@ -22,6 +22,8 @@ public:
         name_ = name;
         RIFTJIT_TRY(window, window_in(reader_, owner_.names));
         window_ = window;
+        RIFTJIT_TRY_VOID(
+            owner_.check_window(reader_.find("stop"), name.empty() ? "a recorder" : "recorder " + name, window));
         if (kinds[0] != nullptr) RIFTJIT_TRY_VOID(read_spikes(*kinds[0]));
         if (kinds[1] != nullptr) RIFTJIT_TRY_VOID(read_states(*kinds[1]));
         if (kinds[2] != nullptr) RIFTJIT_TRY_VOID(read_weights(*kinds[2]));

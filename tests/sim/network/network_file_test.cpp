@@ -317,6 +317,7 @@ TEST(NetworkFile, NamesDelayAndStepWhereOneIsTooShort) {
     coarse.step_ms = 0.3;
     EXPECT_EQ(parsed(kHead + kProjection + "rule = \"all_to_all\"\n", coarse).notes,
               (std::vector<std::string>{"a duration of 100 ms is run as 333 steps of 0.3 ms",
+                                        "population E: a refractory time of 2 ms is rounded to 7 steps of 0.3 ms",
                                         "projection E -> E: a delay of 1 ms is rounded to 3 steps of 0.3 ms"}));
 }
 
