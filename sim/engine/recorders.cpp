@@ -61,6 +61,19 @@ void SpikeFilter::keep(uint32_t population, uint32_t step, std::span<const uint3
     }
 }
 
+std::vector<RecordedWindow> SpikeFilter::windows(uint32_t population) const {
+    std::vector<RecordedWindow> all, joined;
+    for (const Wanted& wanted : wanted_[population]) all.push_back({wanted.window.begin, wanted.window.end});
+    std::ranges::sort(all);
+    for (const RecordedWindow& window : all) {
+        if (!joined.empty() && window.first_step <= joined.back().end_step)
+            joined.back().end_step = std::max(joined.back().end_step, window.end_step);
+        else
+            joined.push_back(window);
+    }
+    return joined;
+}
+
 std::optional<uint32_t> SpikeFilter::recorded_neurons(uint32_t population) const {
     std::vector<bool> any;
     for (const Wanted& wanted : wanted_[population]) {

@@ -27,6 +27,8 @@ public:
     explicit SpikeFilter(const Blueprint& blueprint);
     // Appends those of `elements` (of one population, in `step`) that some recorder wants.
     void keep(uint32_t population, uint32_t step, std::span<const uint32_t> elements, std::vector<Spike>& spikes) const;
+    // When spikes of a population are kept, of one recorder or another: ascending, disjoint.
+    std::vector<RecordedWindow> windows(uint32_t population) const;
     // Of how many neurons of a population spikes are kept; unset: of all.
     std::optional<uint32_t> recorded_neurons(uint32_t population) const;
 

@@ -156,8 +156,9 @@ Simulation::Simulation(const Network& network, std::unique_ptr<Engine> engine) :
     header_.compat = network.compat == Compat::nest ? "nest" : "brian2";
     for (uint32_t i = 0; i < network.populations.size(); ++i) {
         const Population& population = network.populations[i];
-        header_.populations.push_back(
-            {population.name, population.first_id, population.size, engine_->spike_filter().recorded_neurons(i)});
+        header_.populations.push_back({population.name, population.first_id, population.size,
+                                       engine_->spike_filter().recorded_neurons(i),
+                                       engine_->spike_filter().windows(i)});
     }
     for (size_t i = 0; i < network.recorders.size(); ++i) {
         const Recorder& recorder = network.recorders[i];
@@ -202,6 +203,16 @@ Result<void> Simulation::recorded_synapses(size_t recorder, const TakeSynapses& 
 }
 RecordingHeader Simulation::recording_header() const {
     RecordingHeader header = header_;
+    for (RecordedPopulation& population : header.populations) {
+        for (RecordedWindow& window : population.windows)
+            window = {std::max(window.first_step, steps()), std::max(window.end_step, steps())};
+        // What lies before a resumed run is not recorded; of windows that all do an empty one is left.
+        const auto is_over = [](const RecordedWindow& window) { return window.first_step == window.end_step; };
+        const auto over = std::ranges::find_if_not(population.windows, is_over);
+        const bool all_are = over == population.windows.end();
+        if (!population.windows.empty())
+            population.windows.erase(population.windows.begin(), all_are ? std::prev(over) : over);
+    }
     for (RecordedStates& states : header.states)
         states.first_step = std::max(states.first_step, next_sample(steps(), states.interval_steps));
     for (RecordedWeights& weights : header.weights)

@@ -37,6 +37,8 @@ Integer integer(const Json& json) {
 Json to_json(const RecordedPopulation& population) {
     Json json = {{"name", population.name}, {"first_id", population.first_id}, {"size", population.size}};
     if (population.recorded_neurons) json["recorded_neurons"] = *population.recorded_neurons;
+    for (const RecordedWindow& window : population.windows)
+        json["windows"].push_back({{"first_step", window.first_step}, {"end_step", window.end_step}});
     return json;
 }
 
@@ -44,6 +46,9 @@ RecordedPopulation population_from(const Json& json) {
     RecordedPopulation population{json.at("name").get<std::string>(), integer<uint32_t>(json.at("first_id")),
                                   integer<uint32_t>(json.at("size")), std::nullopt};
     if (json.contains("recorded_neurons")) population.recorded_neurons = integer<uint32_t>(json["recorded_neurons"]);
+    for (const Json& window : json.value("windows", Json::array()))  // files of earlier versions have none
+        population.windows.push_back(
+            {integer<uint32_t>(window.at("first_step")), integer<uint32_t>(window.at("end_step"))});
     return population;
 }
 
@@ -132,6 +137,13 @@ Result<void> check_populations(const RecordingHeader& header) {
             return fail(ErrorKind::Format, "population {}: {} recorded neurons of {}", population.name,
                         population.recorded(), population.size);
         next_id = uint64_t(population.first_id) + population.size;
+        uint32_t last = 0;
+        for (const RecordedWindow& window : population.windows) {
+            if (window.first_step < last || window.end_step < window.first_step)
+                return fail(ErrorKind::Format, "population {}: a recorded window from step {} to {}, after step {}",
+                            population.name, window.first_step, window.end_step, last);
+            last = window.end_step;
+        }
     }
     return {};
 }
@@ -263,8 +275,27 @@ Result<void> check_header(const RecordingHeader& header) {
     return check_weights(header, recorders);
 }
 
+std::vector<RecordedWindow> windows_within(const RecordedPopulation& population, const RunSummary& summary) {
+    if (population.windows.empty()) return {{0, summary.steps}};
+    std::vector<RecordedWindow> windows;
+    for (const RecordedWindow& window : population.windows)
+        windows.push_back({std::min(window.first_step, summary.steps), std::min(window.end_step, summary.steps)});
+    return windows;
+}
+
+namespace {
+
+// Once it is known where the run ended.
+void end_windows(std::vector<RecordedPopulation>& populations, const RunSummary& summary) {
+    for (RecordedPopulation& population : populations)
+        if (!population.windows.empty()) population.windows = windows_within(population, summary);
+}
+
+}  // namespace
+
 std::string to_json_text(const Metadata& metadata) {
-    const RecordingHeader& header = metadata.header;
+    RecordingHeader header = metadata.header;
+    if (metadata.is_finished) end_windows(header.populations, metadata.summary);
     Json populations = Json::array(), states = Json::array(), weights = Json::array();
     for (const RecordedPopulation& population : header.populations) populations.push_back(to_json(population));
     for (const RecordedStates& recorder : header.states) states.push_back(to_json(recorder));
@@ -319,6 +350,7 @@ Result<Recording> assemble(Metadata metadata, std::vector<Spike> spikes, std::ve
         return fail(ErrorKind::Format, "its spikes have the hash {:016x}, the run's had {:016x}", hash,
                     summary.spikes_hash);
     }
+    end_windows(metadata.header.populations, summary);
     return Recording{std::move(metadata.header), std::move(spikes), std::move(states),
                      std::move(weights),         summary,           metadata.is_finished};
 }

@@ -11,6 +11,9 @@ struct Metadata {
     bool is_finished = false;
 };
 
+// The windows of a population as far as the run went, or all of it where none is told.
+std::vector<RecordedWindow> windows_within(const RecordedPopulation& population, const RunSummary& summary);
+
 // Names unique and not empty, ids disjoint and ascending, numbers in range, states of neurons that exist.
 Result<void> check_header(const RecordingHeader& header);
 

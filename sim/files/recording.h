@@ -15,10 +15,16 @@
 
 namespace riftjit::sim {
 
+struct RecordedWindow {
+    uint32_t first_step, end_step;  // first_step ≤ step < end_step; UINT32_MAX: to the end of the run
+    auto operator<=>(const RecordedWindow&) const = default;
+};
 struct RecordedPopulation {
     std::string name;
     uint32_t first_id = 0, size = 0;           // global ids first_id … first_id + size − 1
     std::optional<uint32_t> recorded_neurons;  // whose spikes are recorded; unset: all
+    // When they are: ascending, disjoint. None: files of other programs tell none; it counts as from 0 to the end.
+    std::vector<RecordedWindow> windows = {};
 
     uint32_t recorded() const { return recorded_neurons.value_or(size); }
     auto operator<=>(const RecordedPopulation&) const = default;

@@ -13,16 +13,23 @@ namespace {
 
 struct MeasuredWindow {
     uint32_t first, last;  // first ≤ step < last
+    uint32_t recorded;     // of these steps
 
-    double seconds(double step_ms) const { return (last - first) * step_ms * 1e-3; }
+    double seconds(double step_ms) const { return recorded * step_ms * 1e-3; }
 };
 
-MeasuredWindow window_of(const Recording& recording, const StatisticsOptions& options) {
+MeasuredWindow window_of(const Recording& recording, const RecordedPopulation& population,
+                         const StatisticsOptions& options) {
     const auto step_at = [&](double ms) {
         return std::min(first_step_from(ms, recording.header.step_ms), recording.summary.steps);
     };
-    const uint32_t first = step_at(options.start_ms);
-    return {first, std::max(first, step_at(options.stop_ms))};
+    const uint32_t first = step_at(options.start_ms), last = std::max(first, step_at(options.stop_ms));
+    const std::vector<RecordedWindow> windows = windows_within(population, recording.summary);
+    MeasuredWindow measured{std::clamp(windows.front().first_step, first, last),
+                            std::clamp(windows.back().end_step, first, last), 0};
+    for (const RecordedWindow& window : windows)
+        measured.recorded += std::clamp(window.end_step, first, last) - std::clamp(window.first_step, first, last);
+    return measured;
 }
 
 double mean_of(std::span<const double> values) {
@@ -96,7 +103,7 @@ std::optional<double> variation_of_intervals(std::span<const uint32_t> steps, ui
 PopulationStatistics statistics_of(const Recording& recording, const RecordedPopulation& population,
                                    const StatisticsOptions& options) {
     const double step_ms = recording.header.step_ms;
-    const MeasuredWindow window = window_of(recording, options);
+    const MeasuredWindow window = window_of(recording, population, options);
     const double seconds = window.seconds(step_ms);
     const auto bin_steps = uint32_t(std::max(1.0, std::nearbyint(options.bin_ms / step_ms)));
     const SpikeTrains trains(recording, population, window.first, window.last);

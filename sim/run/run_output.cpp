@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "sim/engine/checkpoint.h"
 
@@ -19,6 +20,23 @@ Result<uint32_t> save_steps(double interval_ms, double step_ms) {
                     interval_ms, step_ms);
     }
     return static_cast<uint32_t>(std::min(steps, 4e9));
+}
+
+// Files tell one set of windows for a population.
+void warn_of_windows(const Network& network, const Population& population, const Warn& warn) {
+    std::set<std::pair<double, double>> windows;
+    bool is_in_part = false;
+    for (const Recorder& recorder : network.recorders) {
+        const auto* spikes = std::get_if<SpikeRecorder>(&recorder.kind);
+        if (spikes == nullptr || &network.populations[recorder.population] != &population) continue;
+        windows.emplace(recorder.start_ms, recorder.stop_ms);
+        is_in_part |= !spikes->neurons.empty();
+    }
+    if (windows.size() > 1 && is_in_part)
+        warn(
+            fmt::format("population {}: its recorders differ in neurons and in times: files tell the times of all "
+                        "together",
+                        population.name));
 }
 
 }  // namespace
@@ -40,6 +58,8 @@ Result<RunOutput> RunOutput::create(RunFiles files, const Network& network, cons
         else
             output.warn_(fmt::format("recorder {}: its projection has no synapses: left out", recorder.name));
     }
+    if (!output.files_.record.empty())
+        for (const Population& population : network.populations) warn_of_windows(network, population, output.warn_);
     if (output.files_.save_interval_ms) {
         RIFTJIT_TRY(steps, save_steps(*output.files_.save_interval_ms, network.step_ms));
         output.save_steps_ = steps;

@@ -60,6 +60,14 @@ public:
         check(found != ids_.end() && *found == id, "spikes belong to populations that were recorded");
         return size_t(found - ids_.begin());
     }
+    const std::vector<PartOfUnits>& parts() const { return parts_; }
+    size_t part_of(size_t unit) const {
+        return size_t(&part_at(parts_, unit, [](const PartOfUnits& p) { return p.begin; }) - parts_.data());
+    }
+    size_t count(const PartOfUnits& part) const {  // of its units
+        const auto next = size_t(&part - parts_.data()) + 1;
+        return (next == parts_.size() ? ids_.size() : parts_[next].begin) - part.begin;
+    }
     const std::string& population_of(size_t unit) const {
         return part_at(parts_, unit, [](const PartOfUnits& p) { return p.begin; }).population->name;
     }
@@ -160,6 +168,36 @@ void write_times(hid_t dataset, const RecordingSource& source, const Units& unit
     }
 }
 
+// The windows of its population, for each unit: rates are spikes by their lengths.
+void write_observed(hid_t file, hid_t group, const RecordingSource& source, const Units& units) {
+    const double step_s = source.metadata().header.step_ms * 1e-3;
+    std::vector<RecordedWindow> windows;  // of the populations one after another
+    std::vector<size_t> first_windows;    // of each part's population
+    std::vector<uint64_t> first_rows;
+    uint64_t rows = 0;
+    for (const PartOfUnits& part : units.parts()) {
+        const auto within = windows_within(*part.population, source.metadata().summary);
+        first_windows.push_back(windows.size());
+        first_rows.push_back(rows);
+        windows.insert(windows.end(), within.begin(), within.end());
+        rows += within.size() * units.count(part);
+    }
+    first_windows.push_back(windows.size());
+    first_rows.push_back(rows);
+    const auto count_of = [&](size_t part) { return first_windows[part + 1] - first_windows[part]; };
+    const Handle observed = write_column<double>(group, "obs_intervals", rows, 2, [&](size_t row, size_t i) {
+        const auto part = size_t(std::ranges::upper_bound(first_rows, row) - first_rows.begin()) - 1;
+        const RecordedWindow& window = windows[first_windows[part] + (row - first_rows[part]) % count_of(part)];
+        return (i == 0 ? window.first_step : window.end_step) * step_s;
+    });
+    mark_type(observed, "hdmf-common", "VectorData");
+    write_attribute(observed, "description", "Start and end of the time recorded, in seconds");
+    write_index(file, group, "obs_intervals", units.size(), [&](size_t unit) {
+        const size_t part = units.part_of(unit);
+        return first_rows[part] + (unit + 1 - units.parts()[part].begin) * count_of(part);
+    });
+}
+
 void write_populations(hid_t group, const Units& units) {
     const Handle column = create_texts(group, "population", units.size());
     std::vector<const char*> part;
@@ -203,13 +241,7 @@ void write_units(hid_t file, const RecordingSource& source) {
     const double step_s = source.metadata().header.step_ms * 1e-3;
     write_attribute<double>(times, "resolution", step_s);
     write_index(file, group, "spike_times", units.size(), [&](size_t unit) { return units.end(unit); });
-    // Every unit was observed once, from the start to the end.
-    const double end_s = source.metadata().summary.steps * step_s;
-    const Handle observed = write_column<double>(group, "obs_intervals", units.size(), 2,
-                                                 [&](size_t, size_t i) { return i == 0 ? 0 : end_s; });
-    mark_type(observed, "hdmf-common", "VectorData");
-    write_attribute(observed, "description", "Start and end of the recording in seconds");
-    write_index(file, group, "obs_intervals", units.size(), [](size_t unit) { return unit + 1; });
+    write_observed(file, group, source, units);
     write_populations(group, units);
 }
 

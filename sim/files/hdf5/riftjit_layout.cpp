@@ -13,17 +13,38 @@ constexpr uint32_t kVersion = 1;
 void write_populations(hid_t group, const std::vector<RecordedPopulation>& populations) {
     const Handle parent = create_group(group, "populations");
     std::vector<std::string> names;
-    std::vector<uint32_t> first_ids, sizes, recorded;
+    std::vector<uint32_t> first_ids, sizes, recorded, window_populations, first_steps, end_steps;
     for (const RecordedPopulation& population : populations) {
         names.push_back(population.name);
         first_ids.push_back(population.first_id);
         sizes.push_back(population.size);
         recorded.push_back(population.recorded());
+        for (const RecordedWindow& window : population.windows) {
+            window_populations.push_back(static_cast<uint32_t>(names.size() - 1));
+            first_steps.push_back(window.first_step);
+            end_steps.push_back(window.end_step);
+        }
     }
     write_texts(parent, "name", names);
     write_dataset<uint32_t>(parent, "first_id", first_ids, {names.size()});
     write_dataset<uint32_t>(parent, "size", sizes, {names.size()});
     write_dataset<uint32_t>(parent, "recorded_neurons", recorded, {names.size()});
+    if (first_steps.empty()) return;
+    const Handle windows = create_group(parent, "windows");
+    write_dataset<uint32_t>(windows, "population", window_populations, {first_steps.size()});
+    write_dataset<uint32_t>(windows, "first_step", first_steps, {first_steps.size()});
+    write_dataset<uint32_t>(windows, "end_step", end_steps, {first_steps.size()});
+}
+
+// Where the run ended before they would.
+void end_windows(hid_t group, uint32_t steps) {
+    const Handle parent = open_group(group, "populations");
+    if (!has(parent, "windows")) return;
+    for (const char* const name : {"windows/first_step", "windows/end_step"}) {
+        std::vector<uint32_t> ends = read_u32(parent, name, Checksums::ignored);
+        for (uint32_t& end : ends) end = std::min(end, steps);
+        write_rows<uint32_t>(open_dataset(parent, name), 0, ends);
+    }
 }
 
 std::vector<RecordedPopulation> read_populations(hid_t group) {
@@ -35,6 +56,17 @@ std::vector<RecordedPopulation> read_populations(hid_t group) {
         throw Hdf5Error("populations: columns of different lengths");
     std::vector<RecordedPopulation> populations;
     for (size_t i = 0; i < names.size(); ++i) populations.push_back({names[i], first_ids[i], sizes[i], recorded[i]});
+    if (!has(parent, "windows")) return populations;  // of an earlier version
+    const Handle windows = open_group(parent, "windows");
+    const auto owners = read_u32(windows, "population"), first = read_u32(windows, "first_step"),
+               end = read_u32(windows, "end_step");
+    if (first.size() != owners.size() || end.size() != owners.size())
+        throw Hdf5Error("populations/windows: columns of different lengths");
+    for (size_t i = 0; i < owners.size(); ++i) {
+        if (owners[i] >= populations.size())
+            throw Hdf5Error(fmt::format("populations/windows: population {} of {}", owners[i], populations.size()));
+        populations[owners[i]].windows.push_back({first[i], end[i]});
+    }
     return populations;
 }
 
@@ -202,6 +234,7 @@ void write_summary(hid_t group, const RunSummary& summary) {
     set_attribute<uint64_t>(group, "spikes", summary.spikes);
     set_attribute<uint64_t>(group, "spikes_hash", summary.spikes_hash);
     set_attribute<uint64_t>(group, "graph_hash", summary.graph_hash);
+    end_windows(group, summary.steps);
     set_attribute<uint8_t>(group, "finished", 1);
 }
 

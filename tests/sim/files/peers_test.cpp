@@ -16,7 +16,7 @@ protected:
         return path(format);
     }
 
-    const Recording recording_ = sample_recording();
+    Recording recording_ = sample_recording();
     // Sums that both sides compute: spikes, their steps, their ids.
     std::string sums() const {
         uint64_t steps = 0, ids = 0;
@@ -69,6 +69,7 @@ f = h5py.File(sys.argv[1], "r")
 print(len(f["spikes/step"]), f["spikes/step"][:].sum(dtype="u8"), f["spikes/id"][:].sum(dtype="u8"))
 print(f.attrs["format"], f.attrs["seed"], f.attrs["step_ms"], f.attrs["compat"], f.attrs["finished"])
 print(f["populations/name"].asstr()[1], f["populations/first_id"][1], f["populations/size"][1])
+print([f["populations/windows/" + key][:].tolist() for key in ("population", "first_step", "end_step")])
 g = f["states/membrane"]
 print(g["values"].shape, g["values"][49, 2, 1], g.attrs["population"], list(g["variables"].asstr()))
 w = f["weights/learned"]
@@ -77,7 +78,7 @@ print([w.attrs[key] for key in ("projection", "source_population", "target_popul
 print(w.attrs["first_step"], w.attrs["interval_steps"])
 )",
                      write(RecordingFormat::riftjit_h5)),
-              sums() + "riftjit recording 16045690981402826360 0.1 nest 1\nI 80 20\n" +
+              sums() + "riftjit recording 16045690981402826360 0.1 nest 1\nI 80 20\n[[0, 0], [2, 253], [250, 500]]\n" +
                   fmt::format("(50, 3, 2) {} E ['V', 'g_e']\n", recording_.states[0].back()) + weights() +
                   "['I -> E', 'I', 'E', 'pA']\n39 20\n");
 }
@@ -168,6 +169,7 @@ times = [np.asarray(units["spike_times"][i]) for i in range(len(units))]
 print(sum(map(len, times)), int(sum(np.rint(t / 1e-4 - 1).sum() for t in times)),
       sum(int(i) * len(t) for i, t in zip(units.id[:], times)))
 print(len(units), units["population"][0], units["population"][86], json.loads(f.notes)["seed"])
+print(*[np.round(units["obs_intervals"][i], 9).tolist() for i in (0, 79, 80, 86)])
 series = f.acquisition["membrane_g_e"]
 print(series.data.shape, series.unit, series.rate, series.data[49, 2])
 w, synapses = f.acquisition["learned_w"], f.analysis["learned_synapses"]
@@ -175,12 +177,18 @@ print(w.data.shape, w.data[24, 6], synapses["source"].data.dtype, synapses["sour
 print(w.unit, w.starting_time, w.rate, synapses.id[:].tolist())
 )",
                      write(RecordingFormat::nwb)),
-              "[]\n" + sums() + "87 E I 16045690981402826360\n" +
+              "[]\n" + sums() +
+                  "87 E I 16045690981402826360\n"
+                  "[[0.0002, 0.025], [0.0253, 0.05]] [[0.0002, 0.025], [0.0253, 0.05]] [[0.0, 0.05]] [[0.0, "
+                  "0.05]]\n" +
                   fmt::format("(50, 3) nS 1000.0 {}\n", recording_.states[0].back()) + weights() +
                   "pA 0.004 500.0 [0, 1, 2, 3, 4, 5, 6]\n");
 }
 
 TEST_F(NwbPeers, NeoReadsTheSpikeTrains) {
+    recording_.header.populations[0].windows = {{100, 500}};  // it takes one, not several
+    std::erase_if(recording_.spikes, [](const Spike& spike) { return spike.id < 80 && spike.step < 100; });
+    recording_.summary.spikes_hash = hash_spikes(recording_.spikes);
     EXPECT_EQ(python(interpreter_, R"(
 import sys, warnings
 warnings.simplefilter("ignore")
@@ -190,10 +198,10 @@ trains = segment.spiketrains
 steps = [np.rint(t.rescale("ms").magnitude / 0.1 - 1) for t in trains]
 with h5py.File(sys.argv[1], "r") as f: ids = f["units/id"][:]
 print(sum(map(len, steps)), int(sum(s.sum() for s in steps)), sum(int(i) * len(s) for i, s in zip(ids, steps)))
-print(len(trains), trains[0].t_stop)
+print(len(trains), trains[0].t_start, trains[0].t_stop, trains[86].t_start)
 )",
                      write(RecordingFormat::nwb)),
-              sums() + "87 0.05 s\n");
+              sums() + "87 0.01 s 0.05 s 0.0 s\n");
 }
 
 // A unit table as others write it: ids of their own, no metadata of ours.

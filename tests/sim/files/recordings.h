@@ -56,6 +56,7 @@ inline Recording sample_recording(uint32_t steps = 500) {
         recording.states.push_back(sample_values(recorder, steps));
     recording.weights = {{sample_synapses(), std::vector<double>(steps / 20 * 7)}};
     for (double value = 1; double& weight : recording.weights[0].values) weight = 1 / value++;
+    if (steps > 10) recording.header.populations[0].windows = {{2, steps / 2}, {steps / 2 + 3, steps}};
     recording.summary = {steps, recording.spikes.size() + 7, hash_spikes(recording.spikes), 0xFEDCBA9876543210};
     return recording;
 }

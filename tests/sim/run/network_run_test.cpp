@@ -9,6 +9,7 @@
 #include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
 #include "tests/host/scratch.h"
+#include "tests/sim/files/recordings.h"
 
 namespace riftjit::sim {
 namespace network_run_test {
@@ -119,6 +120,59 @@ TEST_F(NetworkRuns, GoOnFromWhatTheySaved) {
     EXPECT_EQ(after->result().first_spikes, before->simulation().spikes());
     EXPECT_EQ(after->simulation().spikes_hash(), whole->simulation().spikes_hash());
     EXPECT_EQ(go(*create({.steps = 0})), "sim: nothing is left to do:  is at step 0 of 0");
+}
+
+// Of a resumed run, of recorders with a start and a stop, of a run that ends before its recorder does.
+TEST_F(NetworkRuns, TellInEveryFormatWhichTimeWasRecorded) {
+    struct Case {
+        std::vector<std::pair<double, double>> recorders;  // start and stop in ms
+        bool is_resumed;                                   // after 40 ms
+        std::optional<uint64_t> steps;
+        std::vector<RecordedWindow> windows;
+    };
+    const Case cases[] = {
+        {{{0, kUnlimited}}, false, {}, {{0, 1000}}},
+        {{{0, kUnlimited}}, true, {}, {{400, 1000}}},
+        {{{30, 60}}, true, {}, {{400, 600}}},
+        {{{10, 20}, {30, 35}}, false, {}, {{100, 200}, {300, 350}}},
+        {{{10, 20}, {30, 90}}, true, 300, {{400, 700}}},
+        {{{10, 20}, {15, 30}}, false, {}, {{100, 300}}},
+        {{{10, 20}}, true, {}, {{400, 400}}},
+        {{{20, 300}}, false, 500, {{200, 500}}},
+    };
+    for (size_t i = 0; i < std::size(cases); ++i) {
+        Network recorded = network();
+        recorded.recorders.clear();
+        for (const auto& [start, stop] : cases[i].recorders)
+            recorded.recorders.push_back({fmt::format("{}", start), 0, SpikeRecorder{}, start, stop});
+        const auto fault_of = [&](const RunRequest& request) {
+            auto run = NetworkRun::create(recorded, request, kernels_, x86::detect().levels.back());
+            return run ? go(**run) : run.error().message;
+        };
+        RunRequest before{.steps = 400};
+        before.files.save = path(fmt::format("{}.state", i));
+        if (cases[i].is_resumed) {
+            ASSERT_EQ(fault_of(before), "");
+        }
+        for (const RecordingFormat format : kAllFormats) {
+            RunRequest request{.steps = cases[i].steps, .resume = cases[i].is_resumed ? before.files.save : ""};
+            request.files.record = path(fmt::format("{}.{}", i, name(format)));
+            request.files.format = format;
+            ASSERT_EQ(fault_of(request), "") << i << " " << name(format);
+            const auto read = read_recording(request.files.record);
+            ASSERT_TRUE(read) << read.error().message;
+            EXPECT_EQ(read->header.populations[0].windows, cases[i].windows) << i << " " << name(format);
+        }
+    }
+    EXPECT_TRUE(warnings_.empty());
+    RunRequest request;
+    request.files.record = path("parts.npz");
+    request.files.format = RecordingFormat::npz;
+    Network parts = network();
+    parts.recorders = {{"a", 0, SpikeRecorder{{1, 2}}, 0, 10}, {"b", 0, SpikeRecorder{{3}}, 20, 30}};
+    EXPECT_EQ(go(*NetworkRun::create(parts, request, kernels_, x86::detect().levels.back()).value()), "");
+    EXPECT_EQ(warnings_, std::vector<std::string>{"population E: its recorders differ in neurons and in times: files "
+                                                  "tell the times of all together"});
 }
 
 TEST_F(NetworkRuns, StopWhereTheyAreTold) {
