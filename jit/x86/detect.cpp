@@ -11,7 +11,7 @@ namespace riftjit::x86 {
 namespace {
 
 struct Feature {
-    uint32_t CpuidLeaves::*leaf;
+    uint32_t CpuidLeaves::* leaf;
     uint32_t bit;
     std::string_view name;
 };

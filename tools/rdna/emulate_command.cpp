@@ -29,7 +29,7 @@ namespace emulator = rdna::emulator;
 
 struct CheckName {
     std::string_view name;
-    bool emulator::Checks::*check;
+    bool emulator::Checks::* check;
     std::array<std::string_view, 2> finds = {};  // how the names of findings begin, where not as the check's
 };
 constexpr CheckName kChecks[] = {

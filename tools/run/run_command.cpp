@@ -271,7 +271,7 @@ Result<std::vector<int32_t>> Run::raw_prompt() {
 
 // Whether something waits behind standard input: a script's pipe, or a file.
 bool input_waits() {
-    struct stat input {};
+    struct stat input{};
     int waiting = 0;
     if (fstat(STDIN_FILENO, &input) != 0) return false;
     if (S_ISREG(input.st_mode)) return lseek(STDIN_FILENO, 0, SEEK_CUR) < input.st_size;

@@ -102,16 +102,12 @@ void add_output_options(CLI::App& app, RunOptions& o) {
     app.add_flag_callback(
            "--display-prompt", [&o] { o.display_prompt = true; }, "repeat a raw prompt before the text (how it starts)")
         ->group(kGroup);
-    app.add_flag_callback(
-           "--no-display-prompt", [&o] { o.display_prompt = false; }, "do not repeat it")
-        ->group(kGroup);
+    app.add_flag_callback("--no-display-prompt", [&o] { o.display_prompt = false; }, "do not repeat it")->group(kGroup);
     app.add_flag("--verbose-prompt", o.verbose_prompt, "token ids and pieces of the prompt, on stderr")->group(kGroup);
     app.add_flag_callback(
            "--perf", [&o] { o.show_perf = true; }, "timings at the end, on stderr (how it starts)")
         ->group(kGroup);
-    app.add_flag_callback(
-           "--no-perf", [&o] { o.show_perf = false; }, "no timings")
-        ->group(kGroup);
+    app.add_flag_callback("--no-perf", [&o] { o.show_perf = false; }, "no timings")->group(kGroup);
     app.add_flag("--json", o.json, "one JSON object on stdout in place of text")->group(kGroup);
     app.add_flag("--logits-hash", o.logits_hash, "a hash of all logits, on stderr: equal bits, equal hash")
         ->group(kGroup);

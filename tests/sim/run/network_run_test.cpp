@@ -52,8 +52,7 @@ protected:
         return std::move(*run);
     }
     // What went wrong, or empty.
-    std::string go(
-        NetworkRun& run, const std::function<bool(uint32_t)>& between = [](uint32_t) { return true; }) {
+    std::string go(NetworkRun& run, const std::function<bool(uint32_t)>& between = [](uint32_t) { return true; }) {
         const auto fault = [](const Result<void>& done) { return done ? "" : done.error().message; };
         if (const std::string text = fault(run.build()); !text.empty()) return text;
         const Warn warn = [this](const std::string& message) { warnings_.push_back(message); };
