@@ -63,8 +63,8 @@ std::string fault_of_reset(const NeuronModel::Checked& model, const std::map<std
                                      parameter->unit == kNoUnit ? "" : " ",
                                      parameter->unit == kNoUnit ? "" : unit_text(parameter->unit)));
     }
-    return fmt::format("the threshold holds right after the reset ({}): it would fire in every step",
-                       fmt::join(values, ", "));
+    return fmt::format("the threshold holds right after the reset{}: it would fire in every step",
+                       values.empty() ? "" : fmt::format(" ({})", fmt::join(values, ", ")));
 }
 
 class NeuronLowering {

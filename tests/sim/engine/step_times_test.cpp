@@ -239,6 +239,19 @@ TEST(Resets, ThatLeaveTheThresholdTrueAreRefused) {
     EXPECT_EQ(error("izhikevich", "c = \"40 mV\""), refusal("izhikevich", "V_th 30 mV, c 40 mV"));
     EXPECT_EQ(error("lif_coba", "V_reset = \"-49 mV\""), refusal("lif_coba", "V_reset -49 mV, V_th -50 mV"));
     EXPECT_EQ(error("lif_coba", "V_reset = \"-50 mV\""), "") << "fires above its threshold, not at it";
+    const auto own = [&](const std::string& threshold, const std::string& reset) {
+        return run("[simulation]\nduration = \"1 ms\"\n[population.E]\nmodel = \"own\"\nsize = 1\n[models.own]\nkind = "
+                   "\"neuron\"\nequations = \"dV/dt = -V / (10 * ms) : mV\"\nthreshold = \"" +
+                   threshold + "\"\nreset = \"" + reset + "\"\n")
+            .error;
+    };
+    EXPECT_EQ(
+        own("V >= 1 * mV", "V = 2 * mV"),
+        "net.toml:3:1: population E: model 'own': the threshold holds right after the reset: it would fire in every "
+        "step");
+    EXPECT_EQ(own("V >= 1 * mV", "V -= 2 * mV"), "") << "depends on the state";
+    EXPECT_EQ(own("rand() < 0.5", "V = 2 * mV"), "");
+    EXPECT_EQ(own("1 > 0", "V = 2 * mV"), "") << "meant to";
     const std::string drawn = error("iaf_psc_exp", "V_reset = { uniform = [\"-54 mV\", \"-50 mV\"] }");
     EXPECT_TRUE(drawn.starts_with("net.toml:3:1: population E: 'V_reset' of neuron ")) << drawn;
     const std::string resets = "V_reset = [\"-60 mV\", \"-60 mV\", \"-53 mV\"], ";
