@@ -176,8 +176,9 @@ std::string fish_completion(std::span<const CommandEntry> table) {
         if (!command.name.empty()) {
             const size_t space = command.name.rfind(' ');
             const CommandEntry parent{.name = space == std::string::npos ? "" : command.name.substr(0, space)};
-            text += fmt::format("complete -c riftjit {} -f -a {} -d {}\n", fish_condition(parent),
-                                command.name.substr(space == std::string::npos ? 0 : space + 1), in_quotes(command.help));
+            text +=
+                fmt::format("complete -c riftjit {} -f -a {} -d {}\n", fish_condition(parent),
+                            command.name.substr(space == std::string::npos ? 0 : space + 1), in_quotes(command.help));
         }
         if (command.takes_kernel)
             text += fmt::format("complete -c riftjit {} -a '(__riftjit_kernels)'\n", fish_condition(command));

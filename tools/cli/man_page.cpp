@@ -59,9 +59,10 @@ Timings are lines that begin with
 .BR common_perf_print: .
 The eval line divides by the number of decode steps; the first token belongs to the prompt.
 .SH SIGNALS
-The first Ctrl\-C stops generation and prints the timings; in a conversation it returns to the prompt.
+The first Ctrl\-C stops generation, prints the timings and ends with code 130; in a conversation it returns to the prompt.
+A simulation ends after its step, and what it recorded stays readable.
 An emulated kernel ends where it stands, and the report says where that is.
-The second one ends the program with code 130.
+The second one ends the program at once, with code 130.
 .SH EXIT STATUS
 .TP
 .B 0
@@ -104,7 +105,7 @@ says
 .SH FILES
 .TP
 .I ~/.cache/riftjit
-generated code; riftjit cache looks after it
+(or below XDG_CACHE_HOME) generated code; riftjit cache looks after it
 )";
 
 // The section's own heading stands in its place.

@@ -73,7 +73,7 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
     app.add_flag("--single-turn", o.single_turn, "-st: leave after one answer")->group(kGroup);
     app.add_option("--chat-template", o.chat_template,
                    "Jinja text, or llama.cpp's name of a template, in place of the model's")
-        ->type_name("TEXT|NAME")
+        ->type_name("TEXT")
         ->group(kGroup);
     app.add_option("--chat-template-file", o.chat_template_file, "the same from a file")
         ->type_name("FILE")

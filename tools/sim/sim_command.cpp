@@ -48,7 +48,7 @@ void add_network_options(CLI::App& command, NetworkRunOptions& network) {
         .add_option_function<std::string>(
             "--scale",
             [&network](const std::string& text) { network.scale = parse_number("--scale", text, 1e-6, 1e6); },
-            "of networks that can be scaled (pd14)")
+            "of networks that declare it: pd14, brunel, cuba, coba")
         ->type_name("FACTOR")
         ->group(group);
     add_choice(command, "--compat", network.compat, {"nest", "brian2"}, "order within a step, refractory time, stamps")
