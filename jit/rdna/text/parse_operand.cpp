@@ -246,7 +246,7 @@ Result<uint64_t> float_bits(double value, FloatFormat format) {
     const RoundedFloat number = rounded(value, format);
     const unsigned width = format == FloatFormat::f32 ? 32 : 16;
     if (std::isinf(number.value)) return fail(ErrorKind::Usage, "is too large for a float of {} bits", width);
-    if (std::abs(value) < number.smallest_normal && number.value != value)
+    if (std::abs(number.value) < number.smallest_normal && number.value != value)
         return fail(ErrorKind::Usage, "is too small for a float of {} bits", width);
     return number.bits;
 }
@@ -258,6 +258,9 @@ Result<SourceConstant> real_constant(double value, OperandType type) {
     // "0.15915494" is the constant's spelling in every format, though not its nearest number in some.
     if (std::abs(value - std::bit_cast<double>(kInlineFloats[8].f64)) < 1e-8)
         return SourceConstant{{static_cast<uint16_t>(kLastInlineFloat)}};
+    // The literal of a 64-bit integer is its low half, so no other decimal has one.
+    if (format == FloatFormat::f64 && type != OperandType::f64 && !inline_float_code(format, bits))
+        return fail(ErrorKind::Usage, "is no constant of 64-bit integers: they take integers and inline floats");
     return inline_or_literal(format, bits, format == FloatFormat::f64 ? bits >> 32 : bits);
 }
 

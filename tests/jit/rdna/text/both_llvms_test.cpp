@@ -346,6 +346,12 @@ TEST_P(BothLlvms, WriteConstantsAndRefuseDecimalsOutOfRange) {
         {"v_add_f32 v0, {}, v1", "v_fmaak_f32 v0, v2, v1, {}", "v_mov_b32 v0, {}", "s_mov_b32 s0, {}",
          "v_fma_f32 v0, v1, {}, v2", "s_fmaak_f32 s0, s1, s2, {}", "v_add_f64 v[0:1], {}, v[2:3]",
          "v_dual_mul_f32 v0, {}, v2 :: v_dual_add_f32 v3, v1, v1"});
+    add({"1.17549435e-38", "1.1754942e-38", "6.1035e-05", "6.1035156e-05",
+         "6.1020855e-05"},  // up to the smallest normal
+        {"v_add_f16 v0, {}, v1", "v_add_f32 v0, {}, v1", "v_mov_b32 v0, {}"});
+    add({"0.1", "1e39", "1e-310", "1.5", "-0.5", "4.0", "0.0"},
+        {"s_mov_b64 s[0:1], {}", "s_and_b64 s[0:1], {}, s[2:3]", "s_cselect_b64 s[0:1], s[2:3], {}",
+         "s_cmp_eq_u64 {}, s[0:1]", "v_cmp_eq_u64 vcc_lo, {}, v[0:1]", "v_mad_u64_u32 v[0:1], s0, v2, v3, {}"});
     expect_agreement(lines, [&](const std::string& line, LlvmVersion version, const Words&, const Words& theirs) {
         const bool is_half = has(line, "f16 v") || has(line, "16 v0");
         return !is_gfx10() && version == LlvmVersion::v22 && is_half && !theirs ? "LLVM 22 wants halves named here"
