@@ -66,6 +66,7 @@ private:
     Result<std::vector<int32_t>> user_turn(std::string message);
     Result<std::vector<int32_t>> render();
     Result<void> warn_of(const models::ByteSet& left_out);
+    Result<void> warn_of_cut(const std::optional<std::string>& line);
     Result<void> warn(const std::string& message);
     Result<std::vector<int32_t>> raw_prompt();
     Result<Answer> answer(std::span<const int32_t> prompt);
@@ -207,7 +208,7 @@ bool wait_for_line() {
 constexpr size_t kTerminalLineBytes = 4095;
 
 // One line from a terminal, or everything from a pipe; nullopt at the end of input or of the conversation.
-Result<std::optional<std::string>> read_message(Reporter& reporter) {
+Result<std::optional<std::string>> read_message() {
     if (isatty(STDIN_FILENO) == 0) {
         RIFTJIT_TRY(text, as_text({std::istreambuf_iterator<char>(std::cin), {}}, "standard input"));
         text = without_line_end(std::move(text));
@@ -216,9 +217,6 @@ Result<std::optional<std::string>> read_message(Reporter& reporter) {
     write_diagnostic("\n> ");
     std::string line;
     if (!wait_for_line() || !std::getline(std::cin, line) || line == "/exit") return std::nullopt;
-    if (line.size() >= kTerminalLineBytes)
-        reporter.warn(fmt::format("the terminal passes on {} bytes of a line, so its end is missing; -f FILE takes all",
-                                  kTerminalLineBytes));
     return line;
 }
 
@@ -248,6 +246,12 @@ Result<void> Run::warn_of(const models::ByteSet& left_out) {
     return warn(models::describe_left_out(news));
 }
 
+Result<void> Run::warn_of_cut(const std::optional<std::string>& line) {
+    if (!line || line->size() < kTerminalLineBytes || isatty(STDIN_FILENO) == 0) return {};
+    return warn(fmt::format("the terminal passes on {} bytes of a line, so its end may be missing; -f FILE takes all",
+                            kTerminalLineBytes));
+}
+
 Result<void> Run::warn(const std::string& message) {
     reporter_.warn(message);
     if (options_.strict) return fail(ErrorKind::Usage, "--strict: {} warning(s), see above", reporter_.warnings());
@@ -258,7 +262,8 @@ Result<std::vector<int32_t>> Run::raw_prompt() {
     if (options_.prompt_ids) return parse_ids(*options_.prompt_ids, engine_.session->vocabulary());
     if (text_ && options_.display_prompt && !options_.json) echo_ = *text_;
     if (!text_) {
-        RIFTJIT_TRY(message, read_message(reporter_));
+        RIFTJIT_TRY(message, read_message());
+        RIFTJIT_TRY_VOID(warn_of_cut(message));
         text_ = std::move(message).value_or("");
     }
     const std::string& text = *text_;
@@ -283,12 +288,13 @@ Result<std::optional<std::vector<int32_t>>> Run::next_prompt() {
     if (!conversation_) return raw_prompt();
     std::optional<std::string> message = std::exchange(text_, std::nullopt);
     while (!message || message->empty()) {
-        RIFTJIT_TRY(said, read_message(reporter_));
+        RIFTJIT_TRY(said, read_message());
         // Who waits for an object or a file must not take one of no tokens for an answer.
         const bool is_wanted = options_.json || !options_.dump_logits.empty() || isatty(STDIN_FILENO) == 0;
         if (!said && is_wanted && pending_interrupt() == Interrupt::none)
             return fail(ErrorKind::Usage, "the prompt is empty: nothing came from standard input; -p gives one");
         if (!said) return std::nullopt;
+        RIFTJIT_TRY_VOID(warn_of_cut(said));
         message = std::move(said);
     }
     return user_turn(*std::move(message));

@@ -68,6 +68,8 @@ TEST(Conversation, SaysWhatTheTerminalKeepsOfALongLine) {
         EXPECT_EQ(outcome.exit_code, 0) << outcome.shown;
         EXPECT_EQ(count(outcome.shown, said), bytes >= 4095 ? 1u : 0u) << outcome.shown;
     }
+    const auto strict = run_on_terminal(talk({"-n", "1", "--strict"}), 80, {std::string(5000, 'a')});
+    EXPECT_EQ(count(strict.shown, "error: --strict: 1 warning(s)"), 1u) << strict.shown;
 }
 
 }  // namespace conversation_test
