@@ -11,13 +11,19 @@ Result<std::optional<models::ChatTemplate>> find_chat_template(const std::option
     return std::optional(std::move(parsed));
 }
 
+models::ChatTemplate::Inputs template_inputs(nlohmann::ordered_json variables, const models::Tokenizer& tokenizer) {
+    models::ChatTemplate::Inputs inputs;
+    inputs.extra = std::move(variables);
+    if (const auto bos = tokenizer.bos()) inputs.bos_token = tokenizer.piece(*bos);
+    if (const auto eos = tokenizer.eos()) inputs.eos_token = tokenizer.piece(*eos);
+    return inputs;
+}
+
 Conversation::Conversation(models::ChatTemplate chat_template, nlohmann::ordered_json variables,
                            const models::Tokenizer& tokenizer)
-    : template_(std::move(chat_template)), tokenizer_(&tokenizer) {
-    inputs_.extra = std::move(variables);
-    if (const auto bos = tokenizer.bos()) inputs_.bos_token = tokenizer.piece(*bos);
-    if (const auto eos = tokenizer.eos()) inputs_.eos_token = tokenizer.piece(*eos);
-}
+    : template_(std::move(chat_template)),
+      inputs_(template_inputs(std::move(variables), tokenizer)),
+      tokenizer_(&tokenizer) {}
 
 void Conversation::add(std::string role, std::string content) {
     inputs_.messages.push_back({{"role", std::move(role)}, {"content", std::move(content)}});

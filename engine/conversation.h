@@ -13,6 +13,9 @@ namespace riftjit::engine {
 Result<std::optional<models::ChatTemplate>> find_chat_template(const std::optional<models::ChatTemplate>& given,
                                                                const models::Gguf& file);
 
+// What a template is told beside messages: further values, and the vocabulary's own tokens.
+models::ChatTemplate::Inputs template_inputs(nlohmann::ordered_json variables, const models::Tokenizer& tokenizer);
+
 class Conversation {
 public:
     // variables: an object of further values for the template. The tokenizer must outlive it.

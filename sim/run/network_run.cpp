@@ -46,11 +46,11 @@ Result<std::unique_ptr<NetworkRun>> NetworkRun::create(Network network, RunReque
 }
 
 void NetworkRun::choose_threads() {
-    threads_ = request_.threads != 0 ? request_.threads : default_threads();
+    offered_threads_ = threads_ = request_.threads != 0 ? request_.threads : default_threads();
     if (request_.threads == 0) threads_ = plan().useful_threads(network_.step_ms, threads_);
 }
 
-bool NetworkRun::spares_cores() const { return request_.threads == 0 && threads_ < default_threads(); }
+bool NetworkRun::spares_cores() const { return threads_ < offered_threads_; }
 
 SimulationPlan NetworkRun::plan() const {
     riftjit::check(blueprint_.has_value(), "a plan is asked for before the network is built");

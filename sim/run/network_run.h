@@ -83,7 +83,8 @@ private:
     RunRequest request_;
     x86::HostKernels* kernels_;
     Isa isa_;
-    uint32_t threads_ = 0;
+    uint32_t threads_ = 0;                // that run
+    uint32_t offered_threads_ = 0;        // that were asked for, or that this machine has
     std::optional<Blueprint> blueprint_;  // until build()
     std::optional<ThreadPool> pool_;
     std::optional<Simulation> simulation_;

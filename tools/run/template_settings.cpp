@@ -10,15 +10,6 @@ namespace {
 using models::ChatTemplate;
 using nlohmann::ordered_json;
 
-ChatTemplate::Inputs inputs_of(const models::Tokenizer& tokenizer, const PromptInputs& given) {
-    ChatTemplate::Inputs inputs;
-    inputs.extra = given.variables;
-    if (const auto bos = tokenizer.bos()) inputs.bos_token = tokenizer.piece(*bos);
-    if (const auto eos = tokenizer.eos()) inputs.eos_token = tokenizer.piece(*eos);
-    inputs.now = std::chrono::system_clock::now();  // one for all renderings
-    return inputs;
-}
-
 // Conversations of one and of two turns: what a variable does may show in past answers only.
 std::vector<ordered_json> conversations(const std::string& system) {
     auto messages = ordered_json::array();
@@ -68,7 +59,8 @@ bool shows_system(const ChatTemplate& chat_template, ChatTemplate::Inputs inputs
 
 std::vector<std::string> unread_settings(const ChatTemplate& chat_template, const models::Tokenizer& tokenizer,
                                          const PromptInputs& given) {
-    const ChatTemplate::Inputs inputs = inputs_of(tokenizer, given);
+    ChatTemplate::Inputs inputs = engine::template_inputs(given.variables, tokenizer);
+    inputs.now = std::chrono::system_clock::now();  // one for all renderings
     const auto texts = conversations(given.system);
     std::vector<std::string> warnings;
     if (!given.system.empty() && !shows_system(chat_template, inputs, given.system))
