@@ -7,30 +7,37 @@
 
 namespace riftjit::sim {
 
-// The trains of one population, steps ascending.
+// The steps within [start, stop) in which spikes of a population were recorded: ascending, disjoint, none empty.
+std::vector<RecordedWindow> recorded_windows(const Recording& recording, const RecordedPopulation& population,
+                                             double start_ms = 0,
+                                             double stop_ms = std::numeric_limits<double>::infinity());
+
+// The trains of one population within windows, steps ascending.
 class SpikeTrains {
 public:
-    // Steps first_step ≤ step < last_step.
-    SpikeTrains(const Recording& recording, const RecordedPopulation& population, uint32_t first_step = 0,
-                uint32_t last_step = std::numeric_limits<uint32_t>::max());
+    SpikeTrains(const Recording& recording, const RecordedPopulation& population, std::vector<RecordedWindow> windows);
 
     uint32_t neurons() const { return static_cast<uint32_t>(starts_.size() - 1); }
     uint64_t spikes() const { return steps_.size(); }
+    const std::vector<RecordedWindow>& windows() const { return windows_; }
     std::span<const uint32_t> operator[](uint32_t neuron) const {  // by its place within the population
         return std::span(steps_).subspan(starts_[neuron], starts_[neuron + 1] - starts_[neuron]);
     }
+    // Between spikes of one window: what passed between two windows is not known to be an interval.
+    std::vector<uint32_t> intervals(uint32_t neuron) const;
 
 private:
+    std::vector<RecordedWindow> windows_;
     std::vector<uint64_t> starts_;
     std::vector<uint32_t> steps_;
 };
 
-// Deviation (of the population: divided by n) over mean of the intervals; none with fewer than `least_intervals`.
-std::optional<double> variation_of_intervals(std::span<const uint32_t> steps, uint32_t least_intervals);
+// Deviation (of the population: divided by n) over mean; none of fewer than `least_intervals`.
+std::optional<double> variation_of(std::span<const uint32_t> intervals, uint32_t least_intervals);
 
 struct StatisticsOptions {
     double start_ms = 0, stop_ms = std::numeric_limits<double>::infinity();  // of model time; at most the run's end
-    uint32_t least_intervals = 5;       // within the window, for a neuron's CV to count
+    uint32_t least_intervals = 5;       // within the windows, for a neuron's CV to count
     double bin_ms = 2;                  // of the counts that are correlated
     uint32_t correlated_neurons = 200;  // at most, evenly among those of a population that fired
 };

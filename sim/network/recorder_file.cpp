@@ -39,8 +39,6 @@ private:
         std::vector<Recorder>& all = owner_.network.recorders;
         if (std::ranges::find(all, name, &Recorder::name) != all.end())
             return fail_in(table_, "there is a recorder '{}' already: give each a 'name' of its own", name);
-        if (window_.start_ms >= owner_.network.duration_ms)
-            owner_.note(fmt::format("recorder {} starts at {} ms, after the end of the run", name, window_.start_ms));
         all.push_back({std::move(name), population_index, std::move(kind), window_.start_ms, window_.stop_ms});
         return {};
     }

@@ -18,7 +18,7 @@ uint64_t spikes_of_every(uint32_t stride, const std::vector<SpikeTrains>& trains
 template <class Use>
 void for_each_interval(const SpikeTrains& trains, const Use& use) {
     for (uint32_t neuron = 0; neuron < trains.neurons(); ++neuron)
-        for (size_t i = 1; i < trains[neuron].size(); ++i) use(trains[neuron][i] - trains[neuron][i - 1]);
+        for (const uint32_t interval : trains.intervals(neuron)) use(interval);
 }
 
 void add(Histogram& histogram, double value) {
@@ -38,7 +38,7 @@ void divide_by_values(Histogram& histogram) {
 PlotData::PlotData(const Recording& recording)
     : recording(recording), statistics(population_statistics(recording, {.correlated_neurons = 0})) {
     for (const RecordedPopulation& population : recording.header.populations)
-        trains.emplace_back(recording, population);
+        trains.emplace_back(recording, population, recorded_windows(recording, population));
 }
 
 RasterSample PlotData::choose_rows(uint32_t most_rows, uint64_t most_spikes) const {
@@ -69,10 +69,18 @@ RateCurve PlotData::rate_curve(size_t population, uint32_t bin_steps) const {
     for (uint32_t neuron = 0; neuron < trains[population].neurons(); ++neuron)
         for (const uint32_t step : trains[population][neuron])
             if (step / bin_steps < curve.rates_hz.size()) ++curve.rates_hz[step / bin_steps];
+    // Of a bin's steps those that were recorded: the last bin may be shorter, and windows begin and end within one.
+    std::vector<uint32_t> recorded(curve.rates_hz.size());
+    for (const RecordedWindow& window : trains[population].windows())
+        for (uint32_t step = window.first_step; step < window.end_step;) {
+            const uint32_t bin = step / bin_steps;
+            const auto end = uint32_t(std::min<uint64_t>(window.end_step, (uint64_t(bin) + 1) * bin_steps));
+            recorded[bin] += end - step;
+            step = end;
+        }
     for (size_t bin = 0; bin < curve.rates_hz.size(); ++bin) {
-        // The last bin may be shorter.
-        const double steps = std::min<double>(bin_steps, recording.summary.steps - double(bin) * bin_steps);
-        curve.rates_hz[bin] /= std::max(1u, neurons) * steps * recording.header.step_ms * 1e-3;
+        if (recorded[bin] == 0) continue;
+        curve.rates_hz[bin] /= std::max(1u, neurons) * double(recorded[bin]) * recording.header.step_ms * 1e-3;
         curve.peak_hz = std::max(curve.peak_hz, curve.rates_hz[bin]);
     }
     return curve;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <set>
 
 #include "host/cpus.h"
 #include "sim/engine/network_blueprint.h"
@@ -83,7 +82,7 @@ Result<void> NetworkRun::open(Warn warn) {
         riftjit::check(written.graph_hash == simulation_->graph_hash(),
                        "a file of the network holds the synapses that are simulated");
     }
-    RIFTJIT_TRY(output, RunOutput::create(files, network_, *simulation_, std::move(warn)));
+    RIFTJIT_TRY(output, RunOutput::create(files, network_, *simulation_, end_step_, std::move(warn)));
     output_ = std::move(output);
     result_.first_step = simulation_->steps();
     result_.first_spikes = simulation_->spikes();
@@ -114,28 +113,19 @@ Result<void> NetworkRun::run(const std::function<bool(uint32_t)>& between) {
         return done;
     }
     result_.totals_checked = request_.check == RunRequest::Check::totals_too;
-    RIFTJIT_TRY_VOID(output_->finish(*simulation_));
+    RIFTJIT_TRY_VOID(output_->finish(network_, *simulation_));
     if (output_->spikes()) result_.populations = rates();
     return {};
 }
 
-// Of each population over the window in which its spikes are recorded; none where recorders differ in theirs.
+// Of each population over the windows in which its spikes are recorded; none where the run reached none.
 std::vector<PopulationStatistics> NetworkRun::rates() const {
     const Recording& recording = *output_->spikes();
-    const double from = std::max(request_.discard_ms, result_.first_step * network_.step_ms);
     std::vector<PopulationStatistics> found;
-    for (uint32_t population = 0; population < network_.populations.size(); ++population) {
-        std::set<std::pair<double, double>> windows;
-        for (const Recorder& recorder : network_.recorders) {
-            if (recorder.population == population && std::holds_alternative<SpikeRecorder>(recorder.kind))
-                windows.emplace(recorder.start_ms, recorder.stop_ms);
-        }
-        if (windows.size() != 1) continue;
-        const auto [start, stop] = *windows.begin();
-        const double first = std::max(from, start);
-        if (first >= std::min(stop, recording.summary.steps * network_.step_ms)) continue;
-        found.push_back(
-            statistics_of(recording, recording.header.populations[population], {.start_ms = first, .stop_ms = stop}));
+    for (const RecordedPopulation& population : recording.header.populations) {
+        if (population.recorded() == 0) continue;
+        if (recorded_windows(recording, population, request_.discard_ms).empty()) continue;
+        found.push_back(statistics_of(recording, population, {.start_ms = request_.discard_ms}));
     }
     return found;
 }

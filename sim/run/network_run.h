@@ -38,7 +38,7 @@ struct RunResult {
     uint32_t first_step = 0;                      // of this run: after 0 when it went on from a saved state
     uint64_t first_spikes = 0, first_events = 0;  // spikes and synaptic events before it
     bool totals_checked = false;
-    // Those recorded in one window that the run reached; empty also where too many spikes were recorded to keep.
+    // Those recorded in windows that the run reached; empty also where too many spikes were recorded to keep.
     std::vector<PopulationStatistics> populations;
 };
 

@@ -22,7 +22,7 @@ Result<uint32_t> save_steps(double interval_ms, double step_ms) {
     return static_cast<uint32_t>(std::min(steps, 4e9));
 }
 
-// Files tell one set of windows for a population.
+// Files and statistics know one set of windows for a population.
 void warn_of_windows(const Network& network, const Population& population, const Warn& warn) {
     std::set<std::pair<double, double>> windows;
     bool is_in_part = false;
@@ -34,14 +34,15 @@ void warn_of_windows(const Network& network, const Population& population, const
     }
     if (windows.size() > 1 && is_in_part)
         warn(
-            fmt::format("population {}: its recorders differ in neurons and in times: files tell the times of all "
-                        "together",
+            fmt::format("population {}: its recorders differ in neurons and in times: files tell, and rates count, the "
+                        "times of all together",
                         population.name));
 }
 
 }  // namespace
 
-Result<RunOutput> RunOutput::create(RunFiles files, const Network& network, const Simulation& simulation, Warn warn) {
+Result<RunOutput> RunOutput::create(RunFiles files, const Network& network, const Simulation& simulation,
+                                    uint64_t end_step, Warn warn) {
     RunOutput output;
     output.files_ = std::move(files);
     output.warn_ = std::move(warn);
@@ -58,8 +59,7 @@ Result<RunOutput> RunOutput::create(RunFiles files, const Network& network, cons
         else
             output.warn_(fmt::format("recorder {}: its projection has no synapses: left out", recorder.name));
     }
-    if (!output.files_.record.empty())
-        for (const Population& population : network.populations) warn_of_windows(network, population, output.warn_);
+    for (const Population& population : network.populations) warn_of_windows(network, population, output.warn_);
     if (output.files_.save_interval_ms) {
         RIFTJIT_TRY(steps, save_steps(*output.files_.save_interval_ms, network.step_ms));
         output.save_steps_ = steps;
@@ -70,7 +70,24 @@ Result<RunOutput> RunOutput::create(RunFiles files, const Network& network, cons
         if (const auto saves = CheckpointWriter::create(output.files_.save, {}); !saves)
             return std::unexpected(saves.error());
     if (!output.files_.record.empty()) RIFTJIT_TRY_VOID(output.open_recording(simulation));
+    output.first_step_ = simulation.steps();
+    output.is_idle_.resize(network.recorders.size());
+    output.warn_of_idle_recorders(network, end_step);
     return output;
+}
+
+// Of each recorder once: its file tells that by an empty window, or not at all.
+void RunOutput::warn_of_idle_recorders(const Network& network, uint64_t end_step) {
+    for (size_t i = 0; i < network.recorders.size(); ++i) {
+        const Recorder& recorder = network.recorders[i];
+        const StepWindow window = step_window(recorder.start_ms, recorder.stop_ms, network.step_ms);
+        const bool is_late = window.begin >= end_step, is_over = window.end <= first_step_;
+        if (is_idle_[i] || (!is_late && !is_over)) continue;
+        is_idle_[i] = true;
+        warn_(fmt::format("recorder {} {} at {} ms and the run {} at {} ms: it records nothing", recorder.name,
+                          is_late ? "starts" : "stops", is_late ? recorder.start_ms : recorder.stop_ms,
+                          is_late ? "ends" : "starts", double(is_late ? end_step : first_step_) * network.step_ms));
+    }
 }
 
 Result<void> RunOutput::open_recording(const Simulation& simulation) {
@@ -114,7 +131,8 @@ void RunOutput::keep_what_was_recorded(Simulation& simulation) {
     if (take_recorded(simulation) && writer_) static_cast<void>(writer_->flush());
 }
 
-Result<void> RunOutput::finish(Simulation& simulation) {
+Result<void> RunOutput::finish(const Network& network, Simulation& simulation) {
+    warn_of_idle_recorders(network, simulation.steps());  // an interrupt ends a run before its time
     recording_.summary = {simulation.steps(), simulation.spikes(), hash_, simulation.graph_hash()};
     if (writer_) RIFTJIT_TRY_VOID(writer_->finish(recording_.summary));
     if (!files_.save.empty()) RIFTJIT_TRY_VOID(simulation.save(files_.save));

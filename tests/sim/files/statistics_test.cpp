@@ -51,6 +51,36 @@ TEST(Statistics, TakeTheVariationOfIntervalsWithinTheWindow) {
     EXPECT_EQ(population_statistics(recording, {.stop_ms = 17})[0].spikes, 5u);  // step 170 begins at 17 ms
 }
 
+// A gap between windows is no interval, and its bins, in which nobody could be seen to fire, correlate nothing.
+TEST(Statistics, LeaveOutWhatLiesBetweenRecordedWindows) {
+    const std::vector<RecordedWindow> parts{{0, 400}, {9600, 10000}}, single{{0, 10000}};
+    std::vector<Spike> regular, opposite;
+    for (const RecordedWindow& window : parts)
+        for (uint32_t step = window.first_step; step < window.end_step; step += 20) {
+            regular.push_back({step, 0});
+            opposite.push_back({step, step / 20 % 2});
+        }
+    struct Case {
+        std::vector<RecordedWindow> windows;
+        double start_ms, rate_hz, variation, correlation;
+    };
+    const double gap = 9220, mean = (38 * 20 + gap) / 39;  // in steps, where the gap counts
+    const double deviation = std::sqrt((38 * (20 - mean) * (20 - mean) + (gap - mean) * (gap - mean)) / 39);
+    const Case cases[] = {
+        {parts, 0, 40 / 0.08, 0, -1},
+        {parts, 20, 30 / 0.06, 0, -1},
+        {single, 0, 40 / 1.0, deviation / mean, -0.8 / 19.2},
+    };
+    for (const Case& one : cases) {
+        const StatisticsOptions options{.start_ms = one.start_ms};
+        const auto alone = population_statistics(recording_of(regular, {{"E", 0, 1, {}, one.windows}}, 10000), options);
+        EXPECT_NEAR(alone[0].rate_hz, one.rate_hz, 1e-9);
+        EXPECT_NEAR(alone[0].variation.value(), one.variation, 1e-12);
+        const auto pair = population_statistics(recording_of(opposite, {{"E", 0, 2, {}, one.windows}}, 10000), options);
+        EXPECT_NEAR(pair[0].correlation.value(), one.correlation, 1e-12);
+    }
+}
+
 TEST(Statistics, OfARegularTrainAreOfVariationZero) {
     std::vector<Spike> spikes;
     for (uint32_t step = 0; step < 1000; step += 30) spikes.push_back({step, 0});

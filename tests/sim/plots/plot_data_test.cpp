@@ -77,6 +77,24 @@ TEST(PlotData, PutsEveryIntervalIntoOneBin) {
     }
 }
 
+// Windows of 30 and 20 ms with spikes each 2 ms: neither the time between them nor a bin's share of it counts.
+TEST(PlotData, KnowsWhichStepsWereRecorded) {
+    Recording recording = regular_recording(4, 10, 10);
+    recording.spikes.clear();
+    recording.header.populations = {{"E", 0, 1, {}, {{0, 300}, {1510, 1710}}}};
+    for (const RecordedWindow& window : recording.header.populations[0].windows)
+        for (uint32_t step = window.first_step; step < window.end_step; step += 20)
+            recording.spikes.push_back({step, 0});
+    recording.summary.steps = 3000;
+    const PlotData data(recording);
+    EXPECT_EQ(std::ranges::count(data.interval_histograms(50)[0].shares, 1.0), 1);
+    const RateCurve curve = data.rate_curve(0, 100);
+    for (const size_t bin : {0u, 1u, 2u, 16u}) EXPECT_DOUBLE_EQ(curve.rates_hz[bin], 500);
+    EXPECT_DOUBLE_EQ(curve.rates_hz[15], 5 / 9e-3);
+    EXPECT_EQ(curve.rates_hz[17], 0);
+    EXPECT_EQ(curve.rates_hz[20], 0);
+}
+
 // Two neighbouring steps never share a bin by half: each edge lies between two multiples of the step.
 TEST(PlotData, PutsEdgesOfIntervalsBetweenSteps) {
     Recording recording = regular_recording(4, 10, 10);

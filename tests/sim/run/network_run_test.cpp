@@ -105,6 +105,74 @@ TEST_F(NetworkRuns, LeaveOutOfTheirRatesWhatIsDiscarded) {
     EXPECT_LT(late->result().populations[0].spikes, whole->result().populations[0].spikes);
 }
 
+TEST_F(NetworkRuns, MeasureRatesInAllWindowsOfAPopulation) {
+    const auto whole = create();
+    EXPECT_EQ(go(*whole), "");
+    using Windows = std::vector<std::pair<double, double>>;
+    const std::pair<Windows, double> cases[] = {{{{10, 40}, {60, 90}}, 60},
+                                                {{{10, 40}, {30, 50}}, 40},
+                                                {{{10, 40}, {200, 300}}, 30},
+                                                {{{200, 300}}, 0},
+                                                {{}, 0}};
+    for (const auto& [windows, length_ms] : cases) {
+        Network recorded = network();
+        recorded.recorders.clear();
+        for (const auto& [start, stop] : windows)
+            recorded.recorders.push_back({fmt::format("from {}", start), 0, SpikeRecorder{}, start, stop});
+        const auto run = NetworkRun::create(recorded, {}, kernels_, x86::detect().levels.back()).value();
+        EXPECT_EQ(go(*run), "");
+        const auto spikes = std::ranges::count_if(whole->spikes()->spikes, [&](const Spike& spike) {
+            return std::ranges::any_of(windows, [&](const auto& window) {
+                return spike.step >= 10 * window.first && spike.step < 10 * window.second;
+            });
+        });
+        const auto& populations = run->result().populations;
+        ASSERT_EQ(populations.size(), length_ms > 0 ? 1u : 0u);
+        if (populations.empty()) continue;
+        EXPECT_EQ(populations[0].spikes, uint64_t(spikes));
+        EXPECT_NEAR(populations[0].rate_hz, double(spikes) / 60 / (length_ms * 1e-3), 1e-9);
+    }
+}
+
+// Of recorders of every kind; what is planned is said before the first step, what an interrupt does at the end.
+TEST_F(NetworkRuns, SayWhatTheyRecordNothingOf) {
+    struct Case {
+        double start_ms, stop_ms;
+        bool is_resumed;  // after 40 ms
+        std::optional<uint64_t> steps;
+        uint32_t stop_at;
+        std::string warning;
+    };
+    const std::string is_late = "recorder late starts at 60 ms and the run ends at {} ms: it records nothing";
+    const Case cases[] = {
+        {60, kUnlimited, false, {}, UINT32_MAX, ""},
+        {60, kUnlimited, false, 600, UINT32_MAX, is_late},
+        {60, kUnlimited, true, 100, UINT32_MAX, is_late},
+        {60, kUnlimited, true, 201, UINT32_MAX, ""},
+        {60, kUnlimited, false, 1100, 300, is_late},
+        {10, 40, true, {}, UINT32_MAX, "recorder late stops at 40 ms and the run starts at 40 ms: it records nothing"},
+        {10, 41, true, {}, UINT32_MAX, ""},
+    };
+    for (const Case& one : cases) {
+        for (const bool is_of_states : {false, true}) {
+            Network recorded = network();
+            recorded.recorders = {{"late", 0, SpikeRecorder{}, one.start_ms, one.stop_ms}};
+            if (is_of_states) recorded.recorders[0].kind = StateRecorder{{"V"}, {0}, 1};
+            RunRequest first{.steps = 400}, request{.steps = one.steps};
+            first.files.save = path("state");
+            if (one.is_resumed) {
+                EXPECT_EQ(go(*NetworkRun::create(recorded, first, kernels_, x86::detect().levels.back()).value()), "");
+                request.resume = path("state");
+            }
+            warnings_.clear();
+            const auto run = NetworkRun::create(recorded, request, kernels_, x86::detect().levels.back()).value();
+            EXPECT_EQ(go(*run, [&](uint32_t steps) { return steps < one.stop_at; }), "");
+            const std::string warning = fmt::format(fmt::runtime(one.warning), run->simulation().steps() * 0.1);
+            EXPECT_EQ(warnings_, warning.empty() ? std::vector<std::string>() : std::vector{warning});
+        }
+    }
+}
+
 TEST_F(NetworkRuns, GoOnFromWhatTheySaved) {
     const auto whole = create();
     EXPECT_EQ(go(*whole), "");
@@ -163,7 +231,9 @@ TEST_F(NetworkRuns, TellInEveryFormatWhichTimeWasRecorded) {
             EXPECT_EQ(read->header.populations[0].windows, cases[i].windows) << i << " " << name(format);
         }
     }
-    EXPECT_TRUE(warnings_.empty());
+    const auto is_of_nothing = [](const std::string& warning) { return warning.ends_with(": it records nothing"); };
+    EXPECT_TRUE(std::ranges::all_of(warnings_, is_of_nothing));
+    warnings_.clear();
     RunRequest request;
     request.files.record = path("parts.npz");
     request.files.format = RecordingFormat::npz;
@@ -171,7 +241,7 @@ TEST_F(NetworkRuns, TellInEveryFormatWhichTimeWasRecorded) {
     parts.recorders = {{"a", 0, SpikeRecorder{{1, 2}}, 0, 10}, {"b", 0, SpikeRecorder{{3}}, 20, 30}};
     EXPECT_EQ(go(*NetworkRun::create(parts, request, kernels_, x86::detect().levels.back()).value()), "");
     EXPECT_EQ(warnings_, std::vector<std::string>{"population E: its recorders differ in neurons and in times: files "
-                                                  "tell the times of all together"});
+                                                  "tell, and rates count, the times of all together"});
 }
 
 TEST_F(NetworkRuns, StopWhereTheyAreTold) {
