@@ -72,7 +72,8 @@ Result<RecordingFormat> format_of_path(const std::string& path) {
     if (extension == ".nwb") return RecordingFormat::nwb;
     if (extension == ".npz") return RecordingFormat::npz;
     if (extension == ".dat") return RecordingFormat::nest_dat;
-    return fail(ErrorKind::Usage, "{}: its ending names no format; .h5, .nwb, .npz and .dat do", path);
+    return fail(ErrorKind::Usage, "{}: its ending names no format; .h5, .hdf5, .sonata.h5, .nwb, .npz and .dat do",
+                path);
 }
 
 Result<const Hdf5Module*> load_hdf5_module() {

@@ -87,7 +87,7 @@ double stamp_ms(const RecordingHeader& header, uint32_t step);
 enum class RecordingFormat : uint8_t { riftjit_h5, sonata, nwb, npz, nest_dat };
 std::string_view name(RecordingFormat format);  // "h5", "sonata", "nwb", "npz", "dat"
 std::optional<RecordingFormat> recording_format_from_name(std::string_view name);
-// spikes.h5 and .hdf5, .nwb, .npz, .dat; SONATA, which also ends in .h5, only by name.
+// spikes.h5 and .hdf5, .sonata.h5, .nwb, .npz, .dat.
 Result<RecordingFormat> format_of_path(const std::string& path);
 
 enum class Existing : uint8_t { refuse, replace };  // what to do with a file of that name

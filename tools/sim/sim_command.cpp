@@ -65,7 +65,9 @@ void add_network_options(CLI::App& command, NetworkRunOptions& network) {
 
 void add_result_options(CLI::App& command, NetworkRunOptions& network) {
     const std::string group = "Results";
-    command.add_option("--record", network.record, "write what the network's recorders record (.h5, .nwb, .npz, .dat)")
+    command
+        .add_option("--record", network.record,
+                    "write what the network's recorders record (.h5 or .hdf5, .sonata.h5, .nwb, .npz, .dat)")
         ->check(file_name())
         ->group(group);
     add_choice(command, "--record-format", network.record_format, {"h5", "sonata", "nwb", "npz", "dat"},

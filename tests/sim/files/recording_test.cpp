@@ -182,7 +182,7 @@ TEST_F(Recordings, TakeTheirFormatFromTheEndingOfTheName) {
     EXPECT_EQ(format_of_path("spikes.npz"), RecordingFormat::npz);
     EXPECT_EQ(format_of_path("spikes.dat"), RecordingFormat::nest_dat);
     EXPECT_EQ(message(format_of_path("spikes.txt")),
-              "spikes.txt: its ending names no format; .h5, .nwb, .npz and .dat do");
+              "spikes.txt: its ending names no format; .h5, .hdf5, .sonata.h5, .nwb, .npz and .dat do");
 }
 
 // One round by hand: ((start ^ 3) · p ^ 5) · p modulo 2^64, p = 1099511628211, computed with Python's integers.
