@@ -312,13 +312,14 @@ Result<void> run_to_end(sim::NetworkRun& run) {
 
 Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Reporter& reporter) {
     if (!options.record.empty() || !options.plots.empty()) sim::record_all_spikes_if_none(network);
-    for (const std::string& note : network.notes) reporter.info(shortened("note: " + note));
     RIFTJIT_TRY(isa, engine::select_isa(options.machine.max_isa));
     const auto cache = engine::open_kernel_cache(options.machine.cache_directory,
                                                  *cache_mode_from_name(options.machine.cache_mode), reporter.warner());
     x86::HostKernels kernels(*cache);
     RIFTJIT_TRY(request, request_of(options));
     RIFTJIT_TRY(run, sim::NetworkRun::create(std::move(network), std::move(request), kernels, isa));
+    // Of a network that is refused the error says all.
+    for (const std::string& note : run->network().notes) reporter.info(shortened("note: " + note));
     if (options.print_plan || options.dump_isa) return show_plan(options, *run);
     RIFTJIT_TRY_VOID(run->build());
     const double end_ms = double(run->end_step()) * run->network().step_ms;
