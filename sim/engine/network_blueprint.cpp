@@ -213,8 +213,8 @@ Result<void> check_values(const NeuronModel& model, const PopulationSetup& setup
             return fail(ErrorKind::Usage, "'{}' of neuron {} is {}", name, neuron, fault);
         one.constants[name] = value_of(neuron);
         if (const Result<LoweredProgram> program = lower(model, one); !program)
-            return fail(program.error().kind, "'{}' of neuron {} is {}: {}", name, neuron, value_of(neuron),
-                        program.error().message);
+            return fail(program.error().kind, "'{}' of neuron {} is {}: {}", name, neuron,
+                        with_unit(value_of(neuron), parameter->unit), program.error().message);
     }
     return {};
 }

@@ -181,8 +181,7 @@ std::string value_fault(const Variable& parameter, double value) {
                           : parameter.has_sign_of_weight             ? value != 0
                                                                      : true;
     if (is_right && std::isfinite(value)) return "";
-    const std::string shown =
-        parameter.unit == kNoUnit ? fmt::format("{}", value) : fmt::format("{} {}", value, unit_text(parameter.unit));
+    const std::string shown = with_unit(value, parameter.unit);
     if (!std::isfinite(value)) return shown + ": it must be finite";
     if (parameter.domain == Domain::any) return shown + ": it must not be 0";
     return shown + (parameter.domain == Domain::positive ? ": it must be above 0" : ": it must not be below 0");

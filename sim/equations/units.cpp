@@ -169,6 +169,10 @@ std::optional<ScaledUnit> unit_symbol(std::string_view symbol) {
 
 Result<ScaledUnit> parse_unit(const SourceText& text) { return UnitReader(text, 0).read(); }
 
+std::string with_unit(double value, Unit unit) {
+    return unit == kNoUnit ? fmt::format("{}", value) : fmt::format("{} {}", value, unit_text(unit));
+}
+
 std::string unit_text(Unit unit) {
     if (unit == kNoUnit) return "1";
     for (const BaseUnit& base : kBaseUnits)

@@ -40,6 +40,7 @@ std::optional<ScaledUnit> unit_symbol(std::string_view symbol);
 Result<ScaledUnit> parse_unit(const SourceText& text);
 // "pA", "mV/ms", "1" for none; in base units.
 std::string unit_text(Unit unit);
+std::string with_unit(double value, Unit unit);  // "5 mV"; "5" without one
 
 struct Quantity {
     double value;  // in base units

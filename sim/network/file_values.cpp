@@ -60,7 +60,8 @@ Result<void> read_kind(std::string_view kind, const toml::node& node, Unit unit,
     } else if (kind == "uniform") {
         distribution.kind = Uniform{first, second};
     } else {
-        if (first <= 0) return fail_in(node, "the median of a lognormal distribution is positive, not {}", first);
+        if (first <= 0)
+            return fail_in(node, "the median of a lognormal distribution is positive, not {}", with_unit(first, unit));
         distribution.kind = Lognormal{portable_log(first), second};
     }
     return {};
@@ -118,7 +119,7 @@ Result<Distribution> distribution_in(const toml::node& node, Unit unit, std::str
         distribution.kind = Constant{number};
     }
     if (const std::string fault = distribution_fault(distribution); !fault.empty())
-        return fail_in(node, "'{}' has {}", what, fault);
+        return fail_in(node, "'{}'{} has {}", what, unit == kNoUnit ? "" : " in " + unit_text(unit), fault);
     return distribution;
 }
 

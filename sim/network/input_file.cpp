@@ -158,7 +158,8 @@ private:
     Result<void> read_noise(Input& input) {
         RIFTJIT_TRY(mean, number_or("mean", unit_));
         RIFTJIT_TRY(deviation, need_number("deviation", unit_));
-        if (deviation < 0) return fail_in(*reader_.find("deviation"), "'deviation' is {}, below 0", deviation);
+        if (deviation < 0)
+            return fail_in(*reader_.find("deviation"), "'deviation' is {}, below 0", with_unit(deviation, unit_));
         RIFTJIT_TRY(interval, number_or("interval", kMillisecond));
         const double steps = interval / owner_.network.step_ms;
         if (const toml::node* node = reader_.find("interval");

@@ -39,9 +39,10 @@ Distribution delay_within_steps(const Network& network, const Distribution& dela
     return within;
 }
 
-std::string value_fault(const ConnectionRule& rule, std::string_view what, const Distribution& distribution) {
+std::string value_fault(const ConnectionRule& rule, std::string_view what, std::string_view unit,
+                        const Distribution& distribution) {
     if (const std::string fault = distribution_fault(distribution); !fault.empty())
-        return fmt::format("its {} has {}", what, fault);
+        return fmt::format("its {}{}{} has {}", what, unit == "1" ? "" : " in ", unit == "1" ? "" : unit, fault);
     const auto* values = std::get_if<Values>(&distribution.kind);
     if (values == nullptr) return "";
     const auto* list = std::get_if<PairList>(&rule);
@@ -145,7 +146,7 @@ std::string delay_fault(const Network& network, const Projection& projection) {
         for (const double value : values->values)
             if (const std::string fault = fault_of(value); !fault.empty()) return fault;
     }
-    return value_fault(projection.rule, "delay", delay_within_steps(network, projection.delay_ms));
+    return value_fault(projection.rule, "delay", "ms", delay_within_steps(network, projection.delay_ms));
 }
 
 namespace {
@@ -164,7 +165,8 @@ Result<ProjectionBuilder> ProjectionBuilder::create(const Network& network, uint
     const Projection& projection = network.projections[index];
     const ConnectionSetup setup = connection_setup(network, projection, index);
     for (const std::string& fault :
-         {connection_fault(projection.rule, setup), value_fault(projection.rule, "weight", projection.weight),
+         {connection_fault(projection.rule, setup),
+          value_fault(projection.rule, "weight", weight_unit(network, projection), projection.weight),
           weight_fault(network, projection, precision), delay_fault(network, projection)}) {
         if (!fault.empty()) return fail(ErrorKind::Usage, "projection {}: {}", projection.name, fault);
     }

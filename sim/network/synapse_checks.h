@@ -25,7 +25,8 @@ std::string weight_fault(const WeightRange& range, double weight, std::string_vi
 bool is_beyond(Precision precision, double weight);  // finite, but not in f32
 
 // Empty where all is well. `what`: "weight".
-std::string value_fault(const ConnectionRule& rule, std::string_view what, const Distribution& distribution);
+std::string value_fault(const ConnectionRule& rule, std::string_view what, std::string_view unit,
+                        const Distribution& distribution);
 // Of the weights that the description holds; those that are drawn show once they are.
 std::string weight_fault(const Network& network, const Projection& projection, Precision precision = Precision::f64);
 std::string weight_unit(const Network& network, const Projection& projection);  // of the receptor; "1": none

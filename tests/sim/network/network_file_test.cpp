@@ -185,7 +185,7 @@ TEST(NetworkFile, RefusesNumbersThatAreNone) {
     EXPECT_EQ(with_tau("\"1e300 ms * 1e300\""), "net.toml:10:25: '1e300 ms * 1e300' is inf");
     EXPECT_EQ(with_tau("true"), "net.toml:10:24: expected a number or an expression, found true or false");
     EXPECT_EQ(with_tau("{ normal = [\"10 ms\", \"-1 ms\"] }"),
-              "net.toml:10:24: 'tau_m' has a standard deviation of -1");
+              "net.toml:10:24: 'tau_m' in ms has a standard deviation of -1");
     EXPECT_EQ(with_tau("{ normal = [\"10 ms\"] }"), "net.toml:10:35: 'normal' takes a list of two values");
     EXPECT_EQ(with_tau("{ least = \"10 ms\" }"),
               "net.toml:10:24: the distribution of 'tau_m' is one of normal, uniform, lognormal");
@@ -310,7 +310,7 @@ TEST(NetworkFile, NamesDelayAndStepWhereOneIsTooShort) {
               "net.toml:13:10: projection E -> E: a delay of 10000 ms is above 65534 steps of 0.1 ms");
     EXPECT_EQ(with_delay("{ normal = [\"1.5 ms\", \"0.75 ms\"] }"), "");
     EXPECT_EQ(with_delay("{ uniform = [\"0 ms\", \"0.04 ms\"] }"),
-              "net.toml:13:9: projection E -> E: its delay has uniform (0 to 0.04), at least 0.05, at most "
+              "net.toml:13:9: projection E -> E: its delay in ms has uniform (0 to 0.04), at least 0.05, at most "
               "6553.400000000001: a draw has probability 0 of lying inside");
     EXPECT_EQ(after_head(kProjection + "rule = \"all_to_all\"\n").notes.size(), 0u);
     NetworkOverrides coarse;
@@ -340,7 +340,7 @@ TEST(NetworkFile, ChecksInputs) {
               "net.toml:10:9: 'times' does not ascend: 1 ms after 1 ms");
     EXPECT_EQ(with("kind = \"steps\"\ntimes = [\"1 ms\"]\namplitudes = []\n"),
               "net.toml:11:14: 'times' has 1 values and 'amplitudes' 0: one each is wanted");
-    EXPECT_EQ(with("kind = \"noise\"\ndeviation = \"0 pA - 1 pA\"\n"), "net.toml:10:14: 'deviation' is -1, below 0");
+    EXPECT_EQ(with("kind = \"noise\"\ndeviation = \"0 pA - 1 pA\"\n"), "net.toml:10:14: 'deviation' is -1 pA, below 0");
     const Network network = after_head(
         "[[input]]\nto = \"E\"\nkind = \"ac\"\namplitude = \"1 pA\"\nfrequency = \"10 Hz\"\n"
         "offset = \"2 pA\"\nphase = \"pi / 2\"\nstart = \"200 ms\"\n");

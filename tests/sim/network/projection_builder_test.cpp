@@ -479,10 +479,10 @@ TEST(Delays, StayWithinTheSteps) {
     EXPECT_EQ(edges_of(with_delay({Constant{6553.4}}))[0].synapse.delay, 65534);
     EXPECT_EQ(refusal(with_delay({Constant{6553.5}})),
               "projection A -> B: a delay of 6553.5 ms is above 65534 steps of 0.1 ms");
-    EXPECT_EQ(
-        refusal(with_delay({Normal{-5, 1}})),
-        "projection A -> B: its delay has normal (mean -5, deviation 1), at least 0.05, at most 6553.400000000001: "
-        "a draw has probability 2.2e-07 of lying inside");
+    EXPECT_EQ(refusal(with_delay({Normal{-5, 1}})),
+              "projection A -> B: its delay in ms has normal (mean -5, deviation 1), at least 0.05, at most "
+              "6553.400000000001: "
+              "a draw has probability 2.2e-07 of lying inside");
     // Drawn anew, not clipped: one step has its share of the normal and no more.
     uint64_t ones = 0;
     Network wide = network_of(200, 500, AllToAll{});
