@@ -142,6 +142,39 @@ private:
 
 }  // namespace
 
+// A number's, a parameter's; states and what has no sign known count as above 0.
+int sign_of(const Expression& expression, const CheckedVariables& variables,
+            const std::map<std::string, double>& constants) {
+    const auto sign = [&](size_t operand) { return sign_of(*expression.operands[operand], variables, constants); };
+    const auto of_number = [](double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; };
+    const auto common = [](int a, int b) { return a == b || b == 0 ? a : a == 0 ? b : 1; };
+    switch (expression.operation) {
+        case Operation::number:
+            return of_number(expression.value);
+        case Operation::name: {
+            if (const auto constant = constants.find(expression.name); constant != constants.end())
+                return of_number(constant->second);
+            const auto parameter = std::ranges::find(variables.parameters, expression.name, &Variable::name);
+            if (parameter != variables.parameters.end()) return of_number(parameter->value);
+            const auto defined = variables.subexpressions.find(expression.name);
+            return defined == variables.subexpressions.end() ? 1 : sign_of(*defined->second, variables, constants);
+        }
+        case Operation::negate:
+            return -sign(0);
+        case Operation::add:
+            return common(sign(0), sign(1));
+        case Operation::subtract:
+            return common(sign(0), -sign(1));
+        case Operation::multiply:
+        case Operation::divide:
+            return sign(0) * sign(1);
+        case Operation::select:
+            return common(sign(1), sign(2));
+        default:
+            return 1;
+    }
+}
+
 void collect_names(const Expression& expression, std::set<std::string>& names) {
     if (expression.operation == Operation::name) names.insert(expression.name);
     for (const ExpressionPtr& operand : expression.operands) collect_names(*operand, names);

@@ -58,6 +58,10 @@ struct VariableTexts {
 // Parses and checks the variables; `reserved`: names that mean something else in this kind of model.
 Result<CheckedVariables> check_variables(const VariableTexts& texts, const std::vector<std::string>& reserved);
 
+// 1 or -1 as the expression has it where all states and 'w' are above 0; 0 where it is 0.
+int sign_of(const Expression& expression, const CheckedVariables& variables,
+            const std::map<std::string, double>& constants);
+
 void collect_names(const Expression& expression, std::set<std::string>& names);
 
 // Sets the initial values of some states.

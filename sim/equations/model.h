@@ -46,8 +46,7 @@ struct SynapseModelSource {
     SourceText on_pre, on_post;  // statements; "deliver(expression)", once in on_pre, sends
 };
 
-// Of which values a parameter makes sense: "10 ms (positive)", "2 ms (not negative)"; of a weight into a receptor:
-// conductances are not negative.
+// Of which values a parameter makes sense: "10 ms (positive)", "2 ms (not negative)".
 enum class Domain : uint8_t { any, positive, not_negative };
 
 struct Variable {
@@ -83,6 +82,11 @@ private:
     std::shared_ptr<const Checked> checked_;
 };
 
+// What a weight above 0 does to the conductance (of unit nS) that a receptor adds to: 1 it grows, -1 it falls, 0 there
+// is none, or some grow and some fall. constants: of parameters, else their defaults.
+int conductance_sign(const NeuronModel& model, std::string_view receptor,
+                     const std::map<std::string, double>& constants);
+
 class SynapseModel {
 public:
     static Result<SynapseModel> parse(const SynapseModelSource& source);
@@ -99,6 +103,9 @@ public:
 private:
     std::shared_ptr<const Checked> checked_;
 };
+
+// Of what a synapse with a weight above 0 delivers.
+int delivered_sign(const SynapseModel& model, const std::map<std::string, double>& constants);
 
 // ---- lowering -------------------------------------------------------------------------------------------------------
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <set>
 
 #include "sim/equations/checked_model.h"
 #include "sim/equations/evaluate.h"
@@ -72,9 +73,7 @@ private:
     Result<void> check_receptor(const NamedText& receptor) {
         RIFTJIT_TRY(statements, parse_statements(receptor.text));
         std::optional<Unit> unit;
-        bool grows = true;
         for (const Statement& statement : statements) {
-            grows &= statement.assignment == Assignment::add && statement.value->operation != Operation::negate;
             RIFTJIT_TRY(wanted, weight_unit(receptor.text, statement));
             if (unit && *unit != wanted)
                 return fail_at(receptor.text, statement.offset, "unit mismatch: w is {} here, {} before",
@@ -82,8 +81,7 @@ private:
             unit = wanted;
         }
         if (!unit) return fail_at(receptor.text, 0, "receptor '{}' does nothing", receptor.name);
-        const Domain domain = grows && *unit == kNanosiemens ? Domain::not_negative : Domain::any;
-        checked_.receptor_variables.push_back({receptor.name, *unit, 0, domain});
+        checked_.receptor_variables.push_back({receptor.name, *unit, 0});
         checked_.receptors.push_back({receptor.name, std::move(statements)});
         return {};
     }
@@ -131,6 +129,18 @@ Result<NeuronModel> NeuronModel::with_initial(const std::vector<NamedText>& init
     NeuronModel model;
     model.checked_ = std::make_shared<const Checked>(std::move(checked));
     return model;
+}
+
+int conductance_sign(const NeuronModel& model, std::string_view receptor,
+                     const std::map<std::string, double>& constants) {
+    const auto variable = std::ranges::find(model.receptors(), receptor, &Variable::name);
+    if (variable == model.receptors().end() || variable->unit != kNanosiemens) return 0;
+    std::set<int> signs;
+    const auto& receptors = model.checked().receptors;
+    for (const Statement& statement : std::ranges::find(receptors, receptor, &CheckedReceptor::name)->statements)
+        signs.insert(sign_of(*statement.value, model.checked(), constants) *
+                     (statement.assignment == Assignment::subtract ? -1 : 1));
+    return signs.size() == 1 ? *signs.begin() : 0;
 }
 
 const std::string& NeuronModel::name() const { return checked_->name; }

@@ -176,6 +176,16 @@ const std::vector<Variable>& SynapseModel::states() const { return checked_->sta
 bool SynapseModel::has_post_events() const { return !checked_->on_post.empty(); }
 const SynapseModel::Checked& SynapseModel::checked() const { return *checked_; }
 
+int delivered_sign(const SynapseModel& model, const std::map<std::string, double>& constants) {
+    std::map<std::string, double> signs = constants;  // of variables that were set, too
+    for (const Statement& statement : model.checked().on_pre) {
+        const int sign = sign_of(*statement.value, model.checked(), signs);
+        if (statement.target == kDelivered) return sign;
+        if (statement.assignment == Assignment::set) signs[statement.target] = sign;
+    }
+    return 1;
+}
+
 namespace {
 
 Result<SynapsePrograms> both_events(const SynapseModel::Checked& model, const std::map<std::string, double>& constants,

@@ -100,7 +100,7 @@ private:
         const SourceText place = source_of(receptor ? *receptor : static_cast<const toml::node&>(table_));
         RIFTJIT_TRY(variable, variable_named(model.receptors(), poisson.receptor, "receptor", model.name(), place));
         RIFTJIT_TRY(weight, need_number("weight", variable->unit));
-        const WeightRange range = weight_range(model, poisson.receptor);
+        const WeightRange range = weight_range(*neurons_, poisson.receptor);
         if (const std::string fault = weight_fault(range, weight, unit_text(variable->unit), Precision::f64);
             !fault.empty())
             return fail_in(*reader_.find("weight"), "'weight' is {}", fault);

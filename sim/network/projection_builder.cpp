@@ -52,20 +52,42 @@ std::string value_fault(const ConnectionRule& rule, std::string_view what, std::
     return "";
 }
 
-WeightRange weight_range(const NeuronModel& model, std::string_view receptor) {
+namespace {
+
+std::map<std::string, double> constants_of(const NeuronPopulation& neurons) {
+    std::map<std::string, double> constants;
+    for (const auto& [name, distribution] : neurons.parameters)
+        if (const auto constant = constant_of(distribution)) constants[name] = *constant;
+    return constants;
+}
+
+// delivered: by 1 or -1 times their weight.
+WeightRange conductance_range(const NeuronPopulation& neurons, std::string_view receptor, int delivered) {
     WeightRange range;
-    const auto found = std::ranges::find(model.receptors(), receptor, &Variable::name);
-    if (found == model.receptors().end() || found->domain != Domain::not_negative) return range;
-    range.least = 0;
-    range.why_least =
-        "conductances are not negative (NEST's negative weight is its size, into the inhibitory receptor)";
+    const int sign = conductance_sign(neurons.model, receptor, constants_of(neurons)) * delivered;
+    if (sign > 0) {
+        range.least = 0;
+        range.why_least =
+            "conductances are not negative (NEST's negative weight is its size, into the inhibitory receptor)";
+    } else if (sign < 0) {
+        range.most = 0;
+        range.why_most = "conductances are not negative, and the model reverses the sign of this weight";
+    }
     return range;
+}
+
+}  // namespace
+
+WeightRange weight_range(const NeuronPopulation& neurons, std::string_view receptor) {
+    return conductance_range(neurons, receptor, 1);
 }
 
 WeightRange weight_range(const Network& network, const Projection& projection) {
     WeightRange range;
     if (const auto* neurons = std::get_if<NeuronPopulation>(&network.populations[projection.target].kind))
-        range = weight_range(neurons->model, projection.receptor);
+        range = conductance_range(
+            *neurons, projection.receptor,
+            projection.synapse ? delivered_sign(projection.synapse->model, projection.synapse->parameters) : 1);
     if (!projection.synapse) return range;
     const SynapseChoice& synapse = *projection.synapse;
     for (const Variable& parameter : synapse.model.parameters()) {
@@ -74,7 +96,7 @@ WeightRange weight_range(const Network& network, const Projection& projection) {
         const double value = chosen != synapse.parameters.end() ? chosen->second : parameter.value;
         const std::string why = fmt::format("it must have the sign of '{}', which is {}", parameter.name, value);
         if (value > 0 && range.least < 0) range.least = 0, range.why_least = why;
-        if (value < 0) range.most = 0, range.why_most = why;
+        if (value < 0 && range.most > 0) range.most = 0, range.why_most = why;
     }
     return range;
 }

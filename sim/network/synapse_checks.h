@@ -16,7 +16,7 @@ struct WeightRange {
     double least = -kUnlimited, most = kUnlimited;
     std::string why_least, why_most;
 };
-WeightRange weight_range(const NeuronModel& model, std::string_view receptor);
+WeightRange weight_range(const NeuronPopulation& neurons, std::string_view receptor);
 WeightRange weight_range(const Network& network, const Projection& projection);  // of its receptor and its synapses
 bool is_within(const WeightRange& range, double weight, Precision precision);
 // Of one weight, empty where it is within: "-50 nS: conductances are not negative"; what is no number, or beyond

@@ -157,11 +157,65 @@ TEST(WeightsOfConductances, AreNotNegative) {
                          "[[input]]\nkind = \"poisson\"\nto = \"T\"\nreceptor = \"in\"\nrate = \"1 kHz\"\nweight = "
                          "\"-2 nS\"\n"),
               "net.toml:18:11: 'weight' is -2" + why);
-    EXPECT_EQ(sign_error("subtracting", "g", "\"-1 nS\"",
-                         "[models.subtracting]\nkind = \"neuron\"\nequations = \"dg/dt = -g / (5 * ms) : nS\"\n"
-                         "receptors = { g = \"g -= w\" }\n"),
-              "")
-        << "its conductance grows";
+}
+
+// The weights that are refused are those by which a conductance falls, whichever way a model is written.
+TEST(WeightsOfConductances, AreRefusedByWhatTheirModelsMakeOfThem) {
+    struct Case {
+        std::string receptor, delivers;
+        std::string extra;  // tables
+        int sign;           // of the weights that are taken; 0: any
+    };
+    const std::string reversing = "[population.T.parameters]\nk = -1\n";
+    const Case cases[] = {
+        {"g += w", "w", "", 1},
+        {"g += k * w", "w", "", 1},
+        {"g += w * (1 - k / 2)", "w", "", 1},
+        {"g -= -w", "w", "", 1},
+        {"g -= w", "w", "", -1},
+        {"g += -w", "w", "", -1},
+        {"g += -2 * w", "w", "", -1},
+        {"g += w / -2", "w", "", -1},
+        {"g += 0 - w", "w", "", -1},
+        {"g += -(k * w)", "w", "", -1},
+        {"g += k * w", "w", reversing, -1},
+        {"g -= k * w", "w", reversing, 1},
+        {"g += less * w", "w", "", -1},
+        {"g += w", "-w", "", -1},
+        {"g += w", "-u * w", "", -1},
+        {"g += w", "w - 3 * w * s", "", 1},
+        {"g -= w", "-w", "", 1},
+        {"g += w\nh -= w", "w", "", 0},
+        {"h += w", "w", "", 1},
+        {"V -= w", "-w", "", 0},
+    };
+    for (const Case& one : cases) {
+        const auto error = [&](const std::string& weight) {
+            return sign_error(
+                "m", "r", "\"" + weight + (one.receptor.starts_with("V") ? " mV\"" : " nS\""),
+                fmt::format("synapse = \"s\"\n[models.m]\nkind = \"neuron\"\nequations = \"\"\"\ndg/dt = -g / (5 * "
+                            "ms) : nS\ndh/dt = -h / ms : nS\nV : mV\nless = -2 : 1\n\"\"\"\nparameters = {{ k = 1 "
+                            "}}\nreceptors = {{ r = \"\"\"\n{}\n\"\"\" }}\n[models.s]\nkind = \"synapse\"\n"
+                            "equations = \"s : 1\"\nparameters = {{ u = 0.5 }}\non_pre = \"\"\"\nx = {}\ndeliver(x)\n"
+                            "\"\"\"\n{}",
+                            one.receptor, one.delivers, one.extra));
+        };
+        const std::string refused = ": conductances are not negative";
+        const std::string what = one.receptor + " of " + one.delivers + " " + one.extra;
+        const std::string above = error("1"), below = error("-1");
+        EXPECT_EQ(above.empty(), one.sign >= 0) << what << ": " << above;
+        EXPECT_EQ(below.empty(), one.sign <= 0) << what << ": " << below;
+        for (const std::string& message : {above, below}) {
+            if (!message.empty()) {
+                EXPECT_NE(message.find(" nS" + refused), std::string::npos) << what << ": " << message;
+            }
+        }
+    }
+    EXPECT_EQ(
+        sign_error("lif_coba", "ex", "\"1 nS\"",
+                   "synapse = \"s\"\n[models.s]\nkind = \"synapse\"\nequations = \"\"\non_pre = \"deliver(-w)\"\n"),
+        "net.toml:12:11: projection T -> T: its weight is 1 nS: conductances are not negative, and the model "
+        "reverses the sign of this weight");
 }
 
 }  // namespace weights_test
