@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numbers>
+#include <set>
 
 #include "host/available_memory.h"
 #include "sim/engine/recorders.h"
@@ -219,6 +221,51 @@ Result<void> check_values(const NeuronModel& model, const PopulationSetup& setup
     return {};
 }
 
+// What a parameter comes to at most with its inputs, of which noise counts by its mean.
+struct Greatest {
+    double value = -kUnlimited;
+    uint32_t step = 0;
+};
+Greatest greatest_value(const Drives& drives, const std::string& parameter, const ColumnStart& own,
+                        const std::function<ColumnStart(const std::string& column)>& start_of_column, uint32_t size) {
+    struct Part {
+        Waveform wave;
+        double amplitude;
+        ColumnStart factor;
+    };
+    std::vector<Part> parts;
+    std::set<uint32_t> steps;  // at which something begins
+    bool is_each = bool(own.each);
+    for (const Drive& drive : drives.drives) {
+        const auto* current = std::get_if<CurrentDrive>(&drive);
+        if (current == nullptr || current->parameter != parameter) continue;
+        Part& part = parts.emplace_back(drives.scalars.at(current->scalar), 0, ColumnStart{1, {}});
+        part.amplitude = std::abs(std::exchange(part.wave.amplitude, 0));
+        if (!current->column.empty()) part.factor = start_of_column(current->column);
+        is_each |= bool(part.factor.each);
+        steps.insert({0, part.wave.begin_step, part.wave.end_step});
+        for (const auto& [step, level] : part.wave.levels) steps.insert(std::max(step, part.wave.begin_step));
+    }
+    Greatest greatest;
+    const auto value_of = [](const ColumnStart& start, uint32_t neuron) {
+        return start.each ? start.each(neuron) : start.value;
+    };
+    for (uint32_t neuron = 0; neuron < (is_each ? size : 1); ++neuron) {
+        const double base = value_of(own, neuron);
+        for (Part& part : parts)
+            if (part.factor.each) part.factor.value = part.factor.each(neuron);
+        for (const uint32_t step : steps) {
+            double value = base;
+            for (const Part& part : parts) {
+                const bool is_on = step >= part.wave.begin_step && step < part.wave.end_step;
+                value += part.wave.at(step) * part.factor.value + (is_on ? part.amplitude : 0);
+            }
+            if (value > greatest.value) greatest = {value, step};
+        }
+    }
+    return greatest;
+}
+
 // Where a reset and its threshold depend on several parameters of single neurons, each neuron's are looked at together.
 Result<void> check_resets(const Network& network, uint32_t index, const NeuronPopulation& neurons,
                           const PopulationSetup& setup) {
@@ -258,6 +305,8 @@ public:
 
 private:
     Result<ProgramPopulation> neurons(uint32_t index, const NeuronPopulation& neurons);
+    Result<void> check_event_rates(uint32_t index, const NeuronPopulation& neurons, const PopulationSetup& setup,
+                                   const Drives& drives) const;
     ProgramPopulation poisson(uint32_t index, const PoissonPopulation& poisson) const;
     Result<TimedPopulation> timed(const SpikeTimePopulation& times) const;
     Result<BlueprintPopulation> population(uint32_t index);
@@ -270,6 +319,37 @@ private:
     Isa isa_;
     Precision precision_;
 };
+
+// Inputs may raise the rate of a source beyond what it is held to without them.
+Result<void> BlueprintMaker::check_event_rates(uint32_t index, const NeuronPopulation& neurons,
+                                               const PopulationSetup& setup, const Drives& drives) const {
+    for (const Variable& parameter : neurons.model.parameters()) {
+        if (!parameter.is_event_rate) continue;
+        const auto start = [&](const Distribution& distribution, const std::string& name) {
+            return start_of(distribution, neuron_value_key(network_.seed, index, name));
+        };
+        const auto given = neurons.parameters.find(parameter.name);
+        const Greatest most = greatest_value(
+            drives, parameter.name,
+            given == neurons.parameters.end() ? ColumnStart{parameter.value, {}} : start(given->second, given->first),
+            [&](const std::string& column) { return start(drives.columns.at(column), column); },
+            network_.populations[index].size);
+        if (!(most.value > 0)) continue;  // it has no inputs, or they leave nothing
+        PopulationSetup one = setup;
+        std::erase(one.parameter_columns, parameter.name);
+        std::erase_if(one.drives, [&](const Drive& drive) {
+            const auto* current = std::get_if<CurrentDrive>(&drive);
+            const auto* noise = std::get_if<NoiseDrive>(&drive);
+            return (current != nullptr && current->parameter == parameter.name) ||
+                   (noise != nullptr && noise->parameter == parameter.name);
+        });
+        one.constants[parameter.name] = most.value;
+        if (const Result<LoweredProgram> program = lower(neurons.model, one); !program)
+            return fail(program.error().kind, "with its inputs at {} ms {}", most.step * network_.step_ms,
+                        program.error().message);
+    }
+    return {};
+}
 
 Result<ProgramPopulation> BlueprintMaker::neurons(uint32_t index, const NeuronPopulation& neurons) {
     RIFTJIT_TRY(drives, drives_of(network_, index));
@@ -295,6 +375,7 @@ Result<ProgramPopulation> BlueprintMaker::neurons(uint32_t index, const NeuronPo
         RIFTJIT_TRY_VOID(check_values(neurons.model, setup, name, start, network_.populations[index].size));
     }
     RIFTJIT_TRY_VOID(check_resets(network_, index, neurons, setup));
+    RIFTJIT_TRY_VOID(check_event_rates(index, neurons, setup, drives));
     RIFTJIT_TRY(starts, starts_of(network_, index, neurons, setup, drives, program));
     RIFTJIT_TRY(initial, initial_of(network_, index, neurons, setup));
     result.initial = std::move(initial);

@@ -134,11 +134,13 @@ private:
 
     Result<void> check_event_rates() const {
         for (const Variable& parameter : model_.parameters) {
+            const auto& columns = setup_.parameter_columns;
+            if (!parameter.is_event_rate || std::ranges::find(columns, parameter.name) != columns.end()) continue;
             const auto constant = setup_.constants.find(parameter.name);
-            if (!parameter.is_event_rate || constant == setup_.constants.end()) continue;
-            if (constant->second * setup_.step_ms <= 1 + kStepTolerance) continue;
+            const double value = constant != setup_.constants.end() ? constant->second : parameter.value;
+            if (value * setup_.step_ms <= 1 + kStepTolerance) continue;
             return fail(ErrorKind::Usage, "model '{}': '{}' is {} {}, more than one spike in each step of {} ms",
-                        model_.name, parameter.name, constant->second, unit_text(parameter.unit), setup_.step_ms);
+                        model_.name, parameter.name, value, unit_text(parameter.unit), setup_.step_ms);
         }
         return {};
     }

@@ -14,6 +14,7 @@ class Weights : public RecordingFiles {
 protected:
     struct Outcome {
         std::string error;
+        uint64_t graph_hash = 0;
         std::vector<uint32_t> arrivals;  // that had come when the target fired, of one in each step
     };
     // A perfect integrator with a threshold of 1 mV; a spike arrives in each step.
