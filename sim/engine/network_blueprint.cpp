@@ -9,6 +9,7 @@
 #include "host/available_memory.h"
 #include "sim/engine/recorders.h"
 #include "sim/network/distribution.h"
+#include "sim/network/precision.h"
 #include "sim/network/random.h"
 #include "sim/step_times.h"
 
@@ -85,6 +86,8 @@ void add_noise(Drives& drives, const Network& network, const NoiseInput& input, 
     drives.drives.push_back(CurrentDrive{input.parameter, mean, ""});
 }
 
+std::string drive_name(size_t input) { return fmt::format("input.{}", input); }
+
 Result<Drives> drives_of(const Network& network, uint32_t population) {
     Drives drives;
     for (size_t i = 0; i < network.inputs.size(); ++i) {
@@ -94,7 +97,7 @@ Result<Drives> drives_of(const Network& network, uint32_t population) {
             return fail(ErrorKind::Unsupported, "input {}: population {} takes no input", input.name,
                         network.populations[population].name);
         }
-        const std::string name = fmt::format("input.{}", i);
+        const std::string name = drive_name(i);
         const StepWindow window = step_window(input.start_ms, input.stop_ms, network.step_ms);
         const Waveform wave{.begin_step = window.begin, .end_step = window.end};
         if (const auto* poisson = std::get_if<PoissonInput>(&input.kind)) {
@@ -307,6 +310,10 @@ private:
     Result<ProgramPopulation> neurons(uint32_t index, const NeuronPopulation& neurons);
     Result<void> check_event_rates(uint32_t index, const NeuronPopulation& neurons, const PopulationSetup& setup,
                                    const Drives& drives) const;
+    Result<void> check_fits(const std::string& what, Unit unit, const ColumnStart& start, uint32_t size) const;
+    Result<void> check_given_fits(uint32_t index, const NeuronPopulation& neurons) const;
+    Result<void> check_start_fits(uint32_t index, const NeuronPopulation& neurons, const LoweredProgram& program,
+                                  const std::vector<ColumnStart>& starts) const;
     ProgramPopulation poisson(uint32_t index, const PoissonPopulation& poisson) const;
     Result<TimedPopulation> timed(const SpikeTimePopulation& times) const;
     Result<BlueprintPopulation> population(uint32_t index);
@@ -351,6 +358,72 @@ Result<void> BlueprintMaker::check_event_rates(uint32_t index, const NeuronPopul
     return {};
 }
 
+Result<void> BlueprintMaker::check_fits(const std::string& what, Unit unit, const ColumnStart& start,
+                                        uint32_t size) const {
+    if (precision_ == Precision::f64) return {};
+    for (uint32_t neuron = 0; neuron < (start.each ? size : 1); ++neuron) {
+        const double value = start.each ? start.each(neuron) : start.value;
+        const std::string_view fault = precision_fault(precision_, value);
+        if (fault.empty()) continue;
+        return fail(ErrorKind::Usage, "{}{} is {}: {}", what, start.each ? fmt::format(" of neuron {}", neuron) : "",
+                    with_unit(value, unit), fault);
+    }
+    return {};
+}
+
+// Parameters and inputs.
+Result<void> BlueprintMaker::check_given_fits(uint32_t index, const NeuronPopulation& neurons) const {
+    for (const Variable& parameter : neurons.model.parameters()) {
+        const auto given = neurons.parameters.find(parameter.name);
+        if (given == neurons.parameters.end()) continue;
+        const uint64_t key = neuron_value_key(network_.seed, index, parameter.name);
+        RIFTJIT_TRY_VOID(check_fits(fmt::format("'{}'", parameter.name), parameter.unit, start_of(given->second, key),
+                                    network_.populations[index].size));
+    }
+    for (size_t i = 0; i < network_.inputs.size(); ++i) {
+        const Input& input = network_.inputs[i];
+        if (input.target != index) continue;
+        const auto check = [&](std::string_view what, const std::vector<Variable>& variables, const std::string& name,
+                               const ColumnStart& start) {
+            const auto variable = std::ranges::find(variables, name, &Variable::name);
+            return check_fits(fmt::format("input {}: its {}", input.name, what),
+                              variable == variables.end() ? kNoUnit : variable->unit, start,
+                              network_.populations[index].size);
+        };
+        const auto& parameters = neurons.model.parameters();
+        if (const auto* poisson = std::get_if<PoissonInput>(&input.kind)) {
+            RIFTJIT_TRY_VOID(check("weight", neurons.model.receptors(), poisson->receptor, {poisson->weight, {}}));
+        } else if (const auto* current = std::get_if<CurrentInput>(&input.kind)) {
+            const uint64_t key = neuron_value_key(network_.seed, index, drive_name(i));
+            RIFTJIT_TRY_VOID(check("amplitude", parameters, current->parameter, start_of(current->amplitude, key)));
+        } else if (const auto* steps = std::get_if<StepInput>(&input.kind)) {
+            for (const double amplitude : steps->amplitudes)
+                RIFTJIT_TRY_VOID(check("amplitude", parameters, steps->parameter, {amplitude, {}}));
+        } else if (const auto* sine = std::get_if<SineInput>(&input.kind)) {
+            RIFTJIT_TRY_VOID(check("amplitude", parameters, sine->parameter, {sine->amplitude, {}}));
+            RIFTJIT_TRY_VOID(check("offset", parameters, sine->parameter, {sine->offset, {}}));
+        } else if (const auto* noise = std::get_if<NoiseInput>(&input.kind)) {
+            RIFTJIT_TRY_VOID(check("mean", parameters, noise->parameter, {noise->mean, {}}));
+            RIFTJIT_TRY_VOID(check("deviation", parameters, noise->parameter, {noise->deviation, {}}));
+        }
+    }
+    return {};
+}
+
+Result<void> BlueprintMaker::check_start_fits(uint32_t index, const NeuronPopulation& neurons,
+                                              const LoweredProgram& program,
+                                              const std::vector<ColumnStart>& starts) const {
+    const uint32_t size = network_.populations[index].size;
+    for (size_t column = 0; column < starts.size(); ++column) {
+        const auto& states = neurons.model.states();
+        const auto state = std::ranges::find(states, program.columns[column].name, &Variable::name);
+        if (program.columns[column].role != ColumnRole::state || state == states.end()) continue;
+        RIFTJIT_TRY_VOID(
+            check_fits(fmt::format("the initial value of '{}'", state->name), state->unit, starts[column], size));
+    }
+    return {};
+}
+
 Result<ProgramPopulation> BlueprintMaker::neurons(uint32_t index, const NeuronPopulation& neurons) {
     RIFTJIT_TRY(drives, drives_of(network_, index));
     PopulationSetup setup{.step_ms = network_.step_ms,
@@ -368,6 +441,7 @@ Result<ProgramPopulation> BlueprintMaker::neurons(uint32_t index, const NeuronPo
         }
     }
     ProgramPopulation result;
+    RIFTJIT_TRY_VOID(check_given_fits(index, neurons));
     RIFTJIT_TRY(program, lower(neurons.model, setup));
     RIFTJIT_TRY_VOID(check_state_fits(program, network_.populations[index]));
     for (const std::string& name : setup.parameter_columns) {
@@ -377,6 +451,7 @@ Result<ProgramPopulation> BlueprintMaker::neurons(uint32_t index, const NeuronPo
     RIFTJIT_TRY_VOID(check_resets(network_, index, neurons, setup));
     RIFTJIT_TRY_VOID(check_event_rates(index, neurons, setup, drives));
     RIFTJIT_TRY(starts, starts_of(network_, index, neurons, setup, drives, program));
+    RIFTJIT_TRY_VOID(check_start_fits(index, neurons, program, starts));
     RIFTJIT_TRY(initial, initial_of(network_, index, neurons, setup));
     result.initial = std::move(initial);
     for (const std::string& scalar : program.scalars) {

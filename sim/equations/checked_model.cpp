@@ -236,12 +236,16 @@ Result<void> check_constants(const CheckedVariables& variables, const std::map<s
 
 Error with_culprit(Error error, const CheckedVariables& variables, const std::map<std::string, double>& constants,
                    const Lowers& succeeds) {
-    if (!error.message.ends_with(kConstantNotFinite)) return error;
+    const std::string_view reason =
+        error.message.ends_with(kConstantNotFinite) ? kConstantNotFinite : kConstantBeyondSingle;
+    if (!error.message.ends_with(reason)) return error;
     for (const auto& [name, value] : constants) {
         std::map<std::string, double> others = constants;
         others.erase(name);
         if (!succeeds(others)) continue;
-        error.message = fmt::format("model '{}': with '{}' of {} {}", variables.name, name, value, kConstantNotFinite);
+        const auto parameter = std::ranges::find(variables.parameters, name, &Variable::name);
+        error.message = fmt::format("model '{}': with '{}' of {} {}", variables.name, name,
+                                    with_unit(value, parameter->unit), reason);
         break;
     }
     return error;

@@ -31,9 +31,11 @@ public:
         if (const auto mean = graph_.number(node.a); node.op == ColumnOp::poisson && mean)
             if (!(*mean >= 0 && *mean <= kMostPoissonMean)) undrawable_mean_ = static_cast<double>(*mean);
         is_finite_ &= std::isfinite(node.number) && !(node.op == ColumnOp::divide && graph_.number(node.b) == 0.0L);
+        fits_ &= spec_.precision == Precision::f64 || std::isfinite(static_cast<float>(node.number));
         for (size_t i = 0; i < operand_count(node.op); ++i) count(operands(node)[i]);
     }
     bool is_finite() const { return is_finite_; }                               // no constant is infinite or no number
+    bool fits() const { return fits_; }                                         // nor in the program's precision
     std::optional<double> undrawable_mean() const { return undrawable_mean_; }  // of a Poisson number
     uint16_t write(Value value) {
         if (written_[value] != kUnwritten) return written_[value];
@@ -92,7 +94,7 @@ private:
     ColumnProgramSpec& spec_;
     std::vector<uint32_t> uses_, is_counted_;
     std::vector<uint16_t> written_;
-    bool is_finite_ = true;
+    bool is_finite_ = true, fits_ = true;
     std::optional<double> undrawable_mean_;
 };
 
@@ -107,6 +109,7 @@ Result<ColumnProgramSpec> ValueGraph::program(Precision precision, const std::ve
     for (const ColumnStore& store : stores) writer.count(store.value);
     if (!is_false(fires)) writer.count(fires);
     if (!writer.is_finite()) return fail(ErrorKind::Usage, "{}", kConstantNotFinite);
+    if (!writer.fits()) return fail(ErrorKind::Usage, "{}", kConstantBeyondSingle);
     if (const auto mean = writer.undrawable_mean())
         return fail(ErrorKind::Unsupported, "poisson() of a mean of {:.6g}: 0 to {} can be drawn in a step", *mean,
                     kMostPoissonMean);

@@ -20,6 +20,8 @@ using Value = uint32_t;  // a node
 inline constexpr std::string_view kConstantNotFinite =
     "a constant is not finite (a division by 0, or the root or logarithm of a negative number)";
 
+inline constexpr std::string_view kConstantBeyondSingle = "a constant is more than single precision holds";
+
 // constant + sum of coefficient * atom. Atoms are nodes that are not themselves sums or multiples.
 struct AffineForm {
     long double constant = 0;

@@ -7,6 +7,7 @@
 #include "sim/network/connection_rows.h"
 #include "sim/network/distribution.h"
 #include "sim/network/occurrences.h"
+#include "sim/network/precision.h"
 #include "sim/network/random.h"
 #include "sim/network/synapse_checks.h"
 #include "sim/network/synapse_table.h"
@@ -101,19 +102,17 @@ WeightRange weight_range(const Network& network, const Projection& projection) {
     return range;
 }
 
-bool is_beyond(Precision precision, double weight) {
-    return precision == Precision::f32 && std::isfinite(weight) && !std::isfinite(static_cast<float>(weight));
-}
-
 bool is_within(const WeightRange& range, double weight, Precision precision) {
-    return weight >= range.least && weight <= range.most && std::isfinite(weight) && !is_beyond(precision, weight);
+    return weight >= range.least && weight <= range.most && std::isfinite(weight) &&
+           precision_fault(precision, weight).empty();
 }
 
 std::string weight_fault(const WeightRange& range, double weight, std::string_view unit, Precision precision) {
     if (is_within(range, weight, precision)) return "";
     const std::string shown = fmt::format("{}{}{}", weight, unit == "1" ? "" : " ", unit == "1" ? "" : unit);
     if (!std::isfinite(weight)) return shown + ": it must be finite";
-    if (is_beyond(precision, weight)) return shown + ": more than single precision holds";
+    if (const auto fault = precision_fault(precision, weight); !fault.empty())
+        return fmt::format("{}: {}", shown, fault);
     return fmt::format("{}: {}", shown, weight < range.least ? range.why_least : range.why_most);
 }
 
@@ -174,11 +173,6 @@ std::string delay_fault(const Network& network, const Projection& projection) {
 namespace {
 
 uint16_t steps_of(double delay_ms, double step_ms) { return static_cast<uint16_t>(nearest_steps(delay_ms, step_ms)); }
-
-// What f32 cannot hold stays as it is, for whoever names it in an error.
-double in_precision(Precision precision, double weight) {
-    return precision == Precision::f64 || is_beyond(precision, weight) ? weight : double(static_cast<float>(weight));
-}
 
 }  // namespace
 
@@ -246,7 +240,10 @@ void ProjectionBuilder::draw_values(uint32_t source, std::span<Synapse> row, std
     }
 }
 
-std::optional<double> ProjectionBuilder::shared_weight() const { return constant_of(weight_); }
+std::optional<double> ProjectionBuilder::shared_weight() const {
+    const std::optional<double> weight = constant_of(weight_);
+    return weight ? std::optional(in_precision(precision_, *weight)) : weight;
+}
 
 std::optional<uint16_t> ProjectionBuilder::shared_delay() const {
     const std::optional<double> delay = constant_of(delay_ms_);

@@ -22,7 +22,6 @@ bool is_within(const WeightRange& range, double weight, Precision precision);
 // Of one weight, empty where it is within: "-50 nS: conductances are not negative"; what is no number, or beyond
 // `precision`, is wrong as well.
 std::string weight_fault(const WeightRange& range, double weight, std::string_view unit, Precision precision);
-bool is_beyond(Precision precision, double weight);  // finite, but not in f32
 
 // Empty where all is well. `what`: "weight".
 std::string value_fault(const ConnectionRule& rule, std::string_view what, std::string_view unit,

@@ -215,6 +215,48 @@ TEST(RatesOfSources, ThatStepsCutShortAreSaidOrRefused) {
         run(gamma("\"11 kHz\"")).error,
         "net.toml:3:1: population G: model 'gamma': 'rate' is 11 1/ms, more than one spike in each step of 0.1 ms");
     EXPECT_NE(run(gamma("[\"1 kHz\", \"11 kHz\"]")).error, "");
+    EXPECT_NE(
+        run("[simulation]\nduration = \"1 s\"\nstep = \"200 ms\"\n[population.G]\nmodel = \"gamma\"\nsize = 2\n").error,
+        "")
+        << "the default of 10 Hz";
+}
+
+// Of sources that fire once in a step at most, what inputs add to their rate.
+TEST(Rates, ThatInputsRaiseAboveOneSpikeAStepAreRefused) {
+    struct Case {
+        std::string rate, inputs;
+        double at_ms, refused;  // per ms; 0: it is taken
+    };
+    const auto input = [](const std::string& kind, const std::string& keys) {
+        return fmt::format("[[input]]\nkind = \"{}\"\nname = \"{}\"\nto = \"G\"\nparameter = \"rate\"\n{}\n", kind,
+                           keys.size(), keys);
+    };
+    const std::string early = "start = \"0.5 ms\"\nstop = \"1 ms\"\n", late = "start = \"1 ms\"\n";
+    const Case cases[] = {
+        {"\"9 kHz\"", input("dc", "amplitude = \"1 kHz\""), 0, 0},
+        {"\"9 kHz\"", input("dc", "amplitude = \"2 kHz\""), 0, 11},
+        {"\"9 kHz\"", input("dc", "amplitude = \"-2 kHz\""), 0, 0},
+        {"\"1 kHz\"", input("dc", "amplitude = \"20 kHz\"\n" + early), 0.5, 21},
+        {"\"1 kHz\"", input("dc", early + "amplitude = \"8 kHz\"") + input("dc", late + "amplitude = \"7 kHz\""), 0, 0},
+        {"\"1 kHz\"", input("dc", early + "amplitude = \"8 kHz\"") + input("dc", "amplitude = \"7 kHz\""), 0.5, 16},
+        {"\"1 kHz\"", input("steps", "times = [\"0 ms\", \"1 ms\"]\namplitudes = [\"1 kHz\", \"10 kHz\"]"), 1, 11},
+        {"\"1 kHz\"", input("steps", "times = [\"0 ms\", \"1 ms\"]\namplitudes = [\"1 kHz\", \"9 kHz\"]"), 0, 0},
+        {"\"1 kHz\"", input("ac", "amplitude = \"-10 kHz\"\nfrequency = \"100 Hz\""), 0, 11},
+        {"\"1 kHz\"", input("noise", "mean = \"10 kHz\"\ndeviation = \"1 Hz\""), 0, 11},
+        {"[\"8 kHz\", \"1 kHz\"]", input("dc", "amplitude = [\"1 kHz\", \"8 kHz\"]"), 0, 0},
+        {"[\"8 kHz\", \"1 kHz\"]", input("dc", "amplitude = [\"3 kHz\", \"8 kHz\"]"), 0, 11},
+    };
+    for (const Case& one : cases) {
+        const std::string error = run("[simulation]\nduration = \"2 ms\"\n[population.G]\nmodel = \"gamma\"\nsize = "
+                                      "2\nparameters = { rate = " +
+                                      one.rate + " }\n" + one.inputs)
+                                      .error;
+        const std::string refusal = fmt::format(
+            "net.toml:3:1: population G: with its inputs at {} ms model 'gamma': 'rate' is {} 1/ms, more than "
+            "one spike in each step of 0.1 ms",
+            one.at_ms, one.refused);
+        EXPECT_EQ(error, one.refused == 0 ? "" : refusal) << one.inputs;
+    }
 }
 
 // ---- resets ---------------------------------------------------------------------------------------------------------

@@ -2,6 +2,9 @@
 // their synapses know.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <set>
+
 #include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
 #include "sim/engine/simulation.h"
@@ -35,14 +38,14 @@ size = 1
         for (uint32_t step = 1; step <= 180; ++step) text += fmt::format("\"{} ms\", ", step * 0.1);
         text += "]]\n[[projection]]\nfrom = \"S\"\nto = \"T\"\n" + projection + "[[record]]\nspikes = \"T\"\n";
         const Result<Network> network = parse_network(text, path("net.toml"));
-        if (!network) return {network.error().message, {}};
+        if (!network) return {network.error().message, 0, {}};
         KernelCache cache(x86::compile, DiskCache::disabled());
         x86::HostKernels kernels(cache);
         auto pool = ThreadPool::create(2);
         auto simulation = Simulation::create(*network, kernels, x86::detect().levels.back(), *pool, precision);
-        if (!simulation) return {simulation.error().message, {}};
-        if (const auto ran = simulation->run(network->steps()); !ran) return {ran.error().message, {}};
-        Outcome outcome;
+        if (!simulation) return {simulation.error().message, 0, {}};
+        if (const auto ran = simulation->run(network->steps()); !ran) return {ran.error().message, 0, {}};
+        Outcome outcome{"", simulation->graph_hash(), {}};
         for (const Spike& spike : simulation->take_spikes()) outcome.arrivals.push_back(spike.step);
         return outcome;
     }
@@ -83,9 +86,93 @@ TEST_F(Weights, AreRefusedWhereSinglePrecisionCannotHoldThem) {
                   "projection S -> T: " + what + ": more than single precision holds");
         EXPECT_EQ(run(source).error, "") << source;
     }
+    for (const std::string weight : {"\"1e-46 mV\"", "{ uniform = [\"-1e-46 mV\", \"-1e-46 mV\"] }"}) {
+        const std::string tiny = run(all + weight + "\n", Precision::f32).error;
+        EXPECT_TRUE(tiny.ends_with("1e-46 mV: less than single precision holds: it would be 0")) << tiny;
+        EXPECT_EQ(run(all + weight + "\n").error, "");
+    }
+    EXPECT_EQ(run(all + "\"0 mV\"\n", Precision::f32).error, "");
     const std::string drawn = run(all + "{ lognormal = [\"1e39 mV\", 0] }\n", Precision::f32).error;
     EXPECT_TRUE(drawn.starts_with("projection S -> T: the weight drawn for a synapse from neuron 0 to 0 is ")) << drawn;
     EXPECT_NE(drawn.find(": more than single precision holds"), std::string::npos) << drawn;
+}
+
+// A graph is the same however its weights are given, in each precision.
+TEST_F(Weights, HaveOneGraphHashHoweverTheyAreGiven) {
+    write_bytes(path("pairs.txt"), "0 0 0.02 0.1\n");
+    const std::string all = "rule = \"all_to_all\"\ndelay = \"0.1 ms\"\nweight = ";
+    const std::string sources[] = {all + "\"0.02 mV\"\n", all + "{ uniform = [\"0.02 mV\", \"0.02 mV\"] }\n",
+                                   "rule = \"list\"\nfile = \"pairs.txt\"\n",
+                                   "rule = \"list\"\npairs = [[0, 0]]\nweight = [\"0.02 mV\"]\ndelay = \"0.1 ms\"\n"};
+    for (const Precision precision : {Precision::f64, Precision::f32}) {
+        std::set<uint64_t> hashes;
+        std::set<std::vector<uint32_t>> arrivals;
+        for (const std::string& source : sources) {
+            const Outcome outcome = run(source, precision);
+            EXPECT_EQ(outcome.error, "");
+            hashes.insert(outcome.graph_hash);
+            arrivals.insert(outcome.arrivals);
+        }
+        EXPECT_EQ(hashes.size(), 1u) << int(precision);
+        EXPECT_EQ(arrivals.size(), 1u) << int(precision);
+    }
+}
+
+// Every way by which a number comes into a network: what single precision makes infinite or 0 is refused by name.
+TEST(NumbersOfSinglePrecision, AreRefusedWhereItCannotHoldThem) {
+    struct Case {
+        std::string tables, value, refusal;  // {}: where the value stands
+    };
+    const std::string input = "[[input]]\nto = \"E\"\n";
+    const std::string dc = input + "kind = \"dc\"\namplitude = ", place = "net.toml:3:1: population E: ";
+    const Case cases[] = {
+        {"parameters = {{ E_L = \"{} mV\" }}\n", "1e39", "'E_L' is 1e+39 mV"},
+        {"parameters = {{ E_L = [\"-70 mV\", \"{} mV\"] }}\n", "1e39", "'E_L' of neuron 1 is 1e+39 mV"},
+        {"parameters = {{ I_e = \"{} pA\" }}\n", "1e-50", "'I_e' is 1e-50 pA"},
+        {"initial = {{ V = \"{} mV\" }}\n", "-1e39", "the initial value of 'V' is -1e+39 mV"},
+        {"initial = {{ V = {{ uniform = [\"{0} mV\", \"{0} mV\"] }} }}\n", "1e39",
+         "the initial value of 'V' of neuron 0 is 1e+39 mV"},
+        {dc + "\"{} pA\"\n", "1e39", "input dc -> E: its amplitude is 1e+39 pA"},
+        {dc + "[\"1 pA\", \"{} pA\"]\n", "1e39", "input dc -> E: its amplitude of neuron 1 is 1e+39 pA"},
+        {input + "kind = \"steps\"\ntimes = [\"0 ms\", \"1 ms\"]\namplitudes = [\"1 pA\", \"{} pA\"]\n", "1e-46",
+         "input steps -> E: its amplitude is 1e-46 pA"},
+        {input + "kind = \"ac\"\nfrequency = \"9 Hz\"\namplitude = \"{} pA\"\n", "1e39",
+         "input ac -> E: its amplitude is 1e+39 pA"},
+        {input + "kind = \"ac\"\nfrequency = \"9 Hz\"\namplitude = \"1 pA\"\noffset = \"{} pA\"\n", "1e39",
+         "input ac -> E: its offset is 1e+39 pA"},
+        {input + "kind = \"noise\"\ndeviation = \"{} pA\"\n", "1e39", "input noise -> E: its deviation is 1e+39 pA"},
+        {input + "kind = \"noise\"\ndeviation = \"1 pA\"\nmean = \"{} pA\"\n", "1e39",
+         "input noise -> E: its mean is 1e+39 pA"},
+        {input + "kind = \"poisson\"\nreceptor = \"ex\"\nrate = \"9 Hz\"\nweight = \"{} pA\"\n", "1e39",
+         "input poisson -> E: its weight is 1e+39 pA"},
+        {input + "kind = \"poisson\"\nreceptor = \"ex\"\nrate = \"9 Hz\"\nweight = \"{} pA\"\n", "-1e-46",
+         "input poisson -> E: its weight is -1e-46 pA"},
+        {"initial = {{ V = \"E_L + {} * mV * rand()\" }}\n", "1e39",
+         "model 'iaf_psc_exp', initial values: a constant is"},
+        {"parameters = {{ C_m = \"{} pF\" }}\n", "1e-44",
+         "model 'iaf_psc_exp': with 'C_m' of 1e-44 pF a constant is"},  // R is above all
+    };
+    KernelCache cache(x86::compile, DiskCache::disabled());
+    x86::HostKernels kernels(cache);
+    const auto error = [&](const std::string& tables, const std::string& value, Precision precision) -> std::string {
+        const auto network =
+            parse_network("[simulation]\nduration = \"1 ms\"\n[population.E]\nmodel = \"iaf_psc_exp\"\nsize = 2\n" +
+                              fmt::format(fmt::runtime(tables), value),
+                          "net.toml");
+        if (!network) return network.error().message;
+        auto pool = ThreadPool::create(1);
+        const auto simulation = Simulation::create(*network, kernels, x86::detect().levels.back(), *pool, precision);
+        return simulation ? "" : simulation.error().message;
+    };
+    for (const Case& one : cases) {
+        const bool is_tiny = std::abs(std::stod(one.value)) < 1e-45;
+        const std::string fault =
+            is_tiny ? "less than single precision holds: it would be 0" : "more than single precision holds";
+        EXPECT_EQ(error(one.tables, one.value, Precision::f32),
+                  place + one.refusal + (one.refusal.ends_with(" is") ? " " : ": ") + fault);
+        EXPECT_EQ(error(one.tables, one.value, Precision::f64), "") << one.tables;
+        EXPECT_EQ(error(one.tables, "1", Precision::f32), "") << one.tables;
+    }
 }
 
 // ---- signs ----------------------------------------------------------------------------------------------------------
