@@ -1,6 +1,7 @@
 #include "models/template/chat_template.h"
 
 #include <algorithm>
+#include <array>
 
 #include "models/template/jinja/interpreter.h"
 #include "models/template/jinja/json.h"
@@ -192,7 +193,14 @@ bool shows_text(std::span<const Tokenizer::Segment> rendering, std::string_view 
     std::string data;  // what the template itself says does not count
     for (const Tokenizer::Segment& segment : rendering)
         if (segment.parse_special == ParseSpecial::no) data += segment.text;
-    return data.contains(stripped);
+    if (data.contains(stripped)) return true;
+    // A template may put the message into JSON (tojson).
+    jinja::Runtime runtime(stripped.size(), {});
+    const jinja::Value value = jinja::Value::literal(stripped);
+    return std::ranges::any_of(std::array{false, true}, [&](bool ascii) {
+        const std::string quoted = jinja::to_json(runtime.budget, value, {.ascii = ascii});
+        return data.contains(std::string_view(quoted).substr(1, quoted.size() - 2));
+    });
 }
 
 }  // namespace riftjit::models

@@ -20,6 +20,9 @@ TEST(ChatTemplate, TellsWhetherAMessagesTextStandsInARendering) {
         {"{{ messages[0].role }}", "user", false},
         {"{{ messages[0].content|upper }}", "Hi", false},
         {"{{ messages[0].content[:1] }}", "Hi", false},
+        {"{{ messages|tojson }}", " Say \"h\u00e9\"\n\U0001F600\\ ", true},
+        {"{{ messages[0]|tojson(ensure_ascii=true, indent=2) }}", "Say \"h\u00e9\"\n\U0001F600\\", true},
+        {"{{ messages[0].content[1:]|tojson }}", "\"Hi\"", false},
         {"{{ 1 }}", "", true},
         {"{{ 1 }}", " \n", true},
     };
