@@ -15,6 +15,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
 #include "tools/cli/reporter.h"
+#include "tools/run/prompt.h"
 
 namespace riftjit::tools {
 
@@ -64,9 +65,10 @@ ordered_json describe(const Tokenizer& tokenizer, const std::vector<int32_t>& id
 
 Result<std::string> read_text(const TokenizeOptions& options) {
     if (options.prompt) return options.no_escape ? *options.prompt : process_escapes(*options.prompt);
-    std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    std::string bytes{std::istreambuf_iterator<char>(std::cin), {}};
     if (std::cin.bad()) return fail(ErrorKind::Io, "standard input: read error");
-    return text;
+    RIFTJIT_TRY(text, as_text(std::move(bytes), "standard input"));  // as `run` reads it
+    return without_line_end(std::move(text));
 }
 
 Result<void> print_one(const TokenizeOptions& options, const Tokenizer& tokenizer, Reporter& reporter) {
@@ -102,21 +104,33 @@ Result<std::vector<int32_t>> encode_line(const TokenizeOptions& options, const T
     return ids;
 }
 
+std::string answer_of(const TokenizeOptions& options, const Result<std::vector<int32_t>>& ids) {
+    if (!ids) {
+        const ordered_json answer = {{"error", ids.error().message}};
+        return answer.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    }
+    std::string answer = fmt::format("{{\"ids\":[{}]", fmt::join(*ids, ","));
+    if (options.show_count) answer += fmt::format(",\"count\":{}", ids->size());
+    return answer + "}\n";
+}
+
+// Every line has its answer, be it an error.
 Result<void> answer_lines(const TokenizeOptions& options, const Tokenizer& tokenizer, Reporter& reporter) {
     std::string line;
     bool is_said = false;
-    for (size_t number = 1; std::getline(std::cin, line); ++number) {
+    size_t number = 0, failed = 0;
+    std::optional<Error> first;
+    while (std::getline(std::cin, line)) {
         models::ByteSet left_out;
-        RIFTJIT_TRY(ids, encode_line(options, tokenizer, line, number, left_out));
+        const auto ids = encode_line(options, tokenizer, line, ++number, left_out);
+        if (!ids && ++failed == 1) first = ids.error();
         if (left_out.any() && !std::exchange(is_said, true))
             reporter.warn(
                 fmt::format("line {}: {}, as in any later line", number, models::describe_left_out(left_out)));
-        std::string answer = fmt::format("{{\"ids\":[{}]", fmt::join(ids, ","));
-        if (options.show_count) answer += fmt::format(",\"count\":{}", ids.size());
-        answer += "}\n";
-        if (!write_output(answer)) return {};  // the reader left; the program's end says so
+        if (!write_output(answer_of(options, ids))) return {};  // the reader left; the program's end says so
     }
     if (std::cin.bad()) return fail(ErrorKind::Io, "standard input: read error");
+    if (first) return fail(first->kind, "{} of {} lines have no ids: {}", failed, number, first->message);
     return {};
 }
 
@@ -154,11 +168,13 @@ void add_tokenize_command(CLI::App& app, Command& chosen) {
     CLI::Option* escape = command->add_flag(
         "-e,--escape", options->escape, "Turn \\n, \\t, \\\", \\\\, \\x0a of -p into what they mean (how it starts)");
     command->add_flag("--no-escape", options->no_escape, "Take -p as it is")->excludes(escape);
-    command->add_flag("--stdin", options->reads_stdin, "Read the text from standard input");
+    command->add_flag("--stdin", options->reads_stdin,
+                      "Read the text from standard input, without a byte-order mark and the end of its last line");
     CLI::Option* ids = command->add_flag("--ids", options->ids, "Print ids only: [1, 2, 3]");
     CLI::Option* json = command->add_flag("--json", options->json, "Print one object: count, ids, pieces");
     CLI::Option* jsonl = command->add_flag("--jsonl", options->jsonl,
-                                           "Read a line {\"text\": ...} at a time, answer {\"ids\": [...]} for each");
+                                           "Read a line {\"text\": ...} at a time, answer {\"ids\": [...]} for each, "
+                                           "{\"error\": ...} where there are none (then exit 1 at the end)");
     ids->excludes(json)->excludes(jsonl);
     json->excludes(jsonl);
     command->add_flag("--no-bos", options->no_bos, "Add no begin token, even if the model wants one");

@@ -47,22 +47,23 @@ TEST(TokenizeCommand, AnswersEachLineWithThePublishedIds) {
     }
 }
 
-TEST(TokenizeCommand, NamesTheLineThatIsMalformedAndStops) {
+TEST(TokenizeCommand, AnswersALineThatIsMalformedByItsError) {
     const struct {
         const char *line, *message;
-    } cases[] = {
-        {"nope", "error: line 2: not JSON: nope\n"},
-        {"", "error: line 2: not JSON: \n"},
-        {"[1]", "error: line 2: expected an object with a string \"text\", found: [1]\n"},
-        {"{\"txt\":\"a\"}", "error: line 2: expected an object with a string \"text\", found: {\"txt\":\"a\"}\n"},
-        {"{\"text\":1}", "error: line 2: expected an object with a string \"text\", found: {\"text\":1}\n"},
-        {"{\"text\":\"\\ud800\"}", "error: line 2: not JSON: {\"text\":\"\\ud800\"}\n"}};
+    } cases[] = {{"nope", "line 2: not JSON: nope"},
+                 {"", "line 2: not JSON: "},
+                 {"[1]", "line 2: expected an object with a string \"text\", found: [1]"},
+                 {"{\"txt\":\"a\"}", "line 2: expected an object with a string \"text\", found: {\"txt\":\"a\"}"},
+                 {"{\"text\":1}", "line 2: expected an object with a string \"text\", found: {\"text\":1}"},
+                 {"{\"text\":\"\\ud800\"}", "line 2: not JSON: {\"text\":\"\\ud800\"}"}};
     for (const auto& [line, message] : cases) {
         const Outcome outcome =
             tokenize({"--jsonl"}, std::string("{\"text\":\"a\"}\n") + line + "\n{\"text\":\"b\"}\n");
         EXPECT_EQ(outcome.exit_code, 1) << line;
-        EXPECT_EQ(outcome.out, "{\"ids\":[64]}\n") << line;
-        EXPECT_EQ(outcome.err, message);
+        EXPECT_EQ(outcome.out,
+                  fmt::format("{{\"ids\":[64]}}\n{}\n{{\"ids\":[65]}}\n", json({{"error", message}}).dump()))
+            << line;
+        EXPECT_EQ(outcome.err, fmt::format("error: 1 of 3 lines have no ids: {}\n", message));
     }
 }
 
@@ -114,11 +115,20 @@ TEST(TokenizeCommand, PrintsIdsOrOneObject) {
               (json{{"count", 3}, {"ids", {3999, 127, 102}}, {"pieces", {"Hi", {0xC3}, {0xA9}}}}));
 }
 
-TEST(TokenizeCommand, ReadsStandardInputByteForByte) {
+TEST(TokenizeCommand, ReadsStandardInputAsFilesAreRead) {
     const std::string text("Hi\0\xff\n", 5);
     const json object = json::parse(tokenize({"--stdin", "--json"}, text).out);
-    EXPECT_EQ(object["pieces"], (json{"Hi", std::string(1, '\0'), {0xFF}, "\n"}));
+    EXPECT_EQ(object["pieces"], (json{"Hi", std::string(1, '\0'), {0xFF}}));
+    const std::string ids = tokenize({"-p", "Hi\nHo", "--ids"}).out;
+    for (const std::string input : {"Hi\nHo", "Hi\nHo\n", "Hi\nHo\r\n", "\xEF\xBB\xBFHi\nHo\n"})
+        EXPECT_EQ(tokenize({"--stdin", "--ids"}, input).out, ids) << input;
+    EXPECT_NE(tokenize({"--stdin", "--ids"}, "Hi\nHo\n\n").out, ids) << "one line end";
     EXPECT_EQ(tokenize({"--stdin", "--ids"}, "").out, "[]\n");
+    for (const std::string mark : {"\xFF\xFE", "\xFE\xFF"}) {
+        const Outcome utf16 = tokenize({"--stdin", "--ids"}, mark + "Hi");
+        EXPECT_EQ(utf16.exit_code, 1);
+        EXPECT_EQ(utf16.err, "error: standard input: starts with the byte-order mark of UTF-16; expected UTF-8\n");
+    }
 }
 
 TEST(TokenizeCommand, AddsABeginTokenWhereTheModelWantsOneUnlessForbidden) {
