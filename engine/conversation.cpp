@@ -1,5 +1,8 @@
 #include "engine/conversation.h"
 
+#include <algorithm>
+#include <iterator>
+
 namespace riftjit::engine {
 
 Result<std::optional<models::ChatTemplate>> find_chat_template(const std::optional<models::ChatTemplate>& given,
@@ -30,6 +33,20 @@ void Conversation::add(std::string role, std::string content) {
 }
 
 void Conversation::take_back() { inputs_.messages.erase(inputs_.messages.size() - 1); }
+
+namespace {
+
+bool is_of_system(const nlohmann::ordered_json& message) { return message.at("role") == "system"; }
+
+}  // namespace
+
+void Conversation::clear() {
+    auto kept = nlohmann::ordered_json::array();
+    std::ranges::copy_if(inputs_.messages, std::back_inserter(kept), is_of_system);
+    inputs_.messages = std::move(kept);
+}
+
+bool Conversation::is_new() const { return std::ranges::all_of(inputs_.messages, is_of_system); }
 
 Result<Conversation::Rendering> Conversation::render() const {
     RIFTJIT_TRY(segments, template_.render(inputs_));

@@ -24,6 +24,8 @@ public:
 
     void add(std::string role, std::string content);
     void take_back();  // the message added last
+    void clear();      // all but system messages
+    bool is_new() const;
     struct Rendering {
         std::vector<int32_t> ids;
         models::ByteSet left_out;        // bytes that the vocabulary has no token for

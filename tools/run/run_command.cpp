@@ -36,6 +36,9 @@ namespace riftjit::tools {
 
 namespace {
 
+// Of a conversation that no longer fits.
+constexpr const char* kWayOut = "; /clear starts the conversation anew";
+
 using nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 
@@ -75,7 +78,7 @@ private:
     Result<int> dump_logits();
     void announce_sampler() const;
     void show(std::span<const int32_t> prompt) const;
-    void say_why_it_ended(const Answer& answer);
+    Result<void> say_why_it_ended(const Answer& answer);
     int finish(const Answer& answer, std::span<const int32_t> prompt);
 
     const RunOptions& options_;
@@ -156,11 +159,12 @@ Result<Run::Answer> Run::answer(std::span<const int32_t> prompt) {
 }
 
 // Of an end that neither the model nor the user chose.
-void Run::say_why_it_ended(const Answer& answer) {
+Result<void> Run::say_why_it_ended(const Answer& answer) {
     const bool is_enough = options_.predict >= 0 && answer.ids.size() >= static_cast<size_t>(options_.predict);
-    if (answer.reason != engine::FinishReason::length || is_enough) return;
+    if (answer.reason != engine::FinishReason::length || is_enough) return {};
     if (!options_.json && !answer.text.ends_with('\n')) write_output("\n");
-    reporter_.warn(fmt::format("the context of {} tokens is full (-c), so the answer ends here", engine_.context));
+    return warn(fmt::format("the context of {} tokens is full (-c), so the answer ends here{}", engine_.context,
+                            conversation_ && !ends_after_one_ ? kWayOut : ""));
 }
 
 int Run::finish(const Answer& answer, std::span<const int32_t> prompt) {
@@ -295,6 +299,11 @@ Result<std::optional<std::vector<int32_t>>> Run::next_prompt() {
             return fail(ErrorKind::Usage, "the prompt is empty: nothing came from standard input; -p gives one");
         if (!said) return std::nullopt;
         RIFTJIT_TRY_VOID(warn_of_cut(said));
+        if (said == "/clear" && !ends_after_one_) {
+            conversation_->clear();
+            reporter_.info("the conversation starts anew");
+            continue;
+        }
         message = std::move(said);
     }
     return user_turn(*std::move(message));
@@ -334,7 +343,8 @@ Result<Run::Answer> Run::answer_to(std::span<const int32_t> prompt) {
         show(prompt);
         return answer(rest);
     }();
-    if (answered) say_why_it_ended(*answered);
+    if (answered)
+        if (const auto said = say_why_it_ended(*answered); !said) answered = std::unexpected(said.error());
     if (!answered && conversation_) conversation_->take_back();
     return answered;
 }
@@ -355,7 +365,9 @@ Result<int> Run::execute() {
             more = goes_on(last);
         } else {
             if (!conversation_ || ends_after_one_) return std::unexpected(answered.error());
-            report(answered.error());
+            Error error = answered.error();
+            if (!conversation_->is_new()) error.message += kWayOut;
+            report(error);
         }
     }
     return finish(last, prompt);
@@ -446,7 +458,8 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
 constexpr const char* kRunExamples =
     "Examples:\n"
     "  riftjit run -p \"Tell me a short story about a fox and a lamp.\"    a turn with the shipped model\n"
-    "  riftjit run                                                       a conversation, until /exit or Ctrl-D\n"
+    "  riftjit run                                                       a conversation, until /exit or Ctrl-D;\n"
+    "                                                                    /clear starts it anew\n"
     "  riftjit run -m m.gguf -no-cnv -p \"Once upon a time\" -n 64         continue raw text\n"
     "  riftjit run -m m.gguf -f question.txt --temp 0 --json             greedy, one JSON object\n"
     "  riftjit run -m m.gguf --dump-isa matmul --max-isa avx2            generated code, also for other processors\n"

@@ -58,6 +58,32 @@ TEST(Conversation, SaysThatTheContextIsFull) {
     EXPECT_EQ(count(counted.shown, "is full"), 0u) << counted.shown;
 }
 
+TEST(Conversation, StartsAnewWhereItIsCleared) {
+    const std::string question = "Tell me about a fox.", hint = "; /clear starts the conversation anew";
+    const auto talk_of = [&](const std::vector<std::string>& lines) {
+        return run_on_terminal(talk({"-c", "64", "-n", "-1", "--ignore-eos", "-sys", "Be brief."}), 80, lines);
+    };
+    const auto alone = talk_of({question});
+    const auto full = talk_of({question, "And?", "And then?", "/clear", question});
+    EXPECT_EQ(full.exit_code, 0) << full.shown;
+    EXPECT_EQ(count(full.shown, "so the answer ends here" + hint), 2u) << full.shown;
+    EXPECT_EQ(count(full.shown, "context_length_exceeded" + hint), 2u) << full.shown;
+    EXPECT_EQ(answer_to(full.shown, question), answer_to(alone.shown, question));
+}
+
+// What asks for errors gets one, on a terminal and beside it.
+TEST(Conversation, OfAFullContextIsAnErrorUnderStrict) {
+    const std::string said = "error: --strict: 1 warning(s), see above";
+    const std::vector<std::string> endless = talk({"-c", "32", "-n", "-1", "--ignore-eos", "--strict"});
+    const auto there = run_on_terminal(endless, 80, {"A fox."});
+    EXPECT_EQ(count(there.shown, said), 1u) << there.shown;
+    std::vector<std::string> once = endless;
+    once.insert(once.end(), {"-st", "-p", "A fox."});
+    const auto single = run_on_terminal(once, 80);
+    EXPECT_EQ(single.exit_code, 1) << single.shown;
+    EXPECT_EQ(count(single.shown, said), 1u) << single.shown;
+}
+
 TEST(Conversation, SaysWhatTheTerminalKeepsOfALongLine) {
     const std::string said = "warn: the terminal passes on 4095 bytes of a line";
     for (const size_t bytes : {4094u, 4095u, 6000u}) {
