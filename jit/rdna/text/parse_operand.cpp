@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 
 #include "host/half.h"
@@ -146,16 +147,25 @@ void take_source_modifiers(std::string_view& text, ParsedOperand& operand) {
     }
 }
 
-std::optional<double> parse_real(std::string_view text) {
-    if (text.empty() || text.find_first_of(".eE") == std::string_view::npos) return std::nullopt;
-    if (text.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return std::nullopt;
-    const bool is_negative = text.front() == '-';
+// "0.5", "1e5", and "0x1.8p-3", which needs its exponent. What no float holds is refused, where LLVM takes infinity or
+// 0.
+Result<std::optional<double>> parse_real(std::string_view text) {
+    const bool is_negative = text.starts_with('-');
     if (is_negative) text.remove_prefix(1);
-    if (text.empty() || (std::isdigit(static_cast<unsigned char>(text.front())) == 0 && text.front() != '.'))
+    const bool is_hex = text.starts_with("0x") || text.starts_with("0X");
+    if (text.find_first_of(is_hex ? "pP" : ".eE") == std::string_view::npos) return std::nullopt;
+    if (text.find_first_not_of(is_hex ? "0123456789abcdefABCDEFxX.pP+-" : "0123456789.eE+-") != std::string_view::npos)
         return std::nullopt;
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    if (std::isdigit(static_cast<unsigned char>(text.front())) == 0 && text.front() != '.') return std::nullopt;
+    const std::string terminated(text);
+    char* end = nullptr;
+    const double value = std::strtod(terminated.c_str(), &end);
+    if (end != terminated.c_str() + terminated.size()) return std::nullopt;
+    if (std::isinf(value)) return fail(ErrorKind::Usage, "is too large for a float of 64 bits");
+    const std::string_view digits =
+        text.substr(is_hex ? 2 : 0, text.find_first_of(is_hex ? "pP" : "eE") - (is_hex ? 2 : 0));
+    if (value == 0 && digits.find_first_not_of("0.") != std::string_view::npos)
+        return fail(ErrorKind::Usage, "is too small for a float of 64 bits");
     return is_negative ? -value : value;
 }
 
@@ -254,13 +264,18 @@ Result<uint64_t> float_bits(double value, FloatFormat format) {
 Result<SourceConstant> real_constant(double value, OperandType type) {
     const FloatFormat format = float_format(type);
     RIFTJIT_TRY(bits, float_bits(value, format));
-    if (bits == 0) return SourceConstant{{128}};
+    // The least floats have the bits of inline integers; of 16-bit integers a float is another number.
+    if (bits == 0 || (bits <= 64 && type != OperandType::i16))
+        return SourceConstant{{static_cast<uint16_t>(128 + bits)}};
     // "0.15915494" is the constant's spelling in every format, though not its nearest number in some.
     if (std::abs(value - std::bit_cast<double>(kInlineFloats[8].f64)) < 1e-8)
         return SourceConstant{{static_cast<uint16_t>(kLastInlineFloat)}};
     // The literal of a 64-bit integer is its low half, so no other decimal has one.
     if (format == FloatFormat::f64 && type != OperandType::f64 && !inline_float_code(format, bits))
         return fail(ErrorKind::Usage, "is no constant of 64-bit integers: they take integers and inline floats");
+    // 16-bit integers read the lower half of a float's 32 bits.
+    if (type == OperandType::i16)
+        return inline_or_literal(format, bits, std::bit_cast<uint32_t>(static_cast<float>(value)));
     return inline_or_literal(format, bits, format == FloatFormat::f64 ? bits >> 32 : bits);
 }
 
@@ -277,7 +292,8 @@ Result<ParsedOperand> parse_operand_text(Generation generation, std::string_view
         operand.integer = *integer;
         return operand;
     }
-    if (const std::optional<double> real = parse_real(text)) {
+    RIFTJIT_TRY(real, parse_real(text));
+    if (real) {
         operand.form = ValueForm::real;
         operand.real = *real;
         return operand;
