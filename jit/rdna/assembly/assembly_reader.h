@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "host/result.h"
-#include "jit/rdna/assembly/assembly_expression.h"
+#include "jit/rdna/text/expression.h"
 #include "jit/rdna/assembly/assembly_file.h"
 #include "jit/rdna/assembly/assembly_kernel.h"
 #include "jit/rdna/assembly/assembly_lines.h"

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "jit/rdna/table/syntax.h"
+#include "jit/rdna/text/expression.h"
 #include "jit/rdna/text/symbolic.h"
 
 namespace riftjit::rdna {
@@ -33,7 +34,7 @@ std::optional<uint8_t> temporal_hint(MemoryKind memory, std::string_view value) 
     if (value == "TH_DEFAULT") return 0;
     const bool has_prefix = value.starts_with(prefix);
     const std::string_view name = has_prefix ? value.substr(prefix.size()) : value;
-    if (const std::optional<int64_t> number = parse_integer(name); number && *number >= 0 && *number <= 7)
+    if (const std::optional<int64_t> number = parse_number(name); number && *number >= 0 && *number <= 7)
         return static_cast<uint8_t>(*number);
     if (!has_prefix) return std::nullopt;
     if (memory == MemoryKind::store) return find_hint(kStoreHints, name);
@@ -45,7 +46,7 @@ std::optional<uint8_t> scope(std::string_view value) {
     constexpr std::string_view kScopes[] = {"SCOPE_CU", "SCOPE_SE", "SCOPE_DEV", "SCOPE_SYS"};
     for (unsigned i = 0; i < 4; ++i)
         if (kScopes[i] == value) return static_cast<uint8_t>(i);
-    const std::optional<int64_t> number = parse_integer(value);
+    const std::optional<int64_t> number = parse_number(value);
     return number && *number >= 0 && *number <= 3 ? std::optional(static_cast<uint8_t>(*number)) : std::nullopt;
 }
 
@@ -60,7 +61,7 @@ Result<void> apply_offset(const LineModifier& modifier, const InstructionInfo& r
         address.offset = pattern;
         return {};
     }
-    const std::optional<int64_t> value = parse_integer(modifier.value);
+    const std::optional<int64_t> value = parse_number(modifier.value);
     if (!value || *value < INT32_MIN || *value > INT32_MAX)
         return fail(ErrorKind::Usage, "{}: '{}' is no offset", modifier.name, modifier.value);
     if (modifier.name == "offset") return address.offset = static_cast<int32_t>(*value), Result<void>();

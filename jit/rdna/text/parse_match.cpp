@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "jit/rdna/table/syntax.h"
+#include "jit/rdna/text/expression.h"
 #include "jit/rdna/text/parse_modifiers.h"
 #include "jit/rdna/text/parse_operand.h"
 #include "jit/rdna/text/symbolic.h"
@@ -166,7 +167,7 @@ private:
     }
 
     Result<void> take_symbolic(const WrittenOperand& written, std::string_view text) {
-        if (const std::optional<int64_t> number = parse_integer(text)) {
+        if (const std::optional<int64_t> number = parse_number(text)) {
             const int64_t limit = written.kind == WrittenKind::message ? 255 : 65535;
             if (*number < -32768 || *number > limit)
                 return fail(ErrorKind::Usage, "does not fit {} bits", limit == 255 ? 8 : 16);

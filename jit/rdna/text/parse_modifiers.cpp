@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "jit/rdna/table/syntax.h"
+#include "jit/rdna/text/expression.h"
 #include "jit/rdna/text/parse_address.h"
 #include "jit/rdna/text/symbolic.h"
 
@@ -26,7 +27,7 @@ constexpr std::string_view kSdwaSelects[] = {"BYTE_0", "BYTE_1", "BYTE_2", "BYTE
 constexpr std::string_view kSdwaUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
 
 Result<unsigned> bounded(const LineModifier& modifier, unsigned first, unsigned last) {
-    const std::optional<int64_t> value = parse_integer(modifier.value);
+    const std::optional<int64_t> value = parse_number(modifier.value);
     if (!value || *value < first || *value > last)
         return fail(ErrorKind::Usage, "{}:{} is not between {} and {}", modifier.name, modifier.value, first, last);
     return static_cast<unsigned>(*value);
@@ -35,7 +36,7 @@ Result<unsigned> bounded(const LineModifier& modifier, unsigned first, unsigned 
 Result<std::vector<unsigned>> list_of(const LineModifier& modifier, unsigned last, size_t min_size, size_t max_size) {
     std::vector<unsigned> values;
     for (const std::string_view item : list_items(modifier.value)) {
-        const std::optional<int64_t> value = parse_integer(item);
+        const std::optional<int64_t> value = parse_number(item);
         if (!value || *value < 0 || *value > last)
             return fail(ErrorKind::Usage, "{}: '{}' is not between 0 and {}", modifier.name, item, last);
         values.push_back(static_cast<unsigned>(*value));

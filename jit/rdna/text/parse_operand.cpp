@@ -9,6 +9,7 @@
 
 #include "host/half.h"
 #include "jit/rdna/table/inline_floats.h"
+#include "jit/rdna/text/expression.h"
 #include "jit/rdna/text/parse_line.h"
 #include "jit/rdna/text/symbolic.h"
 
@@ -59,6 +60,10 @@ std::optional<unsigned> small_number(std::string_view text) {
     if (error != std::errc() || end != text.data() + text.size() || text.empty()) return std::nullopt;
     return value;
 }
+std::optional<unsigned> register_number(std::string_view text) {  // in brackets
+    const std::optional<int64_t> value = parse_number(text);
+    return value && *value >= 0 && *value < 256 ? std::optional(static_cast<unsigned>(*value)) : std::nullopt;
+}
 
 // "5", "[5]" or "[4:5]" after the prefix of a register file.
 std::optional<NamedRegisters> parse_range(const RegisterFile& file, std::string_view text) {
@@ -66,8 +71,8 @@ std::optional<NamedRegisters> parse_range(const RegisterFile& file, std::string_
     if (text.starts_with('[') && text.ends_with(']')) {
         text = text.substr(1, text.size() - 2);
         const size_t colon = text.find(':');
-        first = small_number(trim(text.substr(0, colon)));
-        last = colon == std::string_view::npos ? first : small_number(trim(text.substr(colon + 1)));
+        first = register_number(trim(text.substr(0, colon)));
+        last = colon == std::string_view::npos ? first : register_number(trim(text.substr(colon + 1)));
     } else {
         first = last = small_number(text);
     }
@@ -287,7 +292,8 @@ Result<ParsedOperand> parse_operand_text(Generation generation, std::string_view
     if (text.empty()) return fail(ErrorKind::Usage, "is empty");
     take_source_modifiers(text, operand);
     operand.word = text;
-    if (const std::optional<int64_t> integer = parse_integer(text)) {
+    const bool is_modified = operand.is_negated || operand.is_absolute || operand.is_sign_extended;
+    if (const std::optional<int64_t> integer = is_modified ? parse_integer(text) : parse_number(text)) {
         operand.form = ValueForm::integer;
         operand.integer = *integer;
         return operand;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <vector>
 
+#include "jit/rdna/text/expression.h"
 #include "jit/rdna/text/parse_line.h"
 #include "jit/rdna/text/symbolic.h"
 #include "jit/rdna/text/symbolic_fields.h"
@@ -25,7 +26,7 @@ std::optional<std::vector<std::string_view>> call_arguments(std::string_view tex
 }
 
 Result<unsigned> number_up_to(std::string_view text, unsigned limit, std::string_view what) {
-    const std::optional<int64_t> value = parse_integer(text);
+    const std::optional<int64_t> value = parse_number(text);
     if (!value) return fail(ErrorKind::Usage, "'{}' is no {}", text, what);
     if (*value < 0 || *value > limit) return fail(ErrorKind::Usage, "{} {} is not between 0 and {}", what, text, limit);
     return static_cast<unsigned>(*value);
@@ -95,9 +96,13 @@ Result<std::vector<CounterCall>> counter_calls(std::string_view text) {
     std::vector<CounterCall> calls;
     while (!(text = trim(text)).empty()) {
         if (!calls.empty() && (text.front() == '&' || text.front() == ',')) text = trim(text.substr(1));
-        const size_t open = text.find('('), close = text.find(')');
-        if (open == std::string_view::npos || close == std::string_view::npos || close < open)
-            return fail(ErrorKind::Usage, "'{}' is no counter(value)", text);
+        const size_t open = text.find('(');
+        size_t close = open;
+        for (size_t depth = 0; close < text.size(); ++close) {
+            if (text[close] == '(') ++depth;
+            if (text[close] == ')' && --depth == 0) break;
+        }
+        if (close >= text.size()) return fail(ErrorKind::Usage, "'{}' is no counter(value)", text);
         calls.push_back({trim(text.substr(0, open)), text.substr(open + 1, close - open - 1)});
         text = text.substr(close + 1);
     }

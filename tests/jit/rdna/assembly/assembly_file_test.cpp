@@ -411,7 +411,7 @@ TEST(AssemblyExpressions, SayWhichSymbolIsMissingInTheEnd) {
     EXPECT_EQ(refusal(chain + "a100000 = 1\n"), "k.s: no kernel: neither .amdhsa_kernel nor a .globl label in .text");
 }
 
-TEST(AssemblyExpressions, AreThoseOfC) {
+TEST(AssemblyExpressions, AreThoseOfGnuAssemblers) {
     const Result<AssembledFile> file = assemble(R"(
         .globl k
     k:  s_endpgm

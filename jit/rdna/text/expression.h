@@ -1,4 +1,4 @@
-// Integer expressions of assembly files: numbers, symbols, labels and their differences.
+// Integer expressions of assembly text: numbers, symbols, labels and their differences.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,15 @@ struct AssemblyValue {
 // What a symbol stands for; nothing if it is not defined (yet).
 using SymbolLookup = std::function<std::optional<AssemblyValue>(std::string_view name)>;
 
-// + - * / % << >> & | ^ ~ and parentheses, with C's precedence, and the functions by which LLVM since 20 counts what a
+// + - * / % << >> & | ^ ~ and parentheses, and the functions by which LLVM since 20 counts what a
 // kernel and those it calls need: max, or, alignto, extrasgprs, totalnumvgprs (LLVM, AMDGPUUsage, "AMDGPU-specific
-// expressions"). `.` is looked up like any symbol.
+// expressions"). As in every assembler of GNU's syntax * / % << >> bind most, then & | ^, and + - least: 1 << 2 + 1
+// is 5.
+// `.` is looked up like any symbol.
 Result<AssemblyValue> evaluate(std::string_view expression, const SymbolLookup& lookup);
+
+// A number, or an expression of numbers: what any field of an instruction may be.
+std::optional<int64_t> parse_number(std::string_view text);
 
 bool names_this_place(std::string_view expression);  // by `.`
 

@@ -1,4 +1,4 @@
-#include "jit/rdna/assembly/assembly_expression.h"
+#include "jit/rdna/text/expression.h"
 
 #include <algorithm>
 #include <array>
@@ -23,7 +23,7 @@ struct BinaryOperator {
     int precedence;
 };
 constexpr std::array<BinaryOperator, 10> kOperators = {
-    {{"<<", 4}, {">>", 4}, {"|", 1}, {"^", 2}, {"&", 3}, {"+", 5}, {"-", 5}, {"*", 6}, {"/", 6}, {"%", 6}}};
+    {{"<<", 3}, {">>", 3}, {"|", 2}, {"^", 2}, {"&", 2}, {"+", 1}, {"-", 1}, {"*", 3}, {"/", 3}, {"%", 3}}};
 
 using Arguments = std::vector<int64_t>;
 struct Function {
@@ -164,6 +164,13 @@ private:
 
 Result<AssemblyValue> evaluate(std::string_view expression, const SymbolLookup& lookup) {
     return Evaluator(expression, lookup).whole();
+}
+
+std::optional<int64_t> parse_number(std::string_view text) {
+    if (const std::optional<int64_t> number = parse_integer(text)) return number;
+    if (text.find_first_of("+-*/%<>&|^~(") == std::string_view::npos) return std::nullopt;
+    const auto value = evaluate(text, [](std::string_view) { return std::nullopt; });
+    return value ? std::optional(value->number) : std::nullopt;
 }
 
 bool names_this_place(std::string_view expression) {
