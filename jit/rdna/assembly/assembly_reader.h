@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "host/result.h"
-#include "jit/rdna/text/expression.h"
 #include "jit/rdna/assembly/assembly_file.h"
 #include "jit/rdna/assembly/assembly_kernel.h"
 #include "jit/rdna/assembly/assembly_lines.h"
 #include "jit/rdna/assembly/assembly_metadata.h"
 #include "jit/rdna/table/instruction.h"
+#include "jit/rdna/text/expression.h"
 #include "jit/rdna/text/parse_line.h"
 
 namespace riftjit::rdna {
