@@ -105,19 +105,20 @@ private:
     size_t width_ = 0;
 };
 
-Result<std::vector<Decoded>> decode(std::span<const std::byte> bytes) {
+// One at a time: with all its operands an instruction takes a kilobyte, and to decode it twice is cheaper than the
+// pages.
+Result<void> each_instruction(std::span<const std::byte> bytes, const auto& visit) {
     ZydisDecoder decoder;
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    std::vector<Decoded> decoded;
-    for (uint32_t offset = 0; offset < bytes.size();) {
-        Decoded one{offset, {}, {}};
+    Decoded one{};
+    for (uint32_t offset = 0; offset < bytes.size(); offset += one.instruction.length) {
+        one.offset = offset;
         const ZyanStatus status = ZydisDecoderDecodeFull(&decoder, bytes.data() + offset, bytes.size() - offset,
                                                          &one.instruction, one.operands.data());
         if (!ZYAN_SUCCESS(status)) return fail(ErrorKind::Encoding, "byte {} of the code is no instruction", offset);
-        offset += one.instruction.length;
-        decoded.push_back(one);
+        visit(one);
     }
-    return decoded;
+    return {};
 }
 
 // Also those that an instruction implies (DIV's rax and rdx), but neither the stack pointer of PUSH and RET nor k0, by
@@ -161,9 +162,13 @@ std::string format(const ZydisFormatter& formatter, const Decoded& decoded, std:
 }
 
 std::string hex_bytes(std::span<const std::byte> bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
     std::string text;
-    for (const std::byte byte : bytes) text += fmt::format("{:02x} ", static_cast<unsigned>(byte));
-    text.pop_back();
+    for (const std::byte byte : bytes) {
+        if (!text.empty()) text += ' ';
+        text += kDigits[std::to_integer<size_t>(byte >> 4)];
+        text += kDigits[std::to_integer<size_t>(byte & std::byte{15})];
+    }
     return text;
 }
 
@@ -184,10 +189,10 @@ std::string constant_lines(const MachineCode& code) {
 }
 
 // Equal counts in alphabetical order.
-std::vector<std::pair<std::string, uint32_t>> histogram_of(const std::vector<Decoded>& decoded) {
-    std::map<std::string, uint32_t> counts;
-    for (const Decoded& one : decoded) ++counts[ZydisMnemonicGetString(one.instruction.mnemonic)];
-    std::vector<std::pair<std::string, uint32_t>> histogram(counts.begin(), counts.end());
+std::vector<std::pair<std::string, uint32_t>> histogram_of(const std::map<ZydisMnemonic, uint32_t>& counts) {
+    std::vector<std::pair<std::string, uint32_t>> histogram;
+    for (const auto& [mnemonic, count] : counts) histogram.emplace_back(ZydisMnemonicGetString(mnemonic), count);
+    std::ranges::sort(histogram);
     std::ranges::stable_sort(histogram, std::ranges::greater{}, &std::pair<std::string, uint32_t>::second);
     return histogram;
 }
@@ -196,28 +201,29 @@ std::vector<std::pair<std::string, uint32_t>> histogram_of(const std::vector<Dec
 
 Result<Listing> disassemble(const MachineCode& code, std::string_view label_prefix) {
     const auto instructions = std::span(code.bytes).first(code.instruction_bytes);
-    RIFTJIT_TRY(decoded, decode(instructions));
+    std::set<uint32_t> targets;
+    std::map<ZydisMnemonic, uint32_t> counts;
+    Listing listing;
+    RegisterSet registers;
+    RIFTJIT_TRY_VOID(each_instruction(instructions, [&](const Decoded& one) {
+        if (const auto target = one.branch_target()) targets.insert(*target);
+        ++counts[one.instruction.mnemonic];
+        ++listing.instructions;
+        collect_registers(one, registers);
+    }));
     ZydisFormatter formatter;
     ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);
     ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_FORCE_RELATIVE_RIPREL, ZYAN_TRUE);
     ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_FORCE_SIZE, ZYAN_TRUE);
-    std::set<uint32_t> targets;
-    for (const Decoded& one : decoded) {
-        if (const auto target = one.branch_target()) targets.insert(*target);
-    }
-    Listing listing;
-    RegisterSet registers;
-    for (const Decoded& one : decoded) {
+    RIFTJIT_TRY_VOID(each_instruction(instructions, [&](const Decoded& one) {
         if (targets.contains(one.offset)) listing.text += label(label_prefix, one.offset) + ":\n";
         listing.text += fmt::format("    {:<56} # {:04x}: {}\n", format(formatter, one, label_prefix), one.offset,
                                     hex_bytes(instructions.subspan(one.offset, one.instruction.length)));
-        collect_registers(one, registers);
-    }
+    }));
     listing.text += constant_lines(code);
     listing.registers = registers.text();
     registers.count(listing);
-    listing.histogram = histogram_of(decoded);
-    listing.instructions = static_cast<uint32_t>(decoded.size());
+    listing.histogram = histogram_of(counts);
     return listing;
 }
 

@@ -130,27 +130,33 @@ std::string canonical(const DecodedInstruction& one) {
 std::vector<std::string_view> canonical_instructions(const MachineCode& code) {
     static std::unordered_map<std::string, std::string> by_bytes;
     static std::set<std::string> branches;
-    const std::vector<DecodedInstruction> decoded = decode_instructions(code);
+    struct Branch {
+        size_t index;
+        uint64_t target;
+        const char* name;
+    };
+    std::vector<Branch> branches_of_code;
     std::vector<int64_t> index_at(code.bytes.size(), -1);
-    uint64_t offset = 0;
-    for (size_t i = 0; i < decoded.size(); offset += decoded[i++].instruction.length)
-        index_at[offset] = static_cast<int64_t>(i);
     std::vector<std::string_view> texts;
-    offset = 0;
-    for (const DecodedInstruction& one : decoded) {
-        const std::string bytes(reinterpret_cast<const char*>(&code.bytes[offset]), one.instruction.length);
+    uint64_t offset = 0;
+    each_instruction(code, [&](const DecodedInstruction& one) {
         const ZydisDecodedOperand& first = one.operands[0];
-        if (first.type == ZYDIS_OPERAND_TYPE_IMMEDIATE && first.imm.is_relative) {
-            const uint64_t target = offset + one.instruction.length + static_cast<uint64_t>(first.imm.value.s);
-            const char* name = ZydisMnemonicGetString(one.instruction.mnemonic);
-            texts.push_back(
-                *branches.insert(fmt::format("{} {:+}", name, index_at.at(target) - index_at.at(offset))).first);
-        } else {
-            const auto [found, is_new] = by_bytes.try_emplace(bytes);
-            if (is_new) found->second = canonical(one);
-            texts.push_back(found->second);
-        }
+        index_at[offset] = static_cast<int64_t>(texts.size());
+        const std::string bytes(reinterpret_cast<const char*>(&code.bytes[offset]), one.instruction.length);
         offset += one.instruction.length;
+        if (first.type == ZYDIS_OPERAND_TYPE_IMMEDIATE && first.imm.is_relative) {
+            branches_of_code.push_back({texts.size(), offset + static_cast<uint64_t>(first.imm.value.s),
+                                        ZydisMnemonicGetString(one.instruction.mnemonic)});
+            texts.emplace_back();
+            return;
+        }
+        const auto [found, is_new] = by_bytes.try_emplace(bytes);
+        if (is_new) found->second = canonical(one);
+        texts.push_back(found->second);
+    });
+    for (const Branch& branch : branches_of_code) {
+        const int64_t distance = index_at.at(branch.target) - static_cast<int64_t>(branch.index);
+        texts[branch.index] = *branches.insert(fmt::format("{} {:+}", branch.name, distance)).first;
     }
     return texts;
 }
@@ -183,6 +189,9 @@ TEST(ListingX86, AssemblesBackToTheSameInstructions) {
         SCOPED_TRACE(name(isa));
         size_t count = 0;
         for (const KernelSpec& spec : kernel_cases::all()) {
+            // Emission.OnlyMatricesDifferBetweenLevelsOfOneVectorWidth
+            const bool is_matrix = std::holds_alternative<MatmulSpec>(spec) || std::holds_alternative<EmbedSpec>(spec);
+            if (!is_matrix && isa != Isa::avx2 && isa != Isa::avx512) continue;
             const MachineCode code = RunnableKernel::machine_code(spec, isa);
             if (!seen.insert(code.bytes).second) continue;
             const auto listing = disassemble(code, fmt::format("kernel{}_", count++));

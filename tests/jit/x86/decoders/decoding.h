@@ -17,19 +17,24 @@ struct DecodedInstruction {
     std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands;
 };
 
-inline std::vector<DecodedInstruction> decode_instructions(const MachineCode& code) {
+// One at a time: with all its operands an instruction takes a kilobyte.
+void each_instruction(const MachineCode& code, const auto& visit) {
     ZydisDecoder decoder;
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    std::vector<DecodedInstruction> decoded;
+    DecodedInstruction one{};
     for (size_t offset = 0; offset < code.instruction_bytes;) {
-        DecodedInstruction one{};
         const ZyanStatus status =
             ZydisDecoderDecodeFull(&decoder, code.bytes.data() + offset, code.instruction_bytes - offset,
                                    &one.instruction, one.operands.data());
         if (!ZYAN_SUCCESS(status)) throw std::runtime_error("no instruction at " + std::to_string(offset));
+        visit(one);
         offset += one.instruction.length;
-        decoded.push_back(one);
     }
+}
+
+inline std::vector<DecodedInstruction> decode_instructions(const MachineCode& code) {
+    std::vector<DecodedInstruction> decoded;
+    each_instruction(code, [&](const DecodedInstruction& one) { decoded.push_back(one); });
     return decoded;
 }
 

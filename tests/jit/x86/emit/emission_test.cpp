@@ -46,8 +46,8 @@ const std::vector<Kernel>& kernels(Isa isa) {
     if (!kernels.empty()) return kernels;
     for (const KernelSpec& spec : kernel_cases::all()) {
         Kernel kernel{kernel_name(spec) + " at " + std::string(name(isa)), {}};
-        for (const auto& decoded : decode_instructions(RunnableKernel::machine_code(spec, isa)))
-            kernel.instructions.emplace_back(decoded);
+        each_instruction(RunnableKernel::machine_code(spec, isa),
+                         [&](const DecodedInstruction& decoded) { kernel.instructions.emplace_back(decoded); });
         kernels.push_back(std::move(kernel));
     }
     return kernels;
@@ -77,10 +77,13 @@ bool is_allowed(const std::set<std::string>& allowed, const std::string& set) {
 TEST(Emission, EverySpecUsesOnlyTheInstructionsOfItsLevel) {
     for (Isa isa : all_isas()) {
         const auto allowed = allowed_sets(isa);
+        std::set<ZydisISASet> known;  // instructions are many, sets few
         for (const Kernel& kernel : kernels(isa))
-            for (const Instruction& instruction : kernel.instructions)
+            for (const Instruction& instruction : kernel.instructions) {
+                if (!known.insert(instruction.isa_set).second) continue;
                 ASSERT_TRUE(is_allowed(allowed, ZydisISASetGetString(instruction.isa_set)))
                     << kernel.name << ": " << instruction.text();
+            }
     }
 }
 
@@ -109,10 +112,13 @@ TEST(Emission, EveryKernelCleansTheUpperHalvesBeforeItReturns) {
 TEST(Emission, OnlyMatricesDifferBetweenLevelsOfOneVectorWidth) {
     for (const KernelSpec& spec : kernel_cases::all()) {
         if (std::holds_alternative<MatmulSpec>(spec) || std::holds_alternative<EmbedSpec>(spec)) continue;
-        for (Isa isa : all_isas())
-            EXPECT_EQ(RunnableKernel::machine_code(spec, isa).bytes,
-                      RunnableKernel::machine_code(spec, has_avx512(isa) ? Isa::avx512 : Isa::avx2).bytes)
+        const std::vector<std::byte> narrow = RunnableKernel::machine_code(spec, Isa::avx2).bytes,
+                                     wide = RunnableKernel::machine_code(spec, Isa::avx512).bytes;
+        for (Isa isa : all_isas()) {
+            if (isa == Isa::avx2 || isa == Isa::avx512) continue;
+            EXPECT_EQ(RunnableKernel::machine_code(spec, isa).bytes, has_avx512(isa) ? wide : narrow)
                 << kernel_name(spec) << " at " << name(isa);
+        }
     }
 }
 
