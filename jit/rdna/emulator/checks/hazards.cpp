@@ -180,6 +180,7 @@ void HazardState::check_vopd_interlock(WaveState& wave, const Op& op) {
     if (traits.ends_vdst) valus_arrived_ = valu_count_;
     if (const unsigned left = va_vdst(traits.alu_wait); left < kVdstCounts && valu_count_ > left)
         valus_arrived_ = std::max(valus_arrived_, valu_count_ - left);
+    if (op.instruction.encoding != Encoding::vopd) return;
     for (unsigned word = 0; word < 4; ++word)
         for (uint64_t bits = traits.same_parity.vgprs[word]; bits != 0; bits &= bits - 1) {
             const unsigned vgpr = word * 64 + static_cast<unsigned>(std::countr_zero(bits));

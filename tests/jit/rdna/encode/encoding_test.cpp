@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
+#include <map>
+#include <tuple>
 
 #include "jit/rdna/encode/encoding_plan.h"
 #include "jit/rdna/encode/pack.h"
 #include "tests/host/oracle.h"
 #include "tests/jit/rdna/llvm_oracle.h"
+#include "tests/jit/rdna/split_mix.h"
 
 namespace riftjit::rdna {
 namespace encoding_test {
@@ -51,7 +53,7 @@ public:
     uint64_t any() { return random_(); }
 
 private:
-    std::mt19937_64 random_;
+    test::SplitMix random_;
 };
 
 // Words of this row in this form with random fields and, from a DPP or SDWA form on, what it needs.
@@ -101,13 +103,15 @@ struct Instance {
     Instruction instruction;
 };
 
-// Valid instances of one row in one form.
-std::vector<Instance> instances(Target target, WaveSize wave, Opcode opcode, Encoding encoding, size_t count) {
-    std::vector<Instance> found;
+// Six valid instances of one row in one form, or as many as are found; for all tests of a process.
+const std::vector<Instance>& instances(Target target, WaveSize wave, Opcode opcode, Encoding encoding) {
+    static std::map<std::tuple<Target, WaveSize, Opcode, Encoding>, std::vector<Instance>> by_form;
+    const auto [place, is_new] = by_form.try_emplace({target, wave, opcode, encoding});
+    std::vector<Instance>& found = place->second;
     const EncodingPlan& plan = encoding_plan(generation(target), opcode, encoding);
-    if (!plan.exists || !has(target, opcode)) return found;
+    if (!is_new || !plan.exists || !has(target, opcode)) return found;
     RandomFields random(static_cast<uint64_t>(opcode) * 64 + static_cast<uint64_t>(encoding));
-    for (size_t attempt = 0; attempt < 6000 && found.size() < count; ++attempt) {
+    for (size_t attempt = 0; attempt < 6000 && found.size() < 6; ++attempt) {
         Words words = random_words(random, generation(target), plan);
         const Decoded decoded = decode(target, wave, words);
         if (!decoded.ok || decoded.instruction.opcode != opcode || decoded.instruction.encoding != encoding) continue;
@@ -136,7 +140,7 @@ TEST(Encoding, HoldsForEveryRowAndFormAsLlvmReadsIt) {
                 for (unsigned encoding = 0; encoding < static_cast<unsigned>(Encoding::vopd); ++encoding) {
                     const auto form = static_cast<Encoding>(encoding);
                     const bool exists = encoding_plan(generation(target), row.opcode, form).exists;
-                    const std::vector<Instance> some = instances(target, wave, row.opcode, form, 6);
+                    const std::vector<Instance>& some = instances(target, wave, row.opcode, form);
                     EXPECT_TRUE(!exists || !some.empty())
                         << "no instance of " << row.name << " in form " << encoding << " on " << name(target);
                     of_row += some.size();
@@ -167,8 +171,7 @@ TEST(Encoding, GivesBackWhatWasDecoded) {
         for (const WaveSize wave : kWaves)
             for (const InstructionInfo& row : all_instructions())
                 for (unsigned form = 0; form < static_cast<unsigned>(Encoding::vopd); ++form)
-                    for (const Instance& instance :
-                         instances(target, wave, row.opcode, static_cast<Encoding>(form), 4)) {
+                    for (const Instance& instance : instances(target, wave, row.opcode, static_cast<Encoding>(form))) {
                         const auto encoded = encode(target, wave, instance.instruction);
                         ASSERT_TRUE(encoded.has_value()) << encoded.error().message;
                         ASSERT_EQ(Words(encoded->span().begin(), encoded->span().end()), instance.words) << row.name;

@@ -136,8 +136,8 @@ TEST(KernelDescriptor, IsClangsForTheSameKernel) {
         if (!known_to_llvm(target.target)) continue;
         for (const std::string_view flags : {"", "-mwavefrontsize64"}) {
             EXPECT_EQ(output_of(fmt::format(
-                          "clang-19 -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu={} -nogpulib -O2 {} {} "
-                          "-o {} 2>&1",
+                          "{{ clang-19 -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu={0} -nogpulib -O2 {1} {2} "
+                          "-c -o {3} && ld.lld-19 -shared {3} -o {3}; }} 2>&1",
                           target.name, flags, scratch.path("k.cl"), scratch.path("k.co"))),
                       "");
             const LoadedObject object = loaded(read_file(scratch.path("k.co")));

@@ -43,9 +43,10 @@ protected:
     }
     std::string path(std::string_view target) { return scratch_.path(fmt::format("{}.co", target)); }
     std::vector<std::byte> compile(std::string_view target, std::string_view flags) {
-        const std::string told = output_of(
-            fmt::format("clang-19 -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu={} -nogpulib {} {} -o {} 2>&1",
-                        target, flags, scratch_.path("k.cl"), path(target)));
+        const std::string told = output_of(fmt::format(
+            "{{ clang-19 -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu={0} -nogpulib {1} {2} -c -o {3} "
+            "&& ld.lld-19 -shared {3} -o {3}; }} 2>&1",
+            target, flags, scratch_.path("k.cl"), path(target)));
         EXPECT_EQ(told, "");
         return read_file(path(target));
     }

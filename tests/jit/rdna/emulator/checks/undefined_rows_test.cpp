@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstring>
 #include <map>
-#include <random>
 #include <set>
 #include <span>
 #include <string>
@@ -16,6 +15,7 @@
 #include "jit/rdna/text/text.h"
 #include "tests/jit/rdna/emulator/valu/valu_wave.h"
 #include "tests/jit/rdna/encode/random_instruction.h"
+#include "tests/jit/rdna/split_mix.h"
 
 namespace riftjit::rdna::emulator {
 namespace undefined_rows_test {
@@ -259,7 +259,7 @@ private:
 
     Target target_;
     Wave wave_;
-    std::mt19937 random_;
+    test::SplitMix random_;
     Registers base_, first_, undefined_, varying_;
 };
 

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,8 +34,8 @@ struct CompilerOptions {
     CodeGenerator generator = CodeGenerator::llvm19;
 };
 
-// The object of one file of tests/data/rdna. Empty where the compiler is absent.
-inline std::vector<std::byte> compile(std::string_view source, const CompilerOptions& options) {
+// The object of one file of tests/data/rdna, compiled once by each process. Empty where the compiler is absent.
+inline const std::vector<std::byte>& compile(std::string_view source, const CompilerOptions& options) {
     const auto object = std::filesystem::temp_directory_path() / ("riftjit-kernels-" + std::to_string(getpid()));
     std::string command =
         "clang-19 -x cl -cl-std=CL2.0 -cl-fp32-correctly-rounded-divide-sqrt -nogpulib -target amdgcn-amd-amdhsa "
@@ -43,18 +44,21 @@ inline std::vector<std::byte> compile(std::string_view source, const CompilerOpt
     if (options.wave_size == WaveSize::wave64) command.append(" -mwavefrontsize64");
     command.append(" '" RIFTJIT_SOURCE_DIR "/tests/data/rdna/").append(source);
     const std::string path = "'" + object.string() + "'";
-    if (options.generator == CodeGenerator::llvm19) {
-        command.append("' -o ").append(path);
+    if (options.generator == CodeGenerator::llvm19) {  // with -c it is one process; the driver of a link starts two
+        command.append("' -c -o ").append(path);
     } else {
         command.append("' -c -emit-llvm -o - | llc-22 -filetype=obj -mcpu=").append(name(options.target));
         command.append(" ").append(options.level);
         // Halves of registers, which it uses on gfx11 unasked.
         if (generation(options.target) == Generation::gfx12) command.append(" -mattr=+real-true16");
-        command.append(" -o ").append(path).append(" && ld.lld-19 -shared ").append(path).append(" -o ").append(path);
+        command.append(" -o ").append(path);
     }
+    command.append(" && ld.lld-19 --no-undefined -shared ").append(path).append(" -o ").append(path);
     command = "( " + command + " ) 2>/dev/null";
-    std::vector<std::byte> bytes;
-    if (std::system(command.c_str()) == 0) {
+    static std::map<std::string, std::vector<std::byte>> by_command;
+    const auto [found, is_new] = by_command.try_emplace(command);
+    std::vector<std::byte>& bytes = found->second;
+    if (is_new && std::system(command.c_str()) == 0) {
         std::ifstream file(object, std::ios::binary);
         const std::string text((std::istreambuf_iterator<char>(file)), {});
         bytes.resize(text.size());
@@ -141,7 +145,7 @@ inline void run_everywhere(std::string_view source, Target target, std::span<con
     for (const std::string_view level : {"-O0", "-O2"})
         for (const WaveSize wave_size : {WaveSize::wave32, WaveSize::wave64}) {
             const CompilerOptions options{target, level, wave_size, generator};
-            const std::vector<std::byte> object = compile(source, options);
+            const std::vector<std::byte>& object = compile(source, options);
             if (object.empty())
                 return lack_oracle(generator == CodeGenerator::llvm22 ? "clang-19 and llc-22"
                                                                       : "a clang-19 that compiles for AMD GPUs");

@@ -4,9 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "tests/jit/rdna/emulator/valu/valu_wave.h"
+#include "tests/jit/rdna/split_mix.h"
 
 namespace riftjit::rdna::emulator {
 namespace valu_fast_test {
@@ -48,8 +47,7 @@ protected:
         for (unsigned reg = 0; reg < kRegisters; ++reg)
             for (unsigned lane = 0; lane < wave.state.lanes; ++lane) wave.at(reg, lane) = random_word();
         for (unsigned code = 0; code < Operand::kVcc + 2u; ++code) wave.state.scalars[code] = random_word();
-        wave.set_exec(random_() % 2 == 0 ? wave.state.all_lanes()
-                                         : (random_() | uint64_t{random_()} << 32) & wave.state.all_lanes());
+        wave.set_exec(random_() % 2 == 0 ? wave.state.all_lanes() : random_() & wave.state.all_lanes());
     }
     Operand random_source(const OperandInfo& operand) {
         const bool is_vgpr = operand.registers == RegisterClass::vgpr;
@@ -89,7 +87,7 @@ protected:
         if (row.format == Format::VOP3P) made.op_sel_hi = 7 & ~some(modifiers.op_sel_hi);
         return made;
     }
-    std::mt19937 random_{7};
+    test::SplitMix random_{7};
 };
 
 TEST_P(ValuFast, AgreesWithTheLaneByLaneWay) {
@@ -99,8 +97,8 @@ TEST_P(ValuFast, AgreesWithTheLaneByLaneWay) {
     for (const InstructionInfo& row : all_instructions()) {
         if (!has(target, row.opcode) || valu_kind(row.opcode) != ValuKind::lane_wise) continue;
         bool has_fast = false;
+        TestWave wave(target, wave_size), slow(target, wave_size);
         for (unsigned round = 0; round < kRounds; ++round) {
-            TestWave wave(target, wave_size);
             const Instruction made = random_instruction(row, generation(target));
             const auto op = prepare_lane_op(made, target, wave_size);
             if (!op) continue;
@@ -109,7 +107,6 @@ TEST_P(ValuFast, AgreesWithTheLaneByLaneWay) {
             has_fast = true;
             ++executed;
             fill(wave);
-            TestWave slow(target, wave_size);
             std::copy_n(wave.state.vgprs, kRegisters * wave.state.lanes, slow.state.vgprs);
             std::copy_n(wave.state.scalars, kScalarRegisters, slow.state.scalars);
             (fast->is_plain ? run_plain : run_fast)(wave.state, &*fast);
