@@ -31,6 +31,11 @@ struct Addresses {
 // Null for a place that is none.
 Address resolve(const graph::Place& place, const Addresses& addresses);
 
+// What a thread did with its time, by step of a plan, in seconds.
+struct StepTimes {
+    std::vector<double> working, waiting;  // the latter behind the step, for the other threads
+};
+
 // A plan whose kernels and addresses are known. Running it allocates nothing and takes no lock.
 class BoundPlan {
 public:
@@ -40,6 +45,10 @@ public:
     // Repeats the last run, whose batch must still be there, step by step and returns the first step that wrote a float
     // which is no finite number. Slow: for a message, once something went wrong.
     virtual const graph::Step* first_not_finite() = 0;
+    // Timed, the device notes how long its threads are in every step, which takes some 50 ns for each.
+    virtual void set_timed(bool) {}
+    // Of all runs since set_timed(true), by thread; empty where a device keeps no times.
+    virtual std::vector<StepTimes> times() const { return {}; }
 };
 
 // A weight as it lies in the file, row-major.

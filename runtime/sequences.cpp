@@ -165,6 +165,18 @@ Result<StepLogits> Sequences::step(std::span<const StepRow> rows) {
                       model_->vocabulary};
 }
 
+void Sequences::set_timed(bool is_timed) {
+    for (BoundPlan* plan : {decode_.get(), prompt_.get()})
+        if (plan != nullptr) plan->set_timed(is_timed);
+}
+
+std::vector<Sequences::PlanTimes> Sequences::times() const {
+    std::vector<PlanTimes> times;
+    if (decode_ != nullptr) times.push_back({model_->decode_plan, decode_->times()});
+    if (prompt_ != nullptr) times.push_back({model_->prompt_plan, prompt_->times()});
+    return times;
+}
+
 std::optional<std::string> Sequences::first_not_finite() {
     const graph::Step* step = last_run_ == nullptr ? nullptr : last_run_->first_not_finite();
     if (step == nullptr) return std::nullopt;

@@ -61,6 +61,14 @@ public:
     // "blk.3.attn_q (matmul q4_k 1024x1024, vector form)"; nullopt when repeating it finds none.
     std::optional<std::string> first_not_finite();
 
+    // Whether the device notes how long its threads are in each step.
+    void set_timed(bool is_timed);
+    struct PlanTimes {
+        const graph::Plan& plan;
+        std::vector<StepTimes> threads;
+    };
+    std::vector<PlanTimes> times() const;  // of both plans, since set_timed(true)
+
     const DeviceModel& model() const { return *model_; }
     const SequenceLimits& limits() const { return limits_; }
     uint64_t kv_bytes() const { return kv_.bytes; }  // reserved for all positions

@@ -38,6 +38,9 @@ public:
 
     std::optional<std::string> first_not_finite() { return sequences_.first_not_finite(); }
 
+    void set_timed(bool is_timed) { sequences_.set_timed(is_timed); }
+    std::vector<Sequences::PlanTimes> times() const { return sequences_.times(); }
+
     uint32_t position() const { return sequences_.length(text_); }
     uint32_t context() const { return sequences_.limits().positions; }
     // Forgets everything from there on; fails as Sequences::truncate() does.

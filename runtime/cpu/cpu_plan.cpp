@@ -119,26 +119,76 @@ void CpuPlan::count_units() {
     counted_ = batch_;
 }
 
-void CpuPlan::run_alone() const {
-    for (const Launch& launch : launches_)
-        if (launch.units != 0) launch.function(launch.args, 0, launch.units);
+void CpuPlan::run_alone() {
+    if (ticks_.empty()) {
+        for (const Launch& launch : launches_)
+            if (launch.units != 0) run_whole(launch);
+        return;
+    }
+    uint64_t then = __rdtsc();
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        if (launches_[i].units != 0) run_whole(launches_[i]);
+        const uint64_t now = __rdtsc();
+        ticks_[0].working[i] += now - then;
+        then = now;
+    }
+}
+
+void CpuPlan::run_part(size_t index, Share share) {
+    const Launch& launch = launches_[index];
+    if (launch.claim != 0) {
+        auto& next = progress_[index].next;
+        for (uint32_t begin; (begin = next.fetch_add(launch.claim, std::memory_order_relaxed)) < launch.units;)
+            launch.function(launch.args, begin, std::min(begin + launch.claim, launch.units));
+    } else if (share.begin != share.end) {
+        launch.function(launch.args, share.begin, share.end);
+    }
 }
 
 uint64_t CpuPlan::walk(uint32_t thread) {
     uint64_t waited = 0;
     const Share* const shares = shares_.data() + size_t(thread) * launches_.size();
     for (size_t i = 0; i < launches_.size(); ++i) {
-        const Launch& launch = launches_[i];
-        if (launch.claim != 0) {
-            auto& next = progress_[i].next;
-            for (uint32_t begin; (begin = next.fetch_add(launch.claim, std::memory_order_relaxed)) < launch.units;)
-                launch.function(launch.args, begin, std::min(begin + launch.claim, launch.units));
-        } else if (shares[i].begin != shares[i].end) {
-            launch.function(launch.args, shares[i].begin, shares[i].end);
-        }
-        if (launch.barrier_after) waited += pool_.barrier();
+        run_part(i, shares[i]);
+        if (launches_[i].barrier_after) waited += pool_.barrier();
     }
     return waited;
+}
+
+uint64_t CpuPlan::walk_timed(uint32_t thread) {
+    uint64_t waited = 0;
+    const Share* const shares = shares_.data() + size_t(thread) * launches_.size();
+    Ticks& ticks = ticks_[thread];
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        const uint64_t start = __rdtsc();
+        run_part(i, shares[i]);
+        ticks.working[i] += __rdtsc() - start;
+        if (!launches_[i].barrier_after) continue;
+        const uint64_t ticks_waited = pool_.barrier();
+        ticks.waiting[i] += ticks_waited;
+        waited += ticks_waited;
+    }
+    return waited;
+}
+
+void CpuPlan::set_timed(bool is_timed) {
+    ticks_.assign(is_timed ? pool_.size() : 0,
+                  {std::vector<uint64_t>(launches_.size()), std::vector<uint64_t>(launches_.size())});
+    first_tick_ = __rdtsc();
+    first_moment_ = Clock::now();
+}
+
+std::vector<StepTimes> CpuPlan::times() const {
+    const double seconds = std::chrono::duration<double>(Clock::now() - first_moment_).count();
+    const double per_tick = seconds / double(__rdtsc() - first_tick_);
+    const auto in_seconds = [&](const std::vector<uint64_t>& ticks) {
+        std::vector<double> times(ticks.size());
+        std::ranges::transform(ticks, times.begin(), [&](uint64_t count) { return double(count) * per_tick; });
+        return times;
+    };
+    std::vector<StepTimes> times;
+    for (const Ticks& ticks : ticks_) times.push_back({in_seconds(ticks.working), in_seconds(ticks.waiting)});
+    return times;
 }
 
 void CpuPlan::run_together() {
@@ -147,7 +197,7 @@ void CpuPlan::run_together() {
     const uint64_t waited = pool_.run(
         [](void* context, uint32_t thread) {
             auto* plan = static_cast<CpuPlan*>(context);
-            const uint64_t ticks = plan->walk(thread);
+            const uint64_t ticks = plan->ticks_.empty() ? plan->walk(thread) : plan->walk_timed(thread);
             if (thread == 0) plan->caller_waited_ = ticks;
         },
         this);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <vector>
 
 #include "graph/plan.h"
@@ -24,8 +25,11 @@ public:
                                                    const Context& context);
     void run(const BatchState& batch) override;
     const graph::Step* first_not_finite() override;
+    void set_timed(bool is_timed) override;
+    std::vector<StepTimes> times() const override;
 
 private:
+    using Clock = std::chrono::steady_clock;
     struct Launch {
         KernelFunction function;
         const void* args;
@@ -46,9 +50,13 @@ private:
     uint32_t rows_of(const graph::Step& step) const;
     bool is_counted() const;
     void count_units();
-    void run_alone() const;
+    void run_alone();
+    // All of a launch, or the thread's part of it.
+    static void run_whole(const Launch& launch) { launch.function(launch.args, 0, launch.units); }
+    void run_part(size_t index, Share share);
     void run_together();
     uint64_t walk(uint32_t thread);  // returns ticks waited
+    uint64_t walk_timed(uint32_t thread);
 
     const graph::Plan& plan_;
     ThreadPool& pool_;
@@ -60,6 +68,14 @@ private:
     BatchState batch_, outputs_;          // the latter for steps that run on gathered rows
     TeamChoice team_;
     uint64_t caller_waited_ = 0;
+
+    // Time stamp ticks of each thread's launches; empty unless timed. On a cache line of its own.
+    struct alignas(64) Ticks {
+        std::vector<uint64_t> working, waiting;
+    };
+    std::vector<Ticks> ticks_;
+    uint64_t first_tick_ = 0;
+    Clock::time_point first_moment_;
 };
 
 }  // namespace riftjit::runtime

@@ -96,6 +96,7 @@ void add_bench_command(CLI::App& app, Command& chosen) {
         "  riftjit bench -m a.gguf -n 0 -p 128-2048*2 -t 1,2    prompts of 128 to 2048 tokens, one and two threads\n"
         "  riftjit bench -m a.gguf -pg 512,128 -d 0,4096        both in one timing, also with 4096 tokens in the "
         "cache\n"
+        "  riftjit bench -m a.gguf -p 512 -n 0 --profile        where the time of a prompt goes\n"
         "  riftjit bench --peaks                                what this processor reaches at best");
     auto options = std::make_shared<BenchOptions>();
     add_bench_options(*command, *options);

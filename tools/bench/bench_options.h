@@ -33,7 +33,7 @@ struct BenchOptions {
     BenchFormat output = BenchFormat::md, error_output = BenchFormat::none;
     bool progress = false, warmup = true;
     KernelChoice kernels;
-    bool peaks = false, peaks_json = false;
+    bool peaks = false, peaks_json = false, profile = false;
 };
 
 // Replaces defaults as options are seen; a repeated list option appends.

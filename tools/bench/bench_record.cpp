@@ -107,6 +107,11 @@ ordered_json to_json(const BenchResult& r) {
         {"samples_ns", r.samples_ns},
         {"samples_ts", r.tokens_per_second()},
     });
+    for (const KernelTime& kernel : r.profile)
+        object["profile"].push_back({{"op", kernel.op},
+                                     {"launches", kernel.launches},
+                                     {"thread_seconds", kernel.seconds},
+                                     {"waiting_seconds", kernel.waiting}});
     return object;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,15 @@ struct BenchModel {
     uint64_t size_bytes, parameters;
 };
 
+// One kernel's time in one more run of the test, which is not among the samples.
+struct KernelTime {
+    std::string op;  // "matmul q4_k 1024x1024, tile form"
+    uint32_t launches;
+    std::vector<double> seconds;  // by thread
+    double waiting;               // of all threads, for the others behind it
+    double total() const { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
+};
+
 struct BenchResult {
     BenchTest test;
     BenchModel model;
@@ -35,6 +45,7 @@ struct BenchResult {
     double bytes_per_token, flops_per_token;
     double peak_read_bytes_per_second;  // a plain read of the same weights by the same threads, in the same run
     uint64_t weight_bytes;              // read for one token
+    std::vector<KernelTime> profile;    // --profile; the longest first
     double queued;                      // share of the threads' time that they waited for a CPU, because other work ran
 
     std::vector<double> tokens_per_second() const;

@@ -177,6 +177,33 @@ Result<BenchSession::Sample> BenchSession::time_once(const BenchTest& test) {
     return Sample{uint64_t(std::chrono::nanoseconds(elapsed).count()), queued, hash.hex()};
 }
 
+// The run is one more: reading the clock around every launch takes time too.
+Result<std::vector<KernelTime>> BenchSession::profile(const BenchTest& test) {
+    RIFTJIT_TRY_VOID(context_.truncate(test.depth));
+    RIFTJIT_TRY_VOID(fill(test.depth, test.setup.batch));
+    loaded_.session->set_timed(true);
+    RIFTJIT_TRY_VOID(time_once(test));
+    std::map<std::string, KernelTime> kernels;
+    for (const auto& [plan, threads] : loaded_.session->times()) {
+        for (size_t step = 0; step < plan.steps.size(); ++step) {
+            const std::string op = describe(plan.steps[step].spec);
+            KernelTime& kernel =
+                kernels.try_emplace(op, KernelTime{op, 0, std::vector<double>(threads.size()), 0}).first->second;
+            ++kernel.launches;
+            for (size_t thread = 0; thread < threads.size(); ++thread) {
+                kernel.seconds[thread] += threads[thread].working[step];
+                kernel.waiting += threads[thread].waiting[step];
+            }
+        }
+    }
+    loaded_.session->set_timed(false);
+    std::vector<KernelTime> longest;
+    for (const auto& [op, kernel] : kernels)
+        if (kernel.total() > 0) longest.push_back(kernel);
+    std::ranges::sort(longest, std::greater(), &KernelTime::total);
+    return longest;
+}
+
 // The least that must be read: for every step all weights, and all keys and values up to its last token, once.
 void BenchSession::describe_work(const BenchTest& test, BenchResult& result) const {
     const runtime::Session& session = *loaded_.session;
@@ -224,6 +251,11 @@ Result<BenchResult> BenchSession::measure(const BenchTest& test, const BenchOpti
         result.logits_hash = sample.logits_hash;
         result.samples_ns.push_back(sample.nanoseconds);
         result.queued += sample.queued / options.repetitions;
+    }
+    if (options.profile) {
+        progress("profile");
+        RIFTJIT_TRY(profile, this->profile(test));
+        result.profile = std::move(profile);
     }
     result.peak_rss_bytes = peak_rss_bytes();
     describe_work(test, result);
