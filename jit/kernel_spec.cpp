@@ -139,6 +139,13 @@ uint32_t unit_count(const KernelSpec& spec, uint32_t rows) {
     return ask_op(spec, [&](auto op, const auto& op_spec) { return op.units(op_spec, rows); });
 }
 
+uint32_t unit_grain(const KernelSpec& spec) {
+    return ask_op(spec, [](auto op, const auto& op_spec) -> uint32_t {
+        if constexpr (requires { op.grain(op_spec); }) return op.grain(op_spec);
+        return 1;
+    });
+}
+
 KernelCost cost(const KernelSpec& spec) {
     return ask_op(spec, [](auto op, const auto& op_spec) { return op.cost(op_spec); });
 }

@@ -325,6 +325,8 @@ std::vector<std::byte> serialize(const KernelSpec& spec);
 Result<void> validate(const KernelSpec& spec);
 // `rows` are the batch's, for attention its tiles or single rows, and for column programs elements.
 uint32_t unit_count(const KernelSpec& spec, uint32_t rows);
+// Units that kernels take together where they can: parts of a launch are best multiples of it.
+uint32_t unit_grain(const KernelSpec& spec);
 
 struct KernelCost {
     uint64_t flops;         // floating or integer multiply and add operations, per token (column programs: per

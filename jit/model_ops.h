@@ -156,6 +156,7 @@ struct OpTraits<MatmulSpec> {
                  other(Role::batch, "batch", offsetof(MatmulArgs, batch))}};
     }
     static uint32_t units(const MatmulSpec& spec, uint32_t) { return uint32_t(round_up(spec.rows, 16) / 16); }
+    static uint32_t grain(const MatmulSpec& spec) { return spec.form == MatmulForm::tile ? 2 : 1; }  // pairs of panels
     static KernelCost cost(const MatmulSpec& spec) {
         uint64_t flops = 2 * uint64_t(spec.rows) * spec.width;
         uint64_t weight_bytes = spec.rows * row_bytes(spec.weight, spec.width);

@@ -109,9 +109,13 @@ void CpuPlan::count_units() {
         const uint32_t rows = rows_of(step);
         launch.units = rows == 0 ? 0 : unit_count(step.spec, rows);
         const bool is_shared_out = launch.units != 0 && is_long(step.spec, row_count(step));
-        launch.claim = is_shared_out ? std::max(1u, launch.units / (threads * kClaimsPerThread)) : 0;
-        for (uint32_t thread = 0; thread < threads; ++thread)
-            shares_[size_t(thread) * launches_.size() + i] = share_of(launch.units, thread, threads);
+        const uint32_t grain = unit_grain(step.spec), grains = (launch.units + grain - 1) / grain;
+        launch.claim = is_shared_out ? std::max(1u, grains / (threads * kClaimsPerThread)) * grain : 0;
+        for (uint32_t thread = 0; thread < threads; ++thread) {
+            const Share share = share_of(grains, thread, threads);
+            shares_[size_t(thread) * launches_.size() + i] = {share.begin * grain,
+                                                              std::min(share.end * grain, launch.units)};
+        }
         has_work |= launch.units != 0;
         launch.barrier_after = has_work && !step.parallel_with_next && i + 1 != launches_.size();  // the pool's join
         if (launch.barrier_after) has_work = false;
