@@ -9,7 +9,6 @@
 namespace riftjit::graph {
 
 inline constexpr uint32_t kNoBuffer = ~0u;
-inline constexpr size_t kFormats = 3;  // RowFormat::f32, i16, bf16
 
 struct Buffer {
     uint64_t bytes;
@@ -111,11 +110,11 @@ private:
     Plan plan_;
     size_t node_ = 0;
     std::vector<Buffer> buffers_;
-    std::vector<std::vector<Touch>> touches_;              // per step
-    std::vector<std::array<uint32_t, kFormats>> storage_;  // per tensor: its buffer in each format
-    std::vector<bool> gathered_;                           // per tensor: only the rows with logits exist
-    std::vector<bool> key_stored_;                         // per tensor: already written to the key cache
-    std::vector<std::vector<size_t>> readers_;             // per tensor: node indices, ascending
+    std::vector<std::vector<Touch>> touches_;                 // per step
+    std::vector<std::array<uint32_t, kRowFormats>> storage_;  // per tensor: its buffer in each format
+    std::vector<bool> gathered_;                              // per tensor: only the rows with logits exist
+    std::vector<bool> key_stored_;                            // per tensor: already written to the key cache
+    std::vector<std::vector<size_t>> readers_;                // per tensor: node indices, ascending
 };
 
 }  // namespace riftjit::graph

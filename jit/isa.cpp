@@ -5,10 +5,10 @@
 namespace riftjit {
 
 namespace {
-constexpr std::array kIsas = {Isa::avx2,        Isa::avx_vnni,    Isa::avx512,
-                              Isa::avx512_vnni, Isa::avx512_bf16, Isa::avx512_fp16};
-constexpr std::array<std::string_view, kIsas.size()> kIsaNames = {"avx2",        "avx_vnni",    "avx512",
-                                                                  "avx512_vnni", "avx512_bf16", "avx512_fp16"};
+constexpr std::array kIsas = {Isa::avx2,        Isa::avx_vnni,    Isa::avx512,   Isa::avx512_vnni,
+                              Isa::avx512_bf16, Isa::avx512_fp16, Isa::amx_bf16, Isa::amx_int8};
+constexpr std::array<std::string_view, kIsas.size()> kIsaNames = {
+    "avx2", "avx_vnni", "avx512", "avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_bf16", "amx_int8"};
 }  // namespace
 
 std::string_view name(Isa isa) { return kIsaNames[static_cast<size_t>(isa)]; }

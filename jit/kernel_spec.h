@@ -35,10 +35,15 @@ namespace riftjit {
 
 // What rows hold. How other rows than f32 lie in memory is each back end's own (Backend::row_bytes).
 enum class RowFormat : uint8_t {
-    f32,   // float[round_up(width, 16)]
-    i16,   // quantised: codes of 13 bits, and one scale per 256
-    bf16,  // round to nearest even
+    f32,        // float[round_up(width, 16)]
+    i16,        // quantised: codes of 13 bits, and one scale per 256
+    bf16,       // round to nearest even
+    i16_bf16,   // i16, and each code also as 128 * high and low, both bf16
+    i16_bytes,  // i16, and each code also as the bytes high, low and their sum
 };
+constexpr size_t kRowFormats = 5;
+// Codes of 13 bits and a scale per 256, whatever else.
+constexpr bool is_quantized(RowFormat format) { return format != RowFormat::f32 && format != RowFormat::bf16; }
 constexpr uint32_t f32_row_bytes(uint32_t width) { return uint32_t(round_up(width, 16) * sizeof(float)); }
 
 // Quantised activations. Per super-block of 256 elements (the last may be shorter, and is zero padded to 256):

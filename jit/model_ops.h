@@ -126,7 +126,7 @@ struct OpTraits<QuantizeSpec> {
     }
     static uint32_t units(const QuantizeSpec&, uint32_t tokens) { return tokens; }
     static KernelCost cost(const QuantizeSpec& spec) {
-        return {spec.output == RowFormat::i16 ? 2 * uint64_t(spec.width) : 0, 0};
+        return {is_quantized(spec.output) ? 2 * uint64_t(spec.width) : 0, 0};
     }
     static void check(const QuantizeSpec& spec, Claims& claims) {
         claims.positive("width", spec.width);

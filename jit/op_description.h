@@ -26,7 +26,7 @@ struct OpTraits;
 
 // Of each enumeration in a spec, as kernel names show it; empty for the value that goes without saying.
 inline std::string_view text(RowFormat format) {
-    static constexpr std::array<std::string_view, 3> kTexts = {"f32", "i16", "bf16"};
+    static constexpr std::array<std::string_view, kRowFormats> kTexts = {"f32", "i16", "bf16", "i16_bf16", "i16_bytes"};
     return kTexts.at(size_t(format));
 }
 inline std::string_view text(MatmulForm form) { return form == MatmulForm::vector ? "vector" : "tile"; }

@@ -1,6 +1,8 @@
 #include "jit/x86/detect.h"
 
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -33,6 +35,14 @@ constexpr std::array kAvx512 = {
 constexpr std::array kAvx512Vnni = {Feature{&CpuidLeaves::leaf7_ecx, 11, "AVX512-VNNI"}};
 constexpr std::array kAvx512Bf16 = {Feature{&CpuidLeaves::leaf7_1_eax, 5, "AVX512-BF16"}};
 constexpr std::array kAvx512Fp16 = {Feature{&CpuidLeaves::leaf7_edx, 23, "AVX512-FP16"}};
+constexpr std::array kAmxBf16 = {
+    Feature{&CpuidLeaves::leaf7_edx, 24, "AMX-TILE"},
+    Feature{&CpuidLeaves::leaf7_edx, 22, "AMX-BF16"},
+};
+constexpr std::array kAmxInt8 = {
+    Feature{&CpuidLeaves::leaf7_edx, 25, "AMX-INT8"},
+    Feature{&CpuidLeaves::leaf7_ecx, 1, "AVX512-VBMI"},
+};
 
 // A level has its own features and those of the level it includes.
 struct Level {
@@ -47,10 +57,14 @@ constexpr std::array kLevels = {
     Level{Isa::avx512_vnni, Isa::avx512, kAvx512Vnni},
     Level{Isa::avx512_bf16, Isa::avx512_vnni, kAvx512Bf16},
     Level{Isa::avx512_fp16, Isa::avx512_bf16, kAvx512Fp16},
+    Level{Isa::amx_bf16, Isa::avx512_fp16, kAmxBf16},
+    Level{Isa::amx_int8, Isa::amx_bf16, kAmxInt8},
 };
 
 constexpr uint64_t kYmmState = 0b110;        // SSE and AVX
 constexpr uint64_t kZmmState = 0b1110'0110;  // also opmask, upper halves of zmm0-15, zmm16-31
+constexpr int kTileDataComponent = 18;       // of the XSAVE area; 17 is the tiles' configuration
+constexpr uint64_t kTileState = uint64_t{0b11} << 17 | kZmmState;
 
 bool has(const CpuidLeaves& leaves, const Feature& feature) { return leaves.*feature.leaf >> feature.bit & 1; }
 
@@ -61,8 +75,8 @@ bool has_level(const CpuidLeaves& leaves, Isa isa) {
 }
 
 bool is_saved(const CpuidLeaves& leaves, Isa isa) {
-    const uint64_t state = has_avx512(isa) ? kZmmState : kYmmState;
-    return (leaves.xcr0 & state) == state;
+    const uint64_t state = has_amx(isa) ? kTileState : has_avx512(isa) ? kZmmState : kYmmState;
+    return (leaves.xcr0 & state) == state && (leaves.may_use_tiles || !has_amx(isa));
 }
 
 // XGETBV with ECX = 0, in inline assembly because the intrinsic needs -mxsave.
@@ -70,6 +84,12 @@ uint64_t read_xcr0() {
     uint32_t low, high;
     asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return uint64_t(high) << 32 | low;
+}
+
+// Linux hands the 8 KB of a thread's tiles out only to processes that asked (Documentation/arch/x86/xstate.rst).
+bool request_tiles() {
+    constexpr int kArchRequestXcompPermission = 0x1023;
+    return syscall(SYS_arch_prctl, kArchRequestXcompPermission, kTileDataComponent) == 0;
 }
 
 std::string read_vendor() {
@@ -115,6 +135,7 @@ CpuidLeaves read_cpuid() {
         if (last_subleaf >= 1 && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx)) leaves.leaf7_1_eax = eax;
     }
     if (leaves.leaf1_ecx >> kOsXsaveBit & 1) leaves.xcr0 = read_xcr0();
+    if (leaves.xcr0 >> kTileDataComponent & 1) leaves.may_use_tiles = request_tiles();
     leaves.vendor = read_vendor();
     leaves.brand = read_brand();
     return leaves;
@@ -122,12 +143,13 @@ CpuidLeaves read_cpuid() {
 
 Processor interpret(const CpuidLeaves& leaves) {
     Processor processor{.name = leaves.brand};
-    if (leaves.vendor == "GenuineIntel") processor.fastest = Isa::avx512_vnni;
     for (Isa isa : all_isas()) {
         const LevelSupport support{isa, has_level(leaves, isa), is_saved(leaves, isa)};
         processor.support.push_back(support);
         if (support.is_in_cpuid && support.is_saved_by_os) processor.levels.push_back(isa);
     }
+    const bool has_tiles = !processor.levels.empty() && has_amx(processor.levels.back());
+    if (leaves.vendor == "GenuineIntel" && !has_tiles) processor.fastest = Isa::avx512_vnni;
     for (const Feature& feature : kAvx2)
         if (!has(leaves, feature)) processor.missing.emplace_back(feature.name);
     if (!is_saved(leaves, Isa::avx2))

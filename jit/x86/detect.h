@@ -16,10 +16,11 @@ struct CpuidLeaves {
     uint32_t leaf7_ebx = 0, leaf7_ecx = 0, leaf7_edx = 0;  // sub-leaf 0
     uint32_t leaf7_1_eax = 0;                              // sub-leaf 1
     uint64_t xcr0 = 0;                                     // register state that the operating system saves
+    bool may_use_tiles = false;                            // it grants the process AMX's tiles, which take asking
     std::string vendor;                                    // "GenuineIntel", "AuthenticAMD"
     std::string brand;
 };
-CpuidLeaves read_cpuid();  // baseline instructions only
+CpuidLeaves read_cpuid();  // baseline instructions only; asks for the tiles, for all threads of the process
 
 // One level, as the processor claims it and as the operating system allows it.
 struct LevelSupport {
@@ -34,8 +35,10 @@ struct Processor {
     std::vector<LevelSupport> support;  // of every level, weakest first
     std::vector<std::string> missing;   // what keeps avx2 from running, in words
     // Above it nothing is faster. Intel's VDPBF16PS does half the multiplications of its FMA (85 against 170 GFLOP/s a
-    // core on a Xeon of 2024, `riftjit bench --peaks`), AMD's twice as many.
-    Isa fastest = Isa::avx512_fp16;
+    // core on a Xeon of 2024, `riftjit bench --peaks`), AMD's twice as many; tiles do many times as many as either.
+    // Quantised weights by tiles (amx_int8) gain at two threads and lose at sixteen on that Xeon, so they are for those
+    // who ask.
+    Isa fastest = Isa::amx_bf16;
 };
 
 Processor interpret(const CpuidLeaves& leaves);

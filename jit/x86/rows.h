@@ -7,9 +7,14 @@
 
 namespace riftjit::x86 {
 
-// RowFormat::i16: codes, scales, and the sums of codes that weights with minima or zero points take.
+// RowFormat::i16: codes, scales, and the sums of codes that weights with minima or zero points take. The other
+// quantised formats have the digits of codes and sums behind them, as tiles multiply them: a code is 128 * high + low
+// with low in
+// [-64, 63], a sum 512 * high + low with low in [-256, 255].
 struct I16Row {
     uint32_t width;
+    RowFormat format = RowFormat::i16;
+
     constexpr uint32_t blocks() const { return (width + kI16Block - 1) / kI16Block; }
     constexpr uint32_t codes_offset_bytes() const { return 0; }                          // int16_t[blocks*256]
     constexpr uint32_t scales_offset_bytes() const { return blocks() * kI16Block * 2; }  // float[round_up(blocks,16)]
@@ -19,27 +24,49 @@ struct I16Row {
     constexpr uint32_t sums16_offset_bytes() const {
         return sums32_offset_bytes() + blocks() * 8 * 4;
     }  // int32_t[blocks*16]: per 16
-    constexpr uint32_t bytes() const { return uint32_t(round_up(sums16_offset_bytes() + blocks() * 16 * 4, 64)); }
+    constexpr uint32_t digits_offset_bytes() const {
+        return uint32_t(round_up(sums16_offset_bytes() + blocks() * 16 * 4, 64));
+    }
+
+    // i16_bf16: uint16_t[4][blocks][2][2][32]. Of the block's quarter q, elements 64 q + 32 h to 64 q + 32 h + 31:
+    // 128 * high, then low.
+    constexpr uint32_t quarter_offset_bytes(uint32_t quarter) const {
+        return digits_offset_bytes() + quarter * blocks() * kI16Block;
+    }
+    // i16_bytes: int8_t[blocks*256] of each digit.
+    enum class Digit : uint8_t { low, high, sum };
+    static constexpr uint32_t kDigits = 3;
+    constexpr uint32_t bytes_offset(Digit digit) const {
+        return digits_offset_bytes() + uint32_t(digit) * blocks() * kI16Block;
+    }
+    // i16_bytes: uint16_t[blocks][32], as bf16: the low digits of a block's sums, then the high ones, then zeros.
+    constexpr uint32_t sum_digits_offset_bytes(uint32_t elements_per_sum) const {
+        return digits_offset_bytes() + kDigits * blocks() * kI16Block + (elements_per_sum == 16 ? blocks() * 64 : 0);
+    }
+    constexpr uint32_t bytes() const {
+        if (format == RowFormat::i16) return digits_offset_bytes();
+        const uint32_t end = digits_offset_bytes() + blocks() * (format == RowFormat::i16_bf16 ? 1024 : 768 + 2 * 64);
+        return (end / 64 | 1) * 64;  // an odd number of lines: neighbouring rows take turns through the cache's sets
+    }
 };
 
-// f32: float[round_up(width, 16)]; bf16: uint16_t[round_up(width, 32)], zero padded; both and I16Row 64-byte aligned.
+// f32: float[round_up(width, 16)]; bf16: uint16_t[round_up(width, 32)], zero padded, an odd number of lines as above.
+// All rows are 64-byte aligned.
 constexpr uint32_t activation_row_bytes(RowFormat format, uint32_t width) {
     switch (format) {
         case RowFormat::f32:
             return f32_row_bytes(width);
         case RowFormat::bf16:
-            return uint32_t(round_up(round_up(width, 32) * 2, 64));
+            return (uint32_t(round_up(width, 32)) / 32 | 1) * 64;
         case RowFormat::i16:
-            return I16Row{width}.bytes();
+        case RowFormat::i16_bf16:
+        case RowFormat::i16_bytes:
+            return I16Row{width, format}.bytes();
     }
     return 0;
 }
 
 // The row format that a matmul with weights of this type reads at this level.
-inline RowFormat activation_format(DType weight, Isa isa) {
-    if (weight == DType::F32 || weight == DType::F16) return RowFormat::f32;
-    if (weight == DType::BF16) return has_bf16(isa) ? RowFormat::bf16 : RowFormat::f32;
-    return RowFormat::i16;
-}
+RowFormat activation_format(DType weight, Isa isa);
 
 }  // namespace riftjit::x86

@@ -360,6 +360,12 @@ TEST(KernelSpec, DescribesEveryPointerOfALaunch) {
     }
 }
 
+TEST(KernelSpec, SaysHowManyUnitsAreBestTakenTogether) {
+    EXPECT_EQ(unit_grain(with(kMatmul, [](auto& s) { s.form = MatmulForm::tile; })), 2u);
+    EXPECT_EQ(unit_grain(with(kMatmul, [](auto& s) { s.form = MatmulForm::vector; })), 1u);
+    EXPECT_EQ(unit_grain(kRmsNorm), 1u);
+}
+
 TEST(KernelSpec, SaysWhichArgumentsAreReadAndWritten) {
     const auto access = [](const KernelSpec& spec, std::string_view name) {
         for (const Argument& argument : signature(spec).arguments)

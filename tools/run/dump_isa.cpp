@@ -21,6 +21,8 @@ x86::Peak arithmetic_peak(const KernelSpec& spec, Isa isa) {
         case RowFormat::f32:
             return x86::Peak::f32_fma;
         case RowFormat::i16:
+        case RowFormat::i16_bf16:
+        case RowFormat::i16_bytes:
             return x86::Peak::i16_dot;
         case RowFormat::bf16:
             return x86::Peak::bf16_dot;

@@ -23,6 +23,7 @@ DecoderTraits decoder_traits(const PackedShape& shape) {
     if (parts.multiplier != kNoStep) traits.sub_scale = SubScale::integer;
     if (parts.offset != kNoStep) traits.minimum = Minimum::real;
     if (parts.minimum != kNoStep) traits.minimum = Minimum::integer;
+    traits.fits_byte = limits.product.least >= -128 && limits.product.most <= 127;
     check(traits.segment % traits.group == 0, "a segment is whole groups");
     check(limits.product.magnitude() <= std::numeric_limits<int16_t>::max(), "m * (q - zero_point) fits i16");
     check(limits.minimum.magnitude() * kStepElements * kI16Max <= std::numeric_limits<int32_t>::max(),

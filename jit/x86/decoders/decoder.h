@@ -56,6 +56,7 @@ struct DecoderTraits : PackedShape {
     uint16_t group = 0;    // 16 or 32
     SubScale sub_scale = SubScale::none;
     Minimum minimum = Minimum::none;
+    bool fits_byte = false;  // m * (q - zero_point) lies in [-128, 127]
 };
 
 // Checks that the integers fit: m * (q - zero_point) an i16 (the tile form folds m and zero_point into the weights),

@@ -25,6 +25,7 @@ struct StepDecoder::Target {
     const Reg64& decoded;
     const DecodedStep& step;
     X86Emitter& code;
+    const PairSink& sink;
 
     void store_line(int first, uint32_t index, int half, const Xmm& value) const {
         store(code, code.ptr[decoded + first + static_cast<int>(index) * step.line_bytes + half * 32], value);
@@ -42,6 +43,7 @@ StepDecoder::StepDecoder(X86Emitter& emitter, const Decoder& decoder, const Reg6
       scratch_(emitter.vector(3)) {
     const size_t constants = decoder.constants(emitter.isa()).size(), temporaries = decoder.temporaries(emitter.isa());
     check(constants + temporaries <= max_decoder_registers(emitter.isa()), "a decoder keeps to its registers");
+    static_assert(kFirstDecoderRegister + max_decoder_registers(Isa::avx512) == kFreeRegister);
     int next = kFirstDecoderRegister;
     for (size_t i = 0; i < constants; ++i) registers_.constants.push_back(next++);
     for (size_t i = 0; i < temporaries; ++i) registers_.temporaries.push_back(next++);
@@ -60,9 +62,9 @@ void StepDecoder::emit_step(uint32_t blocks, const Reg64& header, const Reg64& b
 }
 
 void StepDecoder::emit_step(uint32_t blocks, const Reg64& header, const Reg64& body, const Reg64& decoded,
-                            const DecodedStep& to, const Reg64& next_body, uint32_t lines) {
+                            const DecodedStep& to, const Reg64& next_body, uint32_t lines, const PairSink& sink) {
     const uint32_t groups = blocks * riftjit::traits(traits_.type).block_elements / traits_.group;
-    const Target target{decoded, to, code_};
+    const Target target{decoded, to, code_, sink};
     for (uint32_t group = 0; group < groups; ++group) {
         for (uint32_t line = group * lines / groups; line < (group + 1) * lines / groups; ++line)
             code_.prefetcht1(code_.ptr[next_body + static_cast<int>(line) * 64]);
@@ -86,7 +88,9 @@ void StepDecoder::decode_group(const DecodeSite& site, uint32_t group, const Tar
     decoder_.unpack(site, group, [&](const Xmm& pair, uint32_t index) {
         if (traits_.zero_point != 0) code_.vpsubw(pair, pair, zero_point_);
         if (traits_.sub_scale == SubScale::integer) code_.vpmullw(pair, pair, multiplier_);
-        target.store_line(target.step.pairs, group * traits_.group / 2 + index, site.half(), pair);
+        const uint32_t index_in_step = group * traits_.group / 2 + index;
+        if (target.sink) return target.sink(pair, index_in_step);
+        target.store_line(target.step.pairs, index_in_step, site.half(), pair);
     });
 }
 

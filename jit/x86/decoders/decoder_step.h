@@ -1,5 +1,5 @@
-// Decodes one step of a panel to memory: i16 pairs with sub-scales and zero point folded in, f32 scales, minima. Shared
-// by the tile form of matmul and by embed.
+// Decodes one step of a panel: i16 pairs with sub-scales and zero point folded in, to memory or to whoever takes them,
+// and f32 scales and minima to memory. Shared by the tile forms of matmul and by embed.
 #pragma once
 
 #include "jit/x86/decoders/decoder.h"
@@ -21,14 +21,17 @@ public:
     StepDecoder(X86Emitter& emitter, const Decoder& decoder, const Xbyak::Reg64& table);
 
     // Loads what emit_step keeps in registers. Clobbers the table register; vectors from here to the last emit_step
-    // belong to this object: all below AVX-512, 0 to 21 there.
+    // belong to this object: all below AVX-512, those before kFreeRegister there.
+    static constexpr int kFreeRegister = 18;
     void prepare();
     // Decodes `blocks` blocks at header and body (of one panel) to `to`, relative to `decoded`.
     void emit_step(uint32_t blocks, const Xbyak::Reg64& header, const Xbyak::Reg64& body, const Xbyak::Reg64& decoded,
                    const DecodedStep& to);
-    // The same, and prefetches the `lines` cache lines at next_body on the way.
+    // The same, and prefetches the `lines` cache lines at next_body on the way. With a sink the pairs (index 0 to 127,
+    // in any order within a group) go there instead.
     void emit_step(uint32_t blocks, const Xbyak::Reg64& header, const Xbyak::Reg64& body, const Xbyak::Reg64& decoded,
-                   const DecodedStep& to, const Xbyak::Reg64& next_body, uint32_t lines);
+                   const DecodedStep& to, const Xbyak::Reg64& next_body, uint32_t lines,
+                   const PairSink& sink = nullptr);
 
 private:
     struct Target;

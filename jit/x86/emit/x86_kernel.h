@@ -29,6 +29,7 @@ public:
     using Xmm = Xbyak::Xmm;
     using Ymm = Xbyak::Ymm;
     using Zmm = Xbyak::Zmm;
+    using Tmm = Xbyak::Tmm;
     using Opmask = Xbyak::Opmask;
     using Label = Xbyak::Label;
     using Address = Xbyak::Address;

@@ -4,6 +4,7 @@
 
 #include "jit/x86/backend.h"
 #include "jit/x86/decoders/decoder_ops.h"
+#include "jit/x86/rows.h"
 
 namespace riftjit::x86 {
 
@@ -85,8 +86,11 @@ void MatmulEmitter::load_bias(const Xmm& out, int half, const Reg32& panel, cons
 }
 
 MachineCode generate(OpOf<MatmulSpec>, const MatmulSpec& spec, Isa isa) {
+    if (spec.weight == DType::BF16 && has_amx(isa)) return generate_amx_bf16_matmul(spec, isa);
     if (find_decoder(spec.weight) == nullptr) return generate_float_matmul(spec, isa);
-    return spec.form == MatmulForm::vector ? generate_vector_matmul(spec, isa) : generate_tile_matmul(spec, isa);
+    if (spec.form == MatmulForm::vector) return generate_vector_matmul(spec, isa);
+    return activation_format(spec.weight, isa) == RowFormat::i16 ? generate_tile_matmul(spec, isa)
+                                                                 : generate_amx_matmul(spec, isa);
 }
 
 }  // namespace riftjit::x86

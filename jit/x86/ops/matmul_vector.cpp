@@ -28,7 +28,7 @@ private:
     const Decoder& decoder_;
     const DecoderTraits& traits_;
     const PanelLayout layout_;
-    const I16Row row_{spec_.width};
+    const I16Row row_{spec_.width, activation_format(spec_.weight, isa_)};
 
     // Register map. Pointers: base of the panel; header, body, codes, scales, sums of the current step.
     const Reg64 args = rdi, base = rax, header = rcx, body = r8, codes = r9, scales = r10, sums = r11;

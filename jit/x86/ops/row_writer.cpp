@@ -1,5 +1,7 @@
 #include "jit/x86/ops/row_writer.h"
 
+#include "host/result.h"
+
 namespace riftjit::x86 {
 
 namespace {
@@ -14,7 +16,9 @@ void RowWriter::write_row(RowFormat format, uint32_t width, const Produce& produ
         case RowFormat::bf16:
             return write_bf16(width, produce);
         case RowFormat::i16:
-            return write_i16(width, produce);
+        case RowFormat::i16_bf16:
+        case RowFormat::i16_bytes:
+            return write_i16(format, width, produce);
     }
 }
 
@@ -66,8 +70,9 @@ void RowWriter::round_to_bf16() {
     vpermq(codes, codes, 0b11'01'10'00);  // VPACKUSDW works within 128 bits
 }
 
-void RowWriter::write_i16(uint32_t width, const Produce& produce) {
-    row_ = I16Row{width};
+void RowWriter::write_i16(RowFormat format, uint32_t width, const Produce& produce) {
+    row_ = I16Row{width, format};
+    check(format == RowFormat::i16 || isa_ >= Isa::amx_int8, "digits are written where tiles read them");
     vxorps(value, value, value);
     for (uint32_t scales = 0; scales < round_up(row_.blocks(), kWideLanes); scales += kWideLanes)
         vmovups(lanes_at(row_out + row_.scales_offset_bytes() + scales * sizeof(float)), value);
@@ -78,6 +83,7 @@ void RowWriter::write_i16(uint32_t width, const Produce& produce) {
         collect_block(elements, produce);
         scale_from_largest();
         for (uint32_t part = 0; part < kI16Block / 64; ++part) quantize_64(part);
+        if (format == RowFormat::i16_bytes) store_sum_digits();
     };
     if (const uint32_t full = width / kI16Block; full != 0) {
         Label again;
@@ -159,6 +165,8 @@ void RowWriter::quantize_64(uint32_t part) {
             vpermq(codes, codes, 0b11'01'10'00);  // VPACKSSDW works within 128 bits
         }
         vmovdqu(ptr[row_out + sums16 * 8 + element * sizeof(int16_t)], codes);
+        if (row_.format == RowFormat::i16_bf16) store_bf16_digits(element);
+        if (row_.format == RowFormat::i16_bytes) store_byte_digits(element);
         vpmaddwd(sums[group], codes, constant_bytes(ones.data(), sizeof(int16_t) * kWideLanes, 32));
         if (group == 1) vphaddd(sum_low, sum_low, sum_high);
     }
@@ -169,6 +177,61 @@ void RowWriter::quantize_64(uint32_t part) {
     vmovdqu(ptr[row_out + sums16 + row_.sums16_offset_bytes() + 16 * part], Xmm(sum_low.getIdx()));
     vphaddd(Xmm(sum_low.getIdx()), Xmm(sum_low.getIdx()), Xmm(sum_low.getIdx()));
     vmovq(ptr[row_out + index + row_.sums32_offset_bytes() + 8 * part], Xmm(sum_low.getIdx()));
+}
+
+// Of 16 elements from `element` of the block on, whose codes are the words of `codes`. Both digits have at most seven
+// bits, and a bf16 eight.
+void RowWriter::store_bf16_digits(uint32_t element) {
+    const Zmm low(28), high(29), code(30);
+    vpmovsxwd(code, codes);
+    vpslld(low, code, 25);
+    vpsrad(low, low, 25);
+    vpsubd(high, code, low);
+    const uint32_t within = element % 64 / 32 * 128 + element % 32 * 2;
+    for (const auto& [digit, offset] : {std::pair{high, within}, {low, within + 64}}) {
+        vcvtdq2ps(digit, digit);
+        vcvtneps2bf16(Ymm(digit.getIdx()), digit);
+        vmovups(ptr[row_out + index * 8 + row_.quarter_offset_bytes(element / 64) + offset], Ymm(digit.getIdx()));
+    }
+}
+
+void RowWriter::store_byte_digits(uint32_t element) {
+    const Ymm low(28), high(29), sum(30);
+    vpsllw(low, codes, 9);
+    vpsraw(low, low, 9);
+    vpsubw(high, codes, low);
+    vpsraw(high, high, 7);
+    vpaddw(sum, high, low);
+    for (const auto& [bytes, digit] :
+         {std::pair{low, I16Row::Digit::low}, {high, I16Row::Digit::high}, {sum, I16Row::Digit::sum}})
+        vpmovwb(ptr[row_out + index * 8 + row_.bytes_offset(digit) + element], bytes);
+}
+
+// Of the block's sums, which are stored.
+void RowWriter::store_sum_digits() {
+    const auto store_digits = [&](uint32_t elements_per_sum, const Address& sums, int bytes) {
+        const Zmm low(28), high(29), rounded(30), zero(31);
+        const auto line = [&](int offset) {
+            return ptr[row_out + sums16 + row_.sum_digits_offset_bytes(elements_per_sum) + offset];
+        };
+        vmovdqu32(low, sums);  // eight sums of 32, and eight lanes that are not stored
+        vpaddd(rounded, low, splat_u32(256));
+        vpsrad(high, rounded, 9);
+        vpslld(rounded, high, 9);
+        vpsubd(low, low, rounded);
+        vpxord(zero, zero, zero);
+        if (bytes < 32) vmovups(line(0), zero);
+        for (const auto& [digit, offset] : {std::pair{low, 0}, {high, bytes}}) {
+            vcvtdq2ps(digit, digit);
+            vcvtneps2bf16(Ymm(digit.getIdx()), digit);
+            if (bytes == 32)
+                vmovups(line(offset), Ymm(digit.getIdx()));
+            else
+                vmovups(line(offset), Xmm(digit.getIdx()));
+        }
+    };
+    store_digits(32, ptr[row_out + index + row_.sums32_offset_bytes()], 16);
+    store_digits(16, ptr[row_out + sums16 + row_.sums16_offset_bytes()], 32);
 }
 
 }  // namespace riftjit::x86

@@ -17,10 +17,11 @@ protected:
     using Produce = std::function<void(const Xbyak::RegExp& at, uint32_t count)>;
 
     // Writes `width` elements at `row_out`, with the padding that the format asks for. Needs row_scratch_bytes() at
-    // [rsp]. Clobbers rax, r9..r11, wide(0)..wide(2) and, at the AVX-512 levels, zmm8 and zmm9.
+    // [rsp]. Clobbers rax, r9..r11, wide(0)..wide(2) and, at the AVX-512 levels, zmm8 and zmm9; for tiles zmm28 to
+    // zmm31 too.
     void write_row(RowFormat format, uint32_t width, const Produce& produce);
     static constexpr uint32_t row_scratch_bytes(RowFormat format) {
-        return format == RowFormat::i16 ? kI16Block * sizeof(float) : 0;
+        return is_quantized(format) ? kI16Block * sizeof(float) : 0;
     }
 
     const Reg64 row_out = r8;
@@ -28,12 +29,15 @@ protected:
 private:
     void write_f32(uint32_t width, const Produce& produce);
     void write_bf16(uint32_t width, const Produce& produce);
-    void write_i16(uint32_t width, const Produce& produce);
+    void write_i16(RowFormat format, uint32_t width, const Produce& produce);
     void round_to_bf16();
     void collect_block(uint32_t elements, const Produce& produce);
     void collect_group(uint32_t group, uint32_t count, const Produce& produce);
     void scale_from_largest();
     void quantize_64(uint32_t part);
+    void store_bf16_digits(uint32_t element);
+    void store_byte_digits(uint32_t element);
+    void store_sum_digits();
 
     // Register map of all formats. Values pass through wide(0); wide(1) is spare.
     const Wide value = wide(0), spare = wide(1);
@@ -43,10 +47,10 @@ private:
     const Wide unordered = wide(2);
 
     // i16: a block's values wait at [pending + source] until its largest magnitude is known.
-    const Reg64 source = r10;  // bytes into the f32 row
-    const Reg64 pending = r9;  // rsp minus the block's first `source`
-    const Reg64 sums16 = r11;  // bytes into the row's sums of 16; 64 per block, an eighth of the bytes of codes
-    const Reg64 index = rax;
+    const Reg64 source = r10;      // bytes into the f32 row
+    const Reg64 pending = r9;      // rsp minus the block's first `source`
+    const Reg64 sums16 = r11;      // bytes into the row's sums of 16; 64 per block, an eighth of the bytes of codes
+    const Reg64 index = rax;       // 32 bytes per block, while codes are made
     const Wide largest = wide(2);  // |x| as integers, which order as floats do and let NaN win
     const Xmm inverse = xmm_of(wide(2)), is_tiny = Xmm(sum_register(1));
     const Ymm codes = ymm_of(wide(0)), sum_low = Ymm(sum_register(0)), sum_high = Ymm(sum_register(1));

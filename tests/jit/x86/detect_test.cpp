@@ -12,7 +12,8 @@ CpuidLeaves everything() {
     CpuidLeaves leaves;
     leaves.leaf1_ecx = ~0u;
     leaves.leaf7_ebx = leaves.leaf7_ecx = leaves.leaf7_edx = leaves.leaf7_1_eax = ~0u;
-    leaves.xcr0 = 0xe7;
+    leaves.xcr0 = 0x600e7;
+    leaves.may_use_tiles = true;
     leaves.vendor = "AuthenticAMD";
     leaves.brand = "Test 9000";
     return leaves;
@@ -22,7 +23,7 @@ std::vector<Isa> all() { return {all_isas().begin(), all_isas().end()}; }
 
 TEST(Detect, FindsEveryLevelOnAProcessorWithEveryFeature) {
     EXPECT_EQ(interpret(everything()).levels, all());
-    EXPECT_EQ(*choose_isa(interpret(everything()), std::nullopt), Isa::avx512_fp16);
+    EXPECT_EQ(*choose_isa(interpret(everything()), std::nullopt), Isa::amx_bf16);
 }
 
 TEST(Detect, DropsALevelAndThoseAboveWhenOneOfItsFeaturesIsMissing) {
@@ -44,12 +45,24 @@ TEST(Detect, NeedsTheOperatingSystemToSaveTheRegisters) {
     EXPECT_FALSE(avx512.is_saved_by_os);
 }
 
+TEST(Detect, NeedsThePermissionToUseTiles) {
+    CpuidLeaves leaves = everything();
+    leaves.may_use_tiles = false;
+    const Processor processor = interpret(leaves);
+    EXPECT_EQ(processor.levels.back(), Isa::avx512_fp16);
+    EXPECT_TRUE(processor.support[size_t(Isa::amx_int8)].is_in_cpuid);
+    EXPECT_FALSE(processor.support[size_t(Isa::amx_int8)].is_saved_by_os);
+    leaves = everything();
+    leaves.xcr0 = 0xe7;
+    EXPECT_EQ(interpret(leaves).levels.back(), Isa::avx512_fp16);
+}
+
 TEST(Detect, Avx512DoesNotImplyAvxVnni) {
     CpuidLeaves leaves = everything();
     leaves.leaf7_1_eax &= ~(1u << 4);
     const Processor processor = interpret(leaves);
     EXPECT_EQ(std::ranges::count(processor.levels, Isa::avx_vnni), 0);
-    EXPECT_EQ(processor.levels.back(), Isa::avx512_fp16);
+    EXPECT_EQ(processor.levels.back(), Isa::amx_int8);
     EXPECT_EQ(*choose_isa(processor, Isa::avx_vnni), Isa::avx2);
 }
 
@@ -68,15 +81,19 @@ TEST(Detect, TakesTheFastestLevelRatherThanTheLast) {
     leaves.vendor = "GenuineIntel";
     const Processor intel = interpret(leaves);
     EXPECT_EQ(intel.levels, all());
-    EXPECT_EQ(*choose_isa(intel, std::nullopt), Isa::avx512_vnni);
+    EXPECT_EQ(*choose_isa(intel, std::nullopt), Isa::amx_bf16);
+    EXPECT_EQ(*choose_isa(intel, Isa::amx_int8), Isa::amx_int8);        // asked for
     EXPECT_EQ(*choose_isa(intel, Isa::avx512_bf16), Isa::avx512_bf16);  // asked for
-    leaves.leaf7_ebx &= ~(1u << 16);                                    // AVX-512F
+    leaves.leaf7_edx &= ~(1u << 24);                                    // AMX-TILE
+    EXPECT_EQ(*choose_isa(interpret(leaves), std::nullopt), Isa::avx512_vnni);
+    leaves.leaf7_ebx &= ~(1u << 16);  // AVX-512F
     EXPECT_EQ(*choose_isa(interpret(leaves), std::nullopt), Isa::avx_vnni);
 }
 
 TEST(Detect, ReadsTheVendorOfThisProcessor) {
     EXPECT_EQ(read_cpuid().vendor.size(), 12u);
-    EXPECT_EQ(detect().fastest == Isa::avx512_vnni, read_cpuid().vendor == "GenuineIntel");
+    EXPECT_EQ(detect().fastest == Isa::avx512_vnni,
+              read_cpuid().vendor == "GenuineIntel" && !has_amx(detect().levels.back()));
 }
 
 TEST(Detect, NamesWhatIsMissingBelowAvx2) {

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -53,6 +55,41 @@ TEST(BenchCommand, CountsTheBytesThatATokenReads) {
     const double first = records[0]["bytes_per_token"];
     EXPECT_EQ(records[1]["bytes_per_token"].get<double>() - first, 9 * kPerPosition);
     EXPECT_EQ(records[2]["bytes_per_token"].get<double>() - first, 300 * kPerPosition);
+}
+
+// One launch of every step a run of the plan; the hash is that of a test without times, and so is the next test's.
+TEST(BenchCommand, TellsWhereTheTimeOfATestGoes) {
+    Program program;
+    const std::vector<std::string> test = {"bench", "-m", kStoryteller, "-p", "40", "-n", "3", "-t", "2", "-r", "1"};
+    const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), test.begin(), test.end());
+        return program.run(more);
+    };
+    const Outcome plain = with({"-o", "json"}), timed = with({"--profile", "-o", "json"});
+    ASSERT_EQ(timed.exit_code, 0) << timed.err;
+    const auto expected = nlohmann::json::parse(plain.out), records = nlohmann::json::parse(timed.out);
+    ASSERT_EQ(records.size(), 2u);
+    for (size_t i = 0; i < records.size(); ++i) {
+        EXPECT_EQ(records[i]["logits_hash"], expected[i]["logits_hash"]);
+        EXPECT_FALSE(expected[i].contains("profile"));
+        double before = INFINITY, seconds = 0;
+        std::set<std::string> ops;
+        for (const auto& kernel : records[i]["profile"]) {
+            const auto threads = kernel["thread_seconds"].get<std::vector<double>>();
+            ASSERT_EQ(threads.size(), 2u);
+            EXPECT_LE(threads[0] + threads[1], before) << "the longest first";
+            before = threads[0] + threads[1];
+            seconds += before + kernel["waiting_seconds"].get<double>();
+            EXPECT_TRUE(ops.insert(kernel["op"]).second);
+        }
+        EXPECT_TRUE(std::ranges::any_of(ops, [](const std::string& op) { return op.starts_with("matmul q8_0"); }));
+        // No more than what two threads have while the run lasts, which is another run than the timed one.
+        EXPECT_GT(seconds, 0);
+        EXPECT_LT(seconds, 100 * 2e-9 * records[i]["avg_ns"].get<double>());
+    }
+    const Outcome table = with({"--profile"});
+    EXPECT_NE(table.out.find("\npp40, one more run: "), std::string::npos) << table.out;
+    EXPECT_NE(table.out.find("\n| matmul q8_0 "), std::string::npos) << table.out;
 }
 
 TEST(BenchCommand, OneFailedModelDoesNotStopTheOthers) {

@@ -21,6 +21,8 @@ std::vector<std::string> allowed_extensions(Isa isa) {
     if (isa >= Isa::avx512) allowed = {"AVX512F_", "AVX512BW_", "AVX512DQ_"};
     if (isa >= Isa::avx512_vnni) allowed.push_back("AVX512_VNNI_");
     if (isa >= Isa::avx512_bf16) allowed.push_back("AVX512_BF16_");
+    if (has_amx(isa)) allowed.insert(allowed.end(), {"AMX_TILE", "AMX_BF16"});
+    if (isa >= Isa::amx_int8) allowed.insert(allowed.end(), {"AMX_INT8", "AVX512_VBMI_"});
     return allowed;
 }
 
@@ -77,6 +79,9 @@ TEST(MatmulLevels, UseTheDotProductThatTheLevelAdds) {
     EXPECT_TRUE(extensions(Isa::avx512_vnni, DType::Q8_0).contains("AVX512_VNNI_512"));
     EXPECT_TRUE(extensions(Isa::avx512_bf16, DType::BF16).contains("AVX512_BF16_512"));
     EXPECT_TRUE(extensions(Isa::avx512_fp16, DType::BF16).contains("AVX512_BF16_512"));
+    EXPECT_TRUE(extensions(Isa::amx_int8, DType::Q4_K).contains("AMX_INT8"));
+    EXPECT_TRUE(extensions(Isa::amx_int8, DType::Q8_0).contains("AMX_BF16"));
+    EXPECT_TRUE(extensions(Isa::amx_bf16, DType::BF16).contains("AMX_BF16"));
 }
 
 // ---- VPDPWSSD in its VEX form, emulated where the processor does not know it ----

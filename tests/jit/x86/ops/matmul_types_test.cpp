@@ -77,7 +77,7 @@ struct Activations {
     static double decode(RowFormat format, std::span<const std::byte> encoded, std::span<const float> row, uint32_t i) {
         if (format == RowFormat::f32) return row[i];
         if (format == RowFormat::bf16) return bfloat_to_float(float_to_bfloat(row[i]));
-        const I16Row layout{static_cast<uint32_t>(row.size())};
+        const I16Row layout{static_cast<uint32_t>(row.size()), format};
         const auto* codes = reinterpret_cast<const int16_t*>(encoded.data());
         const auto* scales = reinterpret_cast<const float*>(encoded.data() + layout.scales_offset_bytes());
         return double(codes[i]) * scales[i / kI16Block];

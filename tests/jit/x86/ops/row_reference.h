@@ -13,9 +13,46 @@
 
 namespace riftjit::x86 {
 
-inline std::vector<std::byte> reference_i16_row(std::span<const float> values) {
-    const I16Row row{static_cast<uint32_t>(values.size())};
-    std::vector<std::byte> bytes(row.sums16_offset_bytes() + row.blocks() * 16 * sizeof(int32_t));
+inline void store_bf16(std::byte* at, int value) {
+    const uint16_t word = float_to_bfloat(float(value));
+    std::memcpy(at, &word, sizeof word);
+}
+
+// The digits of codes and sums, by the definition in I16Row.
+inline void add_digits(const I16Row& row, std::byte* bytes) {
+    const auto* codes = reinterpret_cast<const int16_t*>(bytes);
+    for (uint32_t i = 0; i < row.blocks() * kI16Block; ++i) {
+        const int high = (codes[i] + 64) >> 7, low = codes[i] - 128 * high;
+        const uint32_t block = i / kI16Block, element = i % kI16Block;
+        if (row.format == RowFormat::i16_bf16) {
+            std::byte* line = bytes + row.quarter_offset_bytes(element / 64) + block * 256 + element % 64 / 32 * 128;
+            store_bf16(line + element % 32 * 2, 128 * high);
+            store_bf16(line + 64 + element % 32 * 2, low);
+            continue;
+        }
+        bytes[row.bytes_offset(I16Row::Digit::low) + i] = std::byte(low);
+        bytes[row.bytes_offset(I16Row::Digit::high) + i] = std::byte(high);
+        bytes[row.bytes_offset(I16Row::Digit::sum) + i] = std::byte(low + high);
+    }
+    if (row.format != RowFormat::i16_bytes) return;
+    for (const uint32_t elements : {32u, 16u}) {
+        const uint32_t per_block = kI16Block / elements;
+        const auto* sums = reinterpret_cast<const int32_t*>(
+            bytes + (elements == 32 ? row.sums32_offset_bytes() : row.sums16_offset_bytes()));
+        for (uint32_t i = 0; i < row.blocks() * per_block; ++i) {
+            std::byte* line = bytes + row.sum_digits_offset_bytes(elements) + i / per_block * 64;
+            const int high = (sums[i] + 256) >> 9;
+            store_bf16(line + i % per_block * 2, sums[i] - 512 * high);
+            store_bf16(line + (per_block + i % per_block) * 2, high);
+        }
+    }
+}
+
+inline std::vector<std::byte> reference_i16_row(RowFormat format, std::span<const float> values) {
+    const I16Row row{static_cast<uint32_t>(values.size()), format};
+    const uint32_t digits = row.blocks() * (format == RowFormat::i16_bf16 ? 1024 : 768 + 2 * 64);
+    std::vector<std::byte> bytes(format == RowFormat::i16 ? row.sums16_offset_bytes() + row.blocks() * 16 * 4
+                                                          : row.digits_offset_bytes() + digits);
     auto* codes = reinterpret_cast<int16_t*>(bytes.data());
     auto* scales = reinterpret_cast<float*>(bytes.data() + row.scales_offset_bytes());
     auto* sums32 = reinterpret_cast<int32_t*>(bytes.data() + row.sums32_offset_bytes());
@@ -33,11 +70,12 @@ inline std::vector<std::byte> reference_i16_row(std::span<const float> values) {
             sums16[i / 16] += codes[i];
         }
     }
+    if (format != RowFormat::i16) add_digits(row, bytes.data());
     return bytes;
 }
 
 inline std::vector<std::byte> reference_row(RowFormat format, std::span<const float> values) {
-    if (format == RowFormat::i16) return reference_i16_row(values);
+    if (is_quantized(format)) return reference_i16_row(format, values);
     std::vector<std::byte> bytes;
     if (format == RowFormat::f32) {
         bytes.resize(values.size_bytes());

@@ -76,7 +76,7 @@ struct RowsUnderTest {
         return double(reinterpret_cast<const int16_t*>(at)[element]) * scale(row, element);
     }
     double scale(uint32_t row, uint32_t element) const {
-        const std::byte* at = bytes.data() + size_t(row) * stride + I16Row{width}.scales_offset_bytes();
+        const std::byte* at = bytes.data() + size_t(row) * stride + I16Row{width, format}.scales_offset_bytes();
         return reinterpret_cast<const float*>(at)[element / kI16Block];
     }
 
