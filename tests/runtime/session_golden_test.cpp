@@ -12,9 +12,10 @@ namespace session_golden_test {
 // Float weights multiply f32 activations: what is left is f32 rounding, 2^-24 per operation over a few hundred
 // operations in a row.
 constexpr double kFloatBound = 5e-5;
-// VDPBF16PS rounds activations to 8 bits, by 2^-9 / sqrt(3) = 0.0011 of themselves before each of the 15 matmuls on a
-// logit's way: 0.0011 * sqrt(15) = 0.0044, and five times that for the largest of thousands of logits.
-constexpr double kBf16Bound = 0.022;
+// VDPBF16PS and TDPBF16PS take activations rounded to 8 bits, off by 2^-9 / sqrt(3) = 0.00113 of themselves before each
+// of the 15 matmuls on a logit's way: 0.00113 * sqrt(15) = 0.00437, and 5.5 times that for the largest of tens of
+// thousands of logits, rounded down to what llama.cpp reaches. Measured on a Xeon: 0.0227 and 0.0206.
+constexpr double kBf16Bound = 0.0239;
 // Quantised weights multiply 13-bit activations (jit/kernel_spec.h, RowFormat::i16): with a block's largest value at
 // three deviations, rounding adds 3 / 4095 / sqrt(12) = 2.1e-4 of the activations' deviation. Over the 15 (nano) to 57
 // (storyteller) matmuls on a logit's way independent errors grow with the square root, to 0.0008 to 0.0016; the largest
@@ -67,7 +68,7 @@ TEST_P(SessionGolden, ThreadsAndLevelsDoNotChangeABit) {
     std::string expected;
     for (const Isa isa : levels_) {
         TestModel model(GetParam().model, isa);
-        // Only VDPBF16PS computes another way.
+        // Only VDPBF16PS and TDPBF16PS compute another way.
         if (GetParam().name == "nano-bf16" && has_bf16(isa)) expected.clear();
         for (const uint32_t threads : {1u, 2u, 3u, 7u}) {
             const std::string hash = run_golden(model.session(threads, DType::F16), golden_).hash;
