@@ -30,7 +30,6 @@ public:
 
 private:
     static constexpr int kPanels = 2, kRowBytes = kPanels * 64;  // of totals
-    static constexpr uint32_t kSegmentOf32 = 32;
 
     bool has_bytes() const { return row_.format == RowFormat::i16_bytes; }
     bool has_minima() const { return traits_.minimum == Minimum::integer; }
