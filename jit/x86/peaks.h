@@ -10,11 +10,13 @@
 namespace riftjit::x86 {
 
 enum class Peak : uint8_t {
-    read,      // bytes of memory, read in order
-    f32_fma,   // VFMADD231PS
-    bf16_dot,  // VDPBF16PS; nothing below avx512_bf16
-    i16_dot,   // VPDPWSSD; VPMADDWD and VPADDD where there is no VNNI
-    i8_dot,    // VPDPBUSD; VPMADDUBSW, VPMADDWD and VPADDD where there is no VNNI
+    read,       // bytes of memory, read in order
+    f32_fma,    // VFMADD231PS
+    bf16_dot,   // VDPBF16PS; nothing below avx512_bf16
+    i16_dot,    // VPDPWSSD; VPMADDWD and VPADDD where there is no VNNI
+    i8_dot,     // VPDPBUSD; VPMADDUBSW, VPMADDWD and VPADDD where there is no VNNI
+    bf16_tile,  // TDPBF16PS, whole tiles; nothing below amx_bf16
+    i8_tile,    // TDPBSSD, likewise; nothing below amx_int8
 };
 
 // One unit of Peak::read; `data` of PeakArgs holds unit after unit.

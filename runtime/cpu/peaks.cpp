@@ -98,6 +98,10 @@ std::string_view name(x86::Peak peak) {
             return "i16_dot_gops";
         case x86::Peak::i8_dot:
             return "i8_dot_gops";
+        case x86::Peak::bf16_tile:
+            return "bf16_tile_gflops";
+        case x86::Peak::i8_tile:
+            return "i8_tile_gops";
     }
     return "";
 }

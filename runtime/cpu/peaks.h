@@ -12,8 +12,8 @@
 
 namespace riftjit::runtime {
 
-inline constexpr std::array kPeaks = {x86::Peak::read, x86::Peak::f32_fma, x86::Peak::bf16_dot, x86::Peak::i16_dot,
-                                      x86::Peak::i8_dot};
+inline constexpr std::array kPeaks = {x86::Peak::read,   x86::Peak::f32_fma,   x86::Peak::bf16_dot, x86::Peak::i16_dot,
+                                      x86::Peak::i8_dot, x86::Peak::bf16_tile, x86::Peak::i8_tile};
 
 struct MeasuredPeak {
     double one_thread, all_threads;  // 10^9 bytes or operations per second

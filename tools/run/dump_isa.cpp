@@ -13,21 +13,29 @@ namespace riftjit::tools {
 
 namespace {
 
-// The peak that bounds a kernel's arithmetic: that of the dot product its weights take.
-x86::Peak arithmetic_peak(const KernelSpec& spec, Isa isa) {
+// The peak that bounds a kernel's arithmetic, that of the dot product its weights take, and how many products there are
+// for one of the model's: those of digits are two, or three of bytes.
+struct ArithmeticBound {
+    x86::Peak peak;
+    int products = 1;
+};
+ArithmeticBound arithmetic_bound(const KernelSpec& spec, Isa isa) {
     const auto* matmul = std::get_if<MatmulSpec>(&spec);
-    if (!matmul) return x86::Peak::f32_fma;
+    if (!matmul) return {x86::Peak::f32_fma};
+    const bool is_tile = matmul->form == MatmulForm::tile;
     switch (x86::backend(isa).activation_format(matmul->weight)) {
         case RowFormat::f32:
-            return x86::Peak::f32_fma;
+            return {x86::Peak::f32_fma};
         case RowFormat::i16:
+            return {x86::Peak::i16_dot};
         case RowFormat::i16_bf16:
+            return is_tile ? ArithmeticBound{x86::Peak::bf16_tile, 2} : ArithmeticBound{x86::Peak::i16_dot};
         case RowFormat::i16_bytes:
-            return x86::Peak::i16_dot;
+            return is_tile ? ArithmeticBound{x86::Peak::i8_tile, 3} : ArithmeticBound{x86::Peak::i16_dot};
         case RowFormat::bf16:
-            return x86::Peak::bf16_dot;
+            return {has_amx(isa) ? x86::Peak::bf16_tile : x86::Peak::bf16_dot};
     }
-    return x86::Peak::f32_fma;
+    return {x86::Peak::f32_fma};
 }
 
 // The shortest time that one row takes on this machine, by the peaks that `bench --peaks` measured here.
@@ -39,10 +47,11 @@ std::string roofline(const KernelSpec& spec, Isa isa, const std::optional<nlohma
         if (found == peaks->end() || !found->contains("all_threads")) return std::nullopt;
         return (*found)["all_threads"].get<double>() * 1e9;
     };
-    const auto read = value(x86::Peak::read), arithmetic = value(arithmetic_peak(spec, isa));
+    const ArithmeticBound bound = arithmetic_bound(spec, isa);
+    const auto read = value(x86::Peak::read), arithmetic = value(bound.peak);
     if (!read || !arithmetic) return "not measured at this level, see riftjit bench --peaks";
     const double read_us = 1e6 * static_cast<double>(per_row.weight_bytes) / *read;
-    const double arithmetic_us = 1e6 * static_cast<double>(per_row.flops) / *arithmetic;
+    const double arithmetic_us = 1e6 * bound.products * static_cast<double>(per_row.flops) / *arithmetic;
     return fmt::format("{:.2f} us reading weights, {:.2f} us computing: bound by {}, which uses {:.1f} % of the other",
                        read_us, arithmetic_us, read_us >= arithmetic_us ? "memory" : "arithmetic",
                        100 * std::min(read_us, arithmetic_us) / std::max({read_us, arithmetic_us, 1e-9}));

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <map>
+
 #include "jit/code_memory.h"
 #include "jit/kernel_spec.h"
 #include "jit/x86/detect.h"
@@ -10,12 +12,18 @@
 namespace riftjit::x86 {
 namespace peaks_test {
 
-constexpr Peak kAll[] = {Peak::read, Peak::f32_fma, Peak::bf16_dot, Peak::i16_dot, Peak::i8_dot};
+constexpr Peak kAll[] = {Peak::read,   Peak::f32_fma,   Peak::bf16_dot, Peak::i16_dot,
+                         Peak::i8_dot, Peak::bf16_tile, Peak::i8_tile};
 
-TEST(PeaksX86, EveryLevelHasAllButBf16) {
+TEST(PeaksX86, EveryLevelHasAllButBf16AndTiles) {
+    const std::map<Peak, Isa> first_levels = {
+        {Peak::bf16_dot, Isa::avx512_bf16}, {Peak::bf16_tile, Isa::amx_bf16}, {Peak::i8_tile, Isa::amx_int8}};
     for (const Isa isa : all_isas())
-        for (const Peak peak : kAll)
-            EXPECT_EQ(generate_peak(peak, isa).has_value(), peak != Peak::bf16_dot || has_bf16(isa)) << name(isa);
+        for (const Peak peak : kAll) {
+            const auto first = first_levels.find(peak);
+            EXPECT_EQ(generate_peak(peak, isa).has_value(), first == first_levels.end() || isa >= first->second)
+                << name(isa);
+        }
 }
 
 // 12 sums in 64 rounds, two operations per product.
@@ -26,6 +34,8 @@ TEST(PeaksX86, WorkIsCountedPerInstruction) {
     EXPECT_EQ(peak_work_per_unit(Peak::bf16_dot, Isa::avx512_bf16), 12u * 64 * 32 * 2);
     EXPECT_EQ(peak_work_per_unit(Peak::i16_dot, Isa::avx_vnni), 12u * 64 * 16 * 2);
     EXPECT_EQ(peak_work_per_unit(Peak::i8_dot, Isa::avx512_vnni), 12u * 64 * 64 * 2);
+    EXPECT_EQ(peak_work_per_unit(Peak::bf16_tile, Isa::amx_bf16), 12u * 64 * 16 * 16 * 32 * 2);
+    EXPECT_EQ(peak_work_per_unit(Peak::i8_tile, Isa::amx_int8), 12u * 64 * 16 * 16 * 64 * 2);
 }
 
 // Three blocks with an unmapped page before and behind: what is read beyond them ends the test.

@@ -18,7 +18,7 @@ TEST(Peaks, AreMeasuredWhereTheLevelHasTheInstruction) {
     ASSERT_TRUE(peaks) << peaks.error().message;
     EXPECT_EQ(peaks->threads, 2u);
     for (size_t i = 0; i < kPeaks.size(); ++i) {
-        ASSERT_EQ(peaks->values[i].has_value(), kPeaks[i] != x86::Peak::bf16_dot);
+        ASSERT_EQ(peaks->values[i].has_value(), x86::generate_peak(kPeaks[i], Isa::avx2).has_value());
         if (!peaks->values[i]) continue;
         EXPECT_GT(peaks->values[i]->one_thread, 0.0);
         EXPECT_GT(peaks->values[i]->all_threads, 0.0);
