@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "host/json_text.h"
+
 namespace riftjit::sim {
 
 namespace {
@@ -321,6 +323,9 @@ std::string to_json_text(const Metadata& metadata) {
 }
 
 Result<Metadata> metadata_from_json_text(std::string_view text) {
+    if (!is_plain_json(text))
+        return fail(ErrorKind::Format, "its metadata: nested deeper than {} levels, or with a NUL byte",
+                    kMostJsonNesting);
     try {
         Metadata metadata = metadata_from(Json::parse(text));
         RIFTJIT_TRY_VOID(check_header(metadata.header));

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/model_files.h"
+#include "host/json_text.h"
 #include "models/gguf/gguf_text.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tools/cli/escapes.h"
@@ -63,10 +64,16 @@ ordered_json describe(const Tokenizer& tokenizer, const std::vector<int32_t>& id
     return {{"count", ids.size()}, {"ids", ids}, {"pieces", std::move(pieces)}};
 }
 
+// std::cin reads through stdin and does not tell its errors from an end.
+Result<void> check_input() {
+    if (std::cin.bad() || std::ferror(stdin) != 0) return fail(ErrorKind::Io, "standard input: read error");
+    return {};
+}
+
 Result<std::string> read_text(const TokenizeOptions& options) {
     if (options.prompt) return options.no_escape ? *options.prompt : process_escapes(*options.prompt);
     std::string bytes{std::istreambuf_iterator<char>(std::cin), {}};
-    if (std::cin.bad()) return fail(ErrorKind::Io, "standard input: read error");
+    RIFTJIT_TRY_VOID(check_input());
     RIFTJIT_TRY(text, as_text(std::move(bytes), "standard input"));  // as `run` reads it
     return without_line_end(std::move(text));
 }
@@ -92,7 +99,7 @@ Result<void> print_one(const TokenizeOptions& options, const Tokenizer& tokenize
 // The ids of one line {"text": ...}.
 Result<std::vector<int32_t>> encode_line(const TokenizeOptions& options, const Tokenizer& tokenizer,
                                          std::string_view line, size_t number, models::ByteSet& left_out) {
-    const ordered_json request = ordered_json::parse(line, nullptr, false);
+    const ordered_json request = parse_json<ordered_json>(line);
     if (request.is_discarded())
         return fail(ErrorKind::Format, "line {}: not JSON: {}", number, models::printable(line));
     if (!request.is_object() || !request.contains("text") || !request["text"].is_string())
@@ -129,7 +136,7 @@ Result<void> answer_lines(const TokenizeOptions& options, const Tokenizer& token
                 fmt::format("line {}: {}, as in any later line", number, models::describe_left_out(left_out)));
         if (!write_output(answer_of(options, ids))) return {};  // the reader left; the program's end says so
     }
-    if (std::cin.bad()) return fail(ErrorKind::Io, "standard input: read error");
+    RIFTJIT_TRY_VOID(check_input());
     if (first) return fail(first->kind, "{} of {} lines have no ids: {}", failed, number, first->message);
     return {};
 }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "host/json_text.h"
 #include "models/gguf/gguf_text.h"
 #include "models/template/named_templates.h"
 #include "tools/cli/suggestion.h"
@@ -129,7 +130,7 @@ Result<void> set_variable(PromptInputs& inputs, const std::string& name, nlohman
 
 Result<void> read_template_variables(const RunOptions& options, PromptInputs& inputs) {
     if (!options.chat_template_kwargs.empty()) {
-        auto given = nlohmann::ordered_json::parse(options.chat_template_kwargs, nullptr, /*allow_exceptions=*/false);
+        auto given = parse_json<nlohmann::ordered_json>(options.chat_template_kwargs);
         if (!given.is_object())
             return fail(ErrorKind::Usage,
                         "error while handling argument \"--chat-template-kwargs\": expected a JSON object, got \"{}\"",

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "host/json_text.h"
 #include "models/template/jinja/json.h"
 
 namespace riftjit::models::jinja {
@@ -164,7 +165,7 @@ Value from_json_filter(Runtime& runtime, const Value& input, Arguments& argument
     arguments.finish("from_json");
     const Text text = to_text(runtime.budget, input);
     runtime.budget.memory(text.size() * 8);
-    const auto json = nlohmann::ordered_json::parse(text.view(), nullptr, false);
+    const auto json = parse_json<nlohmann::ordered_json>(text.view());
     if (json.is_discarded()) refuse("from_json: the string is not JSON");
     return from_json(runtime, json, text.origin());
 }
