@@ -17,6 +17,23 @@ namespace {
 // Above it other work took enough of the processor to spoil a comparison.
 constexpr double kMostQueued = 0.02;
 
+// Flags that do nothing together.
+Result<void> check_options(const BenchOptions& options) {
+    const auto shows_profile = [](BenchFormat format) {
+        return format == BenchFormat::md || format == BenchFormat::json || format == BenchFormat::jsonl;
+    };
+    if (options.peaks_json && !options.peaks)
+        return fail(ErrorKind::Usage, "--json goes with --peaks; tests are printed as JSON by -o json");
+    if (options.peaks && options.profile)
+        return fail(ErrorKind::Usage, "--peaks measures the processor and --profile a model; give one");
+    if (options.peaks && !options.models.empty())
+        return fail(ErrorKind::Usage, "--peaks measures the processor: it reads no model, and -m does not go with it");
+    if (options.profile && !shows_profile(options.output) && !shows_profile(options.error_output))
+        return fail(ErrorKind::Usage,
+                    "--profile is printed by -o md, json and jsonl; csv and sql have no place for it");
+    return {};
+}
+
 class Bench {
 public:
     Bench(const BenchOptions& options, Reporter& reporter)
@@ -102,6 +119,7 @@ void add_bench_command(CLI::App& app, Command& chosen) {
     add_bench_options(*command, *options);
     on_chosen(*command, chosen, [options] {
         Reporter reporter;
+        if (const auto fits = check_options(*options); !fits) return report(fits.error());
         if (!options->peaks) return Bench(*options, reporter).run();
         const auto result = run_peaks(*options, reporter);
         return result ? *result : report(result.error());

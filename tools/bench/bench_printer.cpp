@@ -169,19 +169,20 @@ std::string padded(const std::string& text, int width) {
     return width < 0 ? text + blanks : blanks + text;
 }
 
-// The time of all threads, by kernel; "spread" is what the slowest thread took above the mean.
+// The time of all threads, by kernel; "steps" are the plan's, "spread" is what the slowest
+// thread took above the mean.
 std::string profile_table(const BenchResult& result) {
     double all = 0;
     for (const KernelTime& kernel : result.profile) all += kernel.total() + kernel.waiting;
     std::string text = fmt::format(
         "\n{}, one more run: {:.1f} ms of {} threads, longest first\n\n"
-        "| {:<44} | launches | {:>9} | {:>5} | spread | waiting ms |\n"
-        "| {:-<44} | -------: | --------: | ----: | -----: | ---------: |\n",
+        "| {:<44} | steps | {:>9} | {:>5} | spread | waiting ms |\n"
+        "| {:-<44} | ----: | --------: | ----: | -----: | ---------: |\n",
         test_name(result.test), 1e3 * all, result.test.setup.threads, "op", "ms", "%", "");
     for (const KernelTime& kernel : result.profile) {
         const double mean = kernel.total() / double(kernel.seconds.size());
-        text += fmt::format("| {:<44} | {:>8} | {:>9.2f} | {:>5.1f} | {:>4.0f} % | {:>10.2f} |\n", kernel.op,
-                            kernel.launches, 1e3 * kernel.total(), 100 * kernel.total() / all,
+        text += fmt::format("| {:<44} | {:>5} | {:>9.2f} | {:>5.1f} | {:>4.0f} % | {:>10.2f} |\n", kernel.op,
+                            kernel.steps, 1e3 * kernel.total(), 100 * kernel.total() / all,
                             100 * (std::ranges::max(kernel.seconds) / mean - 1), 1e3 * kernel.waiting);
     }
     return text;

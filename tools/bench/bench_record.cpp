@@ -109,7 +109,7 @@ ordered_json to_json(const BenchResult& r) {
     });
     for (const KernelTime& kernel : r.profile)
         object["profile"].push_back({{"op", kernel.op},
-                                     {"launches", kernel.launches},
+                                     {"steps", kernel.steps},
                                      {"thread_seconds", kernel.seconds},
                                      {"waiting_seconds", kernel.waiting}});
     return object;

@@ -24,8 +24,8 @@ struct BenchModel {
 
 // One kernel's time in one more run of the test, which is not among the samples.
 struct KernelTime {
-    std::string op;  // "matmul q4_k 1024x1024, tile form"
-    uint32_t launches;
+    std::string op;               // "matmul q4_k 1024x1024, tile form"
+    uint32_t steps;               // of the plan that are this kernel
     std::vector<double> seconds;  // by thread
     double waiting;               // of all threads, for the others behind it
     double total() const { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }

@@ -189,7 +189,7 @@ Result<std::vector<KernelTime>> BenchSession::profile(const BenchTest& test) {
             const std::string op = describe(plan.steps[step].spec);
             KernelTime& kernel =
                 kernels.try_emplace(op, KernelTime{op, 0, std::vector<double>(threads.size()), 0}).first->second;
-            ++kernel.launches;
+            ++kernel.steps;
             for (size_t thread = 0; thread < threads.size(); ++thread) {
                 kernel.seconds[thread] += threads[thread].working[step];
                 kernel.waiting += threads[thread].waiting[step];

@@ -92,6 +92,25 @@ TEST(BenchCommand, TellsWhereTheTimeOfATestGoes) {
     EXPECT_NE(table.out.find("\n| matmul q8_0 "), std::string::npos) << table.out;
 }
 
+TEST(BenchCommand, RefusesFlagsThatDoNothingTogether) {
+    Program program;
+    const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+        {{"--json"}, "--json goes with --peaks; tests are printed as JSON by -o json"},
+        {{"--peaks", "--profile"}, "--peaks measures the processor and --profile a model; give one"},
+        {{"--peaks", "-m", "x.gguf"}, "--peaks measures the processor: it reads no model, and -m does not go with it"},
+        {{"--profile", "-o", "csv"}, "--profile is printed by -o md, json and jsonl; csv and sql have no place for it"},
+        {{"--profile", "-o", "none", "--output-err", "sql"},
+         "--profile is printed by -o md, json and jsonl; csv and sql have no place for it"},
+    };
+    for (const auto& [flags, message] : cases) {
+        std::vector<std::string> arguments = {"bench"};
+        arguments.insert(arguments.end(), flags.begin(), flags.end());
+        const Outcome outcome = program.run(arguments);
+        EXPECT_EQ(outcome.exit_code, 1) << message;
+        EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+    }
+}
+
 TEST(BenchCommand, OneFailedModelDoesNotStopTheOthers) {
     Program program;
     const Outcome outcome = program.run(
