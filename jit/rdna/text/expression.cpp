@@ -148,8 +148,10 @@ private:
         if (operation == "&") return value(a & b, {});
         if (operation == "|") return value(a | b, {});
         if (operation == "^") return value(a ^ b, {});
-        if (operation == "<<") return value(b < 64 ? a << b : 0, {});
-        if (operation == ">>") return value(b < 64 ? a >> b : 0, {});
+        if (operation == "<<" || operation == ">>") {
+            if (b >= 64) return fail(ErrorKind::Usage, "a shift by {} in '{}', expected 0 to 63", right.number, text_);
+            return value(operation == "<<" ? a << b : a >> b, {});
+        }
         if (b == 0 || (left.number == INT64_MIN && right.number == -1))
             return fail(ErrorKind::Usage, "division without a result in '{}'", text_);
         const int64_t quotient = operation == "/" ? left.number / right.number : left.number % right.number;
