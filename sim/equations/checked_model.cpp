@@ -140,14 +140,47 @@ private:
     CheckedVariables checked_;
 };
 
+// Where the weight is 1; nullopt where a state or a function takes part.
+std::optional<double> value_of(const Expression& expression, const CheckedVariables& variables,
+                               const std::map<std::string, double>& constants) {
+    if (expression.operation == Operation::number) return expression.value;
+    if (expression.operation == Operation::name) {
+        if (const auto constant = constants.find(expression.name); constant != constants.end()) return constant->second;
+        const auto parameter = std::ranges::find(variables.parameters, expression.name, &Variable::name);
+        if (parameter != variables.parameters.end()) return parameter->value;
+        const auto defined = variables.subexpressions.find(expression.name);
+        if (defined != variables.subexpressions.end()) return value_of(*defined->second, variables, constants);
+        return expression.name == "w" ? std::optional(1.0) : std::nullopt;
+    }
+    if (expression.operands.empty() || expression.operands.size() > 2) return std::nullopt;
+    const auto left = value_of(*expression.operands.front(), variables, constants);
+    const auto right = value_of(*expression.operands.back(), variables, constants);
+    if (!left || !right) return std::nullopt;
+    switch (expression.operation) {
+        case Operation::negate:
+            return -*left;
+        case Operation::add:
+            return *left + *right;
+        case Operation::subtract:
+            return *left - *right;
+        case Operation::multiply:
+            return *left * *right;
+        case Operation::divide:
+            return *left / *right;
+        default:
+            return std::nullopt;
+    }
+}
+
 }  // namespace
 
-// A number's, a parameter's; states and what has no sign known count as above 0.
+// That of the value where it is known; else states and what has no sign known count as above 0.
 int sign_of(const Expression& expression, const CheckedVariables& variables,
             const std::map<std::string, double>& constants) {
     const auto sign = [&](size_t operand) { return sign_of(*expression.operands[operand], variables, constants); };
     const auto of_number = [](double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; };
     const auto common = [](int a, int b) { return a == b || b == 0 ? a : a == 0 ? b : 1; };
+    if (const auto value = value_of(expression, variables, constants)) return of_number(*value);
     switch (expression.operation) {
         case Operation::number:
             return of_number(expression.value);
