@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <fstream>
+#include <iterator>
 
 #include "engine/machine.h"
 #include "host/cpus.h"
+#include "host/json_text.h"
 #include "jit/cache/cache_directory.h"
 #include "jit/cache/disk_cache.h"
 #include "jit/x86/detect.h"
@@ -70,7 +72,8 @@ std::optional<ordered_json> load_peaks(const std::string& cache_directory) {
     if (!path) return std::nullopt;
     std::ifstream file(*path, std::ios::binary);
     if (!file) return std::nullopt;
-    ordered_json object = ordered_json::parse(file, nullptr, false);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    ordered_json object = parse_json<ordered_json>(text);
     if (!object.is_object()) return std::nullopt;
     return object;
 }

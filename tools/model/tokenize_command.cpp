@@ -64,18 +64,9 @@ ordered_json describe(const Tokenizer& tokenizer, const std::vector<int32_t>& id
     return {{"count", ids.size()}, {"ids", ids}, {"pieces", std::move(pieces)}};
 }
 
-// std::cin reads through stdin and does not tell its errors from an end.
-Result<void> check_input() {
-    if (std::cin.bad() || std::ferror(stdin) != 0) return fail(ErrorKind::Io, "standard input: read error");
-    return {};
-}
-
 Result<std::string> read_text(const TokenizeOptions& options) {
     if (options.prompt) return options.no_escape ? *options.prompt : process_escapes(*options.prompt);
-    std::string bytes{std::istreambuf_iterator<char>(std::cin), {}};
-    RIFTJIT_TRY_VOID(check_input());
-    RIFTJIT_TRY(text, as_text(std::move(bytes), "standard input"));  // as `run` reads it
-    return without_line_end(std::move(text));
+    return read_standard_input();
 }
 
 Result<void> print_one(const TokenizeOptions& options, const Tokenizer& tokenizer, Reporter& reporter) {
@@ -136,7 +127,7 @@ Result<void> answer_lines(const TokenizeOptions& options, const Tokenizer& token
                 fmt::format("line {}: {}, as in any later line", number, models::describe_left_out(left_out)));
         if (!write_output(answer_of(options, ids))) return {};  // the reader left; the program's end says so
     }
-    RIFTJIT_TRY_VOID(check_input());
+    RIFTJIT_TRY_VOID(check_standard_input());
     if (first) return fail(first->kind, "{} of {} lines have no ids: {}", failed, number, first->message);
     return {};
 }

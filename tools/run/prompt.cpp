@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
+#include <iterator>
 #include <memory>
 
 #include "host/json_text.h"
@@ -43,6 +45,18 @@ std::string without_line_end(std::string text) {
     if (text.ends_with('\n')) text.pop_back();
     if (text.ends_with('\r')) text.pop_back();
     return text;
+}
+
+Result<void> check_standard_input() {
+    if (std::cin.bad() || std::ferror(stdin) != 0) return fail(ErrorKind::Io, "standard input: read error");
+    return {};
+}
+
+Result<std::string> read_standard_input() {
+    std::string bytes{std::istreambuf_iterator<char>(std::cin), {}};
+    RIFTJIT_TRY_VOID(check_standard_input());
+    RIFTJIT_TRY(text, as_text(std::move(bytes), "standard input"));
+    return without_line_end(std::move(text));
 }
 
 namespace {

@@ -214,9 +214,7 @@ constexpr size_t kTerminalLineBytes = 4095;
 // One line from a terminal, or everything from a pipe; nullopt at the end of input or of the conversation.
 Result<std::optional<std::string>> read_message() {
     if (isatty(STDIN_FILENO) == 0) {
-        RIFTJIT_TRY(text, as_text({std::istreambuf_iterator<char>(std::cin), {}}, "standard input"));
-        if (std::ferror(stdin) != 0) return fail(ErrorKind::Io, "standard input: read error");
-        text = without_line_end(std::move(text));
+        RIFTJIT_TRY(text, read_standard_input());
         return text.empty() ? std::nullopt : std::optional(std::move(text));
     }
     write_diagnostic("\n> ");
