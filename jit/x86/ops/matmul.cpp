@@ -85,6 +85,29 @@ void MatmulEmitter::load_bias(const Xmm& out, int half, const Reg32& panel, cons
         vmaskmovps(out, out, address());
 }
 
+void MatmulEmitter::for_each_token_tile(const Reg32& tokens_left, int most,
+                                        const std::function<void(int tokens)>& multiply,
+                                        const std::function<void()>& advance) {
+    Label again, rest, done;
+    L(again);
+    cmp(tokens_left, most);
+    jb(rest);
+    multiply(most);
+    advance();
+    sub(tokens_left, most);
+    jmp(again);
+    L(rest);
+    for (int tokens = most - 1; tokens > 0; --tokens) {
+        Label is_fewer;
+        cmp(tokens_left, tokens);
+        jb(is_fewer);
+        multiply(tokens);
+        jmp(done);
+        L(is_fewer);
+    }
+    L(done);
+}
+
 MachineCode generate(OpOf<MatmulSpec>, const MatmulSpec& spec, Isa isa) {
     if (spec.weight == DType::BF16 && has_amx(isa)) return generate_amx_bf16_matmul(spec, isa);
     if (find_decoder(spec.weight) == nullptr) return generate_float_matmul(spec, isa);

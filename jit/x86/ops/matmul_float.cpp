@@ -79,25 +79,12 @@ private:
     }
 
     void for_each_tile(int panels) {
-        Label again, rest, done;
-        L(again);
-        cmp(tokens_left, max_tokens());
-        jb(rest);
-        multiply_tile(panels, max_tokens());
-        add(x_row, static_cast<uint32_t>(max_tokens()) * row_bytes());
-        add(out_row, static_cast<uint32_t>(max_tokens()) * spec_.out_stride * 4);
-        sub(tokens_left, max_tokens());
-        jmp(again);
-        L(rest);
-        for (int tokens = max_tokens() - 1; tokens > 0; --tokens) {
-            Label is_fewer;
-            cmp(tokens_left, tokens);
-            jb(is_fewer);
-            multiply_tile(panels, tokens);
-            jmp(done);
-            L(is_fewer);
-        }
-        L(done);
+        for_each_token_tile(
+            tokens_left, max_tokens(), [&](int tokens) { multiply_tile(panels, tokens); },
+            [&] {
+                add(x_row, static_cast<uint32_t>(max_tokens()) * row_bytes());
+                add(out_row, static_cast<uint32_t>(max_tokens()) * spec_.out_stride * 4);
+            });
     }
 
     void multiply_tile(int panels, int tokens) {

@@ -239,25 +239,12 @@ void TileMatmul::multiply_tiles() {
 }
 
 void TileMatmul::multiply_columns(int columns) {
-    Label again, rest, done;
-    L(again);
-    cmp(tokens_left, max_tokens());
-    jb(rest);
-    multiply_tile(columns, max_tokens());
-    add(codes, static_cast<uint32_t>(max_tokens()) * row_.bytes());
-    add(totals, max_tokens() * line_bytes());
-    sub(tokens_left, max_tokens());
-    jmp(again);
-    L(rest);
-    for (int tokens = max_tokens() - 1; tokens > 0; --tokens) {
-        Label is_fewer;
-        cmp(tokens_left, tokens);
-        jb(is_fewer);
-        multiply_tile(columns, tokens);
-        jmp(done);
-        L(is_fewer);
-    }
-    L(done);
+    for_each_token_tile(
+        tokens_left, max_tokens(), [&](int tokens) { multiply_tile(columns, tokens); },
+        [&] {
+            add(codes, static_cast<uint32_t>(max_tokens()) * row_.bytes());
+            add(totals, max_tokens() * line_bytes());
+        });
 }
 
 template <class Body>
