@@ -5,6 +5,8 @@
 //                their share of what a plain read loop reaches
 //   tile form:   512 rows by a 3072 x 1024 matrix; GOP/s (a multiply and an add each), and their share of a loop of
 //                nothing but dot products in registers
+//   rows:        the vector form's matrix by 2 to 32 rows of activations, in tile form; GB/s of packed weights read, of
+//                what the vector form reads for one row in the same run
 //
 //   matmul_bench --benchmark_filter='tile/q4_k'
 #include <benchmark/benchmark.h>
@@ -157,19 +159,32 @@ MachineCode compile_matmul(const MatmulSpec& spec, Isa isa) {
     return read_x86_object(object->elf)->code;
 }
 
+class Kernel {
+public:
+    explicit Kernel(const Case& c)
+        : code_(compile_matmul(c.spec, c.isa)),
+          weights_(packed_bytes(c.spec.weight, c.spec.rows, c.spec.width) + 4096),
+          x_(uint64_t(activation_row_bytes(activation_format(c.spec.weight, c.isa), c.spec.width)) * c.tokens),
+          out_(uint64_t(c.spec.out_stride) * 4 * c.tokens),
+          batch_{.rows = c.tokens},
+          args_{weights_.data(), nullptr, x_.data(), reinterpret_cast<float*>(out_.data()), &batch_},
+          panels_(unit_count(c.spec, c.tokens)) {}
+    void run() const { code_(&args_, 0, panels_); }
+
+private:
+    const Executable code_;
+    const Buffer weights_, x_, out_;
+    const BatchState batch_;
+    const MatmulArgs args_;
+    const uint32_t panels_;
+};
+
 void run_case(benchmark::State& state, const Case& benchmark_case, double per_run, double peak, const char* unit) {
-    const auto& [spec, isa, tokens] = benchmark_case;
-    const Executable kernel(compile_matmul(spec, isa));
-    const Buffer weights(packed_bytes(spec.weight, spec.rows, spec.width) + 4096);
-    const Buffer x(uint64_t(activation_row_bytes(activation_format(spec.weight, isa), spec.width)) * tokens);
-    const Buffer out(uint64_t(spec.out_stride) * 4 * tokens);
-    const BatchState batch{.rows = tokens};
-    const MatmulArgs args{weights.data(), nullptr, x.data(), reinterpret_cast<float*>(out.data()), &batch};
-    const uint32_t panels = unit_count(spec, tokens);
+    const Kernel kernel(benchmark_case);
     double shortest = 1e9;
     for (auto _ : state) {
         const double start = thread_seconds();
-        kernel(&args, 0, panels);
+        kernel.run();
         const double seconds = thread_seconds() - start;
         state.SetIterationTime(seconds);
         shortest = std::min(shortest, seconds);
@@ -179,14 +194,37 @@ void run_case(benchmark::State& state, const Case& benchmark_case, double per_ru
     state.counters["percent"] = 100 * per_run / shortest / peak;
 }
 
-void register_vector(DType type, Isa isa) {
+MatmulSpec vector_spec(DType type) {
     const uint32_t panels = static_cast<uint32_t>(kVectorBytes / packed_panel_bytes(type, kVectorWidth));
     const uint32_t rows = panels * kPanelRows;
-    const MatmulSpec spec{type, rows, kVectorWidth, rows, MatmulForm::vector, Epilogue::store, Presence::absent};
-    const double bytes = double(packed_bytes(type, rows, kVectorWidth));
+    return {type, rows, kVectorWidth, rows, MatmulForm::vector, Epilogue::store, Presence::absent};
+}
+
+void register_vector(DType type, Isa isa) {
+    const MatmulSpec spec = vector_spec(type);
+    const double bytes = double(packed_bytes(type, spec.rows, kVectorWidth));
     benchmark::RegisterBenchmark(
         fmt::format("vector/{}/{}", name(type), name(isa)).c_str(),
         [=](benchmark::State& state) { run_case(state, {spec, isa, 1}, bytes, read_bytes_per_second(isa), "GB/s"); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMillisecond);
+}
+
+double vector_bytes_per_second(const MatmulSpec& spec, Isa isa, double bytes) {
+    const Kernel kernel({spec, isa, 1});
+    return bytes / shortest_seconds([&] { kernel.run(); });
+}
+
+void register_rows(DType type, Isa isa, uint32_t tokens) {
+    const MatmulSpec spec = vector_spec(type);
+    const double bytes = double(packed_bytes(type, spec.rows, kVectorWidth));
+    MatmulSpec tile = spec;
+    tile.form = MatmulForm::tile;
+    benchmark::RegisterBenchmark(fmt::format("rows/{}/{}/{}", name(type), name(isa), tokens).c_str(),
+                                 [=](benchmark::State& state) {
+                                     run_case(state, {tile, isa, tokens}, bytes,
+                                              vector_bytes_per_second(spec, isa, bytes), "GB/s");
+                                 })
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond);
 }
@@ -214,6 +252,7 @@ int main(int argc, char** argv) {
             if (!type.is_weight) continue;
             x86::register_vector(type.type, isa);
             x86::register_tile(type.type, isa);
+            for (const uint32_t tokens : {1, 2, 3, 4, 6, 8, 12, 16, 32}) x86::register_rows(type.type, isa, tokens);
         }
     }
     benchmark::RunSpecifiedBenchmarks();

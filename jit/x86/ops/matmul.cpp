@@ -87,13 +87,17 @@ void MatmulEmitter::load_bias(const Xmm& out, int half, const Reg32& panel, cons
 
 void MatmulEmitter::for_each_token_tile(const Reg32& tokens_left, int most,
                                         const std::function<void(int tokens)>& multiply,
-                                        const std::function<void()>& advance) {
-    Label again, rest, done;
+                                        const std::function<void(int tokens)>& advance) {
+    Label again, rest, is_one_more, done;
     L(again);
     cmp(tokens_left, most);
     jb(rest);
+    if (most > 2) {
+        cmp(tokens_left, most + 1);
+        je(is_one_more);
+    }
     multiply(most);
-    advance();
+    advance(most);
     sub(tokens_left, most);
     jmp(again);
     L(rest);
@@ -101,7 +105,15 @@ void MatmulEmitter::for_each_token_tile(const Reg32& tokens_left, int most,
         Label is_fewer;
         cmp(tokens_left, tokens);
         jb(is_fewer);
-        multiply(tokens);
+        if (tokens == most - 1 && most > 2) {
+            L(is_one_more);
+            multiply(tokens);
+            advance(tokens);
+            sub(tokens_left, tokens);
+            jnz(rest);
+        } else {
+            multiply(tokens);
+        }
         jmp(done);
         L(is_fewer);
     }

@@ -32,9 +32,10 @@ protected:
     void store_row(const Xbyak::RegExp& out, const Xmm& value, int half, const Reg32& panel, const Reg64& args,
                    const Reg64& bias, const Xmm& scratch);
 
-    // Tiles of `most` tokens while as many are left, `advance` behind each, and then one of the tokens that are left.
+    // Tiles of `most` tokens while as many are left, and then of the rest. A tile of one token has a load for every dot
+    // product and more, so where one would be left behind others, the last two tiles are of most - 1 tokens and two.
     void for_each_token_tile(const Reg32& tokens_left, int most, const std::function<void(int tokens)>& multiply,
-                             const std::function<void()>& advance);
+                             const std::function<void(int tokens)>& advance);
 
 private:
     uint32_t last_panel() const { return (spec_.rows - 1) / kPanelRows; }

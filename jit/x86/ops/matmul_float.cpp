@@ -81,9 +81,9 @@ private:
     void for_each_tile(int panels) {
         for_each_token_tile(
             tokens_left, max_tokens(), [&](int tokens) { multiply_tile(panels, tokens); },
-            [&] {
-                add(x_row, static_cast<uint32_t>(max_tokens()) * row_bytes());
-                add(out_row, static_cast<uint32_t>(max_tokens()) * spec_.out_stride * 4);
+            [&](int tokens) {
+                add(x_row, static_cast<uint32_t>(tokens) * row_bytes());
+                add(out_row, static_cast<uint32_t>(tokens) * spec_.out_stride * 4);
             });
     }
 

@@ -52,6 +52,7 @@ void TileMatmul::leave_without_panels() {
 
 void TileMatmul::start_token_blocks() {
     mov(variable32(Variable::first_panel), panel);
+    mov(variable32(Variable::end), end);
     mov(rax, ptr[args + offsetof(MatmulArgs, batch)]);
     mov(eax, ptr[rax + offsetof(BatchState, rows)]);
     mov(variable32(Variable::tokens_left), eax);
@@ -165,33 +166,33 @@ void TileMatmul::decode_step(const PairSink& sink, int panel_bytes) {
     mov(body, variable(Variable::body));
     mov(decoded, rsp);
     mov(panels_left, group_panels);
+    point_at_next_body();
     const bool has_both = layout_.full_steps > 0 && layout_.tail_blocks > 0;
     if (has_both) {
         cmp(step, layout_.full_steps);
         jae(is_tail);
     }
     if (layout_.full_steps > 0) {
-        point_at_next_body();
         decode_panels(step_decoder, layout_.blocks_per_step, sink, panel_bytes);
     }
     if (has_both) jmp(done);
     L(is_tail);
     if (layout_.tail_blocks > 0) {
-        mov(next_body, body);
         decode_panels(step_decoder, layout_.tail_blocks, sink, panel_bytes);
     }
     L(done);
 }
 
-// The next step's body, or the next group's first: far enough ahead, as all tiles come between.
+// The next step's body, or the next group's first.
 void TileMatmul::point_at_next_body() {
     Label is_known;
     lea(next_body, ptr[body + static_cast<int>(layout_.body_stride)]);
-    cmp(step, layout_.full_steps - 1);
+    cmp(step, step_count() - 1);
     jb(is_known);
     mov(next_body, variable(Variable::base));
     add(next_body, static_cast<uint32_t>(max_panels() * layout_.panel_bytes + layout_.body_offset));
     L(is_known);
+    mov(variable(Variable::ahead), next_body);
 }
 
 void TileMatmul::decode_panels(StepDecoder& step_decoder, uint32_t blocks, const PairSink& sink, int panel_bytes) {
@@ -199,7 +200,10 @@ void TileMatmul::decode_panels(StepDecoder& step_decoder, uint32_t blocks, const
     const bool is_full = blocks == layout_.blocks_per_step;
     L(again);
     step_decoder.emit_step(blocks, header, body, decoded, decoded_step_, next_body,
-                           is_full ? static_cast<uint32_t>(layout_.body_stride / 64) : 0, sink);
+                           !is_full ? 0
+                           : sink   ? body_lines()
+                                    : lines_while_decoding(),
+                           sink);
     if (max_panels() > 1) {
         if (panel_bytes > 0) add(arranged, panel_bytes);
         add(header, static_cast<uint32_t>(layout_.panel_bytes));
@@ -227,23 +231,29 @@ void TileMatmul::multiply_tiles() {
     add(codes, rax);
     lea(totals, ptr[rsp + totals_offset()]);
     mov(tokens_left, variable32(Variable::block_tokens));
-    if (max_panels() == 1) return multiply_columns(halves());
-    Label is_single, done;
-    cmp(group_panels, 1);
-    je(is_single);
-    multiply_columns(2);
-    jmp(done);
-    L(is_single);
-    multiply_columns(1);
-    L(done);
+    mov(ahead, variable(Variable::ahead));
+    add(ahead, lines_while_decoding() * 64);
+    if (max_panels() == 1) {
+        multiply_columns(halves());
+    } else {
+        Label is_single, done;
+        cmp(group_panels, 1);
+        je(is_single);
+        multiply_columns(2);
+        jmp(done);
+        L(is_single);
+        multiply_columns(1);
+        L(done);
+    }
+    mov(end, variable32(Variable::end));
 }
 
 void TileMatmul::multiply_columns(int columns) {
     for_each_token_tile(
         tokens_left, max_tokens(), [&](int tokens) { multiply_tile(columns, tokens); },
-        [&] {
-            add(codes, static_cast<uint32_t>(max_tokens()) * row_.bytes());
-            add(totals, max_tokens() * line_bytes());
+        [&](int tokens) {
+            add(codes, static_cast<uint32_t>(tokens) * row_.bytes());
+            add(totals, tokens * line_bytes());
         });
 }
 
@@ -272,6 +282,7 @@ void TileMatmul::multiply_tile(int columns, int tokens) {
     if (traits_.minimum == Minimum::integer) subtract_integer_minimum(columns, tokens);
     if (traits_.minimum != Minimum::none) add(variable(Variable::sums), tokens * static_cast<int>(row_.bytes()));
     add_to_totals(columns, tokens);
+    xor_(ahead, ahead);
 }
 
 void TileMatmul::sum_segment(int columns, int tokens) {
@@ -280,6 +291,7 @@ void TileMatmul::sum_segment(int columns, int tokens) {
     const bool is_loop = traits_.segment > kChunkElements;
     if (is_loop) mov(chunks_left, traits_.segment / kChunkElements);
     L(again);
+    prefetch_ahead(columns, elements);
     for (int pair = 0; pair < static_cast<int>(elements) / 2; ++pair) {
         if (pair < tokens) prefetcht0(ptr[tile_codes + row_offset(max_tokens() + pair)]);  // of the next tile
         multiply_pair(columns, tokens, pair);
@@ -290,6 +302,19 @@ void TileMatmul::sum_segment(int columns, int tokens) {
         dec(chunks_left);
         jnz(again);
     }
+}
+
+void TileMatmul::prefetch_ahead(int columns, uint32_t elements) {
+    Label done;
+    const uint32_t chunks = kStepElements / elements;
+    const uint32_t lines = (body_lines() - lines_while_decoding() + chunks - 1) / chunks;
+    test(ahead, ahead);
+    jz(done);
+    for (uint32_t line = 0; line < lines; ++line)
+        for (int p = 0; p < (max_panels() == 1 ? 1 : columns); ++p)
+            prefetcht1(ptr[ahead + static_cast<int>(p * layout_.panel_bytes + line * 64)]);
+    add(ahead, lines * 64);
+    L(done);
 }
 
 void TileMatmul::multiply_pair(int columns, int tokens, int pair) {

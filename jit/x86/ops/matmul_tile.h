@@ -66,6 +66,8 @@ protected:
         out,  // tile
         skipped,
         last_row,  // token block, of tiles
+        end,
+        ahead,  // step: the next one's body
     };
     Address variable(Variable which) { return qword[rsp + variables_offset() + 8 * static_cast<int>(which)]; }
     Address variable32(Variable which) { return dword[rsp + variables_offset() + 8 * static_cast<int>(which)]; }
@@ -80,6 +82,7 @@ protected:
     // While multiplying.
     const Reg64 codes = r8, totals = r11, weights = r12, tile_codes = r13, scale = r14, sums = r15;
     const Reg32 tokens_left = ecx, segments_left = eax, chunks_left = ebx;
+    const Reg64 ahead = rdx;  // of the next step, in the first tile; 0 in the others
     // At a tile's end.
     const Reg64 row_scales = rbx, out_rows = r13;
 
@@ -90,6 +93,10 @@ protected:
     Xmm weight(int column) const { return vector(2 * kMaxColumns * max_tokens() + column); }
     Xmm activation() const { return vector(2 * kMaxColumns * max_tokens() + 2); }
     Xmm scratch() const { return vector(2 * kMaxColumns * max_tokens() + 3); }
+    // The next step's lines are fetched while this one is decoded and, from this one on, multiplied by its first tile,
+    // so that memory is kept busy where rows are few.
+    uint32_t body_lines() const { return static_cast<uint32_t>(layout_.body_stride / 64); }
+    uint32_t lines_while_decoding() const { return body_lines() * 3 / 8; }
     int column_offset(int column) const { return column * vector_bytes(); }
     int row_offset(int token) const { return token * static_cast<int>(row_.bytes()); }
 
@@ -125,6 +132,7 @@ private:
     void multiply_columns(int columns);
     void multiply_tile(int columns, int tokens);
     void sum_segment(int columns, int tokens);
+    void prefetch_ahead(int columns, uint32_t elements);
     void multiply_pair(int columns, int tokens, int pair);
     void finish_segment(int columns, int tokens);
     void add_real_minimum(int columns, int tokens);
