@@ -9,9 +9,12 @@
 namespace riftjit::runtime {
 namespace {
 
-// A launch of some ten microseconds and more is handed out in pieces, so that a thread on a slow or busy core takes
-// fewer. Shorter ones are cut into equal shares: a claim costs as much as a cache miss.
+// A launch of some ten microseconds and more is taken in pieces, so that a thread that is done with its share helps
+// those on slow or busy cores. Each begins with its own share, whose weights follow each other in memory: what is
+// fetched ahead of one piece is the next one. Shorter launches are cut into equal shares: a piece costs as much as a
+// cache miss.
 constexpr uint32_t kClaimsPerThread = 6;
+constexpr size_t kSlotsPerLine = 64 / sizeof(uint32_t);
 
 bool is_long(const KernelSpec& spec, uint32_t rows) {
     constexpr uint64_t kManyBytes = 256 * 1024, kManyFlops = 1'000'000;
@@ -43,7 +46,9 @@ Result<void> CpuPlan::find_kernels(Isa isa, x86::HostKernels& kernels) {
         RIFTJIT_TRY(function, kernels.get(step.spec, isa));
         launches_.push_back({function, nullptr, 0, 0, false});
     }
-    progress_ = std::vector<Progress>(launches_.size());
+    slots_per_thread_ = launches_.size() + kSlotsPerLine;
+    shares_.resize(pool_.size() * slots_per_thread_);
+    taken_ = std::vector<std::atomic<uint32_t>>(shares_.size());
     return {};
 }
 
@@ -102,7 +107,7 @@ void CpuPlan::count_units() {
     if (is_counted()) return;
     const uint32_t threads = pool_.size();
     bool has_work = false;  // since the last barrier
-    shares_.resize(size_t(threads) * launches_.size());
+    behind_barriers_ = 0;
     for (size_t i = 0; i < launches_.size(); ++i) {
         const graph::Step& step = plan_.steps[i];
         Launch& launch = launches_[i];
@@ -113,12 +118,13 @@ void CpuPlan::count_units() {
         launch.claim = is_shared_out ? std::max(1u, grains / (threads * kClaimsPerThread)) * grain : 0;
         for (uint32_t thread = 0; thread < threads; ++thread) {
             const Share share = share_of(grains, thread, threads);
-            shares_[size_t(thread) * launches_.size() + i] = {share.begin * grain,
-                                                              std::min(share.end * grain, launch.units)};
+            shares_[slot(thread, i)] = {share.begin * grain, std::min(share.end * grain, launch.units)};
         }
         has_work |= launch.units != 0;
         launch.barrier_after = has_work && !step.parallel_with_next && i + 1 != launches_.size();  // the pool's join
-        if (launch.barrier_after) has_work = false;
+        if (!launch.barrier_after) continue;
+        has_work = false;
+        behind_barriers_ = i + 1;
     }
     counted_ = batch_;
 }
@@ -138,39 +144,63 @@ void CpuPlan::run_alone() {
     }
 }
 
-void CpuPlan::run_part(size_t index, Share share) {
-    const Launch& launch = launches_[index];
-    if (launch.claim != 0) {
-        auto& next = progress_[index].next;
-        for (uint32_t begin; (begin = next.fetch_add(launch.claim, std::memory_order_relaxed)) < launch.units;)
-            launch.function(launch.args, begin, std::min(begin + launch.claim, launch.units));
-    } else if (share.begin != share.end) {
-        launch.function(launch.args, share.begin, share.end);
-    }
+// A piece of a share that has some left.
+bool CpuPlan::run_claim(const Launch& launch, size_t slot) {
+    const Share share = shares_[slot];
+    const uint32_t count = share.end - share.begin;
+    if (taken_[slot].load(std::memory_order_relaxed) >= count) return false;
+    const uint32_t taken = taken_[slot].fetch_add(launch.claim, std::memory_order_relaxed);
+    if (taken >= count) return false;
+    const uint32_t begin = share.begin + taken;
+    launch.function(launch.args, begin, std::min(begin + launch.claim, share.end));
+    return true;
 }
 
+void CpuPlan::run_part(size_t index, uint32_t thread) {
+    const Launch& launch = launches_[index];
+    if (launch.claim == 0) {
+        const Share share = shares_[slot(thread, index)];
+        if (share.begin != share.end) launch.function(launch.args, share.begin, share.end);
+        return;
+    }
+    const uint32_t threads = pool_.size();
+    for (uint32_t i = 0; i < threads; ++i)
+        while (run_claim(launch, slot((thread + i) % threads, index))) {
+        }
+}
+
+void CpuPlan::forget_progress(uint32_t thread, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) taken_[slot(thread, i)].store(0, std::memory_order_relaxed);
+}
+
+// Behind a barrier nobody asks any more what was taken before it.
 uint64_t CpuPlan::walk(uint32_t thread) {
     uint64_t waited = 0;
-    const Share* const shares = shares_.data() + size_t(thread) * launches_.size();
+    size_t first = 0;  // since the last barrier
     for (size_t i = 0; i < launches_.size(); ++i) {
-        run_part(i, shares[i]);
-        if (launches_[i].barrier_after) waited += pool_.barrier();
+        run_part(i, thread);
+        if (!launches_[i].barrier_after) continue;
+        waited += pool_.barrier();
+        forget_progress(thread, first, i + 1);
+        first = i + 1;
     }
     return waited;
 }
 
 uint64_t CpuPlan::walk_timed(uint32_t thread) {
     uint64_t waited = 0;
-    const Share* const shares = shares_.data() + size_t(thread) * launches_.size();
+    size_t first = 0;
     Ticks& ticks = ticks_[thread];
     for (size_t i = 0; i < launches_.size(); ++i) {
         const uint64_t start = __rdtsc();
-        run_part(i, shares[i]);
+        run_part(i, thread);
         ticks.working[i] += __rdtsc() - start;
         if (!launches_[i].barrier_after) continue;
         const uint64_t ticks_waited = pool_.barrier();
         ticks.waiting[i] += ticks_waited;
         waited += ticks_waited;
+        forget_progress(thread, first, i + 1);
+        first = i + 1;
     }
     return waited;
 }
@@ -196,7 +226,6 @@ std::vector<StepTimes> CpuPlan::times() const {
 }
 
 void CpuPlan::run_together() {
-    for (Progress& progress : progress_) progress.next.store(0, std::memory_order_relaxed);
     const uint64_t start = __rdtsc();
     const uint64_t waited = pool_.run(
         [](void* context, uint32_t thread) {
@@ -205,6 +234,8 @@ void CpuPlan::run_together() {
             if (thread == 0) plan->caller_waited_ = ticks;
         },
         this);
+    for (uint32_t thread = 0; thread < pool_.size(); ++thread)
+        forget_progress(thread, behind_barriers_, launches_.size());
     team_.record(caller_waited_ + waited, __rdtsc() - start);
 }
 

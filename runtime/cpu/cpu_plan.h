@@ -34,12 +34,8 @@ private:
         KernelFunction function;
         const void* args;
         uint32_t units;  // of the batch
-        uint32_t claim;  // units that a thread takes at a time; 0: each has its share
+        uint32_t claim;  // units taken at a time, from one's own share and then from others'; 0: nobody helps
         bool barrier_after;
-    };
-    // The units of a launch that nobody has taken yet begin here. On a cache line of its own.
-    struct alignas(64) Progress {
-        std::atomic<uint32_t> next = 0;
     };
 
     CpuPlan(const graph::Plan& plan, ThreadPool& pool, Helpers helpers)
@@ -53,7 +49,9 @@ private:
     void run_alone();
     // All of a launch, or the thread's part of it.
     static void run_whole(const Launch& launch) { launch.function(launch.args, 0, launch.units); }
-    void run_part(size_t index, Share share);
+    void run_part(size_t index, uint32_t thread);
+    bool run_claim(const Launch& launch, size_t slot);
+    void forget_progress(uint32_t thread, size_t begin, size_t end);
     void run_together();
     uint64_t walk(uint32_t thread);  // returns ticks waited
     uint64_t walk_timed(uint32_t thread);
@@ -62,10 +60,14 @@ private:
     ThreadPool& pool_;
     std::vector<Launch> launches_;
     std::vector<const void*> arguments_;  // the Args structs of all launches, one after the other
+    size_t behind_barriers_ = 0;          // the first launch that the pool's join alone follows
     BatchState counted_;                  // units and shares are those of a batch with its counts
-    std::vector<Share> shares_;           // [thread][launch]
-    std::vector<Progress> progress_;      // by launch
-    BatchState batch_, outputs_;          // the latter for steps that run on gathered rows
+    // [thread][launch], a cache line's width between those of two threads.
+    size_t slot(uint32_t thread, size_t launch) const { return thread * slots_per_thread_ + launch; }
+    size_t slots_per_thread_ = 0;
+    std::vector<Share> shares_;
+    std::vector<std::atomic<uint32_t>> taken_;  // units of the share, by whomever; 0 between runs
+    BatchState batch_, outputs_;                // the latter for steps that run on gathered rows
     TeamChoice team_;
     uint64_t caller_waited_ = 0;
 
