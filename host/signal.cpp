@@ -23,15 +23,21 @@ void futex_wake_all(std::atomic<uint32_t>& word) {
 
 // Reading the time stamp costs as much as a pause, so it is looked at once per this many pauses.
 constexpr int kPausesPerClockRead = 8;
+constexpr ptrdiff_t kLineBytes = 64;
 
 }  // namespace
 
-uint64_t Signal::wait_while(uint32_t old, uint64_t spin_ticks) {
+uint64_t Signal::wait_while(uint32_t old, uint64_t spin_ticks, Ahead& ahead) {
     const uint64_t start = __rdtsc();
     do {
         for (int pause = 0; pause < kPausesPerClockRead; ++pause) {
             if (value_.load(std::memory_order_acquire) != old) return __rdtsc() - start;
-            _mm_pause();
+            if (ahead.next < ahead.end) {
+                _mm_prefetch(ahead.next, _MM_HINT_T1);
+                ahead.next += kLineBytes;
+            } else {
+                _mm_pause();
+            }
         }
     } while (__rdtsc() - start < spin_ticks);
 

@@ -3,16 +3,27 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace riftjit {
+
+// Memory that its thread reads next: a wait brings it into the second-level cache, line by line, instead of pausing.
+struct Ahead {
+    const std::byte* next = nullptr;
+    const std::byte* end = nullptr;
+};
 
 class Signal {
 public:
     uint32_t value() const { return value_.load(std::memory_order_acquire); }
 
     // Returns once value() differs from `old`, and how many time stamp ticks that took. Sleeps after `spin_ticks`.
-    uint64_t wait_while(uint32_t old, uint64_t spin_ticks);
+    uint64_t wait_while(uint32_t old, uint64_t spin_ticks, Ahead& ahead);
+    uint64_t wait_while(uint32_t old, uint64_t spin_ticks) {
+        Ahead nothing;
+        return wait_while(old, spin_ticks, nothing);
+    }
 
     // Changes the value and wakes who sleeps. What was written before is visible to who saw the new value.
     void advance();

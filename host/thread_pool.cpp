@@ -124,7 +124,7 @@ uint64_t ThreadPool::run(Body body, void* context) {
     return pool.finished.wait_while(finished_before, pool.barrier_spin_ticks);
 }
 
-uint64_t ThreadPool::barrier() {
+uint64_t ThreadPool::barrier(Ahead& ahead) {
     Impl& pool = *impl_;
     if (pool.threads == 1) return 0;
     const uint32_t released_before = pool.released.value();
@@ -133,7 +133,7 @@ uint64_t ThreadPool::barrier() {
         pool.released.advance();
         return 0;
     }
-    return pool.released.wait_while(released_before, pool.barrier_spin_ticks);
+    return pool.released.wait_while(released_before, pool.barrier_spin_ticks, ahead);
 }
 
 }  // namespace riftjit

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "host/result.h"
+#include "host/signal.h"
 
 namespace riftjit {
 
@@ -24,8 +25,12 @@ public:
     uint64_t run(Body body, void* context);
 
     // Inside run: returns once every thread arrived. What any of them wrote before is visible to all. Returns the ticks
-    // that this thread waited.
-    uint64_t barrier();
+    // that this thread waited, and brings nearer what it is going to read.
+    uint64_t barrier(Ahead& ahead);
+    uint64_t barrier() {
+        Ahead nothing;
+        return barrier(nothing);
+    }
 
 private:
     struct Impl;

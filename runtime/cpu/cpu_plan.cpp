@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "jit/x86/decoders/packed.h"
+
 namespace riftjit::runtime {
 namespace {
 
@@ -15,6 +17,10 @@ namespace {
 // cache miss.
 constexpr uint32_t kClaimsPerThread = 6;
 constexpr size_t kSlotsPerLine = 64 / sizeof(uint32_t);
+
+// Up to so many rows, reading weights is what takes the time. What is fetched ahead must fit a second-level cache.
+constexpr uint32_t kFewRows = 8;
+constexpr uint64_t kMaxAheadBytes = 96 * 1024;
 
 bool is_long(const KernelSpec& spec, uint32_t rows) {
     constexpr uint64_t kManyBytes = 256 * 1024, kManyFlops = 1'000'000;
@@ -69,6 +75,10 @@ void CpuPlan::bind_arguments(const Addresses& addresses) {
             if (argument.role != Role::batch) value = resolve(step.places.at(place++), addresses);
             check(argument.presence == Presence::absent || value != nullptr, "every argument has an address");
             std::memcpy(next + argument.offset_bytes, &value, sizeof value);
+        }
+        if (const auto* matmul = std::get_if<MatmulSpec>(&step.spec)) {
+            std::memcpy(&launches_[i].weights, next + offsetof(MatmulArgs, weights), sizeof(void*));
+            launches_[i].unit_bytes = x86::packed_panel_bytes(matmul->weight, matmul->width);
         }
         next += signatures[i].args_bytes;
     }
@@ -126,6 +136,11 @@ void CpuPlan::count_units() {
         has_work = false;
         behind_barriers_ = i + 1;
     }
+    size_t next_weights = kNone;
+    for (size_t i = launches_.size(); i-- > 0;) {
+        launches_[i].next_weights = batch_.rows <= kFewRows ? next_weights : kNone;
+        if (launches_[i].weights != nullptr && launches_[i].units != 0) next_weights = i;
+    }
     counted_ = batch_;
 }
 
@@ -173,14 +188,28 @@ void CpuPlan::forget_progress(uint32_t thread, size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) taken_[slot(thread, i)].store(0, std::memory_order_relaxed);
 }
 
+uint64_t CpuPlan::wait(uint32_t thread, size_t launch, NextWeights& next) {
+    if (const size_t target = launches_[launch].next_weights; target != next.launch) {
+        next = {target, {}};
+        if (target != kNone) {
+            const Share share = shares_[slot(thread, target)];
+            const uint64_t unit_bytes = launches_[target].unit_bytes;
+            const std::byte* const begin = launches_[target].weights + share.begin * unit_bytes;
+            next.ahead = {begin, begin + std::min((share.end - share.begin) * unit_bytes, kMaxAheadBytes)};
+        }
+    }
+    return pool_.barrier(next.ahead);
+}
+
 // Behind a barrier nobody asks any more what was taken before it.
 uint64_t CpuPlan::walk(uint32_t thread) {
     uint64_t waited = 0;
     size_t first = 0;  // since the last barrier
+    NextWeights next;
     for (size_t i = 0; i < launches_.size(); ++i) {
         run_part(i, thread);
         if (!launches_[i].barrier_after) continue;
-        waited += pool_.barrier();
+        waited += wait(thread, i, next);
         forget_progress(thread, first, i + 1);
         first = i + 1;
     }
@@ -190,13 +219,14 @@ uint64_t CpuPlan::walk(uint32_t thread) {
 uint64_t CpuPlan::walk_timed(uint32_t thread) {
     uint64_t waited = 0;
     size_t first = 0;
+    NextWeights next;
     Ticks& ticks = ticks_[thread];
     for (size_t i = 0; i < launches_.size(); ++i) {
         const uint64_t start = __rdtsc();
         run_part(i, thread);
         ticks.working[i] += __rdtsc() - start;
         if (!launches_[i].barrier_after) continue;
-        const uint64_t ticks_waited = pool_.barrier();
+        const uint64_t ticks_waited = wait(thread, i, next);
         ticks.waiting[i] += ticks_waited;
         waited += ticks_waited;
         forget_progress(thread, first, i + 1);

@@ -36,6 +36,15 @@ private:
         uint32_t units;  // of the batch
         uint32_t claim;  // units taken at a time, from one's own share and then from others'; 0: nobody helps
         bool barrier_after;
+        const std::byte* weights = nullptr;  // of a matmul; unit_bytes each unit
+        uint64_t unit_bytes = 0;
+        size_t next_weights = kNone;  // the next launch that reads some, where they are what takes the time
+    };
+    static constexpr size_t kNone = SIZE_MAX;
+    // What a thread reads next, brought nearer while it waits for others.
+    struct NextWeights {
+        size_t launch = kNone;
+        Ahead ahead;
     };
 
     CpuPlan(const graph::Plan& plan, ThreadPool& pool, Helpers helpers)
@@ -53,7 +62,8 @@ private:
     bool run_claim(const Launch& launch, size_t slot);
     void forget_progress(uint32_t thread, size_t begin, size_t end);
     void run_together();
-    uint64_t walk(uint32_t thread);  // returns ticks waited
+    uint64_t wait(uint32_t thread, size_t launch, NextWeights& next);  // for all to arrive behind it; returns ticks
+    uint64_t walk(uint32_t thread);                                    // returns ticks waited
     uint64_t walk_timed(uint32_t thread);
 
     const graph::Plan& plan_;
