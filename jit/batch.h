@@ -5,6 +5,7 @@
 // stands for keys and values in every layer.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -37,7 +38,15 @@ struct BatchState {
     const BatchTile* tile = nullptr;
     const BatchTile* single = nullptr;
     const uint32_t* pages = nullptr;  // [sequence][position / kKvPage]
+
+    // Where attention cuts single rows into segments of a page: room for what it leaves of each unit, and how many
+    // segments are finished, [single][kv_head], zeros between launches. Null where it takes rows whole.
+    std::byte* parts = nullptr;
+    uint32_t* finished = nullptr;
 };
+
+// Segments of a row at this position.
+constexpr uint32_t segment_count(uint32_t position) { return position / kKvPage + 1; }
 
 // Collects the rows of a step. Allocates when made and never after.
 class Batch {

@@ -200,9 +200,12 @@ struct ValueStoreArgs {
     const BatchState* batch;
 };
 
-// Causal attention with grouped queries, online softmax in f32 over position blocks anchored at absolute positions, so
-// that any split of a prompt into batches gives the same bits. out rows: f32 [heads*head_dim], stride out_stride.
-// Unit: kv_head + kv_heads * tile, of the batch's tiles in tile form and of its single rows in vector form.
+// Causal attention with grouped queries, online softmax in f32 over blocks of 64 positions, which begins anew in every
+// segment of kKvPage; the segments are merged in ascending order. Both are anchored at absolute positions, so that any
+// split of a prompt into batches, and of a row's segments among threads, gives the same bits.
+// out rows: f32 [heads*head_dim], stride out_stride.
+// Unit: kv_head + kv_heads * tile, of the batch's tiles in tile form and of its single rows in vector form; where the
+// batch has room for parts, of its single rows' segments, one row's after the other's.
 struct AttentionSpec {
     uint32_t heads, kv_heads, head_dim, q_stride, out_stride;
     DType key_type, value_type;
@@ -328,7 +331,7 @@ std::string describe(const KernelSpec& spec);
 std::vector<std::byte> serialize(const KernelSpec& spec);
 // Refuses shapes no back end generates: "rms_norm: width 0".
 Result<void> validate(const KernelSpec& spec);
-// `rows` are the batch's, for attention its tiles or single rows, and for column programs elements.
+// `rows` are the batch's, for attention its tiles, single rows or their segments, and for column programs elements.
 uint32_t unit_count(const KernelSpec& spec, uint32_t rows);
 // Units that kernels take together where they can: parts of a launch are best multiples of it.
 uint32_t unit_grain(const KernelSpec& spec);

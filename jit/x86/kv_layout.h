@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "host/round_up.h"
 #include "jit/batch.h"
 #include "jit/formats/dtype.h"
 
@@ -23,6 +24,12 @@ inline uint64_t key_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim)
 }
 inline uint64_t value_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) {
     return uint64_t(kKvPage) * kv_heads * value_row_bytes(type, head_dim);
+}
+
+// What attention leaves of a segment for `rows` query heads, f32: outputs [rows][head_dim, padded to 16], sums
+// [rows][16], maxima [rows, padded to 16].
+inline uint64_t attention_part_bytes(uint32_t rows, uint32_t head_dim) {
+    return (rows * (round_up(head_dim, 16) + 16) + round_up(rows, 16)) * sizeof(float);
 }
 
 }  // namespace riftjit::x86

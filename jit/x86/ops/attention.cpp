@@ -1,12 +1,20 @@
 // Causal attention with grouped queries over the KV cache, with an online softmax.
 //
 // Both forms are one algorithm over rows (query heads of tokens that share a KV head): the vector form has one token's
-// rows, the tile form those of several. Positions are visited in blocks of 64 that start at multiples of 64, whatever
-// the batch; within a block every row takes the same operations in the same order in both forms. A masked score is
-// -infinity, its probability exactly 0; a block that a row does not see at all leaves that row's state as it was
-// (its correction is exp(0) = 1). Values beyond a token's own position are not even multiplied by 0, so that neither
-// infinities there nor signs of zeros can reach it.
+// rows, the tile form those of several. Positions are visited in segments of a page and within these in blocks of 64,
+// which start at multiples of their length, whatever the batch; within a block every row takes the same operations in
+// the same order in both forms. A masked score is -infinity, its probability exactly 0; a block that a row does not see
+// at all leaves that row's state as it was (its correction is exp(0) = 1). Values beyond a token's own position are not
+// even multiplied by 0, so that neither infinities there nor signs of zeros can reach it.
+//
+// A segment begins with a fresh state: a maximum, sums, outputs. States are merged in the order of their segments: the
+// first is the total as it is, and with each of the others
+//     N = max(M, m);  total = exp(M - N) * total + exp(m - N) * part,  one fused multiply-add per number;  M = N,
+// but for rows that see nothing of the segment, whose total is left as it is (0 times a part would make +0 of -0). So
+// a part depends on nothing outside its segment, and no bit shows who computed it and when: in vector form a unit is a
+// row with all its segments, or one of them (BatchState::parts), and then whoever finishes a row's last merges all.
 #include <array>
+#include <bit>
 #include <limits>
 #include <stdexcept>
 
@@ -21,16 +29,18 @@ namespace {
 // Where a row's maximum starts: finite, so that no difference of maxima is infinity - infinity.
 constexpr float kNoScore = -0x1p126f;
 constexpr uint32_t kMaxFrameBytes = 4 << 20;
+constexpr int kPageBits = std::countr_zero(kKvPage);
 
 class AttentionKernel final : public AttentionProducts {
     using AttentionProducts::AttentionProducts;
 
     // Register map. Of the unit: first_position is that of the tile's first row.
-    const Reg64 args = rdi, queries = r15;
+    const Reg64 queries = r15;
     const Reg32 unit = esi, first_position = r12d;
     // Of the block: its first position, its keys and its values.
     const Reg32 block_start = r13d;
     const Reg64 keys = rbx, values = r14;
+    const Reg64 state = rdi;  // of the segment, later the total
     const int group = int(spec_.heads / spec_.kv_heads);
     const int tile_tokens = spec_.form == MatmulForm::vector ? 1 : int(kMaxTileRows);
     const int rows = group * tile_tokens;
@@ -59,53 +69,72 @@ class AttentionKernel final : public AttentionProducts {
     }
     const uint64_t padded_rows = round_up(uint64_t(rows), kPanel);
     const int scores_at = reserve(uint64_t(rows) * score_row_bytes());  // then probabilities
-    const int outputs_at = reserve(uint64_t(rows) * output_row_bytes());
-    const int sums_at = reserve(uint64_t(rows) * kPanel * sizeof(float));  // of probabilities, 16 lanes a row
-    const int maxima_at = reserve(padded_rows * sizeof(float));
-    const int corrections_at = reserve(padded_rows * sizeof(float));
+    const int corrections_at = reserve(padded_rows * sizeof(float));    // of a merge: the total's factors
+    const int part_factors_at = reserve(padded_rows * sizeof(float));
     const int queries_at = reserve(tile_tokens == 1 ? 0 : uint64_t(rows) * query_row_bytes() + 64);
-    const int slots_at = reserve(9 * sizeof(uint64_t));
+    const uint64_t state_bytes = attention_part_bytes(uint32_t(rows), spec_.head_dim);
+    const int total_at = reserve(state_bytes), part_at = reserve(state_bytes);
+    const int slots_at = reserve(13 * sizeof(uint64_t));
+    // A state: outputs, sums of probabilities (16 lanes a row), maxima.
+    const int outputs_at = 0;
+    const int sums_at = outputs_at + rows * int(output_row_bytes());
+    const int maxima_at = sums_at + rows * int(kPanel * sizeof(float));
     Address slot(int index) { return qword[rsp + slots_at + 8 * index]; }
     Address slot32(int index) { return dword[rsp + slots_at + 8 * index]; }
     const Address end = slot32(0), tokens = slot32(1), row_blocks = slot32(2), positions = slot32(3);
     const Address out = slot(4), first_value = slot(5);
     // The head's part of page 0, and where the sequence's table names the page after this one.
     const Address head_keys = slot(6), head_values = slot(7), next_page = slot(8);
+    // Where a unit is a segment: what counts the finished ones of its row, or null; the row's first part and last
+    // segment.
+    const Address saved_args = slot(9), finished = slot(10), first_part = slot(11), last_segment = slot32(12);
 
     void generate() override {
         prologue({rbx, r12, r13, r14, r15}, uint32_t(frame_bytes_));
+        mov(saved_args, rdi);
         mov(end, edx);
         set_partial_mask();
         for_units(unit, end, [&] {
+            Label next_segment, is_total, done;
             locate_unit();
             if (tile_tokens > 1) copy_queries();
-            reset_rows();
-            for_each_block([&] {
-                multiply_all_keys();
-                find_maxima();
-                compute_corrections();
-                compute_probabilities();
-                multiply_common_values();
-                if (tile_tokens > 1) multiply_own_values();
-            });
+            L(next_segment);
+            compute_segment();
+            if (tile_tokens == 1) merge_if_last(is_total, done);
+            add_to_total();
+            compare_with_end();
+            jb(next_segment);
+            lea(state, ptr[rsp + total_at]);
+            L(is_total);
             store_outputs();
+            L(done);
         });
         epilogue();
     }
 
-    // ---- a unit: a KV head and a tile of tokens
+    // ---- a unit: a KV head and a tile of tokens, or a segment of a token
     void locate_unit() {
-        const Reg64 kv_head = rdx, token = rcx, tile = r9, batch = r10, table = r11;
+        const Reg64 args = rbx, kv_head = rdx, token = rcx, tile = r9, batch = r10, table = r11;
+        mov(args, saved_args);
         mov(eax, unit);
         xor_(edx, edx);
         mov(ecx, spec_.kv_heads);
         div(ecx);
         mov(batch, ptr[args + offsetof(AttentionArgs, batch)]);
-        imul(tile, rax, sizeof(BatchTile));
-        add(tile, ptr[batch + (tile_tokens > 1 ? offsetof(BatchState, tile) : offsetof(BatchState, single))]);
+        lea(state, ptr[rsp + total_at]);
+        xor_(block_start, block_start);
+        if (tile_tokens > 1) {
+            imul(tile, rax, sizeof(BatchTile));
+            add(tile, ptr[batch + offsetof(BatchState, tile)]);
+        } else {
+            locate_single(tile, kv_head, batch);
+        }
         mov(table.cvt32(), ptr[batch + offsetof(BatchState, pages_per_sequence)]);
         mov(eax, ptr[tile + offsetof(BatchTile, sequence)]);
         imul(table, rax);
+        mov(eax, block_start);
+        shr(eax, kPageBits);
+        add(table, rax);
         shl(table, 2);
         add(table, ptr[batch + offsetof(BatchState, pages)]);
         mov(next_page, table);
@@ -113,10 +142,57 @@ class AttentionKernel final : public AttentionProducts {
         mov(eax, ptr[tile + offsetof(BatchTile, rows)]);
         mov(tokens, eax);
         mov(token.cvt32(), ptr[tile + offsetof(BatchTile, first_row)]);
-        locate_rows(kv_head, token);
-        locate_cache(kv_head);
+        locate_rows(args, kv_head, token);
+        locate_cache(args, kv_head);
     }
-    void locate_rows(const Reg64& kv_head, const Reg64& token) {
+    // The single row of number rax or, where rows are cut, the one that has segment rax of all rows' segments: with
+    // that segment, its part and its row's counter.
+    void locate_single(const Reg64& tile, const Reg64& kv_head, const Reg64& batch) {
+        const Reg64 parts = r8, part = r11;
+        const Reg32 segment = eax, last = ecx;
+        Label is_whole, next_row, found, located;
+        mov(tile, ptr[batch + offsetof(BatchState, single)]);
+        mov(parts, ptr[batch + offsetof(BatchState, parts)]);
+        test(parts, parts);
+        jz(is_whole);
+        L(next_row);
+        mov(last, ptr[tile + offsetof(BatchTile, position)]);
+        shr(last, kPageBits);
+        cmp(segment, last);
+        jbe(found);
+        sub(segment, last);
+        dec(segment);
+        add(tile, sizeof(BatchTile));
+        jmp(next_row);
+        L(found);
+        mov(last_segment, last);
+        mov(block_start, segment);
+        shl(block_start, kPageBits);
+        mov(part.cvt32(), unit);
+        imul(part, part, int(state_bytes));
+        lea(state, ptr[parts + part]);
+        imul(rax, rax, int(spec_.kv_heads));
+        imul(rax, rax, int(state_bytes));
+        mov(part, state);
+        sub(part, rax);
+        mov(first_part, part);
+        mov(rax, tile);
+        sub(rax, ptr[batch + offsetof(BatchState, single)]);
+        static_assert(sizeof(BatchTile) == 16);
+        shr(rax, 4);
+        imul(rax, rax, int(spec_.kv_heads));
+        add(rax, kv_head);
+        shl(rax, 2);
+        add(rax, ptr[batch + offsetof(BatchState, finished)]);
+        mov(finished, rax);
+        jmp(located);
+        L(is_whole);
+        imul(rax, rax, sizeof(BatchTile));
+        add(tile, rax);
+        mov(finished, 0);
+        L(located);
+    }
+    void locate_rows(const Reg64& args, const Reg64& kv_head, const Reg64& token) {
         const Reg64 row = r8;
         imul(rax, kv_head, group * query_row_bytes());
         imul(queries, token, spec_.q_stride * uint32_t(sizeof(float)));
@@ -127,7 +203,7 @@ class AttentionKernel final : public AttentionProducts {
         add(row, ptr[args + offsetof(AttentionArgs, out)]);
         mov(out, row);
     }
-    void locate_cache(const Reg64& kv_head) {
+    void locate_cache(const Reg64& args, const Reg64& kv_head) {
         imul(rax, kv_head, page_panels * panel_bytes());
         add(rax, ptr[args + offsetof(AttentionArgs, keys)]);
         mov(head_keys, rax);
@@ -194,32 +270,39 @@ class AttentionKernel final : public AttentionProducts {
     }
     void reset_rows() {
         vxorps(wide(0), wide(0), wide(0));
-        fill(outputs_at, uint32_t(rows) * output_row_bytes(), wide(0));
-        fill(sums_at, uint32_t(rows) * kPanel * sizeof(float), wide(0));
+        fill(outputs_at, uint32_t(maxima_at - outputs_at), wide(0));  // and the sums
         vbroadcastss(wide(0), constant(kNoScore));
         fill(maxima_at, uint32_t(padded_rows * sizeof(float)), wide(0));
     }
     void fill(int begin, uint32_t bytes, const Wide& value) {
-        for_count(rax, bytes / 64, 64, [&] { vmovups(lanes_at(rsp + rax + begin), value); });
+        for_count(rax, bytes / 64, 64, [&] { vmovups(lanes_at(state + rax + begin), value); });
     }
-    void for_each_block(const std::function<void()>& body) {
-        Label next, next_of_page, done;
-        xor_(block_start, block_start);
-        L(next);
+    void compute_segment() {
+        Label next, done;
         enter_next_page();
-        L(next_of_page);
-        body();
+        reset_rows();
+        L(next);
+        multiply_all_keys();
+        find_maxima();
+        compute_corrections();
+        compute_probabilities();
+        multiply_common_values();
+        if (tile_tokens > 1) multiply_own_values();
         add(block_start, kBlock);
+        compare_with_end();
+        jae(done);
+        test(block_start, kKvPage - 1);
+        jz(done);
+        add(keys, int(kBlock / kPanel) * panel_bytes());
+        add(values, int(kBlock) * value_bytes());
+        jmp(next);
+        L(done);
+    }
+    // Whether the tile sees positions from block_start on (jb) or not (jae).
+    void compare_with_end() {
         mov(eax, first_position);
         add(eax, tokens);
         cmp(block_start, eax);
-        jae(done);
-        test(block_start, kKvPage - 1);
-        jz(next);
-        add(keys, int(kBlock / kPanel) * panel_bytes());
-        add(values, int(kBlock) * value_bytes());
-        jmp(next_of_page);
-        L(done);
     }
 
     // ---- scores
@@ -265,7 +348,7 @@ class AttentionKernel final : public AttentionProducts {
 
     // ---- softmax. Rows are visited token by token; `row` counts bytes into the arrays of one float a row.
     const Reg64 score_row = rdx, row = r8, sums_row = r9;
-    Xbyak::RegExp maximum() const { return rsp + row + maxima_at; }
+    Xbyak::RegExp maximum() const { return state + row + maxima_at; }
     Xbyak::RegExp correction() const { return rsp + row + corrections_at; }
 
     // Scales and masks the scores; then each row's new maximum, and the difference from the old one in place of its
@@ -333,7 +416,7 @@ class AttentionKernel final : public AttentionProducts {
                    factor = wide(6);
         const ExpScratch<Wide, LaneMask> scratch = {wide(2), wide(3), lane_mask(0, wide(2))};
         lea(score_row, ptr[rsp + scores_at]);
-        lea(sums_row, ptr[rsp + sums_at]);
+        lea(sums_row, ptr[state + sums_at]);
         for_count(row, uint64_t(rows), sizeof(float), [&] {
             vbroadcastss(maximum_lanes, ptr[maximum()]);
             vbroadcastss(factor, ptr[correction()]);
@@ -366,7 +449,7 @@ class AttentionKernel final : public AttentionProducts {
         mov(positions, eax);
         mov(first_value, values);
         lea(rcx, ptr[rsp + scores_at]);
-        lea(rdx, ptr[rsp + outputs_at]);
+        lea(rdx, ptr[state + outputs_at]);
         lea(r9, ptr[rsp + corrections_at]);
         lea(keys_ahead.next, ptr[keys + int(kBlock / kPanel) * panel_bytes()]);
         multiply_values_of(rows, Rescale::yes);
@@ -400,7 +483,7 @@ class AttentionKernel final : public AttentionProducts {
         lea(rcx, ptr[rcx + rax * 4]);
         lea(rcx, ptr[rsp + rcx + scores_at]);
         imul(edx, token, group * output_row_bytes());
-        lea(rdx, ptr[rsp + rdx + outputs_at]);
+        lea(rdx, ptr[state + rdx + outputs_at]);
         multiply_values_of(group, Rescale::no);
         jmp(next);
         L(done);
@@ -428,12 +511,106 @@ class AttentionKernel final : public AttentionProducts {
         }
     }
 
+    // ---- segments made one
+    // After a segment of the unit's own: its state is the first, which the total begins as, or is merged into the
+    // total. The next one's state is beside it.
+    void add_to_total() {
+        const Reg64 total = rax, part = r11;
+        Label is_first;
+        lea(total, ptr[rsp + total_at]);
+        cmp(state, total);
+        je(is_first);
+        mov(part, state);
+        mov(state, total);
+        merge(part);
+        L(is_first);
+        lea(state, ptr[rsp + part_at]);
+    }
+    // After a segment that is a unit: to `done` while others of its row are missing, else with the total to `is_total`.
+    // Falls through where a unit is a whole row.
+    //
+    // Writes become visible in program order on x86, and XADD with LOCK is ordered with all before and behind it: who
+    // counts last sees all parts. The counter is ready for the next launch, from which a barrier divides this one.
+    void merge_if_last(const Label& is_total, const Label& done) {
+        const Reg64 counter = rax, part = r11;
+        Label is_whole, next_part;
+        mov(counter, finished);
+        test(counter, counter);
+        jz(is_whole);
+        mov(ecx, 1);
+        lock();
+        xadd(dword[counter], ecx);
+        cmp(ecx, last_segment);
+        jne(done);
+        mov(dword[counter], 0);
+        mov(state, first_part);
+        mov(part, state);
+        L(next_part);
+        dec(last_segment);
+        js(is_total);
+        mov(rax, uint64_t(spec_.kv_heads) * state_bytes);
+        add(part, rax);
+        merge(part);
+        jmp(next_part);
+        L(is_whole);
+    }
+    // state = state and part. block_start is behind the part's segment.
+    void merge(const Reg64& part) {
+        const Reg64 total_row = rdx, part_row = rcx, sums_offset = r9;
+        const Wide maximum_lanes = wide(0), part_maximum = wide(1), largest = wide(4), result = wide(5);
+        const ExpScratch<Wide, LaneMask> scratch = {wide(2), wide(3), lane_mask(0, wide(2))};
+        for_count(row, padded_rows / kPanel, 64, [&] {
+            vmovups(maximum_lanes, lanes_at(maximum()));
+            vmovups(part_maximum, lanes_at(part + row + maxima_at));
+            vmaxps(largest, maximum_lanes, part_maximum);
+            vmovups(lanes_at(maximum()), largest);
+            vsubps(maximum_lanes, maximum_lanes, largest);
+            vsubps(part_maximum, part_maximum, largest);
+            emit_exp(*this, result, maximum_lanes, scratch, ExpDomain::not_positive);
+            vmovups(lanes_at(correction()), result);
+            emit_exp(*this, result, part_maximum, scratch, ExpDomain::not_positive);
+            vmovups(lanes_at(rsp + row + part_factors_at), result);
+        });
+        Label next;
+        find_first_token();
+        imul(total_row, rax, group * int(output_row_bytes()));
+        lea(part_row, ptr[part + total_row + outputs_at]);
+        lea(total_row, ptr[state + total_row + outputs_at]);
+        imul(sums_offset, rax, group * 64);
+        imul(row, rax, group * int(sizeof(float)));
+        L(next);
+        vbroadcastss(wide(0), ptr[correction()]);
+        vbroadcastss(wide(1), ptr[rsp + row + part_factors_at]);
+        merge_lanes(state + sums_offset + sums_at, part + sums_offset + sums_at);
+        for_count(rax, output_row_bytes() / 64, 64, [&] { merge_lanes(total_row + rax, part_row + rax); });
+        add(total_row, output_row_bytes());
+        add(part_row, output_row_bytes());
+        add(sums_offset, 64);
+        add(row, sizeof(float));
+        cmp(row, rows * int(sizeof(float)));
+        jb(next);
+    }
+    void merge_lanes(const Xbyak::RegExp& total, const Xbyak::RegExp& part) {
+        vmulps(wide(2), wide(0), lanes_at(total));
+        vfmadd231ps(wide(2), wide(1), lanes_at(part));
+        vmovups(lanes_at(total), wide(2));
+    }
+    // rax = the first token that sees something of the segment before block_start.
+    void find_first_token() {
+        xor_(eax, eax);
+        if (tile_tokens == 1) return;
+        lea(ecx, ptr[r13 - 1]);
+        and_(ecx, ~(kKvPage - 1));
+        sub(ecx, first_position);
+        cmovg(eax, ecx);
+    }
+
     // ---- the end: outputs divided by the sums
     void store_outputs() {
         const Reg64 output_row = rdx, target = r8, sums = r9, target_row = r10;
         const Reg32 token = ecx, head = r11d;
-        lea(output_row, ptr[rsp + outputs_at]);
-        lea(sums, ptr[rsp + sums_at]);
+        lea(output_row, ptr[state + outputs_at]);
+        lea(sums, ptr[state + sums_at]);
         mov(target_row, out);
         for_each_token(token, tokens, [&] {
             mov(target, target_row);

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
+#include <thread>
 
 #include "tests/jit/x86/ops/cache_reference.h"
 #include "tests/jit/x86/ops/kernel_runner.h"
@@ -62,17 +64,58 @@ struct Scene {
         kernel(&args, 0, units / 2);
     }
     GuardedBuffer<float> run_whole(Isa isa, MatmulForm form) const { return run(isa, {positions}, form); }
+
+    // Attention of rows at `rows` positions, one beside the other, cut into segments: run_all(run, units) calls
+    // run(begin, end) for all units, twice, as launches that follow each other.
+    using Run = std::function<void(uint32_t begin, uint32_t end)>;
+    GuardedBuffer<float> run_cut(Isa isa, const std::vector<uint32_t>& rows,
+                                 const std::function<void(const Run&, uint32_t units)>& run_all) const {
+        AttentionSpec single_spec = spec;
+        single_spec.form = MatmulForm::vector;
+        const RunnableKernel kernel(single_spec, isa);
+        uint32_t segments = 0;
+        for (const uint32_t position : rows) segments += segment_count(position);
+        const uint32_t units = unit_count(single_spec, segments);
+        const GuardedBuffer<std::byte> parts(units * attention_part_bytes(spec.heads / spec.kv_heads, spec.head_dim));
+        std::vector<uint32_t> finished(rows.size() * spec.kv_heads, 0);
+        const PagedBatch batch(rows, key_layout.pages, 1);
+        BatchState state = *batch.state();
+        state.parts = parts.data();
+        state.finished = finished.data();
+        GuardedBuffer<float> queries(rows.size() * spec.q_stride), out(rows.size() * spec.out_stride);
+        for (size_t row = 0; row < rows.size(); ++row)
+            std::memcpy(queries.data() + row * spec.q_stride, q.data() + rows[row] * spec.q_stride,
+                        spec.heads * spec.head_dim * sizeof(float));
+        const AttentionArgs args{queries.data(), keys.data(), values.data(), out.data(), &state};
+        for (int launch = 0; launch < 2; ++launch) {
+            std::memset(out.data(), 0xff, out.bytes());
+            run_all([&](uint32_t begin, uint32_t end) { kernel(&args, begin, end); }, units);
+            EXPECT_EQ(finished, std::vector<uint32_t>(finished.size(), 0)) << "ready for the next launch";
+        }
+        return out;
+    }
+    // Whether row i of `out` is what the row at rows[i] of a whole run is.
+    void expect_rows(const GuardedBuffer<float>& out, const std::vector<uint32_t>& rows,
+                     const GuardedBuffer<float>& whole, const std::string& what) const {
+        const size_t bytes = spec.heads * spec.head_dim * sizeof(float);
+        for (size_t row = 0; row < rows.size(); ++row)
+            EXPECT_EQ(
+                std::memcmp(out.data() + row * spec.out_stride, whole.data() + rows[row] * spec.out_stride, bytes), 0)
+                << what << " position " << rows[row];
+    }
 };
 
 // What a scene's outputs are in double, and a bound on how far f32 may be from it.
 //
 // Scores: head_dim fused multiply-adds of terms q k, then the scale: |error| <= u |scale| (head_dim + 1) sum |q k|. A
 // probability depends on its own score and, through the differences of maxima that rescale its block and those after
-// it, on no other: they cancel but for a rounding and an exp (within 1.4 ulp, that is 3 u) each. Each position adds a
-// rounding to the sum and to the output; the division and the last product add three. All this is relative to
-// sum p |v| / sum p, of numerator and denominator.
+// it in its segment, and its segment and those after it, on no other: they cancel but for a rounding and an exp (within
+// 1.4 ulp, that is 3 u) each. Each position adds a rounding to the sum and to the output, each block and each merge a
+// product's; the division and the last product add three. All this is relative to sum p |v| / sum p, of numerator and
+// denominator.
 struct Reference {
-    std::vector<double> out, bound;  // [position][head][head_dim]
+    uint32_t first;                  // position
+    std::vector<double> out, bound;  // [position - first][head][head_dim]
 };
 
 std::vector<double> decode_cache(const Scene& scene, bool keys) {
@@ -86,12 +129,12 @@ std::vector<double> decode_cache(const Scene& scene, bool keys) {
     return decoded;
 }
 
-Reference reference_of(const Scene& scene) {
+Reference reference_of(const Scene& scene, uint32_t first = 0) {
     const AttentionSpec& spec = scene.spec;
     const auto keys = decode_cache(scene, true), values = decode_cache(scene, false);
     const size_t stride = spec.kv_heads * spec.head_dim;
-    Reference reference;
-    for (uint32_t position = 0; position < scene.positions; ++position)
+    Reference reference{first, {}, {}};
+    for (uint32_t position = first; position < scene.positions; ++position)
         for (uint32_t head = 0; head < spec.heads; ++head) {
             const size_t kv = head / (spec.heads / spec.kv_heads) * spec.head_dim;
             const uint32_t count = position + 1;
@@ -116,8 +159,10 @@ Reference reference_of(const Scene& scene) {
                     out[d] += term;
                     size[d] += std::fabs(term);
                 }
-            const double blocks = (count + 63) / 64, roundings = count + 4 * (blocks + 1) + 3;
-            const double probability_error = score_error + kHalfUlp * std::fabs(largest) * (blocks + 1);
+            const double segments = segment_count(position);
+            const double factors = std::min((count + 63) / 64, 4u) + segments;  // blocks of one segment, and merges
+            const double roundings = count + 4 * (factors + 1) + 3;
+            const double probability_error = score_error + kHalfUlp * std::fabs(largest) * (factors + 1);
             const double relative = 2 * (probability_error + kHalfUlp * roundings);
             for (uint32_t d = 0; d < spec.head_dim; ++d) {
                 reference.out.push_back(out[d]);
@@ -130,13 +175,15 @@ Reference reference_of(const Scene& scene) {
 void expect_close(const Scene& scene, const Reference& reference, const GuardedBuffer<float>& out,
                   const std::string& what) {
     const size_t width = scene.spec.heads * scene.spec.head_dim;
-    for (size_t i = 0; i < scene.positions * width; ++i)
-        ASSERT_NEAR(out[i / width * scene.spec.out_stride + i % width], reference.out[i], reference.bound[i])
-            << what << " position " << i / width << " element " << i % width;
+    for (size_t i = 0; i < reference.out.size(); ++i) {
+        const size_t position = reference.first + i / width;
+        ASSERT_NEAR(out[position * scene.spec.out_stride + i % width], reference.out[i], reference.bound[i])
+            << what << " position " << position << " element " << i % width;
+    }
 }
 
-void expect_close_in_both_forms(const Scene& scene) {
-    const Reference reference = reference_of(scene);
+void expect_close_in_both_forms(const Scene& scene, uint32_t first = 0) {
+    const Reference reference = reference_of(scene, first);
     for (Isa isa : machine_isas())
         for (MatmulForm form : {MatmulForm::vector, MatmulForm::tile})
             expect_close(scene, reference, scene.run_whole(isa, form),
@@ -151,6 +198,12 @@ TEST(AttentionX86, MatchesReferenceForEveryShapeAndCacheType) {
 TEST(AttentionX86, MatchesReferenceOverTheEndOfAPage) {
     for (DType type : kernel_cases::kCacheTypes)
         expect_close_in_both_forms(Scene({4, 2, 32, 128, 128, type, type, 0.2f, MatmulForm::tile}, 270));
+}
+
+TEST(AttentionX86, MatchesReferenceAroundTheEndsOfSegments) {
+    for (const uint32_t end : {256u, 512u, 1024u})
+        for (DType type : kernel_cases::kCacheTypes)
+            expect_close_in_both_forms(Scene({3, 1, 32, 96, 96, type, type, 0.2f, MatmulForm::tile}, end + 2), end - 2);
 }
 
 // The tile form over the whole prompt at the weakest level is what everything else must equal.
@@ -176,19 +229,98 @@ TEST(AttentionX86, AnySplitOfALongPromptGivesTheSameBits) {
     expect_same_bits(spec, 300, {{300}, std::vector<uint32_t>(300, 1), {64, 64, 64, 64, 44}, {7, 121, 60, 8, 104}});
 }
 
+// Tiles of which a part sees nothing of the next segment among them.
+TEST(AttentionX86, AnySplitOverSegmentsGivesTheSameBits) {
+    for (DType type : kernel_cases::kCacheTypes) {
+        const AttentionSpec spec{3, 1, 32, 96, 96, type, type, 0.3f, MatmulForm::tile};
+        expect_same_bits(spec, 1030, {{1030}, {253, 8, 249, 3, 2, 507, 8}});
+    }
+}
+
+// ---- segments that are units of their own
+
+const std::vector<uint32_t> kUnlikeRows = {513, 0, 255, 256, 767, 12, 768, 511, 512, 1023, 1024};
+
+void run_forwards(const Scene::Run& run, uint32_t units) { run(0, units); }
+void run_backwards(const Scene::Run& run, uint32_t units) {
+    while (units-- > 0) run(units, units + 1);
+}
+void run_shuffled(const Scene::Run& run, uint32_t units) {
+    std::vector<uint32_t> order = neighbours(0, units);
+    Random random(units);
+    for (uint32_t i = units; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    for (const uint32_t unit : order) run(unit, unit + 1);
+}
+void run_by_threads(const Scene::Run& run, uint32_t units) {
+    for (const uint32_t threads : {2u, 3u, 8u}) {
+        std::atomic<uint32_t> next = 0;
+        std::vector<std::jthread> team;
+        for (uint32_t thread = 0; thread < threads; ++thread)
+            team.emplace_back([&] {
+                for (uint32_t unit; (unit = next.fetch_add(1)) < units;) run(unit, unit + 1);
+            });
+    }
+}
+
+TEST(AttentionX86, SegmentsInAnyOrderGiveTheBitsOfWholeRows) {
+    for (DType type : kernel_cases::kCacheTypes) {
+        const AttentionSpec spec{6, 2, 64, 384 + 7, 400, type, type, 0.125f, MatmulForm::vector};
+        const Scene scene(spec, 1025);
+        const auto expected = scene.run_whole(machine_isas().front(), MatmulForm::tile);
+        for (Isa isa : machine_isas())
+            for (const auto& order : {run_forwards, run_backwards, run_shuffled, run_by_threads})
+                scene.expect_rows(scene.run_cut(isa, kUnlikeRows, order), kUnlikeRows, expected,
+                                  fmt::format("{} {}", name(isa), name(type)));
+    }
+}
+
+TEST(AttentionX86, SegmentsOfEveryShapeGiveTheBitsOfWholeRows) {
+    const std::vector<uint32_t> rows = {299, 17, 255, 256};
+    for (const AttentionSpec& spec : kernel_cases::attention()) {
+        if (spec.form == MatmulForm::tile) continue;
+        const Scene scene(spec, 300);
+        const auto expected = scene.run_whole(machine_isas().front(), MatmulForm::vector);
+        for (Isa isa : machine_isas())
+            scene.expect_rows(scene.run_cut(isa, rows, run_backwards), rows, expected,
+                              fmt::format("{} {}", name(isa), kernel_name(spec)));
+    }
+}
+
+// A score beyond all numbers makes what sees it no number, whole or cut, and nothing else; one below all is no score.
+TEST(AttentionX86, InfiniteScoresReachTheirOwnRowsAlone) {
+    const AttentionSpec spec{2, 1, 16, 32, 32, DType::F32, DType::F32, 1.0f, MatmulForm::tile};
+    const std::vector<uint32_t> rows = {529, 99, 255, 300, 301};
+    for (const uint32_t at : {100u, 300u})
+        for (const float key : {0x1p126f, -0x1p126f}) {
+            const Scene scene(spec, 530);
+            std::fill_n(scene.q.data(), scene.q.size(), 1.0f);
+            store_key(scene.key_layout, scene.keys.data(), at, 0, std::vector<float>(spec.head_dim, key));
+            const auto whole = scene.run_whole(machine_isas().front(), MatmulForm::tile);
+            for (uint32_t position = 0; position < 530; ++position)
+                EXPECT_EQ(std::isnan(whole[position * spec.out_stride]), key > 0 && position >= at) << position;
+            for (Isa isa : machine_isas()) {
+                EXPECT_EQ(scene.run_whole(isa, MatmulForm::vector), whole) << name(isa);
+                scene.expect_rows(scene.run_cut(isa, rows, run_backwards), rows, whole, std::string(name(isa)));
+            }
+        }
+}
+
+// ---- what must not show
+
 // Sums of the smallest negative number, halved and more, end in either zero.
 TEST(AttentionX86, SignsOfZerosDoNotDependOnFormAndSplit) {
     const AttentionSpec spec{2, 1, 16, 32, 32, DType::F32, DType::F32, 0.5f, MatmulForm::tile};
-    Scene scene(spec, 70);
+    const uint32_t positions = 270;
+    Scene scene(spec, positions);
     const std::vector<float> tiny(spec.head_dim, -0x1p-149f);
-    for (uint32_t position = 0; position < 70; ++position)
+    for (uint32_t position = 0; position < positions; ++position)
         store_value(scene.value_layout, scene.values.data(), position, 0, tiny);
     const auto expected = scene.run_whole(machine_isas().front(), MatmulForm::tile);
     float* const end = expected.data() + expected.size();
     EXPECT_NE(std::find_if(expected.data(), end, [](float value) { return value == 0 && std::signbit(value); }), end);
     for (Isa isa : machine_isas())
         for (MatmulForm form : {MatmulForm::vector, MatmulForm::tile})
-            for (const std::vector<uint32_t>& batches : {std::vector<uint32_t>{70}, {61, 9}})
+            for (const std::vector<uint32_t>& batches : {std::vector<uint32_t>{270}, {61, 9, 182, 18}})
                 EXPECT_EQ(scene.run(isa, batches, form), expected) << name(isa);
 }
 
@@ -204,11 +336,11 @@ TEST(AttentionX86, EqualScoresGiveTheMeanOfTheValues) {
 // What lies behind a token's own position, in its own panel, block and tile, must not reach it: keys and values of
 // later positions are replaced by NaN and infinity (as after a truncation), and its output must not change.
 TEST(AttentionX86, LaterPositionsNeverReachAnEarlierOne) {
-    for (DType type : {DType::F16, DType::F32}) {
+    for (const auto& [type, last_kept] :
+         {std::pair{DType::F16, 66u}, {DType::F32, 66u}, {DType::F16, 255u}, {DType::F32, 258u}}) {
         const AttentionSpec spec{4, 2, 40, 160, 160, type, type, 0.15f, MatmulForm::tile};
-        const uint32_t positions = 90;
+        const uint32_t positions = last_kept + 24;
         const Scene clean(spec, positions), poisoned(spec, positions);
-        const uint32_t last_kept = 66;
         const std::vector<float> nan(spec.head_dim, NAN), infinity(spec.head_dim, INFINITY);
         for (uint32_t position = last_kept + 1; position < positions; ++position)
             for (uint32_t kv = 0; kv < spec.kv_heads; ++kv) {
@@ -218,7 +350,8 @@ TEST(AttentionX86, LaterPositionsNeverReachAnEarlierOne) {
             }
         for (Isa isa : machine_isas())
             for (MatmulForm form : {MatmulForm::vector, MatmulForm::tile}) {
-                const auto expected = clean.run_whole(isa, form), out = poisoned.run_whole(isa, form);
+                const std::vector<uint32_t> batches = {last_kept - 4, 28};  // a tile has rows of both sides
+                const auto expected = clean.run(isa, batches, form), out = poisoned.run(isa, batches, form);
                 const size_t kept = last_kept * spec.out_stride + spec.heads * spec.head_dim;
                 EXPECT_EQ(std::memcmp(out.data(), expected.data(), kept * sizeof(float)), 0) << name(isa);
                 EXPECT_TRUE(std::isnan(out[kept])) << "the poison does reach the positions that see it";
