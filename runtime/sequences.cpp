@@ -59,7 +59,8 @@ Result<void> Sequences::allocate() {
 }
 
 Result<void> Sequences::bind() {
-    const Addresses addresses{arena_, model_->weights.addresses, kv_.keys, kv_.values, rope_addresses_, token_ids_};
+    const Addresses addresses{arena_,     model_->weights.addresses,   kv_.keys, kv_.values, rope_addresses_,
+                              token_ids_, tables_.pages_per_sequence()};
     RIFTJIT_TRY(decode, model_->device->bind(model_->decode_plan, addresses));
     decode_ = std::move(decode);
     RIFTJIT_TRY(prompt, model_->device->bind(model_->prompt_plan, addresses));

@@ -3,10 +3,13 @@
 #include <x86intrin.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <span>
 
 #include "jit/x86/decoders/packed.h"
+#include "jit/x86/kv_layout.h"
 
 namespace riftjit::runtime {
 namespace {
@@ -22,11 +25,16 @@ constexpr size_t kSlotsPerLine = 64 / sizeof(uint32_t);
 constexpr uint32_t kFewRows = 8;
 constexpr uint64_t kMaxAheadBytes = 96 * 1024;
 
-bool is_long(const KernelSpec& spec, uint32_t rows) {
+// `times` that the spec's flops are done.
+bool is_long(const KernelSpec& spec, uint64_t times) {
     constexpr uint64_t kManyBytes = 256 * 1024, kManyFlops = 1'000'000;
     const KernelCost work = cost(spec);
-    return work.weight_bytes >= kManyBytes || work.flops * rows >= kManyFlops;
+    return work.weight_bytes >= kManyBytes || work.flops * times >= kManyFlops;
 }
+
+// Attention takes single rows whole where the longest is less than a thread's work divided by this: then whoever ends
+// last ends little later than the others.
+constexpr uint32_t kRowsPerThread = 8;
 
 bool is_finite(const float* rows, const Argument& shape, uint32_t count) {
     for (uint32_t row = 0; row < count; ++row) {
@@ -43,6 +51,7 @@ Result<std::unique_ptr<CpuPlan>> CpuPlan::create(const graph::Plan& plan, const 
     std::unique_ptr<CpuPlan> bound(new CpuPlan(plan, context.pool, context.helpers));
     RIFTJIT_TRY_VOID(bound->find_kernels(context.isa, context.kernels));
     bound->bind_arguments(addresses);
+    RIFTJIT_TRY_VOID(bound->reserve_parts(addresses.pages_per_sequence));
     return bound;
 }
 
@@ -84,6 +93,45 @@ void CpuPlan::bind_arguments(const Addresses& addresses) {
     }
 }
 
+// Room for the parts of as many units as measure_attention() may make, of which a text touches what it needs: a part is
+// about a hundredth of what its segment takes in the cache of a layer.
+Result<void> CpuPlan::reserve_parts(uint32_t pages_per_sequence) {
+    uint64_t part_bytes = 0;
+    for (const graph::Step& step : plan_.steps) {
+        const auto* attention = std::get_if<AttentionSpec>(&step.spec);
+        if (attention == nullptr || attention->form != MatmulForm::vector) continue;
+        kv_heads_ = std::max(kv_heads_, attention->kv_heads);
+        const uint32_t group = attention->heads / attention->kv_heads;
+        part_bytes = std::max(part_bytes, x86::attention_part_bytes(group, attention->head_dim));
+    }
+    if (pool_.size() == 1 || kv_heads_ == 0 || pages_per_sequence < 2) return {};
+    const uint64_t units = std::min(uint64_t(plan_.max_tokens) * kv_heads_, uint64_t(kRowsPerThread) * pool_.size());
+    RIFTJIT_TRY(pages, Pages::allocate(units * pages_per_sequence * part_bytes, Pages::Size::normal,
+                                       "the parts of attention", Pages::Backing::sparse));
+    parts_ = std::move(pages);
+    finished_.resize(size_t(plan_.max_tokens) * kv_heads_);
+    return {};
+}
+
+// Whole rows or segments of them: either gives the same bits.
+void CpuPlan::measure_attention() {
+    attention_ = {};
+    for (const BatchTile& tile : std::span(batch_.tile, batch_.tiles))
+        attention_.seen_by_tiles += uint64_t(tile.rows) * (tile.position + 1);
+    for (const BatchTile& row : std::span(batch_.single, batch_.singles)) {
+        attention_.seen_by_singles += row.position + 1;
+        attention_.segments += segment_count(row.position);
+        attention_.longest = std::max(attention_.longest, segment_count(row.position));
+    }
+    // Powers of two are near enough, and seldom become others.
+    attention_.seen_by_tiles = std::bit_floor(attention_.seen_by_tiles);
+    attention_.seen_by_singles = std::bit_floor(attention_.seen_by_singles);
+    const uint64_t rest = uint64_t(attention_.longest) * kRowsPerThread * pool_.size();
+    if (parts_.data() == nullptr || attention_.longest < 2 || rest <= uint64_t(attention_.segments) * kv_heads_) return;
+    batch_.parts = parts_.data();
+    batch_.finished = finished_.data();
+}
+
 // That a step reads: each of them is the same amount of work, in whatever launches they are.
 uint32_t CpuPlan::row_count(const graph::Step& step) const {
     return step.rows == graph::StepRows::batch ? batch_.rows : outputs_.rows;
@@ -101,15 +149,29 @@ uint32_t CpuPlan::rows_of(const graph::Step& step) const {
         case graph::StepRows::many_outputs:
             return outputs_.rows == 1 ? 0 : outputs_.rows;
     }
-    if (const auto* attention = std::get_if<AttentionSpec>(&step.spec))
-        return attention->form == MatmulForm::tile ? batch_.tiles : batch_.singles;
+    if (const auto* attention = std::get_if<AttentionSpec>(&step.spec)) {
+        if (attention->form == MatmulForm::tile) return batch_.tiles;
+        return is_cut(step) ? attention_.segments : batch_.singles;
+    }
     return batch_.rows;
+}
+
+// How often the cost of the step's spec: for each row, or position that a row sees.
+uint64_t CpuPlan::work_of(const graph::Step& step) const {
+    const auto* attention = std::get_if<AttentionSpec>(&step.spec);
+    if (attention == nullptr) return row_count(step);
+    return attention->form == MatmulForm::tile ? attention_.seen_by_tiles : attention_.seen_by_singles;
 }
 
 // Whether the same launches have the same units.
 bool CpuPlan::is_counted() const {
     return batch_.rows == counted_.rows && batch_.tiles == counted_.tiles && batch_.singles == counted_.singles &&
-           batch_.outputs == counted_.outputs;
+           batch_.outputs == counted_.outputs && attention_ == counted_attention_;
+}
+
+bool CpuPlan::is_cut(const graph::Step& step) const {
+    const auto* attention = std::get_if<AttentionSpec>(&step.spec);
+    return batch_.parts != nullptr && attention != nullptr && attention->form == MatmulForm::vector;
 }
 
 // A barrier that no launch has passed since the last one is left out.
@@ -123,7 +185,7 @@ void CpuPlan::count_units() {
         Launch& launch = launches_[i];
         const uint32_t rows = rows_of(step);
         launch.units = rows == 0 ? 0 : unit_count(step.spec, rows);
-        const bool is_shared_out = launch.units != 0 && is_long(step.spec, row_count(step));
+        const bool is_shared_out = launch.units != 0 && is_long(step.spec, work_of(step));
         const uint32_t grain = unit_grain(step.spec), grains = (launch.units + grain - 1) / grain;
         launch.claim = is_shared_out ? std::max(1u, grains / (threads * kClaimsPerThread)) * grain : 0;
         for (uint32_t thread = 0; thread < threads; ++thread) {
@@ -131,7 +193,8 @@ void CpuPlan::count_units() {
             shares_[slot(thread, i)] = {share.begin * grain, std::min(share.end * grain, launch.units)};
         }
         has_work |= launch.units != 0;
-        launch.barrier_after = has_work && !step.parallel_with_next && i + 1 != launches_.size();  // the pool's join
+        // At the end is the pool's join. Two attentions side by side would need parts of their own.
+        launch.barrier_after = has_work && (!step.parallel_with_next || is_cut(step)) && i + 1 != launches_.size();
         if (!launch.barrier_after) continue;
         has_work = false;
         behind_barriers_ = i + 1;
@@ -142,6 +205,7 @@ void CpuPlan::count_units() {
         if (launches_[i].weights != nullptr && launches_[i].units != 0) next_weights = i;
     }
     counted_ = batch_;
+    counted_attention_ = attention_;
 }
 
 void CpuPlan::run_alone() {
@@ -292,6 +356,7 @@ void CpuPlan::run(const BatchState& batch) {
     batch_ = batch;
     outputs_ = batch;
     outputs_.rows = batch.outputs;
+    measure_attention();
     count_units();
     if (team_.together())
         run_together();

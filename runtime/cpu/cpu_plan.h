@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/plan.h"
+#include "host/pages.h"
 #include "host/thread_pool.h"
 #include "jit/x86/host_kernels.h"
 #include "runtime/cpu/team_choice.h"
@@ -49,10 +50,21 @@ private:
 
     CpuPlan(const graph::Plan& plan, ThreadPool& pool, Helpers helpers)
         : plan_(plan), pool_(pool), team_(pool.size(), helpers) {}
+    // What attention has to do in a batch, in form of its tiles and of its single rows.
+    struct Attention {
+        uint32_t segments = 0, longest = 0;               // of the single rows, and of the longest of them
+        uint64_t seen_by_tiles = 0, seen_by_singles = 0;  // positions
+        bool operator==(const Attention&) const = default;
+    };
+
     Result<void> find_kernels(Isa isa, x86::HostKernels& kernels);
     void bind_arguments(const Addresses& addresses);
+    Result<void> reserve_parts(uint32_t pages_per_sequence);
+    void measure_attention();
     uint32_t row_count(const graph::Step& step) const;
     uint32_t rows_of(const graph::Step& step) const;
+    uint64_t work_of(const graph::Step& step) const;
+    bool is_cut(const graph::Step& step) const;  // into segments
     bool is_counted() const;
     void count_units();
     void run_alone();
@@ -78,6 +90,11 @@ private:
     std::vector<Share> shares_;
     std::vector<std::atomic<uint32_t>> taken_;  // units of the share, by whomever; 0 between runs
     BatchState batch_, outputs_;                // the latter for steps that run on gathered rows
+    Attention attention_, counted_attention_;
+    // Where rows may be cut into segments: the memory that this takes (BatchState::parts).
+    Pages parts_;
+    std::vector<uint32_t> finished_;
+    uint32_t kv_heads_ = 0;  // the most of a step
     TeamChoice team_;
     uint64_t caller_waited_ = 0;
 

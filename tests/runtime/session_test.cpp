@@ -61,6 +61,23 @@ TEST_P(SessionTypes, AnySplitOfAPromptGivesTheSameBits) {
     }
 }
 
+// Over segments of attention, which threads share: of a single token's row, alone and beside others.
+TEST(Session, ALongTextHasTheSameBitsAtAnyNumberOfThreads) {
+    const std::vector<int32_t> ids = some_tokens(800);
+    for (const Isa isa : x86::detect().levels)
+        for (const DType cache_type : {DType::F16, DType::F32, DType::Q8_0}) {
+            TestModel model(kNanoQ4K, isa);
+            Session alone = model.session(1, cache_type, 512, 1024);
+            const std::vector<float> expected = evaluate_split(alone, ids, {800});
+            for (const uint32_t threads : {1u, 2u, 3u, 7u}) {
+                Session session = model.session(threads, cache_type, 512, 1024);
+                EXPECT_TRUE(same_bits(evaluate_split(session, ids, {250, 1, 1, 1, 1, 1, 1, 1, 253, 1, 1, 1, 1, 256, 1}),
+                                      expected))
+                    << name(isa) << ", " << threads << " threads, " << name(cache_type);
+            }
+        }
+}
+
 std::vector<std::string> weight_types() {
     std::vector<std::string> types;
     for (const DTypeTraits& type : all_dtypes())

@@ -41,8 +41,37 @@ public:
     }
 };
 
+// In place of attention: out[u] += 1, and out[1000] += 1 where the batch has room for parts.
+class CountKernel : public Xbyak::CodeGenerator {
+public:
+    CountKernel() {
+        const Xbyak::Reg64 args = rdi, unit = rsi, end = rdx, out = r9, batch = r10;
+        Xbyak::Label loop, done;
+        mov(out, ptr[args + offsetof(AttentionArgs, out)]);
+        mov(batch, ptr[args + offsetof(AttentionArgs, batch)]);
+        mov(esi, esi);
+        mov(edx, edx);
+        L(loop);
+        cmp(unit, end);
+        jae(done);
+        lock();
+        inc(dword[out + unit * 4]);
+        inc(unit);
+        cmp(qword[batch + offsetof(BatchState, parts)], 0);
+        je(loop);
+        lock();
+        inc(dword[out + 4000]);
+        jmp(loop);
+        L(done);
+        ret();
+    }
+};
+
 Result<CodeObject> compile_shift(const KernelSpec& spec, Target target) {
-    ShiftKernel kernel;
+    const bool is_attention = std::holds_alternative<AttentionSpec>(spec);
+    const std::unique_ptr<Xbyak::CodeGenerator> generator =
+        is_attention ? std::unique_ptr<Xbyak::CodeGenerator>(new CountKernel) : std::make_unique<ShiftKernel>();
+    Xbyak::CodeGenerator& kernel = *generator;
     const auto* code = reinterpret_cast<const std::byte*>(kernel.getCode());
     return write_x86_object(kernel_name(spec), isa_of(target),
                             {{code, code + kernel.getSize()}, uint32_t(kernel.getSize())});
@@ -66,9 +95,19 @@ struct ShiftPlan {
         plan.steps.push_back(
             {"shift", QuantizeSpec{16, RowFormat::i16}, {place(from), place(to)}, graph::StepRows::batch, false});
     }
+    void add_attention(uint32_t kv_heads, uint32_t to) {
+        using Kind = graph::Place::Kind;
+        const AttentionSpec spec{2 * kv_heads, kv_heads,   16,   32 * kv_heads,     32 * kv_heads,
+                                 DType::F16,   DType::F16, 1.0f, MatmulForm::vector};
+        const graph::Place out{Kind::arena, to * sizeof(uint32_t), 0};
+        plan.steps.push_back(
+            {"attention", spec, {out, {Kind::keys}, {Kind::values}, out}, graph::StepRows::batch, false});
+    }
     Addresses addresses() {
         Addresses addresses;
         addresses.arena = reinterpret_cast<std::byte*>(arena.data());
+        addresses.keys = addresses.values = {addresses.arena};
+        addresses.pages_per_sequence = 16;
         return addresses;
     }
     uint32_t& at(uint32_t buffer, uint32_t unit) { return arena[buffer * kMaxTokens + unit]; }
@@ -145,6 +184,47 @@ TEST(CpuPlan, StepsThatRunInParallelBothRunBeforeTheNext) {
             EXPECT_EQ(shift.at(3, unit), (unit + 2) % 50 + 2);
         }
     }
+}
+
+// Units of a batch of rows at these positions: how often each ran, and how many saw room for parts.
+struct Counted {
+    std::vector<uint32_t> runs;
+    uint32_t cut;
+};
+Counted count_attention(uint32_t threads, uint32_t kv_heads, const std::vector<uint32_t>& positions) {
+    ShiftPlan shift(0);
+    shift.add_attention(kv_heads, 0);
+    Bound bound(shift, threads);
+    Batch batch(uint32_t(positions.size()));
+    for (const uint32_t position : positions) batch.add({0, position});
+    bound.plan->run(batch.finish(nullptr, 16));
+    Counted counted{shift.arena, shift.arena[1000]};
+    counted.runs.resize(std::ranges::find(counted.runs, 0u) - counted.runs.begin());
+    return counted;
+}
+
+TEST(CpuPlan, CutsLongRowsWhereThreadsWouldWait) {
+    const auto expect = [](uint32_t threads, uint32_t kv_heads, const std::vector<uint32_t>& positions, bool is_cut,
+                           uint32_t units) {
+        const Counted counted = count_attention(threads, kv_heads, positions);
+        EXPECT_EQ(counted.runs, std::vector<uint32_t>(units, 1)) << threads << " threads, " << positions.size();
+        EXPECT_EQ(counted.cut, is_cut ? units : 0) << threads << " threads, " << positions.size();
+    };
+    expect(3, 2, {1000}, true, 4 * 2);
+    expect(3, 2, {1023}, true, 4 * 2);
+    expect(3, 2, {1024}, true, 5 * 2);
+    expect(1, 2, {1000}, false, 2);  // nobody waits
+    expect(3, 2, {255}, false, 2);   // single segments
+    expect(3, 2, {255, 0, 13}, false, 3 * 2);
+    expect(3, 2, {1000, 10}, true, (4 + 1) * 2);  // one row is long
+    expect(2, 8, {1000, 300}, true, (4 + 2) * 8);
+    expect(2, 8, {1000, 900}, false, 2 * 8);  // as much as eight rows a thread
+    expect(2, 8, {3000, 1000, 900}, true, (12 + 4 + 4) * 8);
+    std::vector<uint32_t> many(100);
+    for (uint32_t row = 0; row < 100; ++row) many[row] = 2 * row;
+    expect(3, 2, many, false, 100 * 2);
+    many.back() = 4095;  // longer than all others together
+    expect(3, 2, many, true, (99 + 16) * 2);
 }
 
 TEST(CpuPlan, PassesOnWhyAKernelCannotBeMade) {
