@@ -61,6 +61,7 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
     RIFTJIT_TRY(isa, select_isa(options.max_isa));
     RIFTJIT_TRY(graph, model.build());
     const uint32_t context = options.context != 0 ? options.context : model.hyperparameters.context_length;
+    if (!options.threads) keep_to_performance_cores();
     const uint32_t threads = options.threads ? *options.threads : default_threads();
     LoadedModel loaded{std::move(model), isa, threads, context};
     loaded.kernels = open_kernel_cache(options.cache_directory, options.cache_mode, warn);

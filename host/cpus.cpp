@@ -20,9 +20,13 @@ struct TopologyDeleter {
     void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
 };
 
+struct BitmapDeleter {
+    void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
+};
+
 // Only cores are looked at, and only through the operating system: a start-up that must stay below 100 ms has no time
 // for caches, devices, or for visiting every CPU to ask CPUID.
-uint32_t count_cores() {
+uint32_t count_cores(const std::optional<std::string>& cpus = std::nullopt) {
     hwloc_topology_t raw = nullptr;
     if (hwloc_topology_init(&raw) != 0) return 0;
     const std::unique_ptr<hwloc_topology, TopologyDeleter> topology(raw);
@@ -31,7 +35,13 @@ uint32_t count_cores() {
     hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING) != 0 || hwloc_topology_load(raw) != 0)
         return 0;
-    const int cores = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE);
+    int cores = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE);
+    if (cpus) {
+        const std::unique_ptr<hwloc_bitmap_s, BitmapDeleter> set(hwloc_bitmap_alloc());
+        if (!set || hwloc_bitmap_list_sscanf(set.get(), cpus->c_str()) != 0) return 0;
+        hwloc_bitmap_and(set.get(), set.get(), hwloc_topology_get_topology_cpuset(raw));
+        cores = hwloc_get_nbobjs_inside_cpuset_by_type(raw, set.get(), HWLOC_OBJ_CORE);
+    }
     return cores > 0 ? uint32_t(cores) : 0;
 }
 
@@ -128,8 +138,38 @@ std::optional<uint32_t> cpu_quota(const std::filesystem::path& root) {
     return least;
 }
 
+// The devices that count events of each kind of core (Intel's hybrid processors; perf's sysfs ABI) list its CPUs.
+std::optional<std::string> performance_cpus(const std::filesystem::path& root) {
+    const auto cpus_of = [&](const char* kind) {
+        std::ifstream file(root / "sys/devices" / kind / "cpus");
+        std::string list;
+        file >> list;
+        return list;
+    };
+    std::string performance = cpus_of("cpu_core");
+    if (performance.empty() || cpus_of("cpu_atom").empty()) return std::nullopt;
+    return performance;
+}
+
+void keep_to_performance_cores() {
+    const auto performance = performance_cpus();
+    if (!performance) return;
+    cpu_set_t allowed, wanted;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    const std::unique_ptr<hwloc_bitmap_s, BitmapDeleter> set(hwloc_bitmap_alloc());
+    if (!set || hwloc_bitmap_list_sscanf(set.get(), performance->c_str()) != 0) return;
+    CPU_ZERO(&wanted);
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+        if (CPU_ISSET(cpu, &allowed) && hwloc_bitmap_isset(set.get(), cpu)) CPU_SET(cpu, &wanted);
+    if (CPU_COUNT(&wanted) != 0) sched_setaffinity(0, sizeof wanted, &wanted);
+}
+
 uint32_t default_threads() {
-    const uint32_t cores = physical_cores();
+    uint32_t cores = physical_cores();
+    if (const auto performance = performance_cpus()) {
+        const uint32_t fast = count_cores(performance);
+        if (fast != 0) cores = std::min(cores, fast);
+    }
     return std::min(cores, cpu_quota().value_or(cores));
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 
 namespace riftjit {
 
@@ -15,7 +16,14 @@ uint32_t physical_cores();  // cores that have one of them
 // kernel. /proc and /sys are looked for below `root`.
 std::optional<uint32_t> cpu_quota(const std::filesystem::path& root = "/");
 
-// What a program starts that was told no number: a thread a core, no more than the quota pays for.
+// The CPUs of the performance cores of a hybrid processor, as the kernel lists them ("0-15"); nullopt where all cores
+// are alike. /sys is looked for below `root`.
+std::optional<std::string> performance_cpus(const std::filesystem::path& root = "/");
+
+// What a program starts that was told no number: a thread a performance core, no more than the quota pays for. All meet
+// at barriers, so that slower cores would be waited for.
 uint32_t default_threads();
+// The calling thread, and those that it starts, run on performance cores from now on, where there are others beside.
+void keep_to_performance_cores();
 
 }  // namespace riftjit

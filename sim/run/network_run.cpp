@@ -45,6 +45,7 @@ Result<std::unique_ptr<NetworkRun>> NetworkRun::create(Network network, RunReque
 }
 
 void NetworkRun::choose_threads() {
+    if (request_.threads == 0) keep_to_performance_cores();
     offered_threads_ = threads_ = request_.threads != 0 ? request_.threads : default_threads();
     if (request_.threads == 0) threads_ = plan().useful_threads(network_.step_ms, threads_);
 }

@@ -85,6 +85,30 @@ TEST(ThreadPool, BarrierOrdersPhasesAtAnyCount) {
     }
 }
 
+// Who waits asks for memory line by line, for none behind the end, and goes on where it stopped.
+TEST(ThreadPool, BarrierBringsWhatIsReadNextNearer) {
+    ThreadPool pool = make_pool(2);
+    const std::vector<std::byte> memory(1 << 20);
+    const Ahead all{memory.data(), memory.data() + memory.size()};
+    Ahead early = all, last = all, nothing;
+    run(pool, [&](uint32_t thread) {
+        const timespec pause{0, 20'000'000};
+        if (thread == 0) nanosleep(&pause, nullptr);
+        pool.barrier(thread == 0 ? last : early);
+        const std::byte* const reached = early.next;
+        pool.barrier();
+        if (thread == 0) nanosleep(&pause, nullptr);
+        pool.barrier(thread == 0 ? nothing : early);
+        EXPECT_GE(early.next, reached);
+    });
+    EXPECT_NE(early.next - all.next + (last.next - all.next), 0);  // on a busy machine either may come last
+    for (const Ahead& ahead : {early, last}) {
+        EXPECT_LE(ahead.next, all.end);
+        EXPECT_EQ((ahead.next - all.next) % 64, 0);
+    }
+    EXPECT_EQ(nothing.next, nullptr);
+}
+
 TEST(ThreadPool, WakesWorkersThatWentToSleep) {
     ThreadPool pool = make_pool(2);
     std::atomic<int> runs = 0;

@@ -137,7 +137,8 @@ void add_test_options(CLI::App& app, BenchOptions& o) {
 
 void add_setup_options(CLI::App& app, BenchOptions& o) {
     constexpr const char* kGroup = "Setup";
-    add_numbers(app, "-t,--threads", o.threads, 1, 4096, "threads (default: physical cores, within the CPU quota)")
+    add_numbers(app, "-t,--threads", o.threads, 1, 4096,
+                "threads (default: one a core, of performance cores where there are others, within the CPU quota)")
         ->group(kGroup);
     add_numbers(app, "-b,--batch-size", o.batches, 1, 1 << 20, "prompt tokens per call (default: 2048)")->group(kGroup);
     add_numbers(app, "--ubatch-size", o.ubatches, 1, 1 << 20, "-ub: prompt tokens per step (default: 512)")

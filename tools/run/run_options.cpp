@@ -24,7 +24,8 @@ void add_model_options(CLI::App& app, RunOptions& o) {
     add_integer(app, "-b,--batch-size", o.batch, 1, INT32_MAX, "prompt tokens between looks at Ctrl-C")->group(kGroup);
     add_integer(app, "--ubatch-size", o.ubatch, 1, 65536, "-ub: rows of one step while a prompt is read")
         ->group(kGroup);
-    add_integer(app, "-t,--threads", o.threads, 1, 4096, "threads (default: physical cores, within the CPU quota)")
+    add_integer(app, "-t,--threads", o.threads, 1, 4096,
+                "threads (default: one a core, of performance cores where there are others, within the CPU quota)")
         ->default_str("")
         ->group(kGroup);
     add_integer(app, "--threads-batch", o.threads_batch, 1, 4096, "-tb: threads for the prompt; must equal -t here")
