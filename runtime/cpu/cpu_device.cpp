@@ -17,16 +17,21 @@ namespace {
 // to keep threads busy between two barriers.
 constexpr uint64_t kPackChunkBytes = 8 << 20;
 
-// Panels [begin, end) of one tensor, shared by the pool's threads.
+// One of several chunks of a tensor's panels: of each thread's share, which it reads later and therefore is the first
+// to touch, the piece that comes next.
 struct PackJob {
     const FileTensor& tensor;
     std::byte* out;
-    uint32_t begin, end, threads;
+    uint32_t panels, threads, chunk, chunks;
 
+    Share piece(uint32_t thread) const {
+        const Share share = share_of(panels, thread, threads);
+        const Share piece = share_of(share.end - share.begin, chunk, chunks);
+        return {share.begin + piece.begin, share.begin + piece.end};
+    }
     void run(uint32_t thread) const {
-        const Share share = share_of(end - begin, thread, threads);
-        x86::pack_panels(tensor.type, tensor.rows, tensor.width, tensor.data, out, begin + share.begin,
-                         begin + share.end);
+        const auto [begin, end] = piece(thread);
+        x86::pack_panels(tensor.type, tensor.rows, tensor.width, tensor.data, out, begin, end);
     }
 };
 
@@ -56,13 +61,18 @@ void CpuDevice::pack(const FileTensor& tensor, Address to, const Release& releas
     const uint64_t bytes_per_row = row_bytes(tensor.type, tensor.width);
     const uint64_t bytes_per_panel = bytes_per_row * x86::kPanelRows;
     const auto panels = uint32_t(round_up(tensor.rows, x86::kPanelRows) / x86::kPanelRows);
-    const auto step = uint32_t(std::max<uint64_t>(1, kPackChunkBytes / bytes_per_panel));
-    for (uint32_t panel = 0; panel < panels; panel += step) {
-        PackJob job{tensor, to, panel, std::min(panel + step, panels), pool_.size()};
+    const auto chunks = uint32_t((panels * bytes_per_panel + kPackChunkBytes - 1) / kPackChunkBytes);
+    PackJob job{tensor, to, panels, pool_.size(), 0, chunks};
+    for (; job.chunk < chunks; ++job.chunk) {
         pool_.run([](void* pack, uint32_t thread) { static_cast<const PackJob*>(pack)->run(thread); }, &job);
-        const uint64_t begin_row = uint64_t(job.begin) * x86::kPanelRows;
-        const uint64_t end_row = std::min<uint64_t>(uint64_t(job.end) * x86::kPanelRows, tensor.rows);
-        if (release) release({tensor.data + begin_row * bytes_per_row, (end_row - begin_row) * bytes_per_row});
+        if (!release) continue;
+        for (uint32_t thread = 0; thread < pool_.size(); ++thread) {
+            const Share piece = job.piece(thread);
+            const uint64_t begin_row = uint64_t(piece.begin) * x86::kPanelRows;
+            const uint64_t end_row = std::min<uint64_t>(uint64_t(piece.end) * x86::kPanelRows, tensor.rows);
+            if (begin_row < end_row)
+                release({tensor.data + begin_row * bytes_per_row, (end_row - begin_row) * bytes_per_row});
+        }
     }
 }
 
