@@ -90,6 +90,7 @@ class AttentionKernel final : public AttentionProducts {
     const Address saved_args = slot(9), finished = slot(10), first_part = slot(11), last_segment = slot32(12);
 
     void generate() override {
+        check(uint64_t(maxima_at) + padded_rows * sizeof(float) == state_bytes, "a part is a state");
         prologue({rbx, r12, r13, r14, r15}, uint32_t(frame_bytes_));
         mov(saved_args, rdi);
         mov(end, edx);
