@@ -118,16 +118,19 @@ void CpuPlan::measure_attention() {
     attention_ = {};
     for (const BatchTile& tile : std::span(batch_.tile, batch_.tiles))
         attention_.seen_by_tiles += uint64_t(tile.rows) * (tile.position + 1);
+    uint32_t longest = 0;
+    uint64_t segments = 0;
     for (const BatchTile& row : std::span(batch_.single, batch_.singles)) {
         attention_.seen_by_singles += row.position + 1;
-        attention_.segments += segment_count(row.position);
-        attention_.longest = std::max(attention_.longest, segment_count(row.position));
+        segments += segment_count(row.position);
+        longest = std::max(longest, segment_count(row.position));
     }
     // Powers of two are near enough, and seldom become others.
     attention_.seen_by_tiles = std::bit_floor(attention_.seen_by_tiles);
     attention_.seen_by_singles = std::bit_floor(attention_.seen_by_singles);
-    const uint64_t rest = uint64_t(attention_.longest) * kRowsPerThread * pool_.size();
-    if (parts_.data() == nullptr || attention_.longest < 2 || rest <= uint64_t(attention_.segments) * kv_heads_) return;
+    const bool is_even = uint64_t(longest) * kRowsPerThread * pool_.size() <= segments * kv_heads_;
+    if (parts_.data() == nullptr || longest < 2 || is_even) return;
+    attention_.segments = uint32_t(segments);
     batch_.parts = parts_.data();
     batch_.finished = finished_.data();
 }
@@ -171,7 +174,7 @@ bool CpuPlan::is_counted() const {
 
 bool CpuPlan::is_cut(const graph::Step& step) const {
     const auto* attention = std::get_if<AttentionSpec>(&step.spec);
-    return batch_.parts != nullptr && attention != nullptr && attention->form == MatmulForm::vector;
+    return attention_.segments != 0 && attention != nullptr && attention->form == MatmulForm::vector;
 }
 
 // A barrier that no launch has passed since the last one is left out.

@@ -50,9 +50,9 @@ private:
 
     CpuPlan(const graph::Plan& plan, ThreadPool& pool, Helpers helpers)
         : plan_(plan), pool_(pool), team_(pool.size(), helpers) {}
-    // What attention has to do in a batch, in form of its tiles and of its single rows.
+    // What attention has to do in a batch.
     struct Attention {
-        uint32_t segments = 0, longest = 0;               // of the single rows, and of the longest of them
+        uint32_t segments = 0;                            // of all single rows where they are cut; 0: each is whole
         uint64_t seen_by_tiles = 0, seen_by_singles = 0;  // positions
         bool operator==(const Attention&) const = default;
     };
