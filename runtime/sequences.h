@@ -48,6 +48,8 @@ public:
     Result<SequenceId> fork(SequenceId origin);
     // Forgets everything from `length` on, if it is that long; refused where that would take back a running state.
     Result<void> truncate(SequenceId id, uint32_t length);
+    // Fails where truncate() would, whichever sequence it was: for whoever will have to take back.
+    Result<void> check_truncatable() const { return need_positions_alone("be truncated"); }
     void close(SequenceId id);
 
     uint32_t length(SequenceId id) const { return tables_.length(id); }

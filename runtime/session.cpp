@@ -56,4 +56,13 @@ Result<std::span<const float>> Session::evaluate(std::span<const int32_t> ids, L
     return rows == LogitRows::all ? std::span<const float>(every_row_) : logits.row(0);
 }
 
+Result<StepLogits> Session::step(std::span<const int32_t> ids) {
+    RIFTJIT_TRY_VOID(check_ids(ids));
+    if (ids.size() > most_outputs())
+        return fail(ErrorKind::Usage, "logits of {} rows are wanted: at most {} fit", ids.size(), most_outputs());
+    step_.clear();
+    for (const int32_t id : ids) step_.push_back({text_, id, StepRow::Logits::wanted});
+    return sequences_.step(step_);
+}
+
 }  // namespace riftjit::runtime

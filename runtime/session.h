@@ -2,6 +2,7 @@
 // Sequences.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -36,6 +37,11 @@ public:
     // Allocates nothing for the last token's logits.
     Result<std::span<const float>> evaluate(std::span<const int32_t> ids, LogitRows rows = LogitRows::last);
 
+    // Appends up to most_outputs() tokens in one step. The logits of each, where the device shows them: nothing is
+    // copied. Valid until the next call of this or evaluate(). Allocates nothing.
+    Result<StepLogits> step(std::span<const int32_t> ids);
+    uint32_t most_outputs() const { return std::min(prompt_plan().max_outputs, prompt_plan().max_tokens); }
+
     std::optional<std::string> first_not_finite() { return sequences_.first_not_finite(); }
 
     void set_timed(bool is_timed) { sequences_.set_timed(is_timed); }
@@ -45,6 +51,7 @@ public:
     uint32_t context() const { return sequences_.limits().positions; }
     // Forgets everything from there on; fails as Sequences::truncate() does.
     Result<void> truncate(uint32_t position) { return sequences_.truncate(text_, position); }
+    Result<void> check_truncatable() const { return sequences_.check_truncatable(); }
     uint32_t vocabulary() const { return model().vocabulary; }
     uint64_t kv_bytes() const { return sequences_.kv_bytes(); }  // reserved for the full context
     uint64_t packed_bytes() const { return model().weights.bytes; }

@@ -340,6 +340,8 @@ TEST(Sequences, WithARunningStateGoNeitherBackNorApart) {
     EXPECT_EQ(sequences.length(id), 9u);
     EXPECT_TRUE(sequences.truncate(id, 9)) << "nothing to forget there";
     EXPECT_EQ(sequences.fork(id).error().message, "blk.2.ssm: a sequence with a running state cannot be forked");
+    EXPECT_EQ(sequences.check_truncatable().error().message,
+              "blk.2.ssm: a sequence with a running state cannot be truncated");
 }
 
 // ---- the rest -------------------------------------------------------------------------------------------------------

@@ -216,6 +216,27 @@ TEST(Session, LastRowAloneHasTheSameLogits) {
     EXPECT_EQ(session.vocabulary(), 512u);
 }
 
+TEST(Session, OneStepShowsTheLogitsOfAllItsRows) {
+    const std::vector<int32_t> ids = some_tokens(30);
+    TestModel model(kNanoQ4K, best_isa());
+    Session session = model.session(2, DType::F16, 8, 32);
+    const std::vector<float> rows = evaluate(session, ids);
+    ASSERT_TRUE(session.truncate(20));
+    EXPECT_EQ(session.most_outputs(), 8u);
+    const auto step = session.step(std::span(ids).subspan(20, 7));
+    ASSERT_TRUE(step);
+    ASSERT_EQ(step->rows, 7u);
+    for (uint32_t row = 0; row < 7; ++row) {
+        const auto expected = rows.begin() + ptrdiff_t(20 + row) * 512;
+        EXPECT_TRUE(same_bits({step->row(row).begin(), step->row(row).end()}, {expected, expected + 512})) << row;
+    }
+    EXPECT_EQ(session.step(some_tokens(9)).error().message, "9 tokens after 27 exceed the context of 32 positions");
+    ASSERT_TRUE(session.truncate(3));
+    EXPECT_EQ(session.step(some_tokens(9)).error().message, "logits of 9 rows are wanted: at most 8 fit");
+    EXPECT_EQ(session.step({}).error().message, "no tokens to evaluate");
+    EXPECT_EQ(session.position(), 3u);
+}
+
 TEST(Session, ReleasesEveryPackedByteOfTheFileOnce) {
     TestModel model(kNanoQ4K, best_isa());
     const SessionOptions options{.context = 16};
@@ -246,9 +267,13 @@ TEST(Session, AllocatesNothingPerToken) {
         id = *sampled;
         sampler->accept(id);
     };
-    for (int i = 0; i < 3; ++i) step();
+    const auto step_of_several = [&] {
+        constexpr std::array<int32_t, 4> kSeveral = {1, 2, 3, 4};
+        ASSERT_TRUE(session.step(kSeveral) && session.truncate(session.position() - 2));
+    };
+    for (int i = 0; i < 3; ++i) step(), step_of_several();
     const uint64_t before = allocations_on_this_thread();
-    for (int i = 0; i < 50; ++i) step();
+    for (int i = 0; i < 50; ++i) step(), step_of_several();
     EXPECT_EQ(allocations_on_this_thread(), before);
 }
 
