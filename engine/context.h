@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,13 +27,25 @@ public:
                                             runtime::LogitRows rows = runtime::LogitRows::last);
     Result<void> truncate(uint32_t position);  // as Session::truncate()
 
+    // As evaluate() of `id`, and computes in the same step what follows if `guesses` do, of which there may be up to
+    // most_guesses(). They are not of the text before take_guess(), and anything else done to it forgets them.
+    Result<std::span<const float>> evaluate(int32_t id, std::span<const int32_t> guesses);
+    // Appends `id` if it is the guess that comes next, and gives the logits behind it.
+    std::optional<std::span<const float>> take_guess(int32_t id);
+    uint32_t most_guesses() const;  // behind one token more; 0: the context is as good as full
+
     std::span<const int32_t> ids() const { return ids_; }
-    bool is_full() const { return session_->position() == session_->context(); }
+    bool is_full() const { return ids_.size() == session_->context(); }
     runtime::Session& session() const { return *session_; }
 
 private:
+    Result<void> forget_guesses() { return session_->truncate(static_cast<uint32_t>(ids_.size())); }
+
     runtime::Session* session_;
     std::vector<int32_t> ids_;
+    std::vector<int32_t> guesses_;  // of the last step
+    size_t taken_ = 0;              // of them
+    runtime::StepLogits guessed_;   // behind the token before the guesses, and behind each
 };
 
 }  // namespace riftjit::engine

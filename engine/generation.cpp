@@ -22,6 +22,15 @@ private:
     Clock::time_point start_ = Clock::now();
 };
 
+uint32_t& count_at(std::vector<uint32_t>& counts, size_t place) {
+    if (counts.size() <= place) counts.resize(place + 1);
+    return counts[place];
+}
+
+void add_up(std::vector<uint32_t>& sums, std::span<const uint32_t> counts) {
+    for (size_t place = 0; place < counts.size(); ++place) count_at(sums, place) += counts[place];
+}
+
 // Names the launch that first wrote something that is no number.
 std::unexpected<Error> unexpected_logits(runtime::Session& session, const Error& error) {
     const auto launch = session.first_not_finite();
@@ -47,9 +56,12 @@ const char* name(FinishReason reason) {
 
 Timings& Timings::operator+=(const Timings& other) {
     prompt_ms += other.prompt_ms, sample_ms += other.sample_ms, generation_ms += other.generation_ms;
+    draft_ms += other.draft_ms;
     prompt_tokens += other.prompt_tokens;
     sampled_tokens += other.sampled_tokens;
-    generation_runs += other.generation_runs;
+    generation_runs += other.generation_runs, generation_steps += other.generation_steps;
+    add_up(drafted_at, other.drafted_at);
+    add_up(accepted_at, other.accepted_at);
     return *this;
 }
 
@@ -62,25 +74,109 @@ Result<void> Generation::read_prompt() {
     }
     timings_.prompt_tokens += static_cast<uint32_t>(batch.size());
     unread_ = unread_.subspan(batch.size());
-    for (const int32_t id : batch) sampler_.accept(id);
+    for (const int32_t id : batch) accept(id);
+    if (options_.drafting != nullptr) RIFTJIT_TRY_VOID(catch_up());
     if (unread_.empty() && options_.hash != nullptr) options_.hash->add(logits_);
     return {};
 }
 
+// The logits behind the last token: of a step before, if it was guessed there.
 Result<void> Generation::evaluate_last() {
-    const Stopwatch watch(timings_.generation_ms);
-    RIFTJIT_TRY(logits, context_.evaluate({&ids_.back(), 1}));
-    logits_ = logits;
+    if (const auto logits = context_.take_guess(ids_.back())) {
+        logits_ = *logits;
+        ++count_at(timings_.accepted_at, step_->right++);
+    } else {
+        RIFTJIT_TRY_VOID(take_step());
+    }
     ++timings_.generation_runs;
     if (options_.hash != nullptr) options_.hash->add(logits_);
     return {};
+}
+
+Result<void> Generation::take_step() {
+    std::span<const int32_t> guesses;
+    if (options_.drafting != nullptr) {
+        learn();
+        RIFTJIT_TRY(drafted, draft());
+        guesses = drafted;
+    }
+    const double before = timings_.generation_ms;
+    {
+        const Stopwatch watch(timings_.generation_ms);
+        RIFTJIT_TRY(logits, context_.evaluate(ids_.back(), guesses));
+        logits_ = logits;
+    }
+    ++timings_.generation_steps;
+    for (uint32_t place = 0; place < guesses.size(); ++place) ++count_at(timings_.drafted_at, place);
+    if (step_) {
+        step_->rows = static_cast<uint32_t>(1 + guesses.size());
+        step_->step_ms = timings_.generation_ms - before;
+    }
+    return {};
+}
+
+void Generation::accept(int32_t id) {
+    sampler_.accept(id);
+    if (options_.drafting != nullptr) options_.drafting->draft->accept(id);
+}
+
+// Of the prompt, so that no token of the answer waits for it.
+Result<void> Generation::catch_up() {
+    const uint32_t backlog = options_.drafting->draft->backlog();
+    const double before = timings_.draft_ms;
+    {
+        const Stopwatch watch(timings_.draft_ms);
+        RIFTJIT_TRY_VOID(options_.drafting->draft->catch_up());
+    }
+    options_.drafting->pace.note_catch_up(backlog, timings_.draft_ms - before);
+    return {};
+}
+
+// Rows that somebody may sample from, behind that of the last token.
+uint32_t Generation::most_guesses() const {
+    uint64_t most = context_.most_guesses();
+    if (options_.max_tokens >= 0) most = std::min<uint64_t>(most, options_.max_tokens - ids_.size() - 1);
+    return static_cast<uint32_t>(most);
+}
+
+// The guesses to be tried; opens step_. An end of generation is not guessed: nothing is sampled behind it.
+Result<std::span<const int32_t>> Generation::draft() {
+    auto& [draft, pace] = *options_.drafting;
+    guesses_.clear();
+    step_.emplace();
+    const auto grade = draft->grade();
+    if (!grade) return guesses_;
+    const uint32_t backlog = draft->backlog(), count = pace.length(*grade, most_guesses(), backlog);
+    if (count == 0 && !draft->is_free()) return guesses_;
+    const double before = timings_.draft_ms;
+    {
+        const Stopwatch watch(timings_.draft_ms);
+        RIFTJIT_TRY(proposal, draft->propose(std::max(count, 1U)));
+        guesses_.assign(proposal.begin(), proposal.end());
+    }
+    const auto end = std::ranges::find_if(guesses_, [&](int32_t id) { return tokenizer_.is_end_of_generation(id); });
+    guesses_.erase(end, guesses_.end());
+    const bool is_tried = count > 0 && guesses_.size() >= pace.least();
+    if (!is_tried && guesses_.size() > 1) guesses_.resize(1);
+    *step_ = {.grade = grade,
+              .guesses = static_cast<uint32_t>(guesses_.size()),
+              .backlog = backlog,
+              .draft_ms = timings_.draft_ms - before};
+    return std::span(guesses_).first(is_tried ? guesses_.size() : 0);
+}
+
+// From the last step, whose every guess has met its token by now.
+void Generation::learn() {
+    if (!step_) return;
+    if (step_->rows == 1 && step_->guesses == 1 && guesses_[0] == ids_.back()) step_->right = 1;
+    options_.drafting->pace.note(*step_);
 }
 
 Result<int32_t> Generation::sample() {
     const Stopwatch watch(timings_.sample_ms);
     const auto id = sampler_.sample(logits_);
     if (!id) return unexpected_logits(context_.session(), id.error());
-    sampler_.accept(*id);
+    accept(*id);
     ++timings_.sampled_tokens;
     return *id;
 }

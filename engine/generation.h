@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "engine/context.h"
+#include "engine/draft.h"
+#include "engine/draft_pace.h"
 #include "engine/text_stream.h"
 #include "models/tokenizer/tokenizer.h"
 #include "runtime/logits_hash.h"
@@ -18,17 +22,31 @@ namespace riftjit::engine {
 enum class FinishReason : uint8_t { end_of_generation, stop_word, length, interrupted };
 const char* name(FinishReason reason);  // "eos", "word", "length", "interrupted"
 
+// Guesses for one text after the other, and what was learnt of them.
+struct Drafting {
+    std::unique_ptr<Draft> draft;
+    DraftPace pace;
+};
+
 struct GenerationOptions {
     int64_t max_tokens = -1;  // below 0: until something else stops it; 0: the prompt is read only
     std::vector<std::string> stop_words;
     models::Tokenizer::ShowControl show_control = models::Tokenizer::ShowControl::no;
     uint32_t batch = 512;                 // prompt tokens that one call of next() reads
     runtime::LogitsHash* hash = nullptr;  // takes the logits that are sampled from
+    Drafting* drafting = nullptr;         // changes nothing but the time; the model must be able to forget
 };
 
 struct Timings {
-    double prompt_ms = 0, sample_ms = 0, generation_ms = 0;
-    uint32_t prompt_tokens = 0, sampled_tokens = 0, generation_runs = 0;  // runs: evaluations after the prompt's
+    double prompt_ms = 0, sample_ms = 0, generation_ms = 0, draft_ms = 0;
+    uint32_t prompt_tokens = 0, sampled_tokens = 0;
+    uint32_t generation_runs = 0;   // rows behind the prompt's that were sampled from
+    uint32_t generation_steps = 0;  // in which they were evaluated: as many without guesses
+    // Guesses that steps had, and those of them that turned out right, by their place in the step.
+    std::vector<uint32_t> drafted_at, accepted_at;
+
+    uint32_t drafted() const { return std::accumulate(drafted_at.begin(), drafted_at.end(), 0U); }
+    uint32_t accepted() const { return std::accumulate(accepted_at.begin(), accepted_at.end(), 0U); }
 
     Timings& operator+=(const Timings& other);
 };
@@ -53,6 +71,7 @@ public:
           options_(std::move(options)),
           stream_(options_.stop_words) {
         sampler_.restart(context_.ids());
+        if (options_.drafting != nullptr) options_.drafting->draft->restart(context_.ids());
     }
 
     // Reads a batch of the prompt; behind its last, and from then on, also samples a token. After a finish or an error
@@ -68,6 +87,12 @@ public:
 private:
     Result<void> read_prompt();
     Result<void> evaluate_last();
+    Result<void> take_step();
+    void accept(int32_t id);
+    Result<void> catch_up();
+    uint32_t most_guesses() const;
+    Result<std::span<const int32_t>> draft();
+    void learn();
     Result<int32_t> sample();
     std::optional<FinishReason> limit() const;
     Step step(std::optional<int32_t> id, std::string text, std::optional<FinishReason> finish);
@@ -82,6 +107,8 @@ private:
     std::vector<int32_t> ids_;
     std::string text_;
     Timings timings_;
+    std::vector<int32_t> guesses_;         // of the last step; or, not tried, the first that it could have had
+    std::optional<DraftPace::Step> step_;  // as far as its guesses were met
 };
 
 }  // namespace riftjit::engine

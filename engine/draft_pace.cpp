@@ -1,0 +1,119 @@
+#include "engine/draft_pace.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace riftjit::engine {
+
+namespace {
+
+constexpr double kAllowance = 0.01;  // plain steps, for each token
+constexpr double kFirstAccount = 3;
+constexpr uint32_t kPlainStepsFirst = 2;  // the first one of a process is slow
+constexpr uint32_t kStepsBetweenPlain = 32;
+constexpr double kUp = 0.125;         // how much of a rise is believed
+constexpr double kStretched = 2;      // times what was believed: as much of a new time counts
+constexpr double kShareOver = 64;     // tries
+constexpr double kUnseenShare = 0.5;  // of guesses that are right, before any was seen
+constexpr double kUnseenWeight = 2;   // in tries
+constexpr uint32_t kMostRows = 1 << 11;
+
+// 1, 2, 3..4, 5..8, ...: steps of about the same time, as rows are computed in tiles.
+uint32_t kind_of(uint32_t rows) { return static_cast<uint32_t>(std::bit_width(std::min(rows, kMostRows) - 1)); }
+
+}  // namespace
+
+void DraftPace::Cost::add(double value) {
+    const bool is_less = count_++ == 0 || value < value_;
+    value_ = is_less ? value : value_ + kUp * (std::min(value, kStretched * value_) - value_);
+}
+
+DraftPace::DraftPace(const Limits& limits)
+    : limits_(limits), account_(kFirstAccount + 2.0 * limits.least), trials_(account_) {}
+
+// Of a step with so many guesses: the token behind those that are right too.
+double DraftPace::tokens_of(uint32_t grade, uint32_t guesses) const {
+    double tokens = 1, all_right = 1, share = kUnseenShare;
+    for (uint32_t place = 0; place < guesses; ++place) {
+        if (place < kDepths) {
+            const Share& seen = shares_[grade][place];
+            share = (seen.hits + kUnseenWeight * share) / (seen.tries + kUnseenWeight);
+        }
+        all_right *= share;
+        tokens += all_right;
+    }
+    return tokens;
+}
+
+double DraftPace::step_cost(uint32_t rows, About about) const {
+    uint32_t kind = kind_of(rows);
+    if (rows_[kind].is_known()) return rows_[kind].value();
+    while (kind > 0 && !rows_[kind].is_known()) --kind;
+    const double hoped = kind == 0 ? 1 : rows_[kind].value(), feared = hoped * rows / (1U << kind);
+    return about == About::least ? hoped : about == About::most ? feared : std::sqrt(hoped * feared);
+}
+
+double DraftPace::cost(uint32_t guesses, uint32_t backlog, About about) const {
+    const double one = guess_.is_known() ? guess_.value() : about == About::most ? 1 : 0;
+    return step_cost(guesses + 1, about) + guesses * one + backlog * catch_up_ms_.value() / plain_ms_.value();
+}
+
+uint32_t DraftPace::length(uint32_t grade, uint32_t most, uint32_t backlog) const {
+    most = std::min(most, limits_.most);
+    const uint32_t least = std::max(limits_.least, 1U);
+    if (most < least) return 0;
+    if (!limits_.is_bounded) return most;
+    if (plain_ms_.count() < kPlainStepsFirst || steps_since_plain_ >= kStepsBetweenPlain) return 0;
+    uint32_t best = 0;
+    double best_rate = 0;
+    for (uint32_t guesses = least; guesses != 0;) {
+        const double tokens = tokens_of(grade, guesses);
+        const bool pays = account_ >= 0 && tokens > cost(guesses, backlog, About::likely);
+        const bool is_covered = std::min(account_, trials_) >= cost(guesses, backlog, About::most) - 1;
+        const double rate = tokens / cost(guesses, backlog, About::least);
+        if ((pays || is_covered) && rate > best_rate) best = guesses, best_rate = rate;
+        // The most of each kind of step, and of all.
+        const uint32_t next = std::min(most, std::bit_ceil(guesses + 2) - 1);
+        guesses = next == guesses ? 0 : next;
+    }
+    return best;
+}
+
+void DraftPace::note_catch_up(uint32_t tokens, double ms) {
+    if (tokens > 0) catch_up_ms_.add(ms / tokens);
+}
+
+void DraftPace::learn_shares(const Step& step) {
+    if (!step.grade) return;
+    for (uint32_t place = 0; place < std::min(step.guesses, kDepths) && place <= step.right; ++place) {
+        Share& share = shares_[*step.grade][place];
+        const double keep = 1 - 1 / kShareOver;
+        share = {share.hits * keep + (place < step.right ? 1 : 0), share.tries * keep + 1};
+    }
+}
+
+void DraftPace::note(const Step& step) {
+    const bool is_plain = step.rows == 1;
+    const bool is_trial = !is_plain && plain_ms_.is_known() &&
+                          tokens_of(*step.grade, step.rows - 1) <= cost(step.rows - 1, step.backlog, About::likely);
+    learn_shares(step);
+    if (is_plain) plain_ms_.add(step.step_ms);
+    if (!plain_ms_.is_known()) return;  // of steps that are not bounded
+    const double draft_cost = step.draft_ms / plain_ms_.value();
+    const double caught_up = step.backlog * catch_up_ms_.value() / plain_ms_.value();
+    if (step.guesses > 0) guess_.add(std::max(0.0, draft_cost - caught_up) / step.guesses);
+    double gain = -draft_cost;
+    steps_since_plain_ = is_plain ? 0 : steps_since_plain_ + 1;
+    if (!is_plain) {
+        // More than as many plain steps is something else's time.
+        Cost& rows = rows_[kind_of(step.rows)];
+        rows.add(std::min(step.step_ms / plain_ms_.value(), 1.0 * step.rows));
+        gain += step.right + 1 - rows.value();
+    }
+    const double allowance = kAllowance * (is_plain ? 1 : step.right + 1);
+    account_ = std::min(account_ + allowance + gain, full_account());
+    trials_ = std::min(trials_ + allowance + (is_trial ? std::min(gain, 0.0) : 0), full_account());
+}
+
+}  // namespace riftjit::engine
