@@ -47,6 +47,7 @@ constexpr auto kSpellings = std::to_array<Spelling>({
     {"-fitc", "--fit-ctx"},
     {"-pg", "--prompt-generate"},
     {"-oe", "--output-err"},
+    {"-md", "--model-draft"},
 });
 
 // What follows these is text, whatever it looks like.

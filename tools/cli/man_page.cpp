@@ -57,7 +57,7 @@ constexpr const char* kRules = R"(.SH OUTPUT
 Generated text, tables and JSON go to standard output; warnings, progress and timings to standard error.
 Timings are lines that begin with
 .BR common_perf_print: .
-The eval line divides by the number of decode steps; the first token belongs to the prompt.
+The eval line divides by the tokens behind the first, which belongs to the prompt; with drafting they take fewer steps.
 .SH SIGNALS
 The first Ctrl\-C stops generation, prints the timings and ends with code 130; in a conversation it returns to the prompt.
 A simulation ends after its step, and what it recorded stays readable.

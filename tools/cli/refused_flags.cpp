@@ -13,9 +13,8 @@ struct Group {
 };
 
 constexpr auto kGroups = std::to_array<Group>({
-    {"is not implemented in this build: no speculative decoding",
-     "-md --model-draft --spec-draft-model --spec-type --spec-default --spec-draft-n-max --spec-draft-n-min "
-     "--spec-draft-p-min --spec-draft-p-split --draft-p-min --draft-p-split --spec-draft-ngl -ngld --gpu-layers-draft "
+    {"is not implemented in this build: drafts come from a model that runs as the main one does (-md) or from the text",
+     "--spec-default --spec-draft-p-split --draft-p-split --spec-draft-ngl -ngld --gpu-layers-draft "
      "--n-gpu-layers-draft --spec-draft-device -devd --device-draft --spec-draft-type-k -ctkd --cache-type-k-draft "
      "--spec-draft-type-v -ctvd --cache-type-v-draft --spec-draft-threads -td --threads-draft "
      "--spec-draft-threads-batch -tbd --threads-batch-draft --spec-draft-hf -hfd -hfrd --hf-repo-draft "
@@ -23,15 +22,13 @@ constexpr auto kGroups = std::to_array<Group>({
      "--spec-draft-n-cpu-moe --spec-draft-ncmoe -ncmoed --n-cpu-moe-draft --spec-draft-cpu-mask -Cd --cpu-mask-draft "
      "--spec-draft-cpu-range -Crd --cpu-range-draft --spec-draft-cpu-strict --cpu-strict-draft --spec-draft-prio "
      "--prio-draft --spec-draft-poll --poll-draft --spec-ngram-mod-n-min --spec-ngram-mod-n-max "
-     "--spec-ngram-mod-n-match --spec-ngram-simple-size-n --spec-ngram-simple-size-m --spec-ngram-simple-min-hits "
+     "--spec-ngram-mod-n-match --spec-ngram-simple-min-hits "
      "--spec-ngram-map-k-size-n --spec-ngram-map-k-size-m --spec-ngram-map-k-min-hits --spec-ngram-map-k4v-size-n "
      "--spec-ngram-map-k4v-size-m --spec-ngram-map-k4v-min-hits --spec-ngram-size-n --spec-ngram-size-m "
      "--spec-ngram-min-hits --spec-synth-len --spec-synth-rates --spec-draft-backend-sampling -lcs "
      "--lookup-cache-static -lcd --lookup-cache-dynamic --mtp --dflash --eagle3"},
-    {"has been removed; llama.cpp's name is --spec-draft-n-max, and there is no speculative decoding in this build",
-     "--draft --draft-n --draft-max"},
-    {"has been removed; llama.cpp's name is --spec-draft-n-min, and there is no speculative decoding in this build",
-     "--draft-min --draft-n-min"},
+    {"has been removed; llama.cpp's name is --spec-draft-n-max", "--draft --draft-n --draft-max"},
+    {"has been removed; llama.cpp's name is --spec-draft-n-min", "--draft-min --draft-n-min"},
     {"has been removed; the cache is defragmented by nothing and needs no threshold", "-dt --defrag-thold"},
     {"is not implemented in this build: no grammars",
      "--grammar --grammar-file -j --json-schema -jf --json-schema-file"},

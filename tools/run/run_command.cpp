@@ -25,6 +25,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/reporter.h"
+#include "tools/run/drafting.h"
 #include "tools/run/dump_isa.h"
 #include "tools/run/npy.h"
 #include "tools/run/prompt.h"
@@ -44,12 +45,13 @@ using Clock = std::chrono::steady_clock;
 
 class Run {
 public:
-    Run(const RunOptions& options, PromptInputs inputs, engine::Engine& engine, Reporter& reporter,
-        Clock::time_point start)
+    Run(const RunOptions& options, PromptInputs inputs, engine::Engine& engine, OpenDrafting* drafting,
+        Reporter& reporter, Clock::time_point start)
         : options_(options),
           inputs_(std::move(inputs)),
           engine_(engine),
           context_(*engine.session),
+          drafting_(drafting),
           reporter_(reporter),
           start_(start) {}
 
@@ -85,6 +87,7 @@ private:
     PromptInputs inputs_;
     engine::Engine& engine_;
     engine::Context context_;
+    OpenDrafting* drafting_;  // null: none
     Reporter& reporter_;
     Clock::time_point start_;
     std::optional<runtime::Sampler> sampler_;
@@ -143,7 +146,8 @@ Result<Run::Answer> Run::answer(std::span<const int32_t> prompt) {
                                    .show_control = options_.show_special ? models::Tokenizer::ShowControl::yes
                                                                          : models::Tokenizer::ShowControl::no,
                                    .batch = static_cast<uint32_t>(options_.batch),
-                                   .hash = hash_ ? &*hash_ : nullptr});
+                                   .hash = hash_ ? &*hash_ : nullptr,
+                                   .drafting = drafting_ == nullptr ? nullptr : &drafting_->drafting});
     engine::Generation::Step step;
     for (bool is_read = true; !step.finish;) {
         if (is_read && pending_interrupt() == Interrupt::none) {
@@ -168,10 +172,16 @@ Result<void> Run::say_why_it_ended(const Answer& answer) {
 }
 
 int Run::finish(const Answer& answer, std::span<const int32_t> prompt) {
-    timings_.load_ms = engine_.load_ms;
-    timings_.kernels_ms = engine_.kernels_ms;
+    timings_.drafts = drafting_ != nullptr;
+    CacheStatistics cache;
+    for (const engine::Engine* engine : {&engine_, drafting_ == nullptr ? nullptr : drafting_->model.get()}) {
+        if (engine == nullptr) continue;
+        timings_.load_ms += engine->load_ms;
+        timings_.kernels_ms += engine->kernels_ms;
+        cache.hits += engine->kernels->statistics().hits;
+        cache.misses += engine->kernels->statistics().misses;
+    }
     timings_.total_ms = std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
-    const CacheStatistics& cache = engine_.kernels->statistics();
     if (options_.json) {
         const ordered_json object = {
             {"prompt_ids", prompt},
@@ -184,7 +194,7 @@ int Run::finish(const Answer& answer, std::span<const int32_t> prompt) {
             {"seed", sampler_->seed()},
             {"timings", to_json(timings_)},
             {"cache", {{"hits", cache.hits}, {"misses", cache.misses}}},
-            {"jit_ms", engine_.kernels_ms},
+            {"jit_ms", timings_.kernels_ms},
             {"kv_bytes", engine_.session->kv_bytes()},
             {"peak_rss_bytes", peak_rss_bytes()},
         };
@@ -446,12 +456,14 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
                    graph::to_text(engine.session->prompt_plan()));
         return kExitDone;
     }
+    RIFTJIT_TRY(drafting, open_drafting(options, engine_choice, engine, reporter));
+    if (options.lock_memory && drafting && drafting->model) lock_weights(*drafting->model->session, reporter);
     if (options.strict && reporter.warnings() != 0)
         return fail(ErrorKind::Usage, "--strict: {} warning(s), see above", reporter.warnings());
     if ((inputs.text || options.prompt_ids) && input_waits())
         reporter.info("the prompt is that of the command line; standard input is not read");
     watch_interrupts();
-    return Run(options, std::move(inputs), engine, reporter, start).execute();
+    return Run(options, std::move(inputs), engine, drafting ? &*drafting : nullptr, reporter, start).execute();
 }
 
 constexpr const char* kRunExamples =
@@ -461,6 +473,8 @@ constexpr const char* kRunExamples =
     "                                                                    /clear starts it anew\n"
     "  riftjit run -m m.gguf -no-cnv -p \"Once upon a time\" -n 64         continue raw text\n"
     "  riftjit run -m m.gguf -f question.txt --temp 0 --json             greedy, one JSON object\n"
+    "  riftjit run -m m.gguf --spec-type ngram-simple -f code.txt        the same text sooner, where it repeats "
+    "itself\n"
     "  riftjit run -m m.gguf --dump-isa matmul --max-isa avx2            generated code, also for other processors\n"
     "Text goes to stdout, everything else to stderr. Flags have llama.cpp's names and defaults; those that this\n"
     "build cannot honour are refused with the reason.";
@@ -483,7 +497,8 @@ void add_run_command(CLI::App& app, Command& chosen) {
         options->has_prompt = command->count("--prompt") != 0;
         for (std::string& warning : given_repeatedly(*command)) options->without_effect.push_back(std::move(warning));
         Reporter reporter(verbosity_of(*options));
-        const auto agreed = check_opposites(*command);
+        auto agreed = check_opposites(*command);
+        if (agreed) agreed = check_draft_flags(*command, *options);
         apply_escapes(*options);
         const auto result = agreed ? run(*options, reporter) : std::unexpected(agreed.error());
         return result ? *result : report(result.error());

@@ -5,6 +5,7 @@
 #include "graph/plan.h"
 #include "tools/cli/escapes.h"
 #include "tools/cli/options.h"
+#include "tools/run/drafting.h"
 
 namespace riftjit::tools {
 
@@ -147,6 +148,7 @@ void add_run_options(CLI::App& app, RunOptions& options) {
     add_prompt_options(app, options);
     add_output_options(app, options);
     add_sampling_options(app, options);
+    add_draft_options(app, options);
     add_kernel_options(app, options);
     add_compatibility_options(app, options);
     let_last_count(app);
@@ -194,6 +196,7 @@ Result<engine::EngineOptions> engine_options(const RunOptions& o) {
     RIFTJIT_TRY_VOID(graph::parse_passes(o.kernels.passes));
     engine.passes = o.kernels.passes;
     engine.profile = (o.perf_map ? Profile::perf_map : Profile::none) | (o.gdb ? Profile::gdb : Profile::none);
+    engine.outputs = 1 + most_guesses(o.draft);
     if (!o.dump_logits.empty()) {
         engine.batch = std::min(engine.batch, static_cast<uint32_t>(kLogitsBatch));
         engine.outputs = engine.batch;

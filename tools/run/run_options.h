@@ -18,6 +18,14 @@ enum class Toggle { automatic, on, off };
 // tokens, and how a prompt is cut into steps does not change them.
 inline constexpr size_t kLogitsBatch = 32;
 
+// See drafting.h.
+struct DraftChoice {
+    std::string type = "none", model;
+    int64_t most = 3, least = 0;                  // of a draft model
+    double least_probable = 0;                    // of a draft model
+    int64_t longest_ngram = 3, most_copied = 16;  // of the text
+};
+
 struct RunOptions {
     std::string model, pre;
     std::string prompt, prompt_file, binary_file, system_prompt, system_prompt_file;
@@ -36,6 +44,8 @@ struct RunOptions {
     runtime::SamplerParameters sampling;
     std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
     bool ignore_eos = false;
+
+    DraftChoice draft;
 
     KernelChoice kernels;
     bool print_plan = false, dump_isa = false, logits_hash = false, json = false, strict = false;

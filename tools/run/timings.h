@@ -12,6 +12,7 @@ namespace riftjit::tools {
 struct RunTimings {
     double load_ms = 0, kernels_ms = 0, total_ms = 0;
     engine::Timings generation;  // of all answers
+    bool drafts = false;         // whether guesses were asked for
 };
 
 // llama.cpp's block of lines, "common_perf_print: ...".

@@ -74,6 +74,8 @@ TEST(RunCommand, GeneratesNothingAfterTheCacheWasWarmed) {
         {"-n", "2", "-c", "64", "-t", "1", "-ub", "3"},
         {"--logits-hash", "-n", "2"},
         {"--dump-logits", program.folder() / "logits.npy"},
+        {"--spec-type", "ngram-simple", "-n", "9"},
+        {"-md", model, "-n", "9"},
     };
     for (const auto& variant : variants) {
         std::vector<std::string> arguments = {"run",    "-m", model,          "--prompt-ids", "1,2,3",
@@ -109,7 +111,6 @@ TEST(RunCommand, RefusesInOneLineThatNamesFlagValueAndRange) {
         {{"run", "--cache-mode", "maybe"}, "expected one of rw, ro, off, require"},
         {{"run", "--passes", "magic"}, "magic"},
         {{"run", "--grammar", "root ::= x"}, "--grammar is not implemented in this build"},
-        {{"run", "-md", "draft.gguf"}, "-md is not implemented in this build"},
         {{"run", "--draft-max", "4"}, "has been removed; llama.cpp's name is --spec-draft-n-max"},
         {{"run", "--image", "cat.png"}, "--image is not implemented"},
         {{"run", "-fa", "off"}, "attention has one form in this build"},
