@@ -9,7 +9,9 @@ namespace riftjit::engine {
 namespace {
 
 constexpr double kAllowance = 0.01;  // plain steps, for each token
-constexpr double kFirstAccount = 3;
+constexpr double kFirstAccount = 4, kFullAccount = 16, kFullTrials = 4, kDeepestAccount = -2;
+constexpr double kWorthTrying = 1.1;      // hoped for, in tokens for the time of a plain step
+constexpr uint32_t kKnownFor = 64;        // steps
 constexpr uint32_t kPlainStepsFirst = 2;  // the first one of a process is slow
 constexpr uint32_t kStepsBetweenPlain = 32;
 constexpr double kUp = 0.125;         // how much of a rise is believed
@@ -24,8 +26,12 @@ uint32_t kind_of(uint32_t rows) { return static_cast<uint32_t>(std::bit_width(st
 
 }  // namespace
 
-void DraftPace::Cost::add(double value) {
-    const bool is_less = count_++ == 0 || value < value_;
+bool DraftPace::Cost::is_known(uint32_t step) const { return count_ > 0 && step - step_ <= kKnownFor; }
+
+void DraftPace::Cost::add(double value, uint32_t step) {
+    const bool is_less = !is_known(step) || value < value_;
+    ++count_;
+    step_ = step;
     value_ = is_less ? value : value_ + kUp * (std::min(value, kStretched * value_) - value_);
 }
 
@@ -48,14 +54,14 @@ double DraftPace::tokens_of(uint32_t grade, uint32_t guesses) const {
 
 double DraftPace::step_cost(uint32_t rows, About about) const {
     uint32_t kind = kind_of(rows);
-    if (rows_[kind].is_known()) return rows_[kind].value();
-    while (kind > 0 && !rows_[kind].is_known()) --kind;
+    if (rows_[kind].is_known(steps_)) return rows_[kind].value();
+    while (kind > 0 && !rows_[kind].is_known(steps_)) --kind;
     const double hoped = kind == 0 ? 1 : rows_[kind].value(), feared = hoped * rows / (1U << kind);
     return about == About::least ? hoped : about == About::most ? feared : std::sqrt(hoped * feared);
 }
 
 double DraftPace::cost(uint32_t guesses, uint32_t backlog, About about) const {
-    const double one = guess_.is_known() ? guess_.value() : about == About::most ? 1 : 0;
+    const double one = guess_.is_known(steps_) ? guess_.value() : about == About::most ? 1 : 0;
     return step_cost(guesses + 1, about) + guesses * one + backlog * catch_up_ms_.value() / plain_ms_.value();
 }
 
@@ -67,12 +73,16 @@ uint32_t DraftPace::length(uint32_t grade, uint32_t most, uint32_t backlog) cons
     if (plain_ms_.count() < kPlainStepsFirst || steps_since_plain_ >= kStepsBetweenPlain) return 0;
     uint32_t best = 0;
     double best_rate = 0;
+    bool is_near = true;  // to what was done before
     for (uint32_t guesses = least; guesses != 0;) {
+        const bool is_known = rows_[kind_of(guesses + 1)].is_known(steps_);
         const double tokens = tokens_of(grade, guesses);
-        const bool pays = account_ >= 0 && tokens > cost(guesses, backlog, About::likely);
-        const bool is_covered = std::min(account_, trials_) >= cost(guesses, backlog, About::most) - 1;
         const double rate = tokens / cost(guesses, backlog, About::least);
-        if ((pays || is_covered) && rate > best_rate) best = guesses, best_rate = rate;
+        const bool pays = account_ >= 0 && tokens > cost(guesses, backlog, About::likely);
+        const bool may_be_tried =
+            rate > kWorthTrying && std::min(account_, trials_) >= cost(guesses, backlog, About::most) - 1;
+        if ((is_known || is_near) && (pays || may_be_tried) && rate > best_rate) best = guesses, best_rate = rate;
+        is_near = is_known;
         // The most of each kind of step, and of all.
         const uint32_t next = std::min(most, std::bit_ceil(guesses + 2) - 1);
         guesses = next == guesses ? 0 : next;
@@ -81,7 +91,7 @@ uint32_t DraftPace::length(uint32_t grade, uint32_t most, uint32_t backlog) cons
 }
 
 void DraftPace::note_catch_up(uint32_t tokens, double ms) {
-    if (tokens > 0) catch_up_ms_.add(ms / tokens);
+    if (tokens > 0) catch_up_ms_.add(ms / tokens, steps_);
 }
 
 void DraftPace::learn_shares(const Step& step) {
@@ -95,25 +105,27 @@ void DraftPace::learn_shares(const Step& step) {
 
 void DraftPace::note(const Step& step) {
     const bool is_plain = step.rows == 1;
-    const bool is_trial = !is_plain && plain_ms_.is_known() &&
-                          tokens_of(*step.grade, step.rows - 1) <= cost(step.rows - 1, step.backlog, About::likely);
-    learn_shares(step);
-    if (is_plain) plain_ms_.add(step.step_ms);
-    if (!plain_ms_.is_known()) return;  // of steps that are not bounded
-    const double draft_cost = step.draft_ms / plain_ms_.value();
-    const double caught_up = step.backlog * catch_up_ms_.value() / plain_ms_.value();
-    if (step.guesses > 0) guess_.add(std::max(0.0, draft_cost - caught_up) / step.guesses);
-    double gain = -draft_cost;
+    ++steps_;
     steps_since_plain_ = is_plain ? 0 : steps_since_plain_ + 1;
+    if (is_plain) plain_ms_.add(step.step_ms, steps_);
+    if (plain_ms_.count() == 0) return learn_shares(step);  // where steps are not bounded
+    const double draft_cost = step.draft_ms / plain_ms_.value();
+    double gain = -draft_cost;
+    bool is_trial = false;
     if (!is_plain) {
-        // More than as many plain steps is something else's time.
+        // More than could be is something else's time.
+        const double most = step_cost(step.rows, About::most);
+        is_trial = tokens_of(*step.grade, step.rows - 1) <= cost(step.rows - 1, step.backlog, About::likely);
         Cost& rows = rows_[kind_of(step.rows)];
-        rows.add(std::min(step.step_ms / plain_ms_.value(), 1.0 * step.rows));
-        gain += step.right + 1 - rows.value();
+        rows.add(std::min<double>(step.step_ms / plain_ms_.value(), step.rows), steps_);
+        gain += step.right + 1 - std::min(rows.value(), most);
     }
-    const double allowance = kAllowance * (is_plain ? 1 : step.right + 1);
-    account_ = std::min(account_ + allowance + gain, full_account());
-    trials_ = std::min(trials_ + allowance + (is_trial ? std::min(gain, 0.0) : 0), full_account());
+    const double caught_up = step.backlog * catch_up_ms_.value() / plain_ms_.value();
+    if (step.guesses > 0) guess_.add(std::max(0.0, draft_cost - caught_up) / step.guesses, steps_);
+    learn_shares(step);
+    const double allowance = kAllowance * (is_plain ? 1 : step.right + 1), least = 2.0 * limits_.least;
+    account_ = std::clamp(account_ + allowance + gain, kDeepestAccount, kFullAccount + least);
+    trials_ = std::min(trials_ + allowance + (is_trial ? std::min(gain, 0.0) : 0), kFullTrials + least);
 }
 
 }  // namespace riftjit::engine

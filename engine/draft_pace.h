@@ -4,17 +4,18 @@
 // Learnt while the text is generated: what steps of 2, 4, 8, ... rows take beside a plain one, what a guess takes to
 // make, and how often the first, second, ... guess of each grade is right, once those before it were. From these
 // follows, for each number of guesses, what a step is expected to yield per time. Chosen is the one that yields most
-// and may be done: it is expected to yield more than plain steps and the account is not overdrawn, or it is a trial,
-// all of whose loss is covered. What was never done takes, as is hoped, no longer than what has fewer rows, and at most
-// as much longer as it has more of them; the mean of both is expected.
+// and may be done: it is expected to yield more than plain steps and the account is not overdrawn, or it is a trial
+// that may pay and whose loss is covered. What was not done yet takes, as is hoped, no longer than half as many rows,
+// and at most twice as long; it is thought to take the mean of both, and is not done before that half was.
 //
 // The account holds plain steps. Every token adds a hundredth, every step with guesses what it gained, or lost. It
-// starts with a few, which pay for the first trials, and saves up no more than a few, so that a text that stops
+// starts with a few, which pay for the first trials, and saves up no more than some, so that a text that stops
 // repeating itself loses no more than those. What gains brought is not for trials: of that, a second account is kept.
+// A loss greater than the account is forgiven but for one step: it was something else's time.
 //
 // A plain step now and then keeps its own time known. Times are counted near the least of late: other work stretches
-// them, of all kinds of steps alike. Where proposals are free, those that are not tried are still compared with the
-// text that comes.
+// them, of all kinds of steps alike; what was not done for long counts as never done. Where proposals are free, those
+// that are not tried are still compared with the text that comes.
 #pragma once
 
 #include <array>
@@ -54,17 +55,17 @@ private:
     static constexpr uint32_t kDepths = 8;  // guesses further on are taken to be as good as the last of these
     static constexpr uint32_t kRowKinds = 12;
 
-    // Follows what it is given down at once and up slowly.
+    // Follows what it is given down at once and up slowly, and is forgotten when nothing is given for long.
     class Cost {
     public:
-        void add(double value);
-        bool is_known() const { return count_ > 0; }
+        void add(double value, uint32_t step);
+        bool is_known(uint32_t step) const;
         double value() const { return value_; }
         uint32_t count() const { return count_; }
 
     private:
         double value_ = 0;
-        uint32_t count_ = 0;
+        uint32_t count_ = 0, step_ = 0;
     };
     struct Share {
         double hits = 0, tries = 0;
@@ -76,8 +77,6 @@ private:
     double step_cost(uint32_t rows, About about) const;
     double cost(uint32_t guesses, uint32_t backlog, About about) const;
     void learn_shares(const Step& step);
-    // What the least of guesses may cost is saved up too.
-    double full_account() const { return 4 + 2.0 * limits_.least; }
 
     Limits limits_;
     Cost plain_ms_, catch_up_ms_;       // of a step of one row, and of a token that the draft reads
@@ -85,6 +84,7 @@ private:
     Cost guess_;                        // of making one, in plain steps
     std::array<std::array<Share, kDepths>, kDraftGrades> shares_;
     double account_, trials_;  // plain steps
+    uint32_t steps_ = 0;
     uint32_t steps_since_plain_ = 0;
 };
 
