@@ -4,11 +4,13 @@
 #include <array>
 #include <cmath>
 
+#include "sim/plots/picture.h"
+
 namespace riftjit::sim {
 
 namespace {
 
-constexpr double kTitleSize = 16, kSmallSize = 11;
+constexpr double kSmallSize = 11;
 constexpr uint64_t kMostDots = 80'000;  // more are a solid area, and an SVG of many megabytes
 
 struct TimeUnit {
@@ -102,26 +104,14 @@ std::string grouped_count(uint64_t value) {
 }
 
 double draw_heading(Canvas& canvas, const PlotData& data, double left, double right) {
-    constexpr double kSquare = 9, kGap = 18, kLine = 17;
-    const std::string& title = data.recording.header.network_name;
-    canvas.text(title.empty() ? "spikes" : title, {left, 30}, kTitleSize, Anchor::start, kInk);
-    canvas.text(describe_run(data), {right, 30}, kSmallSize, Anchor::end, kQuiet);
-    double x = left, y = 53;
-    for (size_t i = 0; i < data.statistics.size(); ++i) {
-        const PopulationStatistics& population = data.statistics[i];
-        std::string text =
-            fmt::format("{} ({}): {:.3g} Hz", population.name, grouped_count(population.neurons), population.rate_hz);
-        if (population.variation) text += fmt::format(", CV {:.2f}", *population.variation);
-        const double width = kSquare + 5 + canvas.text_width(text, kSmallSize);
-        if (x > left && x + width > right) {
-            x = left;
-            y += kLine;
-        }
-        canvas.fill({x, y - kSquare + 0.5, kSquare, kSquare}, population_colour(i));
-        canvas.text(text, {x + kSquare + 5, y}, kSmallSize, Anchor::start, kInk);
-        x += width + kGap;
+    std::vector<std::string> texts;
+    for (const PopulationStatistics& population : data.statistics) {
+        texts.push_back(
+            fmt::format("{} ({}): {:.3g} Hz", population.name, grouped_count(population.neurons), population.rate_hz));
+        if (population.variation) texts.back() += fmt::format(", CV {:.2f}", *population.variation);
     }
-    return y + 22;
+    const std::string& title = data.recording.header.network_name;
+    return draw_key(canvas, title.empty() ? "spikes" : title, describe_run(data), texts, left, right);
 }
 
 void draw_raster(Canvas& canvas, const PlotData& data, const Rectangle& area) {

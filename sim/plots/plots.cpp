@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "sim/files/append_file.h"
-#include "sim/files/module.h"
 #include "sim/plots/panels.h"
 
 namespace riftjit::sim {
@@ -72,19 +70,7 @@ void draw_figure(Canvas& canvas, PlotKind kind, const PlotData& data) {
     }
 }
 
-Result<const PlotModule*> load_plot_module() {
-    static const auto loaded = load_module("plots");
-    if (!loaded) return std::unexpected(loaded.error());
-    return static_cast<const PlotModule*>(*loaded);
-}
-
 }  // namespace
-
-Result<ImageFormat> image_format_of_path(const std::string& path) {
-    if (path.ends_with(".png")) return ImageFormat::png;
-    if (path.ends_with(".svg")) return ImageFormat::svg;
-    return fail(ErrorKind::Usage, "{}: its ending names no kind of picture; .png and .svg do", path);
-}
 
 std::string_view name(PlotKind kind) { return kPlotNames[size_t(kind)]; }
 
@@ -102,14 +88,9 @@ PlotKind plot_kind_of_path(const std::string& path) {
 }
 
 Result<void> write_plot(const std::string& path, PlotKind kind, const Recording& recording, Existing existing) {
-    RIFTJIT_TRY(format, image_format_of_path(path));
-    RIFTJIT_TRY(module, load_plot_module());
-    return write_whole_file(path, existing, [&](const std::string& temporary) -> Result<void> {
-        const Size size = size_of(kind);
-        RIFTJIT_TRY(canvas, module->create(temporary, format, size.width, size.height));
-        draw_figure(*canvas, kind, PlotData(recording));
-        return canvas->finish();
-    });
+    const Size size = size_of(kind);
+    return write_picture(path, size.width, size.height, existing,
+                         [&](Canvas& canvas) { draw_figure(canvas, kind, PlotData(recording)); });
 }
 
 }  // namespace riftjit::sim

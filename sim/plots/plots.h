@@ -2,7 +2,7 @@
 #pragma once
 
 #include "sim/files/recording.h"
-#include "sim/plots/canvas.h"
+#include "sim/plots/picture.h"
 
 namespace riftjit::sim {
 
@@ -17,7 +17,6 @@ std::optional<PlotKind> plot_kind_from_name(std::string_view name);
 // "spikes-raster.png" -> raster: the kind whose name ends the file's; otherwise summary.
 PlotKind plot_kind_of_path(const std::string& path);
 
-Result<ImageFormat> image_format_of_path(const std::string& path);  // .png or .svg
 // By the path's ending. Needs libriftjit-plots.so.
 Result<void> write_plot(const std::string& path, PlotKind kind, const Recording& recording,
                         Existing existing = Existing::refuse);

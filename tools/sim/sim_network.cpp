@@ -1,12 +1,9 @@
 #include "tools/sim/sim_network.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -18,6 +15,8 @@
 #include "sim/plots/plots.h"
 #include "sim/run/network_run.h"
 #include "tools/cli/interrupt.h"
+#include "tools/cli/output.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/step_progress.h"
 #include "tools/run/dump_isa.h"
 #include "tools/sim/sim_bandwidth.h"
@@ -117,29 +116,6 @@ bool saves_where_it_resumes(const NetworkRunOptions& options) {
     return !options.save.empty() && !options.resume.empty() && file_of(options.save) == file_of(options.resume);
 }
 
-Result<void> check_output(const std::string& flag, const std::string& path, const NetworkRunOptions& options) {
-    std::error_code ignored;
-    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-    if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
-        return fail(ErrorKind::Io, "{}: there is no folder {}", flag, folder.string());
-    if (!std::filesystem::exists(path, ignored)) return {};
-    if (std::filesystem::is_directory(path, ignored)) return fail(ErrorKind::Io, "{}: {} is a folder", flag, path);
-    if (options.force || (flag == "--save" && saves_where_it_resumes(options))) return {};
-    return fail(ErrorKind::Usage, "{}: {} exists; --force overwrites it", flag, path);
-}
-
-// What is written when the run is over must not fail then: whether the file beside `path` can be created shows now.
-Result<void> try_to_create(const std::string& flag, const std::string& path) {
-    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0 && errno != EEXIST)
-        return fail(ErrorKind::Io, "{}: {}: cannot be created: {}", flag, path, std::strerror(errno));
-    if (file >= 0) {
-        close(file);
-        unlink(path.c_str());
-    }
-    return {};
-}
-
 struct NamedFile {
     std::string flag, path;
     bool is_input = false;
@@ -152,7 +128,8 @@ Result<void> check_files(const std::vector<NamedFile>& files, const NetworkRunOp
         const auto [other, is_new] = users.emplace(file_of(file.path), &file);
         if (!is_new)
             return fail(ErrorKind::Usage, "{}: {} is the file of {} too", file.flag, file.path, other->second->flag);
-        if (!file.is_input) RIFTJIT_TRY_VOID(check_output(file.flag, file.path, options));
+        const bool is_resumed = file.flag == "--save" && saves_where_it_resumes(options);
+        if (!file.is_input) RIFTJIT_TRY_VOID(check_output_file(file.flag, file.path, options.force || is_resumed));
     }
     for (const NamedFile& file : files) {
         for (const std::string& ending : file.endings) {
