@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
+#include "sim/plots/picture.h"
 #include "tools/bench/bench_peaks.h"
+#include "tools/bench/bench_plot.h"
 #include "tools/bench/bench_printer.h"
 #include "tools/bench/bench_run.h"
 #include "tools/cli/output.h"
+#include "tools/cli/output_file.h"
 
 namespace riftjit::tools {
 
@@ -16,6 +20,17 @@ namespace {
 
 // Above it other work took enough of the processor to spoil a comparison.
 constexpr double kMostQueued = 0.02;
+
+Result<void> check_plot(const BenchOptions& options) {
+    if (options.force && options.plot.empty()) return fail(ErrorKind::Usage, "--force: --plot names no file to draw");
+    if (options.plot.empty()) return {};
+    if (options.peaks) return fail(ErrorKind::Usage, "--plot draws tests, and --peaks runs none; give one");
+    RIFTJIT_TRY_VOID(sim::image_format_of_path(options.plot));
+    if (std::set(options.threads.begin(), options.threads.end()).size() < 2)
+        return fail(ErrorKind::Usage, "--plot draws speed over threads: -t with two numbers or more, as in -t 1,2,4");
+    RIFTJIT_TRY_VOID(check_output_file("--plot", options.plot, options.force));
+    return try_to_create("--plot", options.plot + ".new");
+}
 
 // Flags that do nothing together.
 Result<void> check_options(const BenchOptions& options) {
@@ -31,7 +46,7 @@ Result<void> check_options(const BenchOptions& options) {
     if (options.profile && !shows_profile(options.output) && !shows_profile(options.error_output))
         return fail(ErrorKind::Usage,
                     "--profile is printed by -o md, json and jsonl; csv and sql have no place for it");
-    return {};
+    return check_plot(options);
 }
 
 class Bench {
@@ -59,6 +74,8 @@ public:
             if (result.error().kind == ErrorKind::Interrupted) break;
         }
         for (const auto& printer : printers_) printer->finish();
+        if (options_.plot.empty() || results_.empty()) return exit_code;
+        if (const auto drawn = write_thread_plot(options_.plot, results_); !drawn) return report(drawn.error());
         return exit_code;
     }
 
@@ -88,6 +105,7 @@ private:
     }
 
     void show(const BenchResult& result) {
+        if (!options_.plot.empty()) results_.push_back(result);
         for (const auto& printer : printers_) printer->print(result);
         std::fflush(stdout);
         if (result.queued > kMostQueued)
@@ -99,6 +117,7 @@ private:
     Reporter& reporter_;
     const std::vector<BenchTest> tests_;
     std::vector<std::unique_ptr<BenchPrinter>> printers_;
+    std::vector<BenchResult> results_;  // for --plot
     std::optional<BenchSession> session_;
     BenchSetup open_setup_{};
 };
@@ -114,6 +133,7 @@ void add_bench_command(CLI::App& app, Command& chosen) {
         "  riftjit bench -m a.gguf -pg 512,128 -d 0,4096        both in one timing, also with 4096 tokens in the "
         "cache\n"
         "  riftjit bench -m a.gguf -p 512 -n 0 --profile        where the time of a prompt goes\n"
+        "  riftjit bench -m a.gguf -t 1,2,4,8 --plot speed.svg  and a picture of speed over threads\n"
         "  riftjit bench --peaks                                what this processor reaches at best");
     auto options = std::make_shared<BenchOptions>();
     add_bench_options(*command, *options);

@@ -170,6 +170,11 @@ void add_bench_options(CLI::App& app, BenchOptions& options) {
     add_format(app, "--output-err", options.error_output, "-oe: the same on stderr (default: none)");
     app.add_flag("--progress", options.progress, "say on stderr what runs");
     app.add_flag("--profile", options.profile, "each test once more: which kernel takes how long, and who waits");
+    app.add_option("--plot", options.plot,
+                   "draw tokens per second over threads to .png or .svg; thin: as many times as there are threads")
+        ->type_name("FILE")
+        ->check(file_name());
+    app.add_flag("--force", options.force, "replace the file of --plot");
     app.add_flag("--peaks", options.peaks, "measure what this processor reaches at best, and keep it for --dump-isa");
     app.add_flag("--json", options.peaks_json, "with --peaks: one JSON object");
 }

@@ -33,6 +33,8 @@ struct BenchOptions {
     BenchFormat output = BenchFormat::md, error_output = BenchFormat::none;
     bool progress = false, warmup = true;
     KernelChoice kernels;
+    std::string plot;
+    bool force = false;
     bool peaks = false, peaks_json = false, profile = false;
 };
 

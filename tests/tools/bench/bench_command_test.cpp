@@ -101,6 +101,12 @@ TEST(BenchCommand, RefusesFlagsThatDoNothingTogether) {
         {{"--profile", "-o", "csv"}, "--profile is printed by -o md, json and jsonl; csv and sql have no place for it"},
         {{"--profile", "-o", "none", "--output-err", "sql"},
          "--profile is printed by -o md, json and jsonl; csv and sql have no place for it"},
+        {{"--force"}, "--force: --plot names no file to draw"},
+        {{"--plot", "p.svg", "--peaks"}, "--plot draws tests, and --peaks runs none; give one"},
+        {{"--plot", "p.svg", "-t", "2,2"}, "--plot draws speed over threads: -t with two numbers or more"},
+        {{"--plot", "p.gif", "-t", "1,2"}, "p.gif: its ending names no kind of picture; .png and .svg do"},
+        {{"--plot", "/no-folder/p.svg", "-t", "1,2"}, "--plot: there is no folder /no-folder"},
+        {{"--plot", ""}, "expected a name, got \"\""},
     };
     for (const auto& [flags, message] : cases) {
         std::vector<std::string> arguments = {"bench"};
@@ -109,6 +115,26 @@ TEST(BenchCommand, RefusesFlagsThatDoNothingTogether) {
         EXPECT_EQ(outcome.exit_code, 1) << message;
         EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
     }
+}
+
+TEST(BenchCommand, DrawsSpeedOverThreads) {
+    Program program;
+    const std::string picture = program.folder() / "speed.svg";
+    const std::vector<std::string> arguments = {"bench", "-m",  kStoryteller, "-p", "5",      "-n",   "2",
+                                                "-t",    "1,2", "-r",         "1",  "--plot", picture};
+    const Outcome outcome = program.run(arguments);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 8) << "the table as ever: " << outcome.out;
+    const std::string svg = read_whole(picture);
+    EXPECT_TRUE(svg.starts_with("<?xml"));
+    EXPECT_TRUE(svg.ends_with("</svg>\n"));
+    const Outcome refused = program.run(arguments);
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_EQ(refused.err, "error: --plot: " + picture + " exists; --force overwrites it\n");
+    EXPECT_EQ(read_whole(picture), svg);
+    std::vector<std::string> forced = arguments;
+    forced.push_back("--force");
+    EXPECT_EQ(program.run(forced).exit_code, 0);
 }
 
 TEST(BenchCommand, OneFailedModelDoesNotStopTheOthers) {
