@@ -60,9 +60,14 @@ double DraftPace::step_cost(uint32_t rows, About about) const {
     return about == About::least ? hoped : about == About::most ? feared : std::sqrt(hoped * feared);
 }
 
+// A smaller model reads a token in less than a plain step, whatever the first ones of a process took.
+double DraftPace::catch_up_cost(uint32_t backlog) const {
+    return backlog * std::min(catch_up_ms_.value() / plain_ms_.value(), 1.0);
+}
+
 double DraftPace::cost(uint32_t guesses, uint32_t backlog, About about) const {
     const double one = guess_.is_known(steps_) ? guess_.value() : about == About::most ? 1 : 0;
-    return step_cost(guesses + 1, about) + guesses * one + backlog * catch_up_ms_.value() / plain_ms_.value();
+    return step_cost(guesses + 1, about) + guesses * one + catch_up_cost(backlog);
 }
 
 uint32_t DraftPace::length(uint32_t grade, uint32_t most, uint32_t backlog) const {
@@ -70,7 +75,7 @@ uint32_t DraftPace::length(uint32_t grade, uint32_t most, uint32_t backlog) cons
     const uint32_t least = std::max(limits_.least, 1U);
     if (most < least) return 0;
     if (!limits_.is_bounded) return most;
-    if (plain_ms_.count() < kPlainStepsFirst || steps_since_plain_ >= kStepsBetweenPlain) return 0;
+    if (is_beginning() || steps_since_plain_ >= kStepsBetweenPlain) return 0;
     uint32_t best = 0;
     double best_rate = 0;
     bool is_near = true;  // to what was done before
@@ -89,6 +94,8 @@ uint32_t DraftPace::length(uint32_t grade, uint32_t most, uint32_t backlog) cons
     }
     return best;
 }
+
+bool DraftPace::is_beginning() const { return plain_ms_.count() < kPlainStepsFirst; }
 
 void DraftPace::note_catch_up(uint32_t tokens, double ms) {
     if (tokens > 0) catch_up_ms_.add(ms / tokens, steps_);
@@ -120,8 +127,7 @@ void DraftPace::note(const Step& step) {
         rows.add(std::min<double>(step.step_ms / plain_ms_.value(), step.rows), steps_);
         gain += step.right + 1 - std::min(rows.value(), most);
     }
-    const double caught_up = step.backlog * catch_up_ms_.value() / plain_ms_.value();
-    if (step.guesses > 0) guess_.add(std::max(0.0, draft_cost - caught_up) / step.guesses, steps_);
+    if (step.guesses > 0) guess_.add(std::max(0.0, draft_cost - catch_up_cost(step.backlog)) / step.guesses, steps_);
     learn_shares(step);
     const double allowance = kAllowance * (is_plain ? 1 : step.right + 1), least = 2.0 * limits_.least;
     account_ = std::clamp(account_ + allowance + gain, kDeepestAccount, kFullAccount + least);

@@ -13,6 +13,9 @@
 // repeating itself loses no more than those. What gains brought is not for trials: of that, a second account is kept.
 // A loss greater than the account is forgiven but for one step: it was something else's time.
 //
+// A draft model that does not pay falls behind the text, and is left there for good once catching up costs more than is
+// saved up; with the next prompt it starts anew.
+//
 // A plain step now and then keeps its own time known. Times are counted near the least of late: other work stretches
 // them, of all kinds of steps alike; what was not done for long counts as never done. Where proposals are free, those
 // that are not tried are still compared with the text that comes.
@@ -37,6 +40,8 @@ public:
 
     // Guesses before the next step; 0: a plain one. backlog: as Draft's.
     uint32_t length(uint32_t grade, uint32_t most, uint32_t backlog) const;
+    // Of the first steps, which are plain: a draft that keeps up then has its chance right behind them.
+    bool is_beginning() const;
     uint32_t least() const { return limits_.least; }
     uint32_t most() const { return limits_.most; }
 
@@ -76,6 +81,7 @@ private:
 
     double step_cost(uint32_t rows, About about) const;
     double cost(uint32_t guesses, uint32_t backlog, About about) const;
+    double catch_up_cost(uint32_t backlog) const;
     void learn_shares(const Step& step);
 
     Limits limits_;

@@ -120,7 +120,7 @@ void Generation::accept(int32_t id) {
     if (options_.drafting != nullptr) options_.drafting->draft->accept(id);
 }
 
-// Of the prompt, so that no token of the answer waits for it.
+// Of the prompt and what follows, so that no later token of the answer waits for it.
 Result<void> Generation::catch_up() {
     const uint32_t backlog = options_.drafting->draft->backlog();
     const double before = timings_.draft_ms;
@@ -147,7 +147,10 @@ Result<std::span<const int32_t>> Generation::draft() {
     const auto grade = draft->grade();
     if (!grade) return guesses_;
     const uint32_t backlog = draft->backlog(), count = pace.length(*grade, most_guesses(), backlog);
-    if (count == 0 && !draft->is_free()) return guesses_;
+    if (count == 0 && !draft->is_free()) {
+        if (pace.is_beginning()) RIFTJIT_TRY_VOID(catch_up());
+        return guesses_;
+    }
     const double before = timings_.draft_ms;
     {
         const Stopwatch watch(timings_.draft_ms);
