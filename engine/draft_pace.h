@@ -1,5 +1,5 @@
 // How many tokens to guess before a step, so that guessing makes a text come sooner and never later than plain steps
-// would by more than 2 % and the time of a few tokens.
+// would by more than 2 % and the time of a few tokens. (A draft model's reading of the prompt comes on top.)
 //
 // Learnt while the text is generated: what steps of 2, 4, 8, ... rows take beside a plain one, what a guess takes to
 // make, and how often the first, second, ... guess of each grade is right, once those before it were. From these
