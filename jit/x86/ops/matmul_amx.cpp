@@ -11,8 +11,8 @@
 //     rounds once, as the integer does.
 //
 // A panel's step is decoded as the other tile form does it, and rearranged so that four consecutive elements, or a pair
-// of bf16, make a dword. A batch's last rows are taken together with some before them that are computed already, so
-// that every tile has 16; fewer rows than 16 take the other tile form, which is here too.
+// of bf16, make a dword. A block's last rows are taken together with some before them that are computed already, so
+// that every tile has 16; batches of fewer than 16 take the other tile form, which is here too.
 #include <array>
 #include <map>
 
@@ -102,7 +102,7 @@ private:
         store_totals();
         cmp(panel, end);
         jb(next_group);
-        leave_tile_block(next_block);
+        leave_block(next_block, tile_block());
         tilerelease();
         epilogue();
         L(has_few_rows);
@@ -112,48 +112,20 @@ private:
 
     // ---- blocks ----
 
-    // block_tokens is 16 at least: if fewer are left, the block starts at `skipped` rows that were in the last one.
+    // A tile begins no later than that its last row is the block's last: before the block where that has fewer than 16,
+    // and the rows before it are in the block before.
     void start_tile_block() {
-        Label is_whole;
-        mov(eax, variable32(Variable::tokens_left));
-        mov(ecx, tile_block());
-        cmp(eax, ecx);
-        cmova(eax, ecx);
-        xor_(ecx, ecx);
-        cmp(eax, kTileRows);
-        jae(is_whole);
-        mov(ecx, kTileRows);
-        sub(ecx, eax);
-        mov(eax, kTileRows);
-        imul(r8, rcx, static_cast<int>(row_.bytes()));
-        sub(variable(Variable::x_block), r8);
-        imul(r8, rcx, static_cast<int>(spec_.out_stride) * 4);
-        sub(variable(Variable::out_block), r8);
-        L(is_whole);
-        mov(variable32(Variable::skipped), ecx);
-        mov(variable32(Variable::block_tokens), eax);
+        start_block(tile_block());
+        mov(eax, variable32(Variable::block_tokens));
         lea(ecx, ptr[rax + 2 * kTileRows - 1]);
         and_(ecx, ~(kTileRows - 1));
         mov(variable32(Variable::total_lines), ecx);
-        sub(eax, kTileRows);
+        sub(rax, kTileRows);
         imul(rax, rax, static_cast<int>(row_.bytes()));
         mov(variable(Variable::last_row), rax);
-        mov(panel, variable32(Variable::first_panel));
-    }
-    void leave_tile_block(Label& next_block) {
-        Label done;
-        mov(eax, variable32(Variable::block_tokens));
-        sub(eax, variable32(Variable::skipped));
-        sub(variable32(Variable::tokens_left), eax);
-        jz(done);
-        add_to(variable(Variable::x_block), uint64_t(tile_block()) * row_.bytes());
-        add_to(variable(Variable::out_block), uint64_t(tile_block()) * spec_.out_stride * 4);
-        jmp(next_block);
-        L(done);
     }
 
-    // Totals go out in order of tokens; the last tile's first lines repeat tokens of the tile before it, or skipped
-    // ones.
+    // Totals go out in order of tokens; the last tile's first lines are of tokens before its own.
     void store_totals() {
         const Reg64 line = r12, out = r13;
         const Reg32 left = ecx;
@@ -167,19 +139,13 @@ private:
         store_lines(line, out, left);
         mov(left, r8d);
         L(rest);  // left: tokens that are stored
-        mov(eax, left);
-        add(eax, kTileRows);
+        lea(eax, ptr[rcx + kTileRows]);
         sub(eax, variable32(Variable::block_tokens));
-        mov(r8d, variable32(Variable::skipped));
-        add(eax, r8d);
-        sub(left, variable32(Variable::block_tokens));
-        neg(left);
-        sub(left, r8d);
         shl(rax, 7);
         static_assert(kRowBytes == 1 << 7);
         add(line, rax);
-        imul(r8, r8, static_cast<int>(spec_.out_stride) * 4);
-        add(out, r8);
+        sub(left, variable32(Variable::block_tokens));
+        neg(left);
         store_lines(line, out, left);
     }
     void store_lines(const Reg64& line, const Reg64& out, const Reg32& left) {
@@ -328,7 +294,12 @@ private:
     // ---- tiles ----
 
     void start_tiles() {
+        xor_(eax, eax);
+        mov(tile_row, variable(Variable::last_row));
+        test(tile_row, tile_row);
+        cmovg(tile_row, rax);
         mov(digits, variable(Variable::x_block));
+        add(digits, tile_row);
         mov(eax, step);
         lea(tile_scales, ptr[digits + rax * 4 + static_cast<int>(row_.scales_offset_bytes())]);
         if (has_minima() || traits_.minimum == Minimum::real) {
@@ -342,7 +313,6 @@ private:
         mov(row_stride, row_.bytes());
         mov(line_stride, 64);
         lea(tile_totals, ptr[rsp + totals_offset()]);
-        xor_(tile_row, tile_row);
         mov(tiles_left, variable32(Variable::total_lines));
         shr(tiles_left, 4);
         dec(tiles_left);
@@ -350,7 +320,7 @@ private:
     void point_at_next_tile() {
         lea(advance, ptr[tile_row + static_cast<int>(kTileRows * row_.bytes())]);
         cmp(advance, variable(Variable::last_row));
-        cmova(advance, variable(Variable::last_row));
+        cmovg(advance, variable(Variable::last_row));
         sub(advance, tile_row);
         add(tile_row, advance);
         add(digits, advance);

@@ -27,7 +27,7 @@ void TileMatmul::multiply_blocks() {
     start_token_blocks();
     Label next_block, next_group;
     L(next_block);
-    start_block();
+    start_block(token_block());
     L(next_group);
     start_group();
     multiply_group([this] {
@@ -36,7 +36,7 @@ void TileMatmul::multiply_blocks() {
     });
     cmp(panel, end);
     jb(next_group);
-    leave_block(next_block);
+    leave_block(next_block, token_block());
 }
 
 // ---- loops over token blocks and panel groups ----
@@ -62,9 +62,9 @@ void TileMatmul::start_token_blocks() {
     mov(variable(Variable::out_block), rax);
 }
 
-void TileMatmul::start_block() {  // block_tokens = min(tokens_left, token_block)
+void TileMatmul::start_block(uint32_t most) {  // block_tokens = min(tokens_left, most)
     mov(eax, variable32(Variable::tokens_left));
-    mov(ecx, token_block());
+    mov(ecx, most);
     cmp(eax, ecx);
     cmova(eax, ecx);
     mov(variable32(Variable::block_tokens), eax);
@@ -72,13 +72,13 @@ void TileMatmul::start_block() {  // block_tokens = min(tokens_left, token_block
     mov(panel, variable32(Variable::first_panel));
 }
 
-void TileMatmul::leave_block(Label& next_block) {
+void TileMatmul::leave_block(Label& next_block, uint32_t most) {
     Label done;
     mov(eax, variable32(Variable::block_tokens));
     sub(variable32(Variable::tokens_left), eax);
     jz(done);
-    add_to(variable(Variable::x_block), uint64_t(token_block()) * row_.bytes());
-    add_to(variable(Variable::out_block), uint64_t(token_block()) * spec_.out_stride * 4);
+    add_to(variable(Variable::x_block), uint64_t(most) * row_.bytes());
+    add_to(variable(Variable::out_block), uint64_t(most) * spec_.out_stride * 4);
     jmp(next_block);
     L(done);
 }

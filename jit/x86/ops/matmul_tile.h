@@ -63,8 +63,7 @@ protected:
         segments,  // panel group: its first panel, current step
         scales,
         sums,
-        out,  // tile
-        skipped,
+        out,       // tile
         last_row,  // token block, of tiles
         end,
         ahead,  // step: the next one's body
@@ -108,8 +107,9 @@ protected:
     // Loops over token blocks and panel groups.
     void leave_without_panels();
     void start_token_blocks();
-    void start_block();
-    void leave_block(Label& next_block);
+    // Blocks of at most `most` tokens.
+    void start_block(uint32_t most);
+    void leave_block(Label& next_block, uint32_t most);
     void add_to(const Address& address, uint64_t value);
     void start_group();
     void keep_bias();
