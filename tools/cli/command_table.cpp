@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "jit/isa.h"
 #include "jit/rdna/table/target.h"
 #include "sim/network/description.h"
 #include "tools/cli/arguments.h"
@@ -15,6 +16,9 @@ namespace {
 // Values that are too many to be listed in place of a name in --help.
 std::vector<std::string> named_values(const std::string& value) {
     if (value == "GFX") return split(rdna::target_names(), ',');
+    if (value == "ISA") return split(isa_names(), ',');
+    if (value == "ISAS") return split("all," + isa_names(), ',');
+    if (value == "FORMAT") return {"md", "csv", "json", "jsonl", "sql", "none"};
     if (value == "CHECKS") return split("all,none," + check_names(), ',');
     return {};
 }
@@ -33,7 +37,7 @@ CommandEntry::Flag describe(const CLI::Option& option) {
                                            [](const std::string& choice) { return choice.empty() || choice == "N"; });
     flag.values = is_list ? choices : named_values(flag.value);
     for (std::string& each : flag.values) each.erase(0, each.find_first_not_of(' '));
-    flag.takes_list = flag.value == "CHECKS";
+    flag.takes_list = flag.value == "CHECKS" || flag.value == "ISAS";
     flag.help = option.get_description();
     const size_t colon = flag.help.find(": ");
     const bool repeats_name =

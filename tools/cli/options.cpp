@@ -149,7 +149,7 @@ void add_machine_choice(CLI::App& app, const std::string& group, MachineChoice& 
                    refuse("--max-isa", fmt::format("\"{}\" is not known, expected one of {}", level, isa_names()));
            },
            "take the strongest level up to this one (RIFTJIT_ISA, default: the fastest here): " + isa_names())
-        ->type_name("LEVEL")
+        ->type_name("ISA")
         ->group(group);
     app.add_option("--cache-dir", choice.cache_directory,
                    "where kernels are kept (RIFTJIT_CACHE_DIR, default: ~/.cache/riftjit)")

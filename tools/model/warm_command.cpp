@@ -1,5 +1,6 @@
 #include "tools/model/warm_command.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/kernel_uses.h"
@@ -35,7 +36,7 @@ Result<std::vector<Isa>> parse_levels(std::string_view text) {
                         "error while handling argument \"--isa\": \"{}\" is not known, expected all or a list of {}",
                         name, isa_names());
         }
-        levels.push_back(*isa);
+        if (std::ranges::find(levels, *isa) == levels.end()) levels.push_back(*isa);
         begin = end + 1;
     }
     return levels;
@@ -102,7 +103,7 @@ void add_warm_command(CLI::App& app, Command& chosen) {
     command
         ->add_option("--isa", options->levels,
                      "levels: all, or a list of " + isa_names() + " (default: this machine's)")
-        ->type_name("LIST");
+        ->type_name("ISAS");
     add_choice(*command, "--cache-type-k", options->cache_type_k, {"f16", "f32", "q8_0"}, "-ctk: type of cached keys");
     add_choice(*command, "--cache-type-v", options->cache_type_v, {"f16", "f32", "q8_0"},
                "-ctv: type of cached values");

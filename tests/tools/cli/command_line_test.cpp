@@ -109,6 +109,9 @@ TEST(Completion, CompletesCommandsFlagsAndValuesInBash) {
     EXPECT_EQ(completed(program, "riftjit run --cache-mode r"), "rw ro require\n");
     EXPECT_EQ(completed(program, "riftjit run -ctk q"), "q8_0\n");
     EXPECT_EQ(completed(program, "riftjit run --repeat-l"), "--repeat-last-n\n");
+    EXPECT_EQ(completed(program, "riftjit run --max-isa amx"), "amx_bf16 amx_int8\n");
+    EXPECT_EQ(completed(program, "riftjit bench -o js"), "json jsonl\n");
+    EXPECT_EQ(completed(program, "riftjit warm --isa avx2,amx_i"), "avx2,amx_int8\n");
     EXPECT_EQ(completed(program, "riftjit run -m /etc/passw"), "\n") << "the shell knows folders and blanks in names";
 }
 
