@@ -65,7 +65,7 @@ void CpuDevice::pack(const FileTensor& tensor, Address to, const Release& releas
     PackJob job{tensor, to, panels, pool_.size(), 0, chunks};
     for (; job.chunk < chunks; ++job.chunk) {
         pool_.run([](void* pack, uint32_t thread) { static_cast<const PackJob*>(pack)->run(thread); }, &job);
-        if (!release) continue;
+        if (!release || job.chunk + 1 == chunks) continue;
         for (uint32_t thread = 0; thread < pool_.size(); ++thread) {
             const Share piece = job.piece(thread);
             const uint64_t begin_row = uint64_t(piece.begin) * x86::kPanelRows;
@@ -74,6 +74,8 @@ void CpuDevice::pack(const FileTensor& tensor, Address to, const Release& releas
                 release({tensor.data + begin_row * bytes_per_row, (end_row - begin_row) * bytes_per_row});
         }
     }
+    // And once more all of it: a page that two pieces share is released with neither, and many threads have many.
+    if (release) release({tensor.data, tensor.rows * bytes_per_row});
 }
 
 Result<std::unique_ptr<BoundPlan>> CpuDevice::bind(const graph::Plan& plan, const Addresses& addresses) {
