@@ -227,6 +227,29 @@ TEST(CpuPlan, CutsLongRowsWhereThreadsWouldWait) {
     expect(3, 2, many, true, (99 + 16) * 2);
 }
 
+// Long launches are taken in pieces, of which nothing may be left from the run before, whatever its counts were.
+TEST(CpuPlan, TakesEveryPieceOnceFromBatchToBatch) {
+    std::vector<uint32_t> many(100);
+    for (uint32_t row = 0; row < 100; ++row) many[row] = 3800 + 2 * row;
+    const std::vector<std::pair<std::vector<uint32_t>, uint32_t>> batches = {
+        // positions, units of a KV head
+        {{4000}, 16}, {{4000, 10}, 17}, {many, 100}, {{10}, 1}, {{4000}, 16}, {{4000}, 16}, {many, 100}};
+    for (const uint32_t threads : {2u, 3u, 7u}) {
+        ShiftPlan shift(0);
+        shift.add_attention(8, 0);
+        Bound bound(shift, threads);
+        for (const auto& [positions, units] : batches) {
+            std::ranges::fill(shift.arena, 0);
+            Batch batch(uint32_t(positions.size()));
+            for (const uint32_t position : positions) batch.add({0, position});
+            bound.plan->run(batch.finish(nullptr, 16));
+            for (uint32_t unit = 0; unit < 1000; ++unit)
+                ASSERT_EQ(shift.arena[unit], unit < units * 8 ? 1u : 0u)
+                    << threads << " threads, " << positions.size() << " rows, unit " << unit;
+        }
+    }
+}
+
 TEST(CpuPlan, PassesOnWhyAKernelCannotBeMade) {
     ShiftPlan shift(1);
     ThreadPool pool = std::move(*ThreadPool::create(1));
