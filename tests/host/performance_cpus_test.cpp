@@ -38,7 +38,9 @@ TEST(PerformanceCpus, KeepingToThemLeavesAThreadSomewhereToRun) {
     const uint32_t before = usable_cpus();
     keep_to_performance_cores();
     EXPECT_GE(usable_cpus(), 1u);
-    if (!performance_cpus()) EXPECT_EQ(usable_cpus(), before);
+    if (!performance_cpus()) {
+        EXPECT_EQ(usable_cpus(), before);
+    }
 }
 
 }  // namespace performance_cpus_test
