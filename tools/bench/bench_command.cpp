@@ -10,6 +10,7 @@
 #include "tools/bench/bench_peaks.h"
 #include "tools/bench/bench_plot.h"
 #include "tools/bench/bench_printer.h"
+#include "tools/bench/bench_roofline.h"
 #include "tools/bench/bench_run.h"
 #include "tools/cli/output.h"
 #include "tools/cli/output_file.h"
@@ -22,14 +23,33 @@ namespace {
 constexpr double kMostQueued = 0.02;
 
 Result<void> check_plot(const BenchOptions& options) {
-    if (options.force && options.plot.empty()) return fail(ErrorKind::Usage, "--force: --plot names no file to draw");
-    if (options.plot.empty()) return {};
-    if (options.peaks) return fail(ErrorKind::Usage, "--plot draws tests, and --peaks runs none; give one");
-    RIFTJIT_TRY_VOID(sim::image_format_of_path(options.plot));
     if (std::set(options.threads.begin(), options.threads.end()).size() < 2)
         return fail(ErrorKind::Usage, "--plot draws speed over threads: -t with two numbers or more, as in -t 1,2,4");
-    RIFTJIT_TRY_VOID(check_output_file("--plot", options.plot, options.force));
-    return try_to_create("--plot", options.plot + ".new");
+    return {};
+}
+
+Result<void> check_roofline(const BenchOptions& options) {
+    const std::vector<BenchTest> tests = combinations(options);
+    if (tests.empty()) return fail(ErrorKind::Usage, "--roofline: -p and -n of 0 leave no test to draw");
+    if (std::ranges::any_of(tests, [&](const BenchTest& test) { return test.setup != tests.front().setup; }))
+        return fail(ErrorKind::Usage,
+                    "--roofline draws one setup: give one model, and one value of each of its options");
+    return {};
+}
+
+Result<void> check_picture(const BenchOptions& options) {
+    if (!options.plot.empty() && !options.roofline.empty())
+        return fail(ErrorKind::Usage, "--plot draws several numbers of threads and --roofline one; give one");
+    const bool is_plot = options.roofline.empty();
+    const std::string flag = is_plot ? "--plot" : "--roofline", path = is_plot ? options.plot : options.roofline;
+    if (options.force && path.empty())
+        return fail(ErrorKind::Usage, "--force: neither --plot nor --roofline names a file to draw");
+    if (path.empty()) return {};
+    if (options.peaks) return fail(ErrorKind::Usage, "{} draws tests, and --peaks runs none; give one", flag);
+    RIFTJIT_TRY_VOID(sim::image_format_of_path(path));
+    RIFTJIT_TRY_VOID(is_plot ? check_plot(options) : check_roofline(options));
+    RIFTJIT_TRY_VOID(check_output_file(flag, path, options.force));
+    return try_to_create(flag, path + ".new");
 }
 
 // Flags that do nothing together.
@@ -46,7 +66,7 @@ Result<void> check_options(const BenchOptions& options) {
     if (options.profile && !shows_profile(options.output) && !shows_profile(options.error_output))
         return fail(ErrorKind::Usage,
                     "--profile is printed by -o md, json and jsonl; csv and sql have no place for it");
-    return check_plot(options);
+    return check_picture(options);
 }
 
 class Bench {
@@ -61,6 +81,7 @@ public:
 
     int run() {
         int exit_code = kExitDone;
+        if (const auto found = find_roofs(); !found) return report(found.error());
         for (size_t i = 0; i < tests_.size(); ++i) {
             const auto result = run_test(i);
             if (result) {
@@ -74,12 +95,21 @@ public:
             if (result.error().kind == ErrorKind::Interrupted) break;
         }
         for (const auto& printer : printers_) printer->finish();
-        if (options_.plot.empty() || results_.empty()) return exit_code;
-        if (const auto drawn = write_thread_plot(options_.plot, results_); !drawn) return report(drawn.error());
-        return exit_code;
+        if (results_.empty()) return exit_code;
+        const auto drawn =
+            roofs_ ? write_roofline(options_.roofline, *roofs_, results_) : write_thread_plot(options_.plot, results_);
+        return drawn ? exit_code : report(drawn.error());
     }
 
 private:
+    // Before a model is in memory, which the measurement needs half a GiB of.
+    Result<void> find_roofs() {
+        if (options_.roofline.empty()) return {};
+        RIFTJIT_TRY(peaks, kept_or_measured_peaks(options_.kernels, tests_.front().setup.threads, reporter_));
+        roofs_ = roofs_of(peaks);
+        return {};
+    }
+
     Result<BenchResult> run_test(size_t index) {
         const BenchTest& test = tests_[index];
         const auto progress = [&](const std::string& what) {
@@ -105,7 +135,7 @@ private:
     }
 
     void show(const BenchResult& result) {
-        if (!options_.plot.empty()) results_.push_back(result);
+        if (!options_.plot.empty() || roofs_) results_.push_back(result);
         for (const auto& printer : printers_) printer->print(result);
         std::fflush(stdout);
         if (result.queued > kMostQueued)
@@ -117,7 +147,8 @@ private:
     Reporter& reporter_;
     const std::vector<BenchTest> tests_;
     std::vector<std::unique_ptr<BenchPrinter>> printers_;
-    std::vector<BenchResult> results_;  // for --plot
+    std::optional<Roofs> roofs_;        // of --roofline
+    std::vector<BenchResult> results_;  // for a picture
     std::optional<BenchSession> session_;
     BenchSetup open_setup_{};
 };
@@ -134,6 +165,7 @@ void add_bench_command(CLI::App& app, Command& chosen) {
         "cache\n"
         "  riftjit bench -m a.gguf -p 512 -n 0 --profile        where the time of a prompt goes\n"
         "  riftjit bench -m a.gguf -t 1,2,4,8 --plot speed.svg  and a picture of speed over threads\n"
+        "  riftjit bench -m a.gguf --roofline roof.svg          each kernel, below what this machine reaches at best\n"
         "  riftjit bench --peaks                                what this processor reaches at best");
     auto options = std::make_shared<BenchOptions>();
     add_bench_options(*command, *options);

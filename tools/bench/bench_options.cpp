@@ -174,7 +174,11 @@ void add_bench_options(CLI::App& app, BenchOptions& options) {
                    "draw tokens per second over threads to .png or .svg; thin: as many times as there are threads")
         ->type_name("FILE")
         ->check(file_name());
-    app.add_flag("--force", options.force, "replace the file of --plot");
+    app.add_option("--roofline", options.roofline,
+                   "draw each kernel's speed over operations per byte, below this machine's limits, to .png or .svg")
+        ->type_name("FILE")
+        ->check(file_name());
+    app.add_flag("--force", options.force, "replace the file of --plot or --roofline");
     app.add_flag("--peaks", options.peaks, "measure what this processor reaches at best, and keep it for --dump-isa");
     app.add_flag("--json", options.peaks_json, "with --peaks: one JSON object");
 }

@@ -33,7 +33,7 @@ struct BenchOptions {
     BenchFormat output = BenchFormat::md, error_output = BenchFormat::none;
     bool progress = false, warmup = true;
     KernelChoice kernels;
-    std::string plot;
+    std::string plot, roofline;
     bool force = false;
     bool peaks = false, peaks_json = false, profile = false;
 };

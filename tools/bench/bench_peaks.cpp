@@ -78,6 +78,33 @@ std::optional<ordered_json> load_peaks(const std::string& cache_directory) {
     return object;
 }
 
+std::optional<double> rate_of_all_threads(const ordered_json& peaks, x86::Peak peak) {
+    const auto found = peaks.find(std::string(runtime::name(peak)));
+    if (found == peaks.end() || !found->contains("all_threads")) return std::nullopt;
+    const ordered_json& rate = (*found)["all_threads"];
+    if (!rate.is_number() || !(rate.get<double>() > 0)) return std::nullopt;
+    return rate.get<double>();
+}
+
+Result<ordered_json> kept_or_measured_peaks(const KernelChoice& kernels, uint32_t threads, Reporter& reporter) {
+    RIFTJIT_TRY(isa, engine::select_isa(kernels.max_isa));
+    const std::string processor = x86::detect().name;
+    const auto kept = load_peaks(kernels.cache_directory);
+    const auto says = [&kept](const char* key, const ordered_json& value) {
+        return kept && kept->contains(key) && (*kept)[key] == value;
+    };
+    const bool is_of_processor = says("processor", processor);
+    if (is_of_processor && says("isa", name(isa)) && says("threads", threads) &&
+        rate_of_all_threads(*kept, x86::Peak::read) && rate_of_all_threads(*kept, x86::Peak::f32_fma))
+        return *kept;
+    RIFTJIT_TRY(peaks, runtime::measure_peaks(isa, threads));
+    const ordered_json measured = to_json(peaks, processor);
+    if (is_of_processor || kernels.cache_mode != "rw") return measured;
+    if (const auto saved = keep(kernels.cache_directory, measured.dump(2) + "\n"); !saved)
+        reporter.warn("the peaks are not kept: " + saved.error().message);
+    return measured;
+}
+
 Result<int> run_peaks(const BenchOptions& options, Reporter& reporter) {
     RIFTJIT_TRY(isa, engine::select_isa(options.kernels.max_isa));
     const uint32_t threads = options.threads.empty() ? default_threads() : options.threads.front();

@@ -19,6 +19,14 @@ std::optional<std::filesystem::path> peaks_path(const std::string& cache_directo
 // The kept measurement; nullopt when there is none that can be read.
 std::optional<nlohmann::ordered_json> load_peaks(const std::string& cache_directory);
 
+// 10^9 bytes or operations per second; nullopt where a measurement has none.
+std::optional<double> rate_of_all_threads(const nlohmann::ordered_json& peaks, x86::Peak peak);
+
+// The kept measurement where it is of this processor, level and number of threads. Else one made now, which is kept
+// where there is none of this processor and the cache may be written.
+Result<nlohmann::ordered_json> kept_or_measured_peaks(const KernelChoice& kernels, uint32_t threads,
+                                                      Reporter& reporter);
+
 Result<int> run_peaks(const BenchOptions& options, Reporter& reporter);
 
 }  // namespace riftjit::tools

@@ -31,6 +31,18 @@ struct KernelTime {
     double total() const { return std::accumulate(seconds.begin(), seconds.end(), 0.0); }
 };
 
+// The same of one plan, with what it computed and read.
+struct KernelWork {
+    std::string op;
+    double operations, bytes;
+    double seconds;  // of the slowest thread
+    double share;    // of all threads' time in the test, waiting included
+};
+struct PlanWork {
+    bool is_decode;  // the plan of one row
+    std::vector<KernelWork> kernels;
+};
+
 struct BenchResult {
     BenchTest test;
     BenchModel model;
@@ -46,6 +58,7 @@ struct BenchResult {
     double peak_read_bytes_per_second;  // a plain read of the same weights by the same threads, in the same run
     uint64_t weight_bytes;              // read for one token
     std::vector<KernelTime> profile;    // --profile; the longest first
+    std::vector<PlanWork> work;         // --roofline; of the plans that ran
     double queued;                      // share of the threads' time that they waited for a CPU, because other work ran
 
     std::vector<double> tokens_per_second() const;

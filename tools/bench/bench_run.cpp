@@ -11,9 +11,11 @@
 #include "engine/model_files.h"
 #include "host/available_memory.h"
 #include "jit/cache/build_id.h"
+#include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
 #include "runtime/cpu/peaks.h"
 #include "runtime/logits_hash.h"
+#include "tools/bench/bench_work.h"
 
 namespace riftjit::tools {
 
@@ -178,11 +180,18 @@ Result<BenchSession::Sample> BenchSession::time_once(const BenchTest& test) {
 }
 
 // The run is one more: reading the clock around every launch takes time too.
-Result<std::vector<KernelTime>> BenchSession::profile(const BenchTest& test) {
+Result<void> BenchSession::profile(const BenchTest& test, const BenchOptions& options, BenchResult& result) {
     RIFTJIT_TRY_VOID(context_.truncate(test.depth));
     RIFTJIT_TRY_VOID(fill(test.depth, test.setup.batch));
     loaded_.session->set_timed(true);
     RIFTJIT_TRY_VOID(time_once(test));
+    if (options.profile) result.profile = kernel_times();
+    if (!options.roofline.empty()) result.work = plan_work(test);
+    loaded_.session->set_timed(false);
+    return {};
+}
+
+std::vector<KernelTime> BenchSession::kernel_times() const {
     std::map<std::string, KernelTime> kernels;
     for (const auto& [plan, threads] : loaded_.session->times()) {
         for (size_t step = 0; step < plan.steps.size(); ++step) {
@@ -196,12 +205,48 @@ Result<std::vector<KernelTime>> BenchSession::profile(const BenchTest& test) {
             }
         }
     }
-    loaded_.session->set_timed(false);
     std::vector<KernelTime> longest;
     for (const auto& [op, kernel] : kernels)
         if (kernel.total() > 0) longest.push_back(kernel);
     std::ranges::sort(longest, std::greater(), &KernelTime::total);
     return longest;
+}
+
+// Of each plan that ran.
+std::vector<PlanWork> BenchSession::plan_work(const BenchTest& test) const {
+    const std::vector<PlanRun> runs = plan_runs(test);
+    const Backend& backend = x86::backend(loaded_.isa);
+    std::vector<PlanWork> plans;
+    double all_seconds = 0;
+    for (const auto& [plan, threads] : loaded_.session->times()) {
+        const bool is_decode = &plan == &loaded_.session->decode_plan();
+        std::map<std::string, std::pair<Work, std::vector<double>>> kernels;
+        for (size_t step = 0; step < plan.steps.size(); ++step) {
+            auto& [work, seconds] = kernels[describe(plan.steps[step].spec)];
+            seconds.resize(threads.size());
+            for (const PlanRun& run : runs) {
+                if ((run.rows == 1) != is_decode) continue;
+                const auto [operations, bytes] = work_of(plan.steps[step], run, backend);
+                work.operations += operations;
+                work.bytes += bytes;
+            }
+            for (size_t thread = 0; thread < threads.size(); ++thread) {
+                seconds[thread] += threads[thread].working[step];
+                all_seconds += threads[thread].working[step] + threads[thread].waiting[step];
+            }
+        }
+        PlanWork& found = plans.emplace_back(is_decode);
+        for (const auto& [op, kernel] : kernels) {
+            const auto& [work, seconds] = kernel;
+            const double total = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+            if (work.bytes > 0 && total > 0)
+                found.kernels.push_back({op, work.operations, work.bytes, std::ranges::max(seconds), total});
+        }
+        if (found.kernels.empty()) plans.pop_back();
+    }
+    for (PlanWork& plan : plans)
+        for (KernelWork& kernel : plan.kernels) kernel.share /= all_seconds;
+    return plans;
 }
 
 // The least that must be read: for every step all weights, and all keys and values up to its last token, once.
@@ -252,10 +297,9 @@ Result<BenchResult> BenchSession::measure(const BenchTest& test, const BenchOpti
         result.samples_ns.push_back(sample.nanoseconds);
         result.queued += sample.queued / options.repetitions;
     }
-    if (options.profile) {
+    if (options.profile || !options.roofline.empty()) {
         progress("profile");
-        RIFTJIT_TRY(profile, this->profile(test));
-        result.profile = std::move(profile);
+        RIFTJIT_TRY_VOID(profile(test, options, result));
     }
     result.peak_rss_bytes = peak_rss_bytes();
     describe_work(test, result);

@@ -32,7 +32,9 @@ private:
     Result<std::span<const float>> evaluate(uint32_t count);  // of the synthetic tokens, the next ones
     Result<void> fill(uint32_t depth, uint32_t batch);
     Result<Sample> time_once(const BenchTest& test);
-    Result<std::vector<KernelTime>> profile(const BenchTest& test);
+    Result<void> profile(const BenchTest& test, const BenchOptions& options, BenchResult& result);
+    std::vector<KernelTime> kernel_times() const;
+    std::vector<PlanWork> plan_work(const BenchTest& test) const;
     void describe_work(const BenchTest& test, BenchResult& result) const;
 
     BenchSession(engine::LoadedModel loaded, BenchModel model)

@@ -42,16 +42,12 @@ ArithmeticBound arithmetic_bound(const KernelSpec& spec, Isa isa) {
 std::string roofline(const KernelSpec& spec, Isa isa, const std::optional<nlohmann::ordered_json>& peaks) {
     const KernelCost per_row = cost(spec);
     if (!peaks) return "not measured here, see riftjit bench --peaks";
-    const auto value = [&](x86::Peak peak) -> std::optional<double> {
-        const auto found = peaks->find(std::string(runtime::name(peak)));
-        if (found == peaks->end() || !found->contains("all_threads")) return std::nullopt;
-        return (*found)["all_threads"].get<double>() * 1e9;
-    };
     const ArithmeticBound bound = arithmetic_bound(spec, isa);
-    const auto read = value(x86::Peak::read), arithmetic = value(bound.peak);
+    const auto read = rate_of_all_threads(*peaks, x86::Peak::read),
+               arithmetic = rate_of_all_threads(*peaks, bound.peak);
     if (!read || !arithmetic) return "not measured at this level, see riftjit bench --peaks";
-    const double read_us = 1e6 * static_cast<double>(per_row.weight_bytes) / *read;
-    const double arithmetic_us = 1e6 * bound.products * static_cast<double>(per_row.flops) / *arithmetic;
+    const double read_us = 1e-3 * static_cast<double>(per_row.weight_bytes) / *read;
+    const double arithmetic_us = 1e-3 * bound.products * static_cast<double>(per_row.flops) / *arithmetic;
     return fmt::format("{:.2f} us reading weights, {:.2f} us computing: bound by {}, which uses {:.1f} % of the other",
                        read_us, arithmetic_us, read_us >= arithmetic_us ? "memory" : "arithmetic",
                        100 * std::min(read_us, arithmetic_us) / std::max({read_us, arithmetic_us, 1e-9}));

@@ -101,12 +101,20 @@ TEST(BenchCommand, RefusesFlagsThatDoNothingTogether) {
         {{"--profile", "-o", "csv"}, "--profile is printed by -o md, json and jsonl; csv and sql have no place for it"},
         {{"--profile", "-o", "none", "--output-err", "sql"},
          "--profile is printed by -o md, json and jsonl; csv and sql have no place for it"},
-        {{"--force"}, "--force: --plot names no file to draw"},
+        {{"--force"}, "--force: neither --plot nor --roofline names a file to draw"},
         {{"--plot", "p.svg", "--peaks"}, "--plot draws tests, and --peaks runs none; give one"},
         {{"--plot", "p.svg", "-t", "2,2"}, "--plot draws speed over threads: -t with two numbers or more"},
         {{"--plot", "p.gif", "-t", "1,2"}, "p.gif: its ending names no kind of picture; .png and .svg do"},
         {{"--plot", "/no-folder/p.svg", "-t", "1,2"}, "--plot: there is no folder /no-folder"},
         {{"--plot", ""}, "expected a name, got \"\""},
+        {{"--roofline", "r.svg", "--peaks"}, "--roofline draws tests, and --peaks runs none; give one"},
+        {{"--roofline", "r.svg", "--plot", "p.svg", "-t", "1,2"},
+         "--plot draws several numbers of threads and --roofline one; give one"},
+        {{"--roofline", "r.svg", "-t", "1,2"}, "--roofline draws one setup: give one model, and one value of each"},
+        {{"--roofline", "r.svg", "-m", "a.gguf,b.gguf"}, "--roofline draws one setup: give one model"},
+        {{"--roofline", "r.svg", "-p", "0", "-n", "0"}, "--roofline: -p and -n of 0 leave no test to draw"},
+        {{"--roofline", "r.pdf"}, "r.pdf: its ending names no kind of picture; .png and .svg do"},
+        {{"--roofline", "/no-folder/r.svg"}, "--roofline: there is no folder /no-folder"},
     };
     for (const auto& [flags, message] : cases) {
         std::vector<std::string> arguments = {"bench"};
@@ -135,6 +143,36 @@ TEST(BenchCommand, DrawsSpeedOverThreads) {
     std::vector<std::string> forced = arguments;
     forced.push_back("--force");
     EXPECT_EQ(program.run(forced).exit_code, 0);
+}
+
+// Peaks of this processor are measured if none are kept; those of other threads than the kept ones stay unkept.
+TEST(BenchCommand, DrawsKernelsBelowTheRoofs) {
+    Program program;
+    const std::string picture = program.folder() / "roof.svg";
+    const std::filesystem::path peaks = program.folder() / "cache" / "peaks.json";
+    const auto run = [&](std::vector<std::string> more) {
+        const std::vector<std::string> test = {"bench", "-m", kStoryteller, "-p",         "9",    "-n",
+                                               "2",     "-r", "1",          "--roofline", picture};
+        more.insert(more.begin(), test.begin(), test.end());
+        return program.run(more);
+    };
+    const Outcome unkept = run({"-t", "1", "--cache-mode", "ro"});
+    ASSERT_EQ(unkept.exit_code, 0) << unkept.err;
+    EXPECT_FALSE(std::filesystem::exists(peaks)) << "a cache that may only be read";
+    const Outcome refused = run({"-t", "2"});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_EQ(refused.err, "error: --roofline: " + picture + " exists; --force overwrites it\n");
+    const Outcome outcome = run({"-t", "2", "--force"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 6) << "the table as ever: " << outcome.out;
+    EXPECT_TRUE(read_whole(picture).ends_with("</svg>\n"));
+    const std::string kept = read_whole(peaks);
+    EXPECT_EQ(nlohmann::json::parse(kept)["threads"], 2);
+    EXPECT_EQ(run({"-t", "1", "--force", "-o", "none"}).exit_code, 0);
+    EXPECT_EQ(read_whole(peaks), kept);
+    std::ofstream(peaks) << R"({"isa": 1, "threads": {}, "processor": ["x"], "read_gb_per_s": 3})";
+    EXPECT_EQ(run({"-t", "2", "--force", "-o", "none"}).exit_code, 0);
+    EXPECT_EQ(nlohmann::json::parse(read_whole(peaks))["threads"], 2) << "what is no measurement is replaced";
 }
 
 TEST(BenchCommand, OneFailedModelDoesNotStopTheOthers) {
