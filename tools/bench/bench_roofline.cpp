@@ -81,6 +81,7 @@ public:
         panel_.draw_frame();
         draw_reads();
         for (const Roof& roof : roofs_.arithmetic) draw_roof(roof);
+        for (const Roof& roof : roofs_.arithmetic) draw_roof_name(roof);
         struct Named {
             const KernelWork* kernel;
             size_t plan;
@@ -169,11 +170,15 @@ private:
         const sim::Point start = panel_.at(std::clamp(roof.rate / roofs_.read, x_.low, x_.high), roof.rate),
                          end = panel_.at(x_.high, roof.rate);
         canvas_.line(std::array{start, end}, 1.4, sim::kInk);
-        const double x = end.x - canvas_.text_width(roof.label, kTextSize);
-        sim::Point at{x, end.y - 4};
-        while (is_taken(box_of(roof.label, at))) at.y -= 2;
-        text(roof.label, at, sim::kInk);
         taken_.push_back({start.x, start.y - 1, end.x - start.x, 2});
+    }
+    // Above its line, or below it where another is close.
+    void draw_roof_name(const Roof& roof) {
+        const sim::Point end = panel_.at(x_.high, roof.rate);
+        const double x = end.x - canvas_.text_width(roof.label, kTextSize);
+        for (double away = 0; away < panel_.area().height; away += 2)
+            for (const double y : {end.y - 4 - away, end.y + kTextSize + 3 + away})
+                if (!is_taken(box_of(roof.label, {x, y}))) return text(roof.label, {x, y}, sim::kInk);
     }
 
     bool is_taken(const sim::Rectangle& box) const {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "host/result.h"
 #include "tools/bench/bench_record.h"
 
 namespace riftjit::tools {
@@ -18,7 +19,9 @@ struct Roofs {
     double read;                   // 10^9 bytes per second
     std::vector<Roof> arithmetic;  // the lowest first
 };
-// Of what to_json() made of all threads' peaks: the reads, and the arithmetic that kernels of this level are made of.
+// Of what to_json() made of all threads' peaks: the reads, and the arithmetic that kernels of this level are made of. A
+// tile multiplies codes of 16 bits in digits, two or three products for one of the model's: such a matmul stays below
+// that part of its roof.
 Roofs roofs_of(const nlohmann::ordered_json& peaks);
 
 // Intensity is operations per byte, both axes are logarithmic, and a square's area is the share of the time; those of
