@@ -18,7 +18,8 @@ constexpr uint64_t kIdleSpinTicks = 600'000;
 // With more threads than CPUs whoever is waited for may not be running: the CPU is given up at once.
 constexpr uint64_t kCrowdedSpinTicks = 500;
 
-constexpr size_t kStackBytes = 256 * 1024;  // generated code uses a few KiB
+// With what a thread itself needs. Less than 2 MiB, so that no huge page backs what is hardly touched.
+constexpr size_t kStackBytes = ThreadPool::kBodyStackBytes + 256 * 1024;
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // Persistent workers that walk a list of launches together; submit and join below 5 microseconds.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -18,6 +19,9 @@ public:
     ~ThreadPool();
 
     uint32_t size() const;
+
+    // Of the stack, what a body may use on any thread.
+    static constexpr size_t kBodyStackBytes = 1 << 20;
 
     // Runs body(context, thread) on every thread, returns when all are done. body must not throw. One caller at a time.
     // Returns the time stamp ticks that the caller waited for the others at the end.

@@ -53,6 +53,14 @@ TEST(ThreadPool, RunsTheBodyOnceOnEveryThreadAtAnyCount) {
     }
 }
 
+TEST(ThreadPool, GivesEveryBodyItsStack) {
+    ThreadPool pool = make_pool(3);
+    run(pool, [](uint32_t) {
+        volatile std::byte room[ThreadPool::kBodyStackBytes];
+        for (size_t at = sizeof room; at > 0; at -= 1024) room[at - 1] = std::byte{1};  // downwards, as stacks grow
+    });
+}
+
 TEST(ThreadPool, ShowsTheCallerEverythingThatWorkersWrote) {
     ThreadPool pool = make_pool(3);
     std::vector<uint32_t> values(30'000, 0);

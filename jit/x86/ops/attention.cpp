@@ -18,6 +18,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "host/thread_pool.h"
 #include "jit/x86/backend.h"
 #include "jit/x86/emit/math.h"
 #include "jit/x86/ops/attention_products.h"
@@ -28,7 +29,7 @@ namespace {
 
 // Where a row's maximum starts: finite, so that no difference of maxima is infinity - infinity.
 constexpr float kNoScore = -0x1p126f;
-constexpr uint32_t kMaxFrameBytes = 4 << 20;
+constexpr uint32_t kMaxFrameBytes = ThreadPool::kBodyStackBytes;
 constexpr int kPageBits = std::countr_zero(kKvPage);
 
 class AttentionKernel final : public AttentionProducts {

@@ -21,7 +21,7 @@ TEST(BackendX86, TurnsWhatAnEmitterThrowsIntoAnError) {
     ASSERT_FALSE(object);
     EXPECT_EQ(object.error().kind, ErrorKind::Encoding);
     EXPECT_EQ(object.error().message,
-              kernel_name(spec) + " for avx2: 32768 rows of head_dim 256 need more than 4194304 bytes of stack");
+              kernel_name(spec) + " for avx2: 32768 rows of head_dim 256 need more than 1048576 bytes of stack");
 }
 
 TEST(BackendX86, NamesTheObjectAfterTheKernelAndTheLevel) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <thread>
 
+#include "host/thread_pool.h"
 #include "tests/jit/x86/ops/cache_reference.h"
 #include "tests/jit/x86/ops/kernel_runner.h"
 #include "tests/jit/x86/ops/paged_batch.h"
@@ -227,6 +228,23 @@ TEST(AttentionX86, LevelsFormsAndBatchSplitsGiveTheSameBits) {
 TEST(AttentionX86, AnySplitOfALongPromptGivesTheSameBits) {
     const AttentionSpec spec{4, 2, 64, 256, 256, DType::F16, DType::F16, 0.125f, MatmulForm::tile};
     expect_same_bits(spec, 300, {{300}, std::vector<uint32_t>(300, 1), {64, 64, 64, 64, 44}, {7, 121, 60, 8, 104}});
+}
+
+// The frame of a tile's rows grows with the query heads of a KV head, to hundreds of KiB.
+TEST(AttentionX86, OfManyHeadsFitsTheStackOfEveryThread) {
+    const Scene scene({48, 1, 128, 48 * 128, 48 * 128, DType::F16, DType::F16, 0.1f, MatmulForm::tile}, 9);
+    const Isa isa = machine_isas().back();
+    const auto expected = scene.run_whole(isa, MatmulForm::tile);
+    const RunnableKernel kernel(scene.spec, isa);
+    const PagedBatch batch(8, 0, scene.key_layout.pages, kMaxTileRows);
+    GuardedBuffer<float> out(expected.size());
+    const AttentionArgs args{scene.q.data(), scene.keys.data(), scene.values.data(), out.data(), batch.state()};
+    ThreadPool pool = std::move(*ThreadPool::create(3));
+    auto run = [&](uint32_t thread) {
+        if (thread == 2) kernel(&args, 0, 1);
+    };
+    pool.run([](void* body, uint32_t thread) { (*static_cast<decltype(run)*>(body))(thread); }, &run);
+    EXPECT_EQ(std::memcmp(out.data(), expected.data(), 8 * scene.spec.out_stride * sizeof(float)), 0);
 }
 
 // Tiles of which a part sees nothing of the next segment among them.
