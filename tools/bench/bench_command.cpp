@@ -25,6 +25,7 @@ constexpr double kMostQueued = 0.02;
 Result<void> check_plot(const BenchOptions& options) {
     if (std::set(options.threads.begin(), options.threads.end()).size() < 2)
         return fail(ErrorKind::Usage, "--plot draws speed over threads: -t with two numbers or more, as in -t 1,2,4");
+    if (combinations(options).empty()) return fail(ErrorKind::Usage, "--plot: -p and -n of 0 leave no test to draw");
     return {};
 }
 
