@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "host/cpus.h"
 #include "sim/plots/picture.h"
 #include "tools/bench/bench_peaks.h"
 #include "tools/bench/bench_plot.h"
@@ -173,6 +174,7 @@ void add_bench_command(CLI::App& app, Command& chosen) {
     on_chosen(*command, chosen, [options] {
         Reporter reporter;
         if (const auto fits = check_options(*options); !fits) return report(fits.error());
+        if (options->threads.empty()) keep_to_performance_cores();
         if (!options->peaks) return Bench(*options, reporter).run();
         const auto result = run_peaks(*options, reporter);
         return result ? *result : report(result.error());

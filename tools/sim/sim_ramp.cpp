@@ -63,6 +63,7 @@ Result<SimResult> simulate(const RampOptions& options, Reporter& reporter) {
     SimResult result{};
     RIFTJIT_TRY(isa, engine::select_isa(options.machine.max_isa));
     result.isa = isa;
+    if (options.threads == 0) keep_to_performance_cores();
     result.threads = thread_count(options);
     RIFTJIT_TRY(pool, ThreadPool::create(result.threads));
     const auto cache = engine::open_kernel_cache(options.machine.cache_directory,
