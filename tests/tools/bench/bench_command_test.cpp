@@ -104,7 +104,7 @@ TEST(BenchCommand, RefusesFlagsThatDoNothingTogether) {
         {{"--force"}, "--force: neither --plot nor --roofline names a file to draw"},
         {{"--plot", "p.svg", "--peaks"}, "--plot draws tests, and --peaks runs none; give one"},
         {{"--plot", "p.svg", "-t", "2,2"}, "--plot draws speed over threads: -t with two numbers or more"},
-        {{"--plot", "p.svg", "-t", "1,2", "-p", "0", "-n", "0"}, "--plot: there is no test to draw"},
+        {{"--plot", "p.svg", "-t", "1,2", "-p", "0", "-n", "0"}, "--plot: -p and -n of 0 leave no test to draw"},
         {{"--plot", "p.gif", "-t", "1,2"}, "p.gif: its ending names no kind of picture; .png and .svg do"},
         {{"--plot", "/no-folder/p.svg", "-t", "1,2"}, "--plot: there is no folder /no-folder"},
         {{"--plot", ""}, "expected a name, got \"\""},
