@@ -20,13 +20,9 @@ struct TopologyDeleter {
     void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
 };
 
-struct BitmapDeleter {
-    void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
-};
-
 // Only cores are looked at, and only through the operating system: a start-up that must stay below 100 ms has no time
 // for caches, devices, or for visiting every CPU to ask CPUID.
-uint32_t count_cores(const std::optional<std::string>& cpus = std::nullopt) {
+uint32_t count_cores() {
     hwloc_topology_t raw = nullptr;
     if (hwloc_topology_init(&raw) != 0) return 0;
     const std::unique_ptr<hwloc_topology, TopologyDeleter> topology(raw);
@@ -35,13 +31,7 @@ uint32_t count_cores(const std::optional<std::string>& cpus = std::nullopt) {
     hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_RESTRICT_TO_CPUBINDING) != 0 || hwloc_topology_load(raw) != 0)
         return 0;
-    int cores = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE);
-    if (cpus) {
-        const std::unique_ptr<hwloc_bitmap_s, BitmapDeleter> set(hwloc_bitmap_alloc());
-        if (!set || hwloc_bitmap_list_sscanf(set.get(), cpus->c_str()) != 0) return 0;
-        hwloc_bitmap_and(set.get(), set.get(), hwloc_topology_get_topology_cpuset(raw));
-        cores = hwloc_get_nbobjs_inside_cpuset_by_type(raw, set.get(), HWLOC_OBJ_CORE);
-    }
+    const int cores = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE);
     return cores > 0 ? uint32_t(cores) : 0;
 }
 
@@ -156,6 +146,9 @@ void keep_to_performance_cores() {
     if (!performance) return;
     cpu_set_t allowed, wanted;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    struct BitmapDeleter {
+        void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
+    };
     const std::unique_ptr<hwloc_bitmap_s, BitmapDeleter> set(hwloc_bitmap_alloc());
     if (!set || hwloc_bitmap_list_sscanf(set.get(), performance->c_str()) != 0) return;
     CPU_ZERO(&wanted);
@@ -165,11 +158,7 @@ void keep_to_performance_cores() {
 }
 
 uint32_t default_threads() {
-    uint32_t cores = physical_cores();
-    if (const auto performance = performance_cpus()) {
-        const uint32_t fast = count_cores(performance);
-        if (fast != 0) cores = std::min(cores, fast);
-    }
+    const uint32_t cores = physical_cores();
     return std::min(cores, cpu_quota().value_or(cores));
 }
 

@@ -20,10 +20,11 @@ std::optional<uint32_t> cpu_quota(const std::filesystem::path& root = "/");
 // are alike. /sys is looked for below `root`.
 std::optional<std::string> performance_cpus(const std::filesystem::path& root = "/");
 
-// What a program starts that was told no number: a thread a performance core, no more than the quota pays for. All meet
-// at barriers, so that slower cores would be waited for.
-uint32_t default_threads();
-// The calling thread, and those that it starts, run on performance cores from now on, where there are others beside.
+// The calling thread, and those that it starts, run on performance cores from now on, where there are others beside:
+// all meet at barriers, so that slower cores would be waited for. Only the CPUs of those are usable then.
 void keep_to_performance_cores();
+// What a program starts that was told no number, once it keeps to those: a thread a core, no more than the quota pays
+// for.
+uint32_t default_threads();
 
 }  // namespace riftjit
