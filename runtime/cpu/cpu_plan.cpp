@@ -270,31 +270,17 @@ uint64_t CpuPlan::wait(uint32_t thread, size_t launch, NextWeights& next) {
 
 // Behind a barrier nobody asks any more what was taken before it.
 uint64_t CpuPlan::walk(uint32_t thread) {
+    Ticks* const ticks = ticks_.empty() ? nullptr : &ticks_[thread];
     uint64_t waited = 0;
     size_t first = 0;  // since the last barrier
     NextWeights next;
     for (size_t i = 0; i < launches_.size(); ++i) {
+        const uint64_t start = ticks != nullptr ? __rdtsc() : 0;
         run_part(i, thread);
-        if (!launches_[i].barrier_after) continue;
-        waited += wait(thread, i, next);
-        forget_progress(thread, first, i + 1);
-        first = i + 1;
-    }
-    return waited;
-}
-
-uint64_t CpuPlan::walk_timed(uint32_t thread) {
-    uint64_t waited = 0;
-    size_t first = 0;
-    NextWeights next;
-    Ticks& ticks = ticks_[thread];
-    for (size_t i = 0; i < launches_.size(); ++i) {
-        const uint64_t start = __rdtsc();
-        run_part(i, thread);
-        ticks.working[i] += __rdtsc() - start;
+        if (ticks != nullptr) ticks->working[i] += __rdtsc() - start;
         if (!launches_[i].barrier_after) continue;
         const uint64_t ticks_waited = wait(thread, i, next);
-        ticks.waiting[i] += ticks_waited;
+        if (ticks != nullptr) ticks->waiting[i] += ticks_waited;
         waited += ticks_waited;
         forget_progress(thread, first, i + 1);
         first = i + 1;
@@ -327,7 +313,7 @@ void CpuPlan::run_together() {
     const uint64_t waited = pool_.run(
         [](void* context, uint32_t thread) {
             auto* plan = static_cast<CpuPlan*>(context);
-            const uint64_t ticks = plan->ticks_.empty() ? plan->walk(thread) : plan->walk_timed(thread);
+            const uint64_t ticks = plan->walk(thread);
             if (thread == 0) plan->caller_waited_ = ticks;
         },
         this);

@@ -76,7 +76,6 @@ private:
     void run_together();
     uint64_t wait(uint32_t thread, size_t launch, NextWeights& next);  // for all to arrive behind it; returns ticks
     uint64_t walk(uint32_t thread);                                    // returns ticks waited
-    uint64_t walk_timed(uint32_t thread);
 
     const graph::Plan& plan_;
     ThreadPool& pool_;
