@@ -87,7 +87,7 @@ void add_format(CLI::App& app, const std::string& names, BenchFormat& target, co
                refuse(flag, fmt::format("\"{}\" is not known, expected md, csv, json, jsonl, sql or none", text));
            },
            help)
-        ->type_name("FORMAT");
+        ->type_name("md|csv|json|jsonl|sql|none");
 }
 
 void add_count(CLI::App& app, const std::string& names, uint32_t& target, uint32_t low, uint32_t high,
@@ -166,7 +166,7 @@ std::vector<uint32_t> parse_list(const std::string& flag, const std::string& tex
 void add_bench_options(CLI::App& app, BenchOptions& options) {
     add_test_options(app, options);
     add_setup_options(app, options);
-    add_format(app, "-o,--output", options.output, "md, csv, json, jsonl, sql or none, on stdout (default: md)");
+    add_format(app, "-o,--output", options.output, "how results are printed on stdout (default: md)");
     add_format(app, "--output-err", options.error_output, "-oe: the same on stderr (default: none)");
     app.add_flag("--progress", options.progress, "say on stderr what runs");
     app.add_flag("--profile", options.profile, "each test once more: which kernel takes how long, and who waits");

@@ -18,7 +18,6 @@ std::vector<std::string> named_values(const std::string& value) {
     if (value == "GFX") return split(rdna::target_names(), ',');
     if (value == "ISA") return split(isa_names(), ',');
     if (value == "ISAS") return split("all," + isa_names(), ',');
-    if (value == "FORMAT") return {"md", "csv", "json", "jsonl", "sql", "none"};
     if (value == "CHECKS") return split("all,none," + check_names(), ',');
     return {};
 }
