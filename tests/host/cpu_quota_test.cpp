@@ -1,11 +1,10 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <map>
 #include <string>
 
 #include "host/cpus.h"
+#include "tests/host/scratch.h"
 
 namespace riftjit {
 namespace cpu_quota_test {
@@ -14,14 +13,9 @@ using Files = std::map<std::string, std::string>;
 
 // The quota that a system with these files has.
 std::optional<uint32_t> quota_with(const Files& files) {
-    const auto root = std::filesystem::temp_directory_path() / ("riftjit-quota-" + std::to_string(getpid()));
-    for (const auto& [path, text] : files) {
-        std::filesystem::create_directories((root / path).parent_path());
-        std::ofstream(root / path) << text;
-    }
-    const auto quota = cpu_quota(root);
-    std::filesystem::remove_all(root);
-    return quota;
+    const Scratch root;
+    write_files(root.directory(), files);
+    return cpu_quota(root.directory());
 }
 
 const std::string kUnified = "30 20 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";

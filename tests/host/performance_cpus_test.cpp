@@ -1,24 +1,18 @@
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <fstream>
 #include <map>
 #include <string>
 
 #include "host/cpus.h"
+#include "tests/host/scratch.h"
 
 namespace riftjit {
 namespace performance_cpus_test {
 
 std::optional<std::string> performance_cpus_with(const std::map<std::string, std::string>& files) {
-    const auto root = std::filesystem::temp_directory_path() / ("riftjit-cores-" + std::to_string(getpid()));
-    for (const auto& [path, text] : files) {
-        std::filesystem::create_directories((root / path).parent_path());
-        std::ofstream(root / path) << text;
-    }
-    const auto cpus = performance_cpus(root);
-    std::filesystem::remove_all(root);
-    return cpus;
+    const Scratch root;
+    write_files(root.directory(), files);
+    return performance_cpus(root.directory());
 }
 
 TEST(PerformanceCpus, AreToldApartOnHybridProcessorsOnly) {

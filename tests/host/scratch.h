@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <span>
 #include <string>
@@ -41,6 +42,14 @@ inline void write_file(const std::string& path, std::span<const std::byte> bytes
     file.close();
     ASSERT_TRUE(file.good()) << path;
     std::filesystem::permissions(path, std::filesystem::perms(0600));  // whatever the umask is
+}
+
+// A tree of files by their paths in it.
+inline void write_files(const std::filesystem::path& root, const std::map<std::string, std::string>& texts) {
+    for (const auto& [path, text] : texts) {
+        std::filesystem::create_directories((root / path).parent_path());
+        std::ofstream(root / path) << text;
+    }
 }
 
 inline std::vector<std::byte> read_file(const std::string& path) {
