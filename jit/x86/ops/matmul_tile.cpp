@@ -293,7 +293,7 @@ void TileMatmul::sum_segment(int columns, int tokens) {
     L(again);
     prefetch_ahead(columns, elements);
     for (int pair = 0; pair < static_cast<int>(elements) / 2; ++pair) {
-        if (pair < tokens) prefetcht0(ptr[tile_codes + row_offset(max_tokens() + pair)]);  // of the next tile
+        if (pair < tokens) prefetcht0(ptr[tile_codes + row_offset(tokens + pair)]);  // of the next tile
         multiply_pair(columns, tokens, pair);
     }
     add(weights, elements / 2 * static_cast<uint32_t>(line_bytes()));
