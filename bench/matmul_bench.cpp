@@ -5,7 +5,7 @@
 //                their share of what a plain read loop reaches
 //   tile form:   512 rows by a 3072 x 1024 matrix; GOP/s (a multiply and an add each), and their share of a loop of
 //                nothing but dot products in registers
-//   rows:        the vector form's matrix by 2 to 32 rows of activations, in tile form; GB/s of packed weights read, of
+//   rows:        the vector form's matrix by 1 to 32 rows of activations, in tile form; GB/s of packed weights read, of
 //                what the vector form reads for one row in the same run
 //
 //   matmul_bench --benchmark_filter='tile/q4_k'
