@@ -7,6 +7,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "sim/files/unfinished_file.h"
+
 namespace riftjit::tools {
 
 Result<void> check_output_file(const std::string& flag, const std::string& path, bool is_forced) {
@@ -21,6 +23,9 @@ Result<void> check_output_file(const std::string& flag, const std::string& path,
 }
 
 Result<void> try_to_create(const std::string& flag, const std::string& path) {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored)) return {};
+    const sim::UnfinishedFile unfinished(path);  // an interrupt in between leaves nothing behind
     const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0 && errno != EEXIST)
         return fail(ErrorKind::Io, "{}: {}: cannot be created: {}", flag, path, std::strerror(errno));
