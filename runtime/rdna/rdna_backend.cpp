@@ -1,27 +1,36 @@
 #include "runtime/rdna/rdna_backend.h"
 
+#include "jit/rdna/kernels/kv_layout.h"
+#include "jit/rdna/kernels/packed.h"
+#include "jit/rdna/kernels/rows.h"
 #include "jit/rdna/object/code_object.h"
 
 namespace riftjit::runtime {
 
+namespace kernels = rdna::kernels;
+
 Target RdnaBackend::target() const { return target_from_name(rdna::name(chip_)).value(); }
 
+RowFormat RdnaBackend::activation_format(DType weight) const {
+    return weight == DType::F32 || weight == DType::F16 || weight == DType::BF16 ? RowFormat::f32 : RowFormat::i16;
+}
+
 uint32_t RdnaBackend::row_bytes(RowFormat format, uint32_t width) const {
-    check(format == RowFormat::f32, "rows are f32 on this back end");
+    if (format == RowFormat::i16) return kernels::I16Row{width}.bytes();
+    check(format == RowFormat::f32, "rows are f32 or i16 on this back end");
     return f32_row_bytes(width);
 }
 
 uint64_t RdnaBackend::packed_bytes(DType type, uint32_t rows, uint32_t width) const {
-    return rows * riftjit::row_bytes(type, width);
+    return kernels::packed_bytes(type, rows, width);
 }
 
-// Position by position; no kernel reads it yet.
 uint64_t RdnaBackend::key_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const {
-    return kKvPage * kv_heads * riftjit::row_bytes(type, head_dim);
+    return kv_heads * kernels::key_head_bytes(type, head_dim);
 }
 
 uint64_t RdnaBackend::value_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const {
-    return key_page_bytes(type, kv_heads, head_dim);
+    return kv_heads * kernels::value_head_bytes(type, head_dim);
 }
 
 Result<void> RdnaBackend::supports(const KernelSpec& spec) const {

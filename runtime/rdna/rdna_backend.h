@@ -12,8 +12,7 @@ public:
 
     rdna::Target chip() const { return chip_; }
     Target target() const override;
-    // Rows are f32, and weights lie as in the file: the kernels there are read nothing else.
-    RowFormat activation_format(DType) const override { return RowFormat::f32; }
+    RowFormat activation_format(DType weight) const override;
     uint32_t row_bytes(RowFormat format, uint32_t width) const override;
     uint64_t packed_bytes(DType type, uint32_t rows, uint32_t width) const override;
     uint64_t key_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const override;

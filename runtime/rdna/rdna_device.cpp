@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "jit/rdna/emulator/machine/machine.h"
+#include "jit/rdna/kernels/packed.h"
+#include "runtime/rdna/batch_image.h"
 
 namespace riftjit::runtime {
 namespace {
@@ -16,7 +18,10 @@ uint64_t number_of(Address address) { return reinterpret_cast<uintptr_t>(address
 // One workgroup after the other for each launch, in the order of the plan: every launch ends before the next begins.
 class RdnaPlan final : public BoundPlan {
 public:
-    RdnaPlan(const graph::Plan& plan, Machine& machine) : plan_(plan), machine_(machine) {}
+    RdnaPlan(const graph::Plan& plan, Machine& machine, uint32_t pages_per_sequence)
+        : plan_(plan), machine_(machine), batch_(plan.max_tokens, pages_per_sequence) {
+        batch_.move_to(machine.allocate("the batch", std::vector<std::byte>(batch_.bytes())));
+    }
 
     Result<void> bind(const RdnaBackend& backend, KernelCache& kernels, const Addresses& addresses);
     void run(const BatchState& batch) override;
@@ -26,16 +31,18 @@ private:
     struct Launch {
         std::string kernel;
         rdna::kernels::LaunchShape shape;
-        std::vector<std::byte> args;  // the op's Args struct, without a batch: the grid says a workgroup's row
+        std::vector<std::byte> args;  // the op's Args struct
+        uint32_t rows = 0;            // of the last run
     };
 
+    uint32_t rows_of(const graph::Step& step, const BatchState& batch) const;
     void launch(const Launch& launch);
-    bool is_finite(const Argument& rows, uint64_t address) const;
+    bool is_finite(const Argument& argument, uint64_t address, uint32_t rows) const;
 
     const graph::Plan& plan_;
     Machine& machine_;
     std::vector<Launch> launches_;
-    uint32_t tokens_ = 0;
+    BatchImage batch_;
 };
 
 Result<void> RdnaPlan::bind(const RdnaBackend& backend, KernelCache& kernels, const Addresses& addresses) {
@@ -46,8 +53,8 @@ Result<void> RdnaPlan::bind(const RdnaBackend& backend, KernelCache& kernels, co
         const Signature arguments = signature(step.spec);
         Launch launch{kernel->object.name, shape, std::vector<std::byte>(arguments.args_bytes)};
         for (size_t place = 0; const Argument& argument : arguments.arguments) {
-            if (argument.role == Role::batch) continue;
-            const Address address = resolve(step.places.at(place++), addresses);
+            uint64_t address = step.rows == graph::StepRows::batch ? batch_.batch_address() : batch_.outputs_address();
+            if (argument.role != Role::batch) address = number_of(resolve(step.places.at(place++), addresses));
             std::memcpy(launch.args.data() + argument.offset_bytes, &address, sizeof address);
         }
         launches_.push_back(std::move(launch));
@@ -55,9 +62,28 @@ Result<void> RdnaPlan::bind(const RdnaBackend& backend, KernelCache& kernels, co
     return {};
 }
 
+// Rows, tiles or single rows: what the grid has workgroups for.
+uint32_t RdnaPlan::rows_of(const graph::Step& step, const BatchState& batch) const {
+    switch (step.rows) {
+        case graph::StepRows::batch:
+            break;
+        case graph::StepRows::outputs:
+            return batch.outputs;
+        case graph::StepRows::one_output:
+            return batch.outputs == 1 ? 1 : 0;
+        case graph::StepRows::many_outputs:
+            return batch.outputs == 1 ? 0 : batch.outputs;
+    }
+    if (std::holds_alternative<GatherRowsSpec>(step.spec)) return batch.outputs;
+    if (const auto* attention = std::get_if<AttentionSpec>(&step.spec))
+        return attention->form == MatmulForm::tile ? batch.tiles : batch.singles;
+    return batch.rows;
+}
+
 void RdnaPlan::launch(const Launch& launch) {
+    if (launch.rows == 0) return;
     const auto report =
-        machine_.launch(launch.kernel, {tokens_ * launch.shape.groups_per_row}, {launch.shape.lanes}, launch.args);
+        machine_.launch(launch.kernel, {launch.shape.grid(launch.rows)}, {launch.shape.lanes}, launch.args);
     check(report.has_value(), report ? "" : report.error().message);
     check(report->findings.empty(), report->findings.empty() ? "" : report->findings.front().text());
     check(report->completed, "every wave of a kernel ends");
@@ -65,16 +91,20 @@ void RdnaPlan::launch(const Launch& launch) {
 
 void RdnaPlan::run(const BatchState& batch) {
     check(batch.rows >= 1 && batch.rows <= plan_.max_tokens, "a batch fits its plan");
-    tokens_ = batch.rows;
-    for (const Launch& step : launches_) launch(step);
+    check(machine_.write(batch_.batch_address(), batch_.make(batch)).has_value(), "the batch has its memory");
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        launches_[i].rows = rows_of(plan_.steps[i], batch);
+        launch(launches_[i]);
+    }
 }
 
-bool RdnaPlan::is_finite(const Argument& rows, uint64_t address) const {
-    const auto bytes = machine_.read(address, uint64_t(tokens_) * rows.stride_bytes);
+bool RdnaPlan::is_finite(const Argument& argument, uint64_t address, uint32_t rows) const {
+    const auto bytes = machine_.read(address, uint64_t(rows) * argument.stride_bytes);
     check(bytes.has_value(), "what a plan writes can be read");
-    for (uint32_t row = 0; row < tokens_; ++row) {
-        std::vector<float> values(rows.width);
-        std::memcpy(values.data(), bytes->data() + uint64_t(row) * rows.stride_bytes, values.size() * sizeof(float));
+    for (uint32_t row = 0; row < rows; ++row) {
+        std::vector<float> values(argument.width);
+        std::memcpy(values.data(), bytes->data() + uint64_t(row) * argument.stride_bytes,
+                    values.size() * sizeof(float));
         if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return false;
     }
     return true;
@@ -84,10 +114,10 @@ const graph::Step* RdnaPlan::first_not_finite() {
     for (size_t i = 0; i < launches_.size(); ++i) {
         launch(launches_[i]);
         for (const Argument& argument : signature(plan_.steps[i].spec).arguments) {
-            if (argument.role != Role::rows || !writes(argument.access)) continue;
+            if (argument.role != Role::rows || !writes(argument.access) || argument.format != RowFormat::f32) continue;
             Address rows;
             std::memcpy(&rows, launches_[i].args.data() + argument.offset_bytes, sizeof rows);
-            if (!is_finite(argument, number_of(rows))) return &plan_.steps[i];
+            if (!is_finite(argument, number_of(rows), launches_[i].rows)) return &plan_.steps[i];
         }
     }
     return nullptr;
@@ -121,13 +151,15 @@ void RdnaDevice::copy(Address to, Address from, uint64_t bytes) {
 }
 
 void RdnaDevice::pack(const FileTensor& tensor, Address to, const Release& release) {
-    const std::span file(tensor.data, backend_.packed_bytes(tensor.type, tensor.rows, tensor.width));
-    write(to, file);
-    if (release) release(file);
+    std::vector<std::byte> packed(backend_.packed_bytes(tensor.type, tensor.rows, tensor.width));
+    const uint32_t panels = uint32_t(round_up(tensor.rows, rdna::kernels::kPanelRows) / rdna::kernels::kPanelRows);
+    rdna::kernels::pack_panels(tensor.type, tensor.rows, tensor.width, tensor.data, packed.data(), 0, panels);
+    write(to, packed);
+    if (release) release({tensor.data, tensor.rows * row_bytes(tensor.type, tensor.width)});
 }
 
 Result<std::unique_ptr<BoundPlan>> RdnaDevice::bind(const graph::Plan& plan, const Addresses& addresses) {
-    auto bound = std::make_unique<RdnaPlan>(plan, *machine_);
+    auto bound = std::make_unique<RdnaPlan>(plan, *machine_, addresses.pages_per_sequence);
     RIFTJIT_TRY_VOID(bound->bind(backend_, kernels_, addresses));
     return std::unique_ptr<BoundPlan>(std::move(bound));
 }

@@ -8,10 +8,15 @@
 
 namespace riftjit::rdna::kernels {
 
-// A one-dimensional grid: the workgroups of a batch's first row, then those of the second, and so on.
+// A one-dimensional grid: the workgroups of a batch's first rows, then those of the next, and so on. What kernels ask
+// of the batch (its rows, their positions and pages) they read from memory, so that no launch changes between two steps
+// of as many rows.
 struct LaunchShape {
-    uint32_t lanes;           // of a workgroup: a power of two, whole waves
-    uint32_t groups_per_row;  // workgroups
+    uint32_t lanes;               // of a workgroup: a power of two, whole waves
+    uint32_t groups;              // workgroups, for each
+    uint32_t rows_per_group = 1;  // this many rows of the batch, of which the last few may be missing
+
+    constexpr uint32_t grid(uint32_t rows) const { return (rows + rows_per_group - 1) / rows_per_group * groups; }
 };
 
 // A workgroup per row: with gain, to f32, nothing added.

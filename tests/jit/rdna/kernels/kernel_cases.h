@@ -105,7 +105,7 @@ inline KernelCase op_case(std::string name, const KernelSpec& spec, uint32_t row
     KernelCase result;
     result.name = std::move(name);
     result.assemble = [spec](KernelTarget t, PassOptions o) { return kernel_program(t, spec, o); };
-    result.groups = rows * shape.groups_per_row;
+    result.groups = shape.grid(rows);
     result.group_lanes = always(shape.lanes);
     result.runs_in_wave64 = shape.lanes % 64 == 0;
     return result;

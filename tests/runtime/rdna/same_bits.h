@@ -1,0 +1,248 @@
+// Steps of a plan run on the processor and on RDNA targets in the software machine, and compared bit by bit.
+//
+// A case lays out its arena in buffers that lie kBuffer bytes apart, wide enough for any back end's rows; weights,
+// cache and rows of the batch are what it says. What the steps leave behind is read as f32, or, where rows are
+// quantised, as codes, scales and sums, which both back ends must have alike wherever they keep them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "jit/batch.h"
+#include "jit/rdna/kernels/rows.h"
+#include "jit/x86/backend.h"
+#include "jit/x86/detect.h"
+#include "jit/x86/rows.h"
+#include "runtime/cpu/cpu_device.h"
+#include "runtime/rdna/rdna_device.h"
+
+namespace riftjit::runtime::same_bits {
+
+inline constexpr uint64_t kBuffer = 1 << 20;
+
+inline graph::Place buffer(uint32_t number) { return {graph::Place::Kind::arena, number * kBuffer, 0}; }
+inline graph::Place weight(uint32_t number) { return {graph::Place::Kind::weight, 0, number}; }
+inline graph::Place no_place() { return {}; }
+inline graph::Place keys() { return {graph::Place::Kind::keys, 0, 0}; }
+inline graph::Place values() { return {graph::Place::Kind::values, 0, 0}; }
+inline graph::Place token_ids() { return {graph::Place::Kind::token_ids, 0, 0}; }
+inline graph::Place rope_table() { return {graph::Place::Kind::rope_table, 0, 0}; }
+
+// A matrix as a file has it (rows of f32 for vectors, which are padded to 16 elements).
+struct Weight {
+    DType type = DType::F32;
+    uint32_t rows = 1, width = 0;
+    std::vector<std::byte> file;
+    bool is_vector = true;
+};
+
+struct Rows {
+    uint32_t buffer, width;
+    RowFormat format = RowFormat::f32;
+    uint32_t stride_bytes = 0;  // 0: as the back end lays out rows
+};
+
+struct Run {
+    std::vector<BatchRow> rows;
+    std::vector<uint32_t> outputs = {};
+    std::vector<std::pair<uint32_t, std::vector<float>>> inputs = {};  // buffer, contents
+    std::vector<int32_t> ids = {};
+    std::vector<float> table = {};
+};
+
+struct Case {
+    std::string name;
+    std::vector<graph::Step> steps;
+    uint32_t buffers;
+    std::vector<Weight> weights = {};
+    DType key_type = DType::F16, value_type = DType::F16;
+    uint32_t kv_heads = 0, head_dim = 0, pages = 0;  // of the cache, if there is one
+    uint32_t sequences = 1, pages_per_sequence = 1;  // page p of sequence s is s * pages_per_sequence + p, reversed
+    std::vector<Run> runs = {};
+    std::vector<Rows> results = {};  // after the last run, of its rows (of its outputs where it has some)
+};
+
+struct Quantized {
+    std::vector<int32_t> codes, sums16;
+    std::vector<uint32_t> scales;
+    bool operator==(const Quantized&) const = default;
+};
+struct Result {
+    std::vector<uint32_t> floats;      // bits
+    std::vector<Quantized> quantized;  // row by row
+};
+
+inline Quantized quantized_row(const Backend& backend, const std::byte* row, uint32_t width) {
+    const rdna::kernels::I16Row there{width};
+    const x86::I16Row here{width};
+    const auto load = [&]<class T>(uint64_t offset, T) {
+        T value;
+        std::memcpy(&value, row + offset, sizeof value);
+        return value;
+    };
+    const bool is_rdna = dynamic_cast<const RdnaBackend*>(&backend) != nullptr;
+    Quantized result;
+    for (uint32_t block = 0; block < there.blocks(); ++block) {
+        const uint64_t first = uint64_t(block) * rdna::kernels::I16Row::kBlockBytes;
+        for (uint32_t i = 0; i < kI16Block; ++i)
+            result.codes.push_back(is_rdna ? 128 * load(first + there.kHighOffset + i, int8_t{}) +
+                                                 load(first + there.kLowOffset + i, int8_t{})
+                                           : load(here.codes_offset_bytes() + (block * kI16Block + i) * 2, int16_t{}));
+        for (uint32_t i = 0; i < 16; ++i)
+            result.sums16.push_back(
+                load(is_rdna ? first + there.kSumsOffset + i * 4 : here.sums16_offset_bytes() + (block * 16 + i) * 4,
+                     int32_t{}));
+        result.scales.push_back(
+            load((is_rdna ? there.scales_offset_bytes() : here.scales_offset_bytes()) + block * 4, uint32_t{}));
+    }
+    return result;
+}
+
+inline std::vector<Result> run(const Case& test, Device& device) {
+    const auto allocate = [&](uint64_t bytes) { return device.allocate(bytes, MemoryUse::random, "a test's").value(); };
+    Addresses addresses;
+    addresses.arena = allocate(test.buffers * kBuffer);
+    for (const Weight& weight : test.weights) {
+        if (weight.is_vector) {
+            std::vector<std::byte> padded(f32_row_bytes(weight.width));
+            std::ranges::copy(weight.file, padded.begin());
+            addresses.weights.push_back(allocate(padded.size()));
+            device.write(addresses.weights.back(), padded);
+        } else {
+            addresses.weights.push_back(
+                allocate(device.backend().packed_bytes(weight.type, weight.rows, weight.width)));
+            device.pack({weight.type, weight.rows, weight.width, weight.file.data()}, addresses.weights.back(), {});
+        }
+    }
+    uint32_t most_rows = 1, most_ids = 1, most_angles = 1;
+    for (const Run& run : test.runs) {
+        most_rows = std::max(most_rows, uint32_t(run.rows.size()));
+        most_ids = std::max(most_ids, uint32_t(run.ids.size()));
+        most_angles = std::max(most_angles, uint32_t(run.table.size()));
+    }
+    if (test.pages != 0) {
+        const Backend& backend = device.backend();
+        addresses.keys = {allocate(test.pages * backend.key_page_bytes(test.key_type, test.kv_heads, test.head_dim))};
+        addresses.values = {
+            allocate(test.pages * backend.value_page_bytes(test.value_type, test.kv_heads, test.head_dim))};
+    }
+    addresses.token_ids = allocate(most_ids * 4);
+    addresses.rope_tables = {allocate(most_angles * 4)};
+    addresses.pages_per_sequence = test.pages_per_sequence;
+
+    graph::Plan plan;
+    plan.steps = test.steps;
+    plan.arena_bytes = test.buffers * kBuffer;
+    plan.max_tokens = plan.max_outputs = most_rows;
+    plan.form = most_rows > 1 ? MatmulForm::tile : MatmulForm::vector;
+    const auto bound = device.bind(plan, addresses);
+    EXPECT_TRUE(bound) << test.name << ": " << (bound ? "" : bound.error().message);
+    if (!bound || !device.make_ready()) return {};
+
+    std::vector<uint32_t> pages(test.sequences * test.pages_per_sequence);
+    for (uint32_t i = 0; i < pages.size(); ++i) pages[i] = uint32_t(pages.size()) - 1 - i;
+    for (const Run& run : test.runs) {
+        Batch batch(most_rows);
+        for (const BatchRow& row : run.rows) batch.add(row);
+        for (const uint32_t output : run.outputs) batch.add_output(output);
+        for (const auto& [number, floats] : run.inputs)
+            device.write(addresses.arena + number * kBuffer, std::as_bytes(std::span(floats)));
+        if (!run.ids.empty()) device.write(addresses.token_ids, std::as_bytes(std::span(run.ids)));
+        if (!run.table.empty()) device.write(addresses.rope_tables[0], std::as_bytes(std::span(run.table)));
+        (*bound)->run(batch.finish(pages.data(), test.pages_per_sequence));
+    }
+    const Run& last = test.runs.back();
+    const uint64_t count = last.outputs.empty() ? last.rows.size() : last.outputs.size();
+    std::vector<Result> results;
+    for (const Rows& rows : test.results) {
+        const uint64_t stride =
+            rows.stride_bytes != 0 ? rows.stride_bytes : device.backend().row_bytes(rows.format, rows.width);
+        std::vector<std::byte> bytes(count * stride);
+        device.read(bytes, addresses.arena + rows.buffer * kBuffer);
+        Result& result = results.emplace_back();
+        for (uint64_t row = 0; row < count; ++row) {
+            if (rows.format != RowFormat::f32) {
+                result.quantized.push_back(quantized_row(device.backend(), bytes.data() + row * stride, rows.width));
+                continue;
+            }
+            const size_t first = result.floats.size();
+            result.floats.resize(first + rows.width);
+            std::memcpy(result.floats.data() + first, bytes.data() + row * stride, rows.width * sizeof(float));
+        }
+    }
+    return results;
+}
+
+// Empty, or the first difference. NaNs are equal, whatever their bits.
+inline std::string difference(const std::vector<Result>& expected, const std::vector<Result>& found) {
+    const auto is_same = [](uint32_t a, uint32_t b) {
+        return a == b || (std::bit_cast<float>(a) != std::bit_cast<float>(a) &&
+                          std::bit_cast<float>(b) != std::bit_cast<float>(b));
+    };
+    if (expected.size() != found.size()) return "nothing ran";
+    for (size_t r = 0; r < expected.size(); ++r) {
+        for (size_t i = 0; i < expected[r].floats.size(); ++i)
+            if (!is_same(expected[r].floats[i], found[r].floats[i]))
+                return fmt::format("result {}, float {}: {} ({:08x}), expected {} ({:08x})", r, i,
+                                   std::bit_cast<float>(found[r].floats[i]), found[r].floats[i],
+                                   std::bit_cast<float>(expected[r].floats[i]), expected[r].floats[i]);
+        for (size_t row = 0; row < expected[r].quantized.size(); ++row) {
+            const Quantized &want = expected[r].quantized[row], &got = found[r].quantized[row];
+            for (size_t i = 0; i < want.scales.size(); ++i)
+                if (!is_same(want.scales[i], got.scales[i]))
+                    return fmt::format("result {}, row {}, scale {}: {:08x}, expected {:08x}", r, row, i, got.scales[i],
+                                       want.scales[i]);
+            for (size_t i = 0; i < want.codes.size(); ++i)
+                if (want.codes[i] != got.codes[i])
+                    return fmt::format("result {}, row {}, code {}: {}, expected {}", r, row, i, got.codes[i],
+                                       want.codes[i]);
+            if (want.sums16 != got.sums16) return fmt::format("result {}, row {}: sums differ", r, row);
+        }
+    }
+    return "";
+}
+
+inline const std::vector<rdna::Target>& chips() {
+    static const std::vector<rdna::Target> kChips = {rdna::Target::gfx1030, rdna::Target::gfx1100,
+                                                     rdna::Target::gfx1201};
+    return kChips;
+}
+
+// On every chip what the processor has at AVX2, whose bits are those of every level.
+inline void expect_same_bits(const Case& test) {
+    KernelCache cpu_cache(x86::compile, DiskCache::disabled());
+    const auto cpu = CpuDevice::create(Isa::avx2, 1, Helpers::always, cpu_cache).value();
+    const std::vector<Result> expected = run(test, *cpu);
+    for (const rdna::Target chip : chips()) {
+        KernelCache gpu_cache(compile_rdna, DiskCache::disabled());
+        RdnaDevice gpu(chip, gpu_cache);
+        EXPECT_EQ(difference(expected, run(test, gpu)), "") << test.name << " on " << rdna::name(chip);
+    }
+}
+
+inline std::vector<float> random_floats(size_t count, uint32_t seed, float scale = 1) {
+    std::mt19937 engine(seed);
+    std::normal_distribution<float> normal(0, scale);
+    std::vector<float> values(count);
+    for (float& value : values) value = normal(engine);
+    return values;
+}
+
+inline Weight vector_weight(const std::vector<float>& values) {
+    const auto bytes = std::as_bytes(std::span(values));
+    return {DType::F32, 1, uint32_t(values.size()), {bytes.begin(), bytes.end()}, true};
+}
+
+// Rows at the positions first, first + 1, ... of one sequence.
+inline std::vector<BatchRow> positions(uint32_t first, uint32_t count, uint32_t sequence = 0) {
+    std::vector<BatchRow> rows;
+    for (uint32_t i = 0; i < count; ++i) rows.push_back({sequence, first + i});
+    return rows;
+}
+
+}  // namespace riftjit::runtime::same_bits
