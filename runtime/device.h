@@ -41,10 +41,10 @@ struct StepTimes {
 class BoundPlan {
 public:
     virtual ~BoundPlan() = default;
-    // Runs every step on the batch's rows and waits for the result.
-    virtual void run(const BatchState& batch) = 0;
+    // Runs every step on the batch's rows and waits for the result. Fails only where a device can fail while it runs.
+    virtual Result<void> run(const BatchState& batch) = 0;
     // Repeats the last run, whose batch must still be there, step by step and returns the first step that wrote a float
-    // which is no finite number. Slow: for a message, once something went wrong.
+    // which is no finite number; null also where the device fails. Slow: for a message, once something went wrong.
     virtual const graph::Step* first_not_finite() = 0;
     // Timed, the device notes how long its threads are in every step, which takes some 50 ns for each.
     virtual void set_timed(bool) {}
@@ -76,19 +76,20 @@ public:
 
     // Zeroed memory that lives as long as the device, aligned to 64 bytes or more.
     virtual Result<Address> allocate(uint64_t bytes, MemoryUse use, std::string_view what) = 0;
-    virtual void write(Address to, std::span<const std::byte> bytes) = 0;
-    virtual void read(std::span<std::byte> to, Address from) const = 0;
+    // These and pack() fail only where a device can be lost.
+    virtual Result<void> write(Address to, std::span<const std::byte> bytes) = 0;
+    virtual Result<void> read(std::span<std::byte> to, Address from) const = 0;
     // As many bytes as `room` has: read into it, or the memory itself where the host shares it, which the next run of a
     // plan changes.
-    virtual std::span<const std::byte> view(Address from, std::span<std::byte> room) const {
-        read(room, from);
+    virtual Result<std::span<const std::byte>> view(Address from, std::span<std::byte> room) const {
+        RIFTJIT_TRY_VOID(read(room, from));
         return room;
     }
-    virtual void copy(Address to, Address from, uint64_t bytes) = 0;  // not overlapping
+    virtual Result<void> copy(Address to, Address from, uint64_t bytes) = 0;  // not overlapping
 
     // Weights of matmuls and embeddings are kept in the layout that the device's kernels read: as many bytes as its
     // back end says.
-    virtual void pack(const FileTensor& tensor, Address to, const Release& release) = 0;
+    virtual Result<void> pack(const FileTensor& tensor, Address to, const Release& release) = 0;
 
     // Compiles or finds the plan's kernels. The plan must outlive what is returned.
     virtual Result<std::unique_ptr<BoundPlan>> bind(const graph::Plan& plan, const Addresses& addresses) = 0;

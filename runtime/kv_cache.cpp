@@ -52,14 +52,16 @@ Result<KvCache> reserve_kv_cache(const KvShape& shape, Device& device) {
     return cache;
 }
 
-void KvCache::copy_page(const PageCopy& copy, Device& device) const {
-    const auto copy_in = [&](Address pages, uint64_t page_bytes) {
-        if (page_bytes != 0) device.copy(pages + copy.to * page_bytes, pages + copy.from * page_bytes, page_bytes);
+Result<void> KvCache::copy_page(const PageCopy& copy, Device& device) const {
+    const auto copy_in = [&](Address pages, uint64_t page_bytes) -> Result<void> {
+        if (page_bytes == 0) return {};
+        return device.copy(pages + copy.to * page_bytes, pages + copy.from * page_bytes, page_bytes);
     };
     for (size_t slot = 0; slot < keys.size(); ++slot) {
-        copy_in(keys[slot], key_page_bytes[slot]);
-        copy_in(values[slot], value_page_bytes[slot]);
+        RIFTJIT_TRY_VOID(copy_in(keys[slot], key_page_bytes[slot]));
+        RIFTJIT_TRY_VOID(copy_in(values[slot], value_page_bytes[slot]));
     }
+    return {};
 }
 
 }  // namespace riftjit::runtime

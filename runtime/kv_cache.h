@@ -21,7 +21,7 @@ struct KvCache {
     std::vector<uint64_t> key_page_bytes, value_page_bytes;  // by slot
     uint64_t bytes = 0;                                      // of all
 
-    void copy_page(const PageCopy& copy, Device& device) const;
+    Result<void> copy_page(const PageCopy& copy, Device& device) const;
 };
 
 uint64_t kv_bytes(const KvShape& shape, const Backend& backend);

@@ -130,11 +130,12 @@ Result<void> Sequences::check_rows(std::span<const StepRow> rows) {
     return {};
 }
 
-void Sequences::place_rows(std::span<const StepRow> rows) {
+Result<void> Sequences::place_rows(std::span<const StepRow> rows) {
     for (SequenceId id = 0; id < limits_.sequences; ++id) {
         if (grown_by_[id] == 0) continue;
         next_position_[id] = length(id);
-        if (const auto copy = tables_.extend(id, grown_by_[id])) kv_.copy_page(*copy, *model_->device);
+        if (const auto copy = tables_.extend(id, grown_by_[id]))
+            RIFTJIT_TRY_VOID(kv_.copy_page(*copy, *model_->device));
     }
     batch_.clear();
     ids_.clear();
@@ -143,25 +144,26 @@ void Sequences::place_rows(std::span<const StepRow> rows) {
         batch_.add({sequence, next_position_[sequence]++});
         ids_.push_back(token);
     }
+    return {};
 }
 
 Result<StepLogits> Sequences::step(std::span<const StepRow> rows) {
     RIFTJIT_TRY_VOID(check_rows(rows));
-    place_rows(rows);
+    RIFTJIT_TRY_VOID(place_rows(rows));
     Device& device = *model_->device;
     const graph::Plan& plan = model_->plan_for(rows.size());
     const BatchState& state = batch_.finish(tables_.tables(), tables_.pages_per_sequence());
-    device.write(token_ids_, std::as_bytes(std::span(ids_)));
+    RIFTJIT_TRY_VOID(device.write(token_ids_, std::as_bytes(std::span(ids_))));
     for (size_t i = 0; i < rope_addresses_.size(); ++i) {
         const auto filled = model_->rope_tables[i].fill(std::span(state.row, state.rows), rope_rows_);
-        device.write(rope_addresses_[i], std::as_bytes(filled));
+        RIFTJIT_TRY_VOID(device.write(rope_addresses_[i], std::as_bytes(filled)));
     }
     last_run_ = rows.size() == 1 ? decode_.get() : prompt_.get();
-    last_run_->run(state);
+    RIFTJIT_TRY_VOID(last_run_->run(state));
     if (state.outputs == 0) return StepLogits{};
     const uint64_t floats = uint64_t(state.outputs - 1) * plan.logits_stride + model_->vocabulary;
     const std::span room(logits_.get(), floats);
-    const auto logits = device.view(arena_ + plan.logits_offset_bytes, std::as_writable_bytes(room));
+    RIFTJIT_TRY(logits, device.view(arena_ + plan.logits_offset_bytes, std::as_writable_bytes(room)));
     return StepLogits{reinterpret_cast<const float*>(logits.data()), state.outputs, plan.logits_stride,
                       model_->vocabulary};
 }

@@ -56,7 +56,8 @@ public:
     const PageTables& tables() const { return tables_; }
 
     // Fails on no rows, more rows or wanted logits than the model's options allow, a sequence that is not open or is
-    // full, a full cache, or a token that is not the model's, and then changes nothing. Allocates nothing.
+    // full, a full cache, or a token that is not the model's, and then changes nothing. Allocates nothing. A device
+    // that fails meanwhile leaves texts behind that cannot go on.
     Result<StepLogits> step(std::span<const StepRow> rows);
 
     // Of the last step: which launch wrote the first float that is no number, as
@@ -82,7 +83,7 @@ private:
     Result<void> bind();
     Result<void> need_positions_alone(std::string_view wish) const;
     Result<void> check_rows(std::span<const StepRow> rows);
-    void place_rows(std::span<const StepRow> rows);
+    Result<void> place_rows(std::span<const StepRow> rows);
 
     std::shared_ptr<const DeviceModel> model_;
     SequenceLimits limits_;

@@ -72,10 +72,10 @@ Result<LoadedWeights> load_weights(const graph::Graph& graph, std::span<const gr
         const graph::Tensor& tensor = graph.tensor(id);
         loaded.addresses[id] = next;
         if (layouts[id] == Layout::packed) {
-            device.pack(file_tensor(tensor), next, release);
+            RIFTJIT_TRY_VOID(device.pack(file_tensor(tensor), next, release));
         } else {
             const std::vector<float> values = vector_weight(tensor);
-            device.write(next, std::as_bytes(std::span(values)));
+            RIFTJIT_TRY_VOID(device.write(next, std::as_bytes(std::span(values))));
         }
         next += bytes_of(id);
     }

@@ -51,13 +51,22 @@ Result<Address> CpuDevice::allocate(uint64_t bytes, MemoryUse use, std::string_v
     return memory_.emplace_back(std::move(pages)).data();
 }
 
-void CpuDevice::write(Address to, std::span<const std::byte> bytes) { std::memcpy(to, bytes.data(), bytes.size()); }
+Result<void> CpuDevice::write(Address to, std::span<const std::byte> bytes) {
+    std::memcpy(to, bytes.data(), bytes.size());
+    return {};
+}
 
-void CpuDevice::read(std::span<std::byte> to, Address from) const { std::memcpy(to.data(), from, to.size()); }
+Result<void> CpuDevice::read(std::span<std::byte> to, Address from) const {
+    std::memcpy(to.data(), from, to.size());
+    return {};
+}
 
-void CpuDevice::copy(Address to, Address from, uint64_t bytes) { std::memcpy(to, from, bytes); }
+Result<void> CpuDevice::copy(Address to, Address from, uint64_t bytes) {
+    std::memcpy(to, from, bytes);
+    return {};
+}
 
-void CpuDevice::pack(const FileTensor& tensor, Address to, const Release& release) {
+Result<void> CpuDevice::pack(const FileTensor& tensor, Address to, const Release& release) {
     const uint64_t bytes_per_row = row_bytes(tensor.type, tensor.width);
     const uint64_t bytes_per_panel = bytes_per_row * x86::kPanelRows;
     const auto panels = uint32_t(round_up(tensor.rows, x86::kPanelRows) / x86::kPanelRows);
@@ -76,6 +85,7 @@ void CpuDevice::pack(const FileTensor& tensor, Address to, const Release& releas
     }
     // And once more all of it: a page that two pieces share is released with neither, and many threads have many.
     if (release) release({tensor.data, tensor.rows * bytes_per_row});
+    return {};
 }
 
 Result<std::unique_ptr<BoundPlan>> CpuDevice::bind(const graph::Plan& plan, const Addresses& addresses) {

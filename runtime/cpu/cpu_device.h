@@ -20,13 +20,13 @@ public:
 
     const Backend& backend() const override { return x86::backend(isa_); }
     Result<Address> allocate(uint64_t bytes, MemoryUse use, std::string_view what) override;
-    void write(Address to, std::span<const std::byte> bytes) override;
-    void read(std::span<std::byte> to, Address from) const override;
-    std::span<const std::byte> view(Address from, std::span<std::byte> room) const override {
-        return {from, room.size()};
+    Result<void> write(Address to, std::span<const std::byte> bytes) override;
+    Result<void> read(std::span<std::byte> to, Address from) const override;
+    Result<std::span<const std::byte>> view(Address from, std::span<std::byte> room) const override {
+        return std::span<const std::byte>(from, room.size());
     }
-    void copy(Address to, Address from, uint64_t bytes) override;
-    void pack(const FileTensor& tensor, Address to, const Release& release) override;
+    Result<void> copy(Address to, Address from, uint64_t bytes) override;
+    Result<void> pack(const FileTensor& tensor, Address to, const Release& release) override;
     Result<std::unique_ptr<BoundPlan>> bind(const graph::Plan& plan, const Addresses& addresses) override;
     Result<void> make_ready() override;
     Result<double> read_rate(Address from, uint64_t bytes) const override;

@@ -339,7 +339,7 @@ const graph::Step* CpuPlan::first_not_finite() {
     return nullptr;
 }
 
-void CpuPlan::run(const BatchState& batch) {
+Result<void> CpuPlan::run(const BatchState& batch) {
     check(batch.rows >= 1 && batch.rows <= plan_.max_tokens, "a batch fits its plan");
     check(batch.outputs <= plan_.max_outputs, "so do its outputs");
     batch_ = batch;
@@ -351,6 +351,7 @@ void CpuPlan::run(const BatchState& batch) {
         run_together();
     else
         run_alone();
+    return {};
 }
 
 }  // namespace riftjit::runtime

@@ -24,7 +24,7 @@ public:
     };
     static Result<std::unique_ptr<CpuPlan>> create(const graph::Plan& plan, const Addresses& addresses,
                                                    const Context& context);
-    void run(const BatchState& batch) override;
+    Result<void> run(const BatchState& batch) override;
     const graph::Step* first_not_finite() override;
     void set_timed(bool is_timed) override;
     std::vector<StepTimes> times() const override;

@@ -4,54 +4,57 @@
 #include <cmath>
 #include <cstring>
 
-#include "jit/rdna/emulator/machine/machine.h"
 #include "jit/rdna/kernels/packed.h"
 #include "runtime/rdna/batch_image.h"
+#include "runtime/rdna/emulated_accelerator.h"
 
 namespace riftjit::runtime {
 namespace {
 
-using rdna::emulator::Machine;
-
 uint64_t number_of(Address address) { return reinterpret_cast<uintptr_t>(address); }
 
-// One workgroup after the other for each launch, in the order of the plan: every launch ends before the next begins.
+// The launches of a plan in its order: every one ends before the next begins.
 class RdnaPlan final : public BoundPlan {
 public:
-    RdnaPlan(const graph::Plan& plan, Machine& machine, uint32_t pages_per_sequence)
-        : plan_(plan), machine_(machine), batch_(plan.max_tokens, pages_per_sequence) {
-        batch_.move_to(machine.allocate("the batch", std::vector<std::byte>(batch_.bytes())));
-    }
+    RdnaPlan(const graph::Plan& plan, Accelerator& accelerator, uint32_t pages_per_sequence)
+        : plan_(plan), accelerator_(accelerator), batch_(plan.max_tokens, pages_per_sequence) {}
 
     Result<void> bind(const RdnaBackend& backend, KernelCache& kernels, const Addresses& addresses);
-    void run(const BatchState& batch) override;
+    Result<void> run(const BatchState& batch) override;
     const graph::Step* first_not_finite() override;
+    void set_timed(bool is_timed) override;
+    std::vector<StepTimes> times() const override;
 
 private:
     struct Launch {
-        std::string kernel;
+        Accelerator::Kernel kernel;
         rdna::kernels::LaunchShape shape;
         std::vector<std::byte> args;  // the op's Args struct
         uint32_t rows = 0;            // of the last run
     };
 
     uint32_t rows_of(const graph::Step& step, const BatchState& batch) const;
-    void launch(const Launch& launch);
-    bool is_finite(const Argument& argument, uint64_t address, uint32_t rows) const;
+    Result<void> launch(const Launch& launch);
+    Result<void> note_times();
+    Result<bool> is_finite(const Argument& argument, uint64_t address, uint32_t rows) const;
 
     const graph::Plan& plan_;
-    Machine& machine_;
+    Accelerator& accelerator_;
     std::vector<Launch> launches_;
     BatchImage batch_;
+    bool is_timed_ = false;
+    std::vector<double> seconds_;  // by step; empty until a timed run
 };
 
 Result<void> RdnaPlan::bind(const RdnaBackend& backend, KernelCache& kernels, const Addresses& addresses) {
+    RIFTJIT_TRY(batch, accelerator_.allocate(batch_.bytes(), "the batch"));
+    batch_.move_to(batch);
     for (const graph::Step& step : plan_.steps) {
         RIFTJIT_TRY(shape, backend.launch_shape(step.spec));
-        RIFTJIT_TRY(kernel, kernels.get(step.spec, backend.target()));
-        if (machine_.find(kernel->object.name) == nullptr) RIFTJIT_TRY_VOID(machine_.load(kernel->object.elf));
+        RIFTJIT_TRY(found, kernels.get(step.spec, backend.target()));
+        RIFTJIT_TRY(kernel, accelerator_.load(found->object));
         const Signature arguments = signature(step.spec);
-        Launch launch{kernel->object.name, shape, std::vector<std::byte>(arguments.args_bytes)};
+        Launch launch{kernel, shape, std::vector<std::byte>(arguments.args_bytes)};
         for (size_t place = 0; const Argument& argument : arguments.arguments) {
             uint64_t address = step.rows == graph::StepRows::batch ? batch_.batch_address() : batch_.outputs_address();
             if (argument.role != Role::batch) address = number_of(resolve(step.places.at(place++), addresses));
@@ -80,31 +83,48 @@ uint32_t RdnaPlan::rows_of(const graph::Step& step, const BatchState& batch) con
     return batch.rows;
 }
 
-void RdnaPlan::launch(const Launch& launch) {
-    if (launch.rows == 0) return;
-    const auto report =
-        machine_.launch(launch.kernel, {launch.shape.grid(launch.rows)}, {launch.shape.lanes}, launch.args);
-    check(report.has_value(), report ? "" : report.error().message);
-    check(report->findings.empty(), report->findings.empty() ? "" : report->findings.front().text());
-    check(report->completed, "every wave of a kernel ends");
+Result<void> RdnaPlan::launch(const Launch& launch) {
+    if (launch.rows == 0) return {};
+    return accelerator_.launch(launch.kernel, launch.shape.grid(launch.rows), launch.shape.lanes, launch.args);
 }
 
-void RdnaPlan::run(const BatchState& batch) {
+Result<void> RdnaPlan::run(const BatchState& batch) {
     check(batch.rows >= 1 && batch.rows <= plan_.max_tokens, "a batch fits its plan");
-    check(machine_.write(batch_.batch_address(), batch_.make(batch)).has_value(), "the batch has its memory");
+    RIFTJIT_TRY_VOID(accelerator_.write(batch_.batch_address(), batch_.make(batch)));
     for (size_t i = 0; i < launches_.size(); ++i) {
         launches_[i].rows = rows_of(plan_.steps[i], batch);
-        launch(launches_[i]);
+        if (is_timed_) RIFTJIT_TRY_VOID(accelerator_.mark());
+        RIFTJIT_TRY_VOID(launch(launches_[i]));
     }
+    if (is_timed_) RIFTJIT_TRY_VOID(accelerator_.mark());
+    RIFTJIT_TRY_VOID(accelerator_.wait());
+    return is_timed_ ? note_times() : Result<void>{};
 }
 
-bool RdnaPlan::is_finite(const Argument& argument, uint64_t address, uint32_t rows) const {
-    const auto bytes = machine_.read(address, uint64_t(rows) * argument.stride_bytes);
-    check(bytes.has_value(), "what a plan writes can be read");
+Result<void> RdnaPlan::note_times() {
+    RIFTJIT_TRY(seconds, accelerator_.seconds_between_marks());
+    if (seconds.empty()) return {};
+    seconds_.resize(launches_.size());
+    std::ranges::transform(seconds, seconds_, seconds_.begin(), std::plus());
+    return {};
+}
+
+void RdnaPlan::set_timed(bool is_timed) {
+    is_timed_ = is_timed;
+    seconds_.clear();
+}
+
+std::vector<StepTimes> RdnaPlan::times() const {
+    if (seconds_.empty()) return {};
+    return {{seconds_, std::vector<double>(seconds_.size())}};
+}
+
+Result<bool> RdnaPlan::is_finite(const Argument& argument, uint64_t address, uint32_t rows) const {
+    std::vector<std::byte> bytes(uint64_t(rows) * argument.stride_bytes);
+    RIFTJIT_TRY_VOID(accelerator_.read(bytes, address));
+    std::vector<float> values(argument.width);
     for (uint32_t row = 0; row < rows; ++row) {
-        std::vector<float> values(argument.width);
-        std::memcpy(values.data(), bytes->data() + uint64_t(row) * argument.stride_bytes,
-                    values.size() * sizeof(float));
+        std::memcpy(values.data(), bytes.data() + uint64_t(row) * argument.stride_bytes, values.size() * sizeof(float));
         if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) return false;
     }
     return true;
@@ -112,12 +132,14 @@ bool RdnaPlan::is_finite(const Argument& argument, uint64_t address, uint32_t ro
 
 const graph::Step* RdnaPlan::first_not_finite() {
     for (size_t i = 0; i < launches_.size(); ++i) {
-        launch(launches_[i]);
+        if (!launch(launches_[i])) return nullptr;
         for (const Argument& argument : signature(plan_.steps[i].spec).arguments) {
             if (argument.role != Role::rows || !writes(argument.access) || argument.format != RowFormat::f32) continue;
             Address rows;
             std::memcpy(&rows, launches_[i].args.data() + argument.offset_bytes, sizeof rows);
-            if (!is_finite(argument, number_of(rows), launches_[i].rows)) return &plan_.steps[i];
+            const auto finite = is_finite(argument, number_of(rows), launches_[i].rows);
+            if (!finite) return nullptr;
+            if (!*finite) return &plan_.steps[i];
         }
     }
     return nullptr;
@@ -125,47 +147,52 @@ const graph::Step* RdnaPlan::first_not_finite() {
 
 }  // namespace
 
+RdnaDevice::RdnaDevice(std::unique_ptr<Accelerator> accelerator, KernelCache& kernels)
+    : backend_(accelerator->chip()), kernels_(kernels), accelerator_(std::move(accelerator)) {}
+
 RdnaDevice::RdnaDevice(rdna::Target chip, KernelCache& kernels)
-    : backend_(chip), kernels_(kernels), machine_(std::make_unique<Machine>(chip, rdna::emulator::MachineOptions{})) {}
-RdnaDevice::~RdnaDevice() = default;
+    : RdnaDevice(std::make_unique<EmulatedAccelerator>(chip, MachineChecks::all), kernels) {}
 
 Result<Address> RdnaDevice::allocate(uint64_t bytes, MemoryUse, std::string_view what) {
-    const uint64_t address = machine_->allocate(std::string(what), std::vector<std::byte>(bytes));
+    RIFTJIT_TRY(address, accelerator_->allocate(bytes, what));
     return reinterpret_cast<Address>(uintptr_t(address));
 }
 
-void RdnaDevice::write(Address to, std::span<const std::byte> bytes) {
-    check(machine_->write(number_of(to), bytes).has_value(), "writes stay within what was allocated");
+Result<void> RdnaDevice::write(Address to, std::span<const std::byte> bytes) {
+    return accelerator_->write(number_of(to), bytes);
 }
 
-void RdnaDevice::read(std::span<std::byte> to, Address from) const {
-    const auto bytes = machine_->read(number_of(from), to.size());
-    check(bytes.has_value(), "reads stay within what was allocated");
-    std::ranges::copy(*bytes, to.begin());
+Result<void> RdnaDevice::read(std::span<std::byte> to, Address from) const {
+    return accelerator_->read(to, number_of(from));
 }
 
-void RdnaDevice::copy(Address to, Address from, uint64_t bytes) {
-    std::vector<std::byte> between(bytes);
-    read(between, from);
-    write(to, between);
+Result<void> RdnaDevice::copy(Address to, Address from, uint64_t bytes) {
+    return accelerator_->copy(number_of(to), number_of(from), bytes);
 }
 
-void RdnaDevice::pack(const FileTensor& tensor, Address to, const Release& release) {
+Result<void> RdnaDevice::pack(const FileTensor& tensor, Address to, const Release& release) {
     std::vector<std::byte> packed(backend_.packed_bytes(tensor.type, tensor.rows, tensor.width));
     const uint32_t panels = uint32_t(round_up(tensor.rows, rdna::kernels::kPanelRows) / rdna::kernels::kPanelRows);
     rdna::kernels::pack_panels(tensor.type, tensor.rows, tensor.width, tensor.data, packed.data(), 0, panels);
-    write(to, packed);
+    RIFTJIT_TRY_VOID(write(to, packed));
     if (release) release({tensor.data, tensor.rows * row_bytes(tensor.type, tensor.width)});
+    return {};
 }
 
 Result<std::unique_ptr<BoundPlan>> RdnaDevice::bind(const graph::Plan& plan, const Addresses& addresses) {
-    auto bound = std::make_unique<RdnaPlan>(plan, *machine_, addresses.pages_per_sequence);
+    auto bound = std::make_unique<RdnaPlan>(plan, *accelerator_, addresses.pages_per_sequence);
     RIFTJIT_TRY_VOID(bound->bind(backend_, kernels_, addresses));
     return std::unique_ptr<BoundPlan>(std::move(bound));
 }
 
+// What was compiled is kept from now on, as the processor's device does when its code is ready.
+Result<void> RdnaDevice::make_ready() {
+    kernels_.publish();
+    return {};
+}
+
 Result<double> RdnaDevice::read_rate(Address, uint64_t) const {
-    return fail(ErrorKind::Unsupported, "{}: the software machine says nothing of speed", name(backend_.target()));
+    return fail(ErrorKind::Unsupported, "{}: nothing measures how fast it reads", accelerator_->name());
 }
 
 }  // namespace riftjit::runtime

@@ -50,7 +50,7 @@ TEST(KvCache, SlotsHaveShapesOfTheirOwn) {
         mark(cache->keys[slot] + cache->key_page_bytes[slot], cache->key_page_bytes[slot], 1);
         mark(cache->values[slot] + cache->value_page_bytes[slot], cache->value_page_bytes[slot], 2);
     }
-    cache->copy_page({1, 0}, **device);
+    ASSERT_TRUE(cache->copy_page({1, 0}, **device));
     for (const size_t slot : {0u, 2u}) {
         const auto holds = [](Address begin, uint64_t bytes, int value) {
             return std::all_of(begin, begin + bytes, [&](std::byte byte) { return byte == std::byte(value); });

@@ -18,17 +18,25 @@ public:
     Result<Address> allocate(uint64_t bytes, MemoryUse, std::string_view) override {
         return memory.emplace_back(bytes).data();
     }
-    void write(Address to, std::span<const std::byte> bytes) override {
+    Result<void> write(Address to, std::span<const std::byte> bytes) override {
         std::memcpy(to, bytes.data(), bytes.size());
         ++writes;
+        return {};
     }
-    void read(std::span<std::byte> to, Address from) const override { std::memcpy(to.data(), from, to.size()); }
-    void copy(Address to, Address from, uint64_t bytes) override { std::memcpy(to, from, bytes); }
-    void pack(const FileTensor& tensor, Address to, const Release& release) override {
+    Result<void> read(std::span<std::byte> to, Address from) const override {
+        std::memcpy(to.data(), from, to.size());
+        return {};
+    }
+    Result<void> copy(Address to, Address from, uint64_t bytes) override {
+        std::memcpy(to, from, bytes);
+        return {};
+    }
+    Result<void> pack(const FileTensor& tensor, Address to, const Release& release) override {
         const uint64_t bytes = tensor.rows * row_bytes(tensor.type, tensor.width);
         packed.push_back(tensor.data);
         std::memcpy(to, tensor.data, bytes);
         if (release) release({tensor.data, bytes});
+        return {};
     }
     Result<std::unique_ptr<BoundPlan>> bind(const graph::Plan&, const Addresses&) override {
         return fail(ErrorKind::Unsupported, "this device runs nothing");

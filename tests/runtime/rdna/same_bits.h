@@ -154,7 +154,8 @@ inline std::vector<Result> run(const Case& test, Device& device) {
             device.write(addresses.arena + number * kBuffer, std::as_bytes(std::span(floats)));
         if (!run.ids.empty()) device.write(addresses.token_ids, std::as_bytes(std::span(run.ids)));
         if (!run.table.empty()) device.write(addresses.rope_tables[0], std::as_bytes(std::span(run.table)));
-        (*bound)->run(batch.finish(pages.data(), test.pages_per_sequence));
+        const auto done = (*bound)->run(batch.finish(pages.data(), test.pages_per_sequence));
+        EXPECT_TRUE(done) << test.name << ": " << (done ? "" : done.error().message);
     }
     const Run& last = test.runs.back();
     const uint64_t count = last.outputs.empty() ? last.rows.size() : last.outputs.size();
