@@ -28,7 +28,7 @@ ALLOWED = {
     "jit/rdna/object": {"host", "jit/rdna/table", "jit/rdna/text"},
     "jit/rdna/emit": RDNA | {"jit/rdna/passes"},
     "jit/rdna/passes": RDNA,
-    "jit/rdna/kernels": RDNA | {"jit/rdna/emit", "jit/rdna/passes"},
+    "jit/rdna/kernels": RDNA | {"jit/formats", "jit/rdna/emit", "jit/rdna/passes"},
     "jit/rdna/assembly": RDNA | {"jit/rdna/passes"},
     # The judge knows nothing of the judged: no assembler, no pass.
     "jit/rdna/emulator": RDNA | MACHINE,
