@@ -10,3 +10,25 @@ endif()
 if(TARGET tools_tests)
   add_dependencies(tools_tests riftjit)  # they run it
 endif()
+
+# A libamdhip64 over the software machine, which runs in a process of its own (tests/hip_stand_in); and one that lacks a
+# function.
+if(TARGET tools_tests)
+  add_executable(hip_stand_in_machine tests/hip_stand_in/machine.cpp)
+  target_link_libraries(hip_stand_in_machine PRIVATE riftjit_rdna_emulator)
+  foreach(form whole lacking)
+    add_library(hip_stand_in_${form} SHARED tests/hip_stand_in/hip.cpp)
+    target_include_directories(hip_stand_in_${form} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_compile_definitions(hip_stand_in_${form} PRIVATE STAND_IN_MACHINE="$<TARGET_FILE:hip_stand_in_machine>")
+    set_target_properties(hip_stand_in_${form} PROPERTIES PREFIX "" OUTPUT_NAME libamdhip64 SUFFIX .so.7
+                          LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/hip_stand_in/${form})
+    riftjit_optimize(hip_stand_in_${form} -Og)
+    foreach(tests runtime_tests tools_tests)
+      add_dependencies(${tests} hip_stand_in_${form} hip_stand_in_machine)
+    endforeach()
+  endforeach()
+  target_compile_definitions(hip_stand_in_lacking PRIVATE STAND_IN_LACKS_EVENTS)
+  foreach(tests runtime_tests tools_tests)
+    target_compile_definitions(${tests} PRIVATE RIFTJIT_HIP_STAND_IN="${PROJECT_BINARY_DIR}/hip_stand_in")
+  endforeach()
+endif()

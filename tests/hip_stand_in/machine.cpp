@@ -1,0 +1,110 @@
+// The process behind the stand-in for libamdhip64: hip_stand_in_machine GFX CHECKS, with its socket as descriptor 3.
+// What a check finds goes to stderr, and the launch fails.
+#include "jit/rdna/emulator/machine/machine.h"
+
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "tests/hip_stand_in/protocol.h"
+
+namespace riftjit::hip_stand_in {
+namespace {
+
+namespace machine = rdna::emulator;
+
+constexpr int kSocket = 3;
+constexpr int kInvalidValue = 1, kInvalidImage = 200, kNotFound = 500, kLaunchFailure = 719;
+
+class Server {
+public:
+    Server(rdna::Target chip, bool checks)
+        : machine_(chip, {.checks = checks ? machine::Checks{} : machine::Checks::none(), .host_threads = 2}) {
+        how_.residency = checks ? machine::Residency::occupancy : machine::Residency::one;
+    }
+
+    void serve() {
+        Request request;
+        while (read_all(kSocket, &request, sizeof request)) {
+            std::vector<std::byte> payload(request.payload), result;
+            if (!read_all(kSocket, payload.data(), payload.size())) return;
+            Reply reply;
+            reply.error = answer(request, payload, reply.value, result);
+            reply.payload = result.size();
+            if (!write_all(kSocket, &reply, sizeof reply) || !write_all(kSocket, result.data(), result.size())) return;
+        }
+    }
+
+private:
+    int answer(const Request& request, std::span<const std::byte> payload, uint64_t& value,
+               std::vector<std::byte>& result) {
+        switch (request.ask) {
+            case Ask::allocate:
+                value = machine_.allocate("hipMalloc", request.count);
+                return 0;
+            case Ask::release:
+                machine_.release(request.at);
+                return 0;
+            case Ask::fill:
+                return machine_.write(request.at, std::vector(request.count, std::byte(request.from))) ? 0
+                                                                                                       : kInvalidValue;
+            case Ask::write:
+                return machine_.write(request.at, payload) ? 0 : kInvalidValue;
+            case Ask::read:
+                return read_to(result, request.from, request.count);
+            case Ask::copy: {
+                std::vector<std::byte> between;
+                if (const int error = read_to(between, request.from, request.count); error != 0) return error;
+                return machine_.write(request.at, between) ? 0 : kInvalidValue;
+            }
+            case Ask::load:
+                if (const auto loaded = machine_.load(payload); !loaded) {
+                    std::fprintf(stderr, "stand-in: %s\n", loaded.error().message.c_str());
+                    return kInvalidImage;
+                }
+                return 0;
+            case Ask::find: {
+                std::string name(reinterpret_cast<const char*>(payload.data()), payload.size());
+                if (machine_.find(name) == nullptr) return kNotFound;
+                value = kernels_.size();
+                kernels_.push_back(std::move(name));
+                return 0;
+            }
+            case Ask::launch:
+                return launch(request, payload);
+        }
+        return kInvalidValue;
+    }
+
+    int read_to(std::vector<std::byte>& result, uint64_t from, uint64_t count) {
+        auto bytes = machine_.read(from, count);
+        if (!bytes) return kInvalidValue;
+        result = std::move(*bytes);
+        return 0;
+    }
+
+    int launch(const Request& request, std::span<const std::byte> args) {
+        const auto report = machine_.launch(kernels_[request.kernel], {request.groups}, {request.lanes}, args, how_);
+        if (!report) {
+            std::fprintf(stderr, "stand-in: %s\n", report.error().message.c_str());
+            return kLaunchFailure;
+        }
+        for (const machine::Finding& finding : report->findings)
+            std::fprintf(stderr, "stand-in: %s\n", finding.text().c_str());
+        return report->findings.empty() && report->completed ? 0 : kLaunchFailure;
+    }
+
+    machine::Machine machine_;
+    machine::LaunchOptions how_;
+    std::vector<std::string> kernels_;
+};
+
+}  // namespace
+}  // namespace riftjit::hip_stand_in
+
+int main(int argc, char** argv) {
+    const auto chip = argc == 3 ? riftjit::rdna::target_from_name(argv[1]) : std::nullopt;
+    if (!chip) return 1;
+    riftjit::hip_stand_in::Server(*chip, std::strcmp(argv[2], "all") == 0).serve();
+}
