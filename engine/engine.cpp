@@ -7,6 +7,7 @@
 #include "host/cpus.h"
 #include "jit/x86/backend.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/rdna/rdna_device.h"
 
 namespace riftjit::engine {
 
@@ -30,7 +31,8 @@ void warn_of_sizes(const EngineOptions& options, const models::Hyperparameters& 
 
 // The cache is address space at first, and grows with the text: to start says nothing of its end. The weights are
 // packed by now, so that what is available is left for it.
-void warn_of_memory(const LoadedModel& loaded, const Warn& warn) {
+void warn_of_memory(const LoadedModel& loaded, const EngineOptions& options, const Warn& warn) {
+    if (!options.device.is_cpu()) return;  // has all of its memory by now
     const uint64_t bytes = loaded.session->kv_bytes();
     if (const auto available = memory_below(bytes))
         warn(fmt::format("-c {}: a full context takes {} bytes in the KV cache, {} are available", loaded.context,
@@ -51,10 +53,38 @@ Result<runtime::LogitKernels> find_logit_kernels(x86::HostKernels& kernels, Isa 
     return runtime::LogitKernels{argmax, collect};
 }
 
+// Nothing is loaded that will not fit.
+Result<void> check_memory(const graph::Graph& graph, const runtime::SessionOptions& session,
+                          const runtime::Accelerator& accelerator, const EngineOptions& options) {
+    RIFTJIT_TRY(need, runtime::memory_need(graph, session, runtime::RdnaBackend(accelerator.chip())));
+    RIFTJIT_TRY(memory, accelerator.memory());
+    const std::string line = fmt::format(
+        "{}: {} bytes are needed ({} weights, {} KV cache of {} positions (-c), {} activations), {} of {} are free",
+        accelerator.name(), need.total(), need.weights, need.kv, session.context, need.activations, memory.free,
+        memory.total);
+    if (memory.free != 0 && memory.free < need.total()) return fail(ErrorKind::OutOfMemory, "{}", line);
+    if (options.note) options.note(line);
+    return {};
+}
+
+Result<std::unique_ptr<runtime::Device>> open_device(const graph::Graph& graph, const runtime::SessionOptions& session,
+                                                     const EngineOptions& options, LoadedModel& loaded) {
+    if (options.device.is_cpu()) {
+        loaded.device = "cpu";
+        RIFTJIT_TRY(cpu, runtime::CpuDevice::create(loaded.isa, loaded.threads, runtime::Helpers::when_useful,
+                                                    *loaded.kernels, options.profile));
+        return std::unique_ptr<runtime::Device>(std::move(cpu));
+    }
+    RIFTJIT_TRY(accelerator, open_accelerator(options.device, loaded.threads));
+    RIFTJIT_TRY_VOID(check_memory(graph, session, *accelerator, options));
+    loaded.device = accelerator->name();
+    return std::make_unique<runtime::RdnaDevice>(std::move(accelerator), *loaded.kernels);
+}
+
 }  // namespace
 
-runtime::PlanSetOptions plan_options(const EngineOptions& options, Isa isa) {
-    return {&x86::backend(isa), options.batch, options.outputs, options.key_type, options.value_type, options.passes};
+runtime::PlanSetOptions plan_options(const EngineOptions& options, const Backend& backend) {
+    return {&backend, options.batch, options.outputs, options.key_type, options.value_type, options.passes};
 }
 
 Result<LoadedModel> load(models::Model model, const EngineOptions& options, Sampling sampling, const Warn& warn) {
@@ -79,14 +109,13 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
         .outputs = options.outputs,
     };
     const models::Gguf& file = loaded.model.file;
-    RIFTJIT_TRY(device, runtime::CpuDevice::create(isa, threads, runtime::Helpers::when_useful, *loaded.kernels,
-                                                   options.profile));
+    RIFTJIT_TRY(device, open_device(graph, session_options, options, loaded));
     RIFTJIT_TRY(session,
                 runtime::Session::create(graph, session_options, std::move(device),
                                          [&file](std::span<const std::byte> range) { file.drop_pages(range); }));
     loaded.session = std::make_unique<runtime::Session>(std::move(session));
     RIFTJIT_TRY_VOID(loaded.host_kernels->seal());
-    warn_of_memory(loaded, warn);
+    warn_of_memory(loaded, options, warn);
     return loaded;
 }
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/machine.h"
+#include "engine/devices.h"
 #include "jit/x86/host_kernels.h"
 #include "models/model.h"
 #include "models/tokenizer/tokenizer.h"
@@ -20,8 +20,10 @@ struct EngineOptions {
     std::filesystem::path model;     // empty: the model that ships with the project
     std::optional<std::string> pre;  // the pre-tokenizer, where the file does not name it
     std::optional<Isa> max_isa;
-    std::optional<uint32_t> threads;  // absent: physical cores
-    uint32_t context = 0;             // 0: the model's
+    DeviceChoice device;
+    std::function<void(const std::string&)> note;  // of what is no warning, before the model is loaded; may be null
+    std::optional<uint32_t> threads;               // absent: physical cores
+    uint32_t context = 0;                          // 0: the model's
     uint32_t batch = 512;
     DType key_type = DType::F16, value_type = DType::F16;
     std::string cache_directory;  // empty: resolved
@@ -32,12 +34,13 @@ struct EngineOptions {
 };
 
 // The plans that an engine opened with these options runs, for a graph of its model.
-runtime::PlanSetOptions plan_options(const EngineOptions& options, Isa isa);
+runtime::PlanSetOptions plan_options(const EngineOptions& options, const Backend& backend);
 
 struct LoadedModel {
     models::Model model;
     Isa isa;
     uint32_t threads, context;
+    std::string device;  // "cpu", or the accelerator's name
     std::unique_ptr<KernelCache> kernels;
     std::unique_ptr<x86::HostKernels> host_kernels;  // the sampler's: its rows are here, wherever the model runs
     runtime::LogitKernels logit_kernels;             // null without sampling

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "host/result.h"
+#include "jit/backend.h"
 #include "jit/cache/kernel_cache.h"
 
 namespace riftjit::engine {
@@ -18,6 +19,12 @@ using Warn = std::function<void(const std::string&)>;
 Result<Isa> select_isa(std::optional<Isa> max_isa);
 // RIFTJIT_ISA, checked; nullopt when unset.
 Result<std::optional<Isa>> isa_from_environment();
+
+// Code for any target that this program can generate for.
+Result<CodeObject> compile(const KernelSpec& spec, Target target);
+
+// Of any such target; lives as long as the program.
+const Backend& backend(Target target);
 
 // directory: empty for the usual one. `warn` may be called from other threads, as long as the cache lives.
 std::unique_ptr<KernelCache> open_kernel_cache(const std::string& directory, CacheMode mode, Warn warn);

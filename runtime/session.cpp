@@ -1,8 +1,20 @@
 #include "runtime/session.h"
 
 #include <algorithm>
+#include <array>
+
+#include "runtime/plan_set.h"
 
 namespace riftjit::runtime {
+
+Result<MemoryNeed> memory_need(const graph::Graph& graph, const SessionOptions& options, const Backend& backend) {
+    RIFTJIT_TRY(plans, make_plans(graph, {&backend, std::min(options.batch, options.context), options.outputs,
+                                          options.key_type, options.value_type, options.passes}));
+    const std::array<const graph::Plan*, 2> both = {&plans.decode, &plans.prompt};
+    return MemoryNeed{weight_bytes(plans.graph, both, backend),
+                      kv_bytes({plans.graph.slots, options.context, options.key_type, options.value_type}, backend),
+                      std::max(plans.decode.arena_bytes, plans.prompt.arena_bytes)};
+}
 
 Result<Session> Session::create(const graph::Graph& graph, const SessionOptions& options,
                                 std::unique_ptr<Device> device, const Release& release) {

@@ -23,6 +23,13 @@ struct SessionOptions {
     uint32_t outputs = 1;  // rows per step that may have logits
 };
 
+// What a session takes of its device's memory, but for a batch's tables, which are small.
+struct MemoryNeed {
+    uint64_t weights = 0, kv = 0, activations = 0;  // bytes
+    uint64_t total() const { return weights + kv + activations; }
+};
+Result<MemoryNeed> memory_need(const graph::Graph& graph, const SessionOptions& options, const Backend& backend);
+
 enum class LogitRows : uint8_t { last, all };
 
 class Session {

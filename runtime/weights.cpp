@@ -32,6 +32,13 @@ FileTensor file_tensor(const graph::Tensor& tensor) { return {tensor.type, tenso
 
 uint64_t vector_bytes(const graph::Tensor& tensor) { return f32_row_bytes(tensor.width); }
 
+uint64_t bytes_of(const graph::Tensor& tensor, Layout layout, const Backend& backend) {
+    if (layout == Layout::unused) return 0;
+    return round_up(
+        layout == Layout::packed ? backend.packed_bytes(tensor.type, tensor.rows, tensor.width) : vector_bytes(tensor),
+        kTensorAlignment);
+}
+
 // In file order, so that pages of the file are read, packed and released front to back.
 std::vector<graph::TensorId> file_order(const graph::Graph& graph, const std::vector<Layout>& layouts) {
     std::vector<graph::TensorId> order;
@@ -50,19 +57,19 @@ std::vector<float> vector_weight(const graph::Tensor& tensor) {
     return values;
 }
 
+uint64_t weight_bytes(const graph::Graph& graph, std::span<const graph::Plan* const> plans, const Backend& backend) {
+    const std::vector<Layout> layouts = find_layouts(graph, plans);
+    uint64_t bytes = 0;
+    for (graph::TensorId id = 0; id < layouts.size(); ++id) bytes += bytes_of(graph.tensor(id), layouts[id], backend);
+    return bytes;
+}
+
 Result<LoadedWeights> load_weights(const graph::Graph& graph, std::span<const graph::Plan* const> plans, Device& device,
                                    const Device::Release& release) {
     const std::vector<Layout> layouts = find_layouts(graph, plans);
-    const auto bytes_of = [&](graph::TensorId id) {
-        const graph::Tensor& tensor = graph.tensor(id);
-        const uint64_t bytes = layouts[id] == Layout::packed
-                                   ? device.backend().packed_bytes(tensor.type, tensor.rows, tensor.width)
-                                   : vector_bytes(tensor);
-        return round_up(bytes, kTensorAlignment);
-    };
     const std::vector<graph::TensorId> order = file_order(graph, layouts);
     LoadedWeights loaded;
-    for (const graph::TensorId id : order) loaded.bytes += bytes_of(id);
+    loaded.bytes = weight_bytes(graph, plans, device.backend());
     RIFTJIT_TRY(memory, device.allocate(loaded.bytes, MemoryUse::stream, "the model's weights"));
 
     loaded.addresses.resize(graph.tensors.size(), nullptr);
@@ -77,7 +84,7 @@ Result<LoadedWeights> load_weights(const graph::Graph& graph, std::span<const gr
             const std::vector<float> values = vector_weight(tensor);
             RIFTJIT_TRY_VOID(device.write(next, std::as_bytes(std::span(values))));
         }
-        next += bytes_of(id);
+        next += bytes_of(tensor, layouts[id], device.backend());
     }
     return loaded;
 }

@@ -16,6 +16,9 @@ struct LoadedWeights {
     uint64_t bytes = 0;
 };
 
+// Of the weights that the plans' steps read, as a device of this back end keeps them.
+uint64_t weight_bytes(const graph::Graph& graph, std::span<const graph::Plan* const> plans, const Backend& backend);
+
 // A matrix that several steps read (a tied token table) is packed once. release is called as packing proceeds, so that
 // file and packed copy are hardly ever in memory together.
 Result<LoadedWeights> load_weights(const graph::Graph& graph, std::span<const graph::Plan* const> plans, Device& device,

@@ -43,7 +43,9 @@ ALLOWED = {
     "runtime/rdna": RDNA
     | {"jit/cache", "jit/rdna/emit", "jit/rdna/kernels", "jit/rdna/emulator", "graph", "runtime"},
     "runtime/sampling": {"host", "jit"},
-    "engine": JIT | MODELS | {"jit/cache", "jit/x86", "graph", "runtime", "runtime/cpu", "runtime/sampling"},
+    "engine": JIT
+    | MODELS
+    | {"jit/cache", "jit/x86", "jit/rdna/table", "graph", "runtime", "runtime/cpu", "runtime/rdna", "runtime/sampling"},
     "sim": JIT | {"jit/x86", "sim"},
     "tools": {"host", "jit", "graph", "models", "runtime", "engine", "sim"},
 }

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <system_error>
 
+#include "engine/devices.h"
 #include "models/gguf/gguf_mapping.h"
 #include "tools/bench/bench_command.h"
 #include "tools/cli/arguments.h"
@@ -20,6 +21,7 @@
 #include "tools/rdna/disasm_command.h"
 #include "tools/rdna/emulate_command.h"
 #include "tools/rdna/targets_command.h"
+#include "tools/run/devices_command.h"
 #include "tools/run/run_command.h"
 #include "tools/sim/sim_command.h"
 
@@ -80,6 +82,10 @@ std::string failure_text(const CLI::App* app, const CLI::Error& error) {
 int program(int argc, char** argv) {
     prepare_process();
     models::set_lost_page_handler([] { _exit(kExitError); });
+    engine::set_stuck_kernel_handler([](const std::string& line) {
+        write_diagnostic(fmt::format("error: {}\n", line));
+        _exit(kExitError);
+    });
     CLI::App app(kDescription, "riftjit");
     app.footer(kProgramExamples);
     app.set_version_flag("--version,-V", std::string("riftjit ") + RIFTJIT_VERSION);
@@ -93,6 +99,7 @@ int program(int argc, char** argv) {
     add_disasm_command(app, chosen);
     add_emulate_command(app, chosen);
     add_targets_command(app, chosen);
+    add_devices_command(app, chosen);
     add_inspect_command(app, chosen);
     add_tokenize_command(app, chosen);
     add_warm_command(app, chosen);

@@ -16,6 +16,13 @@ namespace {
 // Values that are too many to be listed in place of a name in --help.
 std::vector<std::string> named_values(const std::string& value) {
     if (value == "GFX") return split(rdna::target_names(), ',');
+    if (value == "TARGET" || value == "TARGETS") return split(rdna::target_names() + "," + isa_names(), ',');
+    if (value == "DEVICE") {
+        std::vector<std::string> devices = {"cpu", "hip"};
+        for (const rdna::TargetInfo& chip : rdna::all_targets())
+            devices.push_back(fmt::format("emulate:{}", chip.name));
+        return devices;
+    }
     if (value == "ISA") return split(isa_names(), ',');
     if (value == "ISAS") return split("all," + isa_names(), ',');
     if (value == "CHECKS") return split("all,none," + check_names(), ',');
@@ -36,7 +43,7 @@ CommandEntry::Flag describe(const CLI::Option& option) {
                                            [](const std::string& choice) { return choice.empty() || choice == "N"; });
     flag.values = is_list ? choices : named_values(flag.value);
     for (std::string& each : flag.values) each.erase(0, each.find_first_not_of(' '));
-    flag.takes_list = flag.value == "CHECKS" || flag.value == "ISAS";
+    flag.takes_list = flag.value == "CHECKS" || flag.value == "ISAS" || flag.value == "TARGETS";
     flag.help = option.get_description();
     const size_t colon = flag.help.find(": ");
     const bool repeats_name =

@@ -11,13 +11,11 @@ namespace {
 
 constexpr const char* kGroup = "Compatibility";
 
-// A flag that would change something on a machine with a device.
+// A flag that would change something where a model is spread over devices.
 void ask_for_device(CLI::App& app, RunOptions& o, const std::string& names) {
     const std::string flag = names.substr(0, names.find(','));
     app.add_flag_callback(
-           names,
-           [&o, flag] { o.without_effect.push_back(flag + ": no device; running on CPU, where this changes nothing"); },
-           "")
+           names, [&o, flag] { o.device_flags.push_back({flag, ", where this changes nothing"}); }, "")
         ->group("");
 }
 
@@ -27,7 +25,7 @@ void ask_for_device_with(CLI::App& app, RunOptions& o, const std::string& names,
            names,
            [&o, flag, satisfied](const std::string& value) {
                if (std::find(satisfied.begin(), satisfied.end(), value) != satisfied.end()) return;
-               o.without_effect.push_back(fmt::format("{} {}: no device; running on CPU", flag, value));
+               o.device_flags.push_back({fmt::format("{} {}", flag, value), ""});
            },
            "")
         ->group("");
@@ -38,15 +36,15 @@ void add_device_options(CLI::App& app, RunOptions& o) {
            "--gpu-layers,--n-gpu-layers",
            [&o](const std::string& value) {
                const bool is_word = value == "auto" || value == "all";
-               const int64_t layers = is_word ? 0 : parse_integer("--gpu-layers", value, -1, INT32_MAX);
-               if (value == "auto" || (!is_word && layers == 0)) return;
-               o.without_effect.push_back(fmt::format("-ngl {}: no device; running on CPU", value));
+               const int64_t layers = is_word ? -1 : parse_integer("--gpu-layers", value, -1, INT32_MAX);
+               if (value == "auto") return;
+               using Where = RunOptions::DeviceFlag::Where;
+               o.device_flags.push_back({"-ngl " + value, "", layers == 0 ? Where::device : Where::cpu});
            },
-           "-ngl: layers on a device; there is none, so anything but 0 and auto is warned about")
+           "-ngl: layers on a device; all are where --device says, so another number is warned about")
         ->type_name("N|auto|all")
         ->group(kGroup);
     app.add_flag("--list-devices", o.list_devices, "what models can run on, and leave")->group(kGroup);
-    ask_for_device_with(app, o, "--device", {"none"});
     ask_for_device_with(app, o, "--split-mode", {"none"});
     ask_for_device_with(app, o, "--fit", {"off"});
     for (const char* names : {"--tensor-split", "--main-gpu", "--override-tensor", "--n-cpu-moe", "--n-cpu-ffn",

@@ -71,7 +71,7 @@ constexpr auto kGroups = std::to_array<Group>({
      "--sleep-idle-seconds "
      "-sps --slot-prompt-similarity --prefill-assistant --no-prefill-assistant --rpc"},
     {"is llama.cpp's; here it is `riftjit completion bash`", "--completion-bash"},
-    {"is not implemented in this build: there is no GPU back end", "--require-gpu --wave"},
+    {"does not exist here: --device hip runs on a GPU or not at all, in waves of 32 lanes", "--require-gpu --wave"},
 });
 
 bool contains_word(std::string_view words, std::string_view word) {

@@ -5,7 +5,7 @@
 
 #include "engine/kernel_uses.h"
 #include "engine/model_files.h"
-#include "jit/x86/backend.h"
+#include "tools/cli/device_options.h"
 #include "tools/cli/options.h"
 #include "tools/cli/reporter.h"
 
@@ -15,19 +15,24 @@ namespace {
 
 struct WarmOptions {
     std::string model, levels, cache_directory, passes = "all";
+    std::vector<Target> targets;
     std::string cache_type_k = "f16", cache_type_v = "f16";
     bool json = false;
 };
 
-// "avx2,avx512_vnni"; nothing: the level that a run would choose here.
-Result<std::vector<Isa>> parse_levels(std::string_view text) {
-    std::vector<Isa> levels;
+// "avx2,avx512_vnni", and what --target adds; neither: the level that a run would choose here.
+Result<std::vector<Target>> parse_levels(std::string_view text, std::vector<Target> targets) {
     if (text.empty()) {
+        if (!targets.empty()) return targets;
         RIFTJIT_TRY(isa, engine::select_isa(std::nullopt));
-        return std::vector{isa};
+        return std::vector<Target>{isa};
     }
-    if (text == "all") return std::vector<Isa>(all_isas().begin(), all_isas().end());
-    for (size_t begin = 0; begin <= text.size();) {
+    std::vector<Target> levels;
+    if (text == "all") {
+        levels.assign(all_isas().begin(), all_isas().end());
+        text = "";
+    }
+    for (size_t begin = 0; begin < text.size();) {
         const size_t end = std::min(text.find(',', begin), text.size());
         const std::string_view name = text.substr(begin, end - begin);
         const auto isa = isa_from_name(name);
@@ -36,48 +41,62 @@ Result<std::vector<Isa>> parse_levels(std::string_view text) {
                         "error while handling argument \"--isa\": \"{}\" is not known, expected all or a list of {}",
                         name, isa_names());
         }
-        if (std::ranges::find(levels, *isa) == levels.end()) levels.push_back(*isa);
+        levels.push_back(*isa);
         begin = end + 1;
     }
+    levels.insert(levels.end(), targets.begin(), targets.end());
     return levels;
 }
 
-// `run` wants the logits of one row; --dump-logits those of many, which takes one kernel more.
-Result<void> warm_level(const graph::Graph& graph, const WarmOptions& options, Isa isa, KernelCache& kernels) {
+// `run` wants the logits of one row; --dump-logits those of many, which takes one kernel more. Beside a GPU the sampler
+// runs on whatever processor is there.
+Result<void> warm_target(const graph::Graph& graph, const WarmOptions& options, Target target, KernelCache& kernels) {
     constexpr uint32_t kManyRows = 512;
-    RIFTJIT_TRY(plans, runtime::make_plans(graph, {.backend = &x86::backend(isa),
+    RIFTJIT_TRY(plans, runtime::make_plans(graph, {.backend = &engine::backend(target),
                                                    .batch = kManyRows,
                                                    .outputs = kManyRows,
                                                    .key_type = *dtype_from_name(options.cache_type_k),
                                                    .value_type = *dtype_from_name(options.cache_type_v),
                                                    .passes = options.passes}));
-    for (const engine::KernelUse& use : engine::kernel_uses(plans)) RIFTJIT_TRY_VOID(kernels.get(use.spec, isa));
+    const bool is_gpu = target.architecture == Architecture::rdna;
+    std::vector<Isa> samplers(all_isas().begin(), all_isas().end());
+    if (!is_gpu) samplers = {isa_of(target)};
+    for (const Isa sampler : samplers)
+        for (const engine::KernelUse& use : engine::kernel_uses(plans, target, sampler))
+            RIFTJIT_TRY_VOID(kernels.get(use.spec, use.target));
     return {};
 }
 
 Result<int> warm(const WarmOptions& options) {
-    RIFTJIT_TRY(levels, parse_levels(options.levels));
+    RIFTJIT_TRY(targets, parse_levels(options.levels, options.targets));
     RIFTJIT_TRY_VOID(graph::parse_passes(options.passes));
     Reporter reporter;
     RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner()));
     RIFTJIT_TRY(graph, model.build());
     DiskCache disk = DiskCache::open(options.cache_directory, CacheMode::rw, reporter.warner());
     if (disk.mode() != CacheMode::rw) return fail(ErrorKind::Io, "there is no cache to warm, see the warning above");
-    std::optional<KernelCache> kernels(std::in_place, x86::compile, disk);
+    std::optional<KernelCache> kernels(std::in_place, engine::compile, disk);
     auto summary = nlohmann::ordered_json::array();
     CacheStatistics before;
-    for (const Isa isa : levels) {
-        RIFTJIT_TRY_VOID(warm_level(graph, options, isa, *kernels));
+    for (size_t i = 0; i < targets.size(); ++i) {
+        const Target target = targets[i];
+        if (std::find(targets.begin(), targets.begin() + ptrdiff_t(i), target) != targets.begin() + ptrdiff_t(i))
+            continue;
+        const bool is_gpu = target.architecture == Architecture::rdna;
+        const std::string label(is_gpu ? name(target) : name(isa_of(target)));
+        RIFTJIT_TRY_VOID(warm_target(graph, options, target, *kernels));
         const CacheStatistics after = kernels->statistics();
         const uint32_t generated = after.misses - before.misses, present = after.hits - before.hits;
         const double generate_ms = after.compile_ms - before.compile_ms;
         before = after;
         if (!options.json) {
-            fmt::print("{}: {} kernels generated in {:.1f} ms, {} were there\n", name(isa), generated, generate_ms,
+            fmt::print("{}: {} kernels generated in {:.1f} ms, {} were there\n", label, generated, generate_ms,
                        present);
         }
-        summary.push_back(
-            {{"isa", name(isa)}, {"generated", generated}, {"present", present}, {"jit_ms", generate_ms}});
+        summary.push_back({{is_gpu ? "target" : "isa", label},
+                           {"generated", generated},
+                           {"present", present},
+                           {"jit_ms", generate_ms}});
     }
     kernels.reset();  // publishes
     if (const uint32_t lost = disk.failed_stores(); lost != 0)
@@ -90,6 +109,7 @@ constexpr const char* kWarmExamples =
     "Examples:\n"
     "  riftjit warm                                  the shipped model, for this processor\n"
     "  riftjit warm m.gguf --isa avx2,avx512_vnni    for other machines: copy ~/.cache/riftjit there\n"
+    "  riftjit warm m.gguf --target gfx1100,gfx1201  for GPUs, of which none need be here\n"
     "  riftjit run -m m.gguf --cache-mode require    fails with exit 4 rather than generate anything";
 
 }  // namespace
@@ -104,6 +124,15 @@ void add_warm_command(CLI::App& app, Command& chosen) {
         ->add_option("--isa", options->levels,
                      "levels: all, or a list of " + isa_names() + " (default: this machine's)")
         ->type_name("ISAS");
+    command
+        ->add_option_function<std::string>(
+            "--target",
+            [options](const std::string& text) {
+                for (const std::string& each : split(text, ','))
+                    options->targets.push_back(parse_target("--target", each));
+            },
+            "a list of GPUs, and of levels too; the kernels that sample come for every level")
+        ->type_name("TARGETS");
     add_choice(*command, "--cache-type-k", options->cache_type_k, {"f16", "f32", "q8_0"}, "-ctk: type of cached keys");
     add_choice(*command, "--cache-type-v", options->cache_type_v, {"f16", "f32", "q8_0"},
                "-ctv: type of cached values");

@@ -4,8 +4,12 @@
 
 #include "engine/kernel_uses.h"
 #include "engine/model_files.h"
+#include "jit/rdna/assembly/object_listing.h"
+#include "jit/rdna/object/occupancy.h"
 #include "jit/x86/backend.h"
 #include "jit/x86/listing.h"
+#include "runtime/rdna/hip_accelerator.h"
+#include "runtime/rdna/rdna_backend.h"
 #include "tools/bench/bench_peaks.h"
 #include "tools/cli/reporter.h"
 
@@ -53,15 +57,63 @@ std::string roofline(const KernelSpec& spec, Isa isa, const std::optional<nlohma
                        100 * std::min(read_us, arithmetic_us) / std::max({read_us, arithmetic_us, 1e-9}));
 }
 
-std::vector<KernelNote> notes_of(const engine::KernelUse& use, Isa isa,
-                                 const std::optional<nlohmann::ordered_json>& peaks) {
+std::vector<KernelNote> notes_of(const engine::KernelUse& use) {
     const KernelCost per_row = cost(use.spec);
     return {{"launches",
              fmt::format("{} for one token, {} for a prompt's batch", use.launches_one_row, use.launches_many_rows)},
-            {"work",
-             fmt::format("{} operations per token{}, {} bytes of weights per launch", per_row.flops,
-                         std::holds_alternative<AttentionSpec>(use.spec) ? " and position" : "", per_row.weight_bytes)},
-            {"roofline", roofline(use.spec, isa, peaks)}};
+            {"work", fmt::format("{} operations per token{}, {} bytes of weights per launch", per_row.flops,
+                                 std::holds_alternative<AttentionSpec>(use.spec) ? " and position" : "",
+                                 per_row.weight_bytes)}};
+}
+
+// An assembly file for each: riftjit asm and llvm-mc take one alone.
+Result<void> print_gpu_kernel(const engine::KernelUse& use, std::span<const KernelNote> notes) {
+    const auto& backend = dynamic_cast<const runtime::RdnaBackend&>(engine::backend(use.target));
+    RIFTJIT_TRY(code, backend.compile(use.spec));
+    RIFTJIT_TRY(shape, backend.launch_shape(use.spec));
+    RIFTJIT_TRY(object, rdna::load_code_object(code.elf, backend.chip()));
+    const rdna::LoadedKernel& kernel = object.kernels.at(0);
+    const rdna::KernelDescriptor& needs = kernel.descriptor;
+    const std::vector<rdna::ListedFunction> functions = rdna::list_functions(object);
+    size_t instructions = 0;
+    for (const rdna::ListedFunction& function : functions)
+        if (function.kernel != nullptr) instructions += function.instructions.size();
+    RIFTJIT_TRY(occupancy,
+                rdna::occupancy(backend.chip(), needs.wave_size, needs.vgprs(), needs.lds_bytes, shape.lanes));
+    fmt::print("; kernel       {}\n", code.name);
+    fmt::print("; spec         {}\n", describe(use.spec));
+    fmt::print("; target       {}\n", name(use.target));
+    fmt::print("; code         {} bytes, {} instructions\n", kernel.code.size, instructions);
+    fmt::print("; registers    {} VGPRs, {} SGPRs, {} bytes of LDS, {} of scratch: {} waves per SIMD\n", needs.vgprs(),
+               kernel.metadata.sgpr_count, needs.lds_bytes, needs.scratch_bytes, occupancy.waves_per_simd);
+    fmt::print("; grid         {} workgroups of {} lanes for {}\n", shape.groups, shape.lanes,
+               shape.rows_per_group == 1 ? "each row" : fmt::format("every {} rows", shape.rows_per_group));
+    for (const auto& [label, text] : notes) fmt::print("; {:<12} {}\n", label, text);
+    fmt::print("{}\n", rdna::format_object(object, functions));
+    return {};
+}
+
+// What the options' device would run. A card is asked what it is, and nothing else.
+Result<Target> device_target(const engine::EngineOptions& options) {
+    using Kind = engine::DeviceChoice::Kind;
+    if (options.device.kind == Kind::cpu) {
+        RIFTJIT_TRY(isa, listing_isa(options.max_isa));
+        return Target(isa);
+    }
+    rdna::Target chip = options.device.chip;
+    if (options.device.kind == Kind::hip) {
+        RIFTJIT_TRY(hip, engine::open_hip());
+        RIFTJIT_TRY(devices, runtime::list_hip_devices(*hip));
+        RIFTJIT_TRY(device, runtime::choose_hip_device(devices, options.device.index));
+        chip = device.chip.value();
+    }
+    return runtime::RdnaBackend(chip).target();
+}
+
+Result<runtime::PlanSet> plans_for(const engine::EngineOptions& options, Target target, Reporter& reporter) {
+    RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner()));
+    RIFTJIT_TRY(graph, model.build());
+    return runtime::make_plans(graph, engine::plan_options(options, engine::backend(target)));
 }
 
 }  // namespace
@@ -87,23 +139,41 @@ Result<Isa> listing_isa(std::optional<Isa> wanted) {
     return wanted ? Result<Isa>(*wanted) : engine::select_isa(std::nullopt);
 }
 
-Result<int> dump_isa(const engine::EngineOptions& options, std::string_view part, Reporter& reporter) {
-    RIFTJIT_TRY(isa, listing_isa(options.max_isa));
-    RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner()));
-    RIFTJIT_TRY(graph, model.build());
-    RIFTJIT_TRY(plans, runtime::make_plans(graph, engine::plan_options(options, isa)));
-    std::vector<engine::KernelUse> uses = engine::kernel_uses(plans);
+Result<int> dump_isa(const engine::EngineOptions& options, std::optional<Target> wanted, std::string_view part,
+                     Reporter& reporter) {
+    RIFTJIT_TRY(target, wanted ? Result<Target>(*wanted) : device_target(options));
+    RIFTJIT_TRY(plans, plans_for(options, target, reporter));
+    const bool is_gpu = target.architecture == Architecture::rdna;
+    std::vector<engine::KernelUse> uses = engine::kernel_uses(plans, target, is_gpu ? Isa::avx2 : isa_of(target));
+    std::erase_if(uses, [&](const engine::KernelUse& use) { return use.target != target; });
     std::string names;
     for (const engine::KernelUse& use : uses) names += (names.empty() ? "" : ", ") + kernel_name(use.spec);
     std::erase_if(uses, [part](const engine::KernelUse& use) { return !kernel_name(use.spec).contains(part); });
     if (uses.empty()) {
         return fail(ErrorKind::Usage, "--dump-isa: no kernel's name contains \"{}\"; there are {}", part, names);
     }
-    const auto peaks = load_peaks(options.cache_directory);
-    print_listing_head();
-    for (size_t i = 0; i < uses.size(); ++i)
-        RIFTJIT_TRY_VOID(print_kernel(uses[i].spec, i, isa, notes_of(uses[i], isa, peaks)));
+    const auto peaks = is_gpu ? std::nullopt : load_peaks(options.cache_directory);
+    if (!is_gpu) print_listing_head();
+    for (size_t i = 0; i < uses.size(); ++i) {
+        std::vector<KernelNote> notes = notes_of(uses[i]);
+        if (is_gpu) {
+            RIFTJIT_TRY_VOID(print_gpu_kernel(uses[i], notes));
+        } else {
+            notes.push_back({"roofline", roofline(uses[i].spec, isa_of(target), peaks)});
+            RIFTJIT_TRY_VOID(print_kernel(uses[i].spec, i, isa_of(target), notes));
+        }
+    }
     return kExitDone;
+}
+
+Result<int> print_plan(const engine::EngineOptions& options, Target target, Reporter& reporter) {
+    RIFTJIT_TRY(plans, plans_for(options, target, reporter));
+    print_plans(plans.decode, plans.prompt);
+    return kExitDone;
+}
+
+void print_plans(const graph::Plan& decode, const graph::Plan& prompt) {
+    fmt::print("decode plan: {}\nprompt plan: {}", graph::to_text(decode), graph::to_text(prompt));
 }
 
 }  // namespace riftjit::tools

@@ -1,6 +1,7 @@
 // `riftjit run --dump-isa`: what was generated for a model, kernel by kernel, with its listing.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,10 +11,16 @@
 
 namespace riftjit::tools {
 
-// Prints the kernels whose names contain `part`. Runs nothing: it works for levels that this machine lacks.
-Result<int> dump_isa(const engine::EngineOptions& options, std::string_view part, Reporter& reporter);
+// Prints the kernels whose names contain `part`, for the target or else for what the options' device is. Runs nothing:
+// it works for levels and GPUs that this machine lacks.
+Result<int> dump_isa(const engine::EngineOptions& options, std::optional<Target> target, std::string_view part,
+                     Reporter& reporter);
+// The same for the launches of both plans.
+Result<int> print_plan(const engine::EngineOptions& options, Target target, Reporter& reporter);
+void print_plans(const graph::Plan& decode, const graph::Plan& prompt);
 
-// The pieces, for what is no model: assembly that an assembler reads back, with notes as comments.
+// The pieces, of the processor's code, for what is no model: assembly that an assembler reads back, with notes as
+// comments.
 struct KernelNote {
     std::string label, text;
 };

@@ -18,13 +18,14 @@
 #include "engine/generation.h"
 #include "engine/sampling.h"
 #include "host/available_memory.h"
-#include "host/cpus.h"
 #include "models/gguf/gguf_data_check.h"
 #include "models/gguf/gguf_text.h"
+#include "tools/cli/device_options.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/reporter.h"
+#include "tools/run/devices_command.h"
 #include "tools/run/drafting.h"
 #include "tools/run/dump_isa.h"
 #include "tools/run/npy.h"
@@ -189,6 +190,7 @@ int Run::finish(const Answer& answer, std::span<const int32_t> prompt) {
             {"text", answer.text},
             {"stop_reason", name(answer.reason)},
             {"logits_hash", hash_->hex()},
+            {"device", engine_.device},
             {"isa", name(engine_.isa)},
             {"threads", engine_.threads},
             {"seed", sampler_->seed()},
@@ -405,14 +407,6 @@ Result<void> check_weights(const models::Gguf& file, Reporter& reporter) {
     return {};
 }
 
-void list_devices() {
-    const auto isa = engine::select_isa(std::nullopt);
-    const auto quota = cpu_quota();
-    fmt::print("Available devices:\n  CPU: {}, {} cores, {} hardware threads{}\n",
-               isa ? std::string(name(*isa)) : isa.error().message, physical_cores(), usable_cpus(),
-               quota ? fmt::format(", CPU quota {}", *quota) : "");
-}
-
 bool uses_template(const RunOptions& options, const models::Gguf& file) {
     if (options.conversation == Toggle::off || options.prompt_ids) return false;
     const bool is_given = !options.chat_template.empty() || !options.chat_template_file.empty();
@@ -422,7 +416,7 @@ bool uses_template(const RunOptions& options, const models::Gguf& file) {
 Result<int> run(const RunOptions& options, Reporter& reporter) {
     const auto start = Clock::now();
     if (options.list_devices) {
-        list_devices();
+        write_output(device_lines());
         return kExitDone;
     }
     RIFTJIT_TRY(engine_choice, engine_options(options));
@@ -430,7 +424,14 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     for (const std::string& warning : options.without_effect) reporter.warn(warning);
     for (const std::string& text : options.reverse_prompts)
         if (text.empty()) reporter.warn("-r \"\": an empty text stops nothing");
-    if (options.dump_isa) return dump_isa(engine_choice, options.dump_isa_kernel, reporter);
+    for (const std::string& warning : without_effect_on_device(options)) reporter.warn(warning);
+    if (options.target && !options.dump_isa && !options.print_plan)
+        return fail(ErrorKind::Usage,
+                    "--target {}: goes with --dump-isa or --print-plan; --device says what the model runs on",
+                    name(*options.target));
+    if (options.dump_isa) return dump_isa(engine_choice, options.target, options.dump_isa_kernel, reporter);
+    if (options.print_plan && options.target) return print_plan(engine_choice, *options.target, reporter);
+    engine_choice.note = [&reporter](const std::string& line) { reporter.info(line); };
     auto opened = [&] {
         const Progress progress("loading the model");
         return engine::open_engine(engine_choice, reporter.warner());
@@ -448,12 +449,11 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     }
     if (options.check_tensors) RIFTJIT_TRY_VOID(check_weights(engine.model.file, reporter));
     if (options.lock_memory) lock_weights(*engine.session, reporter);
-    reporter.detail(fmt::format("{}: {} threads, level {}, context {}, {} bytes of KV cache when full",
-                                engine.model.file.path().string(), engine.threads, name(engine.isa), engine.context,
-                                engine.session->kv_bytes()));
+    reporter.detail(fmt::format("{}: on {}, {} threads, level {}, context {}, {} bytes of KV cache when full",
+                                engine.model.file.path().string(), engine.device, engine.threads, name(engine.isa),
+                                engine.context, engine.session->kv_bytes()));
     if (options.print_plan) {
-        fmt::print("decode plan: {}\nprompt plan: {}", graph::to_text(engine.session->decode_plan()),
-                   graph::to_text(engine.session->prompt_plan()));
+        print_plans(engine.session->decode_plan(), engine.session->prompt_plan());
         return kExitDone;
     }
     RIFTJIT_TRY(drafting, open_drafting(options, engine_choice, engine, reporter));
@@ -475,7 +475,8 @@ constexpr const char* kRunExamples =
     "  riftjit run -m m.gguf -f question.txt --temp 0 --json             greedy, one JSON object\n"
     "  riftjit run -m m.gguf --spec-type ngram-simple -f code.txt        the same text sooner, where it repeats "
     "itself\n"
-    "  riftjit run -m m.gguf --dump-isa matmul --max-isa avx2            generated code, also for other processors\n"
+    "  riftjit run -m m.gguf --dump-isa matmul --target gfx1100          generated code, also for other processors\n"
+    "  riftjit run --device emulate:gfx1201 --check none -p \"Hi\" -n 16   a GPU's code in the software machine\n"
     "Text goes to stdout, everything else to stderr. Flags have llama.cpp's names and defaults; those that this\n"
     "build cannot honour are refused with the reason.";
 
@@ -499,6 +500,7 @@ void add_run_command(CLI::App& app, Command& chosen) {
         Reporter reporter(verbosity_of(*options));
         auto agreed = check_opposites(*command);
         if (agreed) agreed = check_draft_flags(*command, *options);
+        if (agreed) agreed = check_device_flags(*command, options->device);
         apply_escapes(*options);
         const auto result = agreed ? run(*options, reporter) : std::unexpected(agreed.error());
         return result ? *result : report(result.error());

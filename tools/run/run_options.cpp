@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/plan.h"
+#include "tools/cli/device_options.h"
 #include "tools/cli/escapes.h"
 #include "tools/cli/options.h"
 #include "tools/run/drafting.h"
@@ -122,7 +123,13 @@ void add_output_options(CLI::App& app, RunOptions& o) {
 
 void add_kernel_options(CLI::App& app, RunOptions& o) {
     constexpr const char* kGroup = "Kernels";
+    add_device_choice(app, kGroup, o.device);
     add_kernel_choice(app, kGroup, o.kernels);
+    app.add_option_function<std::string>(
+           "--target", [&o](const std::string& text) { o.target = parse_target("--target", text); },
+           "of --dump-isa and --print-plan: for this GPU or level, which need not be here (default: what --device has)")
+        ->type_name("TARGET")
+        ->group(kGroup);
     app.add_flag("--print-plan", o.print_plan, "print every launch and leave")->group(kGroup);
     app.add_option_function<std::string>(
            "--dump-isa",
@@ -168,6 +175,29 @@ Result<void> check_opposites(const CLI::App& app) {
     return {};
 }
 
+std::vector<std::string> without_effect_on_device(const RunOptions& o) {
+    std::vector<std::string> lines;
+    using Where = RunOptions::DeviceFlag::Where;
+    using Kind = engine::DeviceChoice::Kind;
+    const std::string device = engine::name(o.device);
+    for (const auto& [flag, on_cpu, where] : o.device_flags) {
+        if (o.device.is_cpu() && where != Where::device)
+            lines.push_back(fmt::format("{}: no device; running on CPU{}", flag, on_cpu));
+        if (!o.device.is_cpu() && where != Where::cpu)
+            lines.push_back(fmt::format("{}: all of the model runs on {}", flag, device));
+    }
+    if (o.device.is_cpu()) return lines;
+    if (o.threads > 1 && o.device.kind == Kind::hip)
+        lines.push_back(
+            fmt::format("-t {}: the processor's threads compute nothing with --device {}", o.threads, device));
+    if (o.threads > 1 && o.device.kind == Kind::emulate && o.device.checks == runtime::MachineChecks::all)
+        lines.push_back(fmt::format("-t {}: checks need one thread; --check none lifts that", o.threads));
+    for (const auto& [is_given, flag] : {std::pair(o.perf_map, "--perf-map"), std::pair(o.gdb, "--gdb")})
+        if (is_given)
+            lines.push_back(fmt::format("{}: names the processor's code alone, not that of {}", flag, device));
+    return lines;
+}
+
 void apply_escapes(RunOptions& o) {
     if (!o.process_escapes) return;
     const auto apply = [](std::string& text) { text = process_escapes(text); };
@@ -182,6 +212,7 @@ Result<engine::EngineOptions> engine_options(const RunOptions& o) {
     engine.model = o.model;
     if (!o.pre.empty()) engine.pre = o.pre;
     engine.max_isa = o.kernels.max_isa;
+    engine.device = o.device;
     if (o.threads != 0) engine.threads = static_cast<uint32_t>(o.threads);
     if (o.threads_batch != 0 && o.threads_batch != o.threads) {
         return fail(ErrorKind::Unsupported, "-tb {}: prompts are read with the threads of -t in this build",

@@ -48,6 +48,8 @@ struct RunOptions {
     DraftChoice draft;
 
     KernelChoice kernels;
+    engine::DeviceChoice device;
+    std::optional<Target> target;
     bool print_plan = false, dump_isa = false, logits_hash = false, json = false, strict = false;
     bool perf_map = false, gdb = false, check_tensors = false;
     std::string dump_isa_kernel, dump_logits;
@@ -56,6 +58,12 @@ struct RunOptions {
     bool list_devices = false, lock_memory = false, log_disable = false;
     int64_t verbosity = 3;
     std::vector<std::string> without_effect;  // one warning each
+    // Of models spread over devices, which is warned about where the model runs as a whole.
+    struct DeviceFlag {
+        std::string flag, on_cpu;  // what to add on the processor
+        enum class Where : uint8_t { cpu, device, both } where = Where::both;
+    };
+    std::vector<DeviceFlag> device_flags;
 };
 
 void add_run_options(CLI::App& app, RunOptions& options);
@@ -64,6 +72,9 @@ void add_compatibility_options(CLI::App& app, RunOptions& options);
 
 // Refuses --perf with --no-perf, and their like.
 Result<void> check_opposites(const CLI::App& app);
+
+// What was asked for and changes nothing on the device that was chosen.
+std::vector<std::string> without_effect_on_device(const RunOptions& options);
 
 // With -e, how it starts: the texts given as values of flags. Files, ids, JSON and templates have rules of their own.
 void apply_escapes(RunOptions& options);
