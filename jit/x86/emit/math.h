@@ -4,10 +4,11 @@
 // arithmetic, constant() for one to broadcast, and compare(), keep() and select() on masks M, as WideEmitter does.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+
+#include "jit/exponential.h"
 
 namespace riftjit::x86 {
 
@@ -24,23 +25,11 @@ enum class Compare : uint8_t {
     greater = 14,
 };
 
-// Which arguments exp must get right: softmax has none above zero.
-enum class ExpDomain : uint8_t { not_positive, any };
-
 template <class V, class M>
 struct ExpScratch {
     V exponent, reduced;
     M mask;  // its lanes may be those of `exponent`
 };
-
-inline constexpr float kLog2E = 0x1.715476p+0f;
-inline constexpr float kLn2High = 0x1.62e43p-1f, kLn2Low = -0x1.05c61p-29f;  // ln 2 to 48 bits
-inline constexpr float kExpMin = -0x1.5d589ep+6f;  // -87.3365: the smallest argument with a normal result
-inline constexpr float kExpMax = 0x1.62e42ep+6f;   // 88.7228: the largest with a finite one
-
-// exp(r) = 1 + r + c2 r^2 + ... + c6 r^6 on |r| <= ln 2 / 2, minimax with relative error below 2^-28.
-inline constexpr std::array<float, 7> kExpPolynomial = {1.0f,           1.0f,          0x1.fffffcp-2f, 0x1.555492p-3f,
-                                                        0x1.5558f2p-5f, 0x1.123a2p-7f, 0x1.6a23dp-10f};
 
 // out = exp(x). Below kExpMin the result is 0 (no subnormals), above kExpMax infinity; NaN gives NaN.
 //
