@@ -73,8 +73,8 @@ private:
         });
         apply_wait(wait, state);
         for_each_scalar(effects.reads, [&](unsigned code) {
-            // The scalar unit waits for vector writes by itself, all of one class together.
-            if (scalar && state.tracked[code / 2]) clear_vector_writes(state, is_vcc(code));
+            // The scalar unit waits for vector writes of what it reads by itself, all of one class together.
+            if (scalar && state.vector_writes[code]) clear_vector_writes(state, is_vcc(code));
             if (vector) state.tracked.set(code / 2);
         });
         for_each_scalar(effects.writes, [&](unsigned code) {

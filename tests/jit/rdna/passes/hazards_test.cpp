@@ -178,6 +178,12 @@ TEST(SgprReadHazard, IsInterlockedWhenAScalarInstructionReadsAVectorResult) {
     expect_unchanged(insert_hazard_cures, kGfx12, read + "v_cmp_lt_u32_e64 s4, v0, v1\n s_mov_b32 s6, s4\n" + read);
 }
 
+TEST(SgprReadHazard, IsNotInterlockedByAReadOfTheOtherRegisterOfThePair) {
+    const std::string head = "v_mov_b32 v0, s5\n v_cmp_lt_u32_e64 s5, v0, v1\n s_lshl_b32 s6, s4, 2\n",
+                      read = "v_cndmask_b32_e64 v2, v3, v4, s5\n";
+    expect_pass(insert_hazard_cures, kGfx12, head + read, head + "s_wait_alu 0xf1ff\n" + read);
+}
+
 TEST(SgprReadHazard, CombinesWhatOneInstructionNeeds) {
     const std::string head =
         "v_cndmask_b32_e64 v2, v3, v4, s4\n v_mov_b32 v5, s6\n v_cmp_lt_u32_e64 s4, v0, v1\n"
