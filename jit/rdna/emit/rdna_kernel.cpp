@@ -64,6 +64,13 @@ void KernelAssembler::if_lanes(Sgpr condition, const std::function<void()>& body
     s_mov_mask(exec(), saved);
 }
 
+void KernelAssembler::for_lanes(Vgpr lane, uint32_t count, const std::function<void()>& body) {
+    if (count >= lanes()) return body();
+    const Sgpr is_inside = lane_mask();
+    v_cmp_gt_u32(is_inside, count, lane);
+    if_lanes(is_inside, body);
+}
+
 void KernelAssembler::keep_lanes(Sgpr condition) {
     if (!end_) end_ = label();
     s_and_mask(exec(), exec(), condition);

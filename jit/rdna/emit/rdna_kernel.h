@@ -41,6 +41,9 @@ public:
     void loop(Sgpr counter, uint32_t first, const Argument& end, uint32_t step, const std::function<void()>& body);
     // The body runs for those lanes of `condition` that are on; waves that have none skip it. exec comes back.
     void if_lanes(Sgpr condition, const std::function<void()>& body);
+    // The body runs for the lanes whose number `lane` is below `count`, the number of lanes or less in a wave; for all
+    // of them without a branch.
+    void for_lanes(Vgpr lane, uint32_t count, const std::function<void()>& body);
     // The wave goes on with the lanes of `condition` alone; it ends if there are none. No barrier may follow.
     void keep_lanes(Sgpr condition);
     void s_mov_mask(const Argument& destination, const Argument& source);

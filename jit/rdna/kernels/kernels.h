@@ -27,9 +27,13 @@ Result<KernelProgram> program_of(KernelTarget target, const RmsNormSpec& spec, P
 Result<LaunchShape> shape_of(KernelTarget target, const SwigluSpec& spec);
 Result<KernelProgram> program_of(KernelTarget target, const SwigluSpec& spec, PassOptions options);
 
-// A workgroup per head, a lane per pair: in place, whole heads in half pairs, without a norm.
+// A wave per head.
 Result<LaunchShape> shape_of(KernelTarget target, const RopeSpec& spec);
 Result<KernelProgram> program_of(KernelTarget target, const RopeSpec& spec, PassOptions options);
+
+// A wave per KV head.
+Result<LaunchShape> shape_of(KernelTarget target, const ValueStoreSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const ValueStoreSpec& spec, PassOptions options);
 
 // Of any spec. Refusals begin with the target: "gfx1100: no kernel for embed q4_k rows of 256".
 Result<LaunchShape> launch_shape(KernelTarget target, const KernelSpec& spec);

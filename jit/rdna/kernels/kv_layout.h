@@ -1,5 +1,6 @@
 // How pages of the KV cache lie in memory on RDNA. A page holds kKvPage positions of every KV head of a layer, head
-// after head. Lanes that take products with keys are positions, lanes that add up values are elements.
+// after head. Lanes that take products with keys are positions, lanes that add up values are elements, and either loads
+// what lies side by side for it: the elements of one position's key, and one element's values at several positions.
 #pragma once
 
 #include "host/round_up.h"
@@ -8,8 +9,10 @@
 
 namespace riftjit::rdna::kernels {
 
-inline constexpr uint32_t kKeyChunkBytes = 16;    // of one position's key, side by side
-inline constexpr uint32_t kCacheScaleBlock = 32;  // elements of Q8_0
+inline constexpr uint32_t kKeyChunkBytes = 16;       // of one position's key, side by side
+inline constexpr uint32_t kValueChunkPositions = 8;  // of one element's values, side by side
+inline constexpr uint32_t kCacheScaleBlock = 32;     // elements of Q8_0
+inline constexpr uint32_t kCacheScaleBytes = 2;
 
 constexpr uint32_t cache_code_bytes(DType type) { return type == DType::F32 ? 4 : type == DType::F16 ? 2 : 1; }
 constexpr uint32_t cache_scale_blocks(DType type, uint32_t head_dim) {
@@ -18,26 +21,24 @@ constexpr uint32_t cache_scale_blocks(DType type, uint32_t head_dim) {
 
 // Keys of a head: [chunk][position][16 bytes], elements ascending within and from chunk to chunk (the last padded).
 // Q8_0: the codes so, then f16 scales [block of 32][position].
+constexpr uint32_t key_chunk_elements(DType type) { return kKeyChunkBytes / cache_code_bytes(type); }
 constexpr uint32_t key_chunks(DType type, uint32_t head_dim) {
-    return uint32_t(round_up(head_dim * cache_code_bytes(type), kKeyChunkBytes) / kKeyChunkBytes);
+    return uint32_t(round_up(head_dim, key_chunk_elements(type)) / key_chunk_elements(type));
 }
 constexpr uint64_t key_scales_offset_bytes(DType type, uint32_t head_dim) {
     return uint64_t(key_chunks(type, head_dim)) * kKvPage * kKeyChunkBytes;
 }
 constexpr uint64_t key_head_bytes(DType type, uint32_t head_dim) {
-    return key_scales_offset_bytes(type, head_dim) + cache_scale_blocks(type, head_dim) * kKvPage * 2;
+    return key_scales_offset_bytes(type, head_dim) + cache_scale_blocks(type, head_dim) * kKvPage * kCacheScaleBytes;
 }
 
-// Values of a head: [position][element], a position's padded to 16 bytes. Q8_0: the codes so, then f16 scales
-// [position][block of 32].
-constexpr uint32_t value_position_bytes(DType type, uint32_t head_dim) {
-    return uint32_t(round_up(head_dim * cache_code_bytes(type), 16));
-}
+// Values of a head: [position / 8][element][position % 8]. Q8_0: the codes so, then f16 scales [block of 32][position].
+constexpr uint32_t value_chunk_bytes(DType type) { return kValueChunkPositions * cache_code_bytes(type); }
 constexpr uint64_t value_scales_offset_bytes(DType type, uint32_t head_dim) {
-    return uint64_t(kKvPage) * value_position_bytes(type, head_dim);
+    return uint64_t(kKvPage) * head_dim * cache_code_bytes(type);
 }
 constexpr uint64_t value_head_bytes(DType type, uint32_t head_dim) {
-    return value_scales_offset_bytes(type, head_dim) + round_up(cache_scale_blocks(type, head_dim) * kKvPage * 2, 16);
+    return value_scales_offset_bytes(type, head_dim) + cache_scale_blocks(type, head_dim) * kKvPage * kCacheScaleBytes;
 }
 
 }  // namespace riftjit::rdna::kernels

@@ -40,6 +40,11 @@ inline Result<void> refuse_if(bool is_asked, std::string_view kernel, std::strin
     return {};
 }
 
+// Of kernels whose lanes are the positions and elements of the KV cache.
+inline Result<void> check_wave32(std::string_view kernel, WaveSize wave_size) {
+    return refuse_if(wave_size != WaveSize::wave32, kernel, "waves of 64 lanes");
+}
+
 // Lanes of a workgroup that goes over rows of `width` elements without a rest: whole waves, 128 lanes at most.
 inline Result<uint32_t> lanes_for_rows(std::string_view kernel, WaveSize wave_size, uint32_t width) {
     constexpr uint32_t kMaxLanes = 128;

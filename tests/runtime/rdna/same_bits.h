@@ -13,10 +13,13 @@
 #include <string>
 #include <vector>
 
+#include "host/half.h"
 #include "jit/batch.h"
+#include "jit/rdna/kernels/kv_layout.h"
 #include "jit/rdna/kernels/rows.h"
 #include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
+#include "jit/x86/kv_layout.h"
 #include "jit/x86/rows.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/rdna/rdna_device.h"
@@ -63,6 +66,7 @@ struct Case {
     DType key_type = DType::F16, value_type = DType::F16;
     uint32_t kv_heads = 0, head_dim = 0, pages = 0;  // of the cache, if there is one
     uint32_t sequences = 1, pages_per_sequence = 1;  // page p of sequence s is s * pages_per_sequence + p, reversed
+    uint32_t cached = 0;  // this many positions of each sequence are read from the cache: keys and values of all heads
     std::vector<Run> runs = {};
     std::vector<Rows> results = {};  // after the last run, of its rows (of its outputs where it has some)
 };
@@ -100,6 +104,87 @@ inline Quantized quantized_row(const Backend& backend, const std::byte* row, uin
         result.scales.push_back(
             load((is_rdna ? there.scales_offset_bytes() : here.scales_offset_bytes()) + block * 4, uint32_t{}));
     }
+    return result;
+}
+
+// What the cache holds at a position, as floats: elements of all heads and, of Q8_0, scales.
+class CacheReader {
+public:
+    CacheReader(const Backend& backend, uint32_t kv_heads, uint32_t head_dim)
+        : is_rdna_(dynamic_cast<const RdnaBackend*>(&backend) != nullptr), kv_heads_(kv_heads), head_dim_(head_dim) {}
+
+    void read_keys(DType type, const std::byte* page, uint32_t position, std::vector<uint32_t>& floats) const {
+        const uint64_t code_bytes = rdna::kernels::cache_code_bytes(type);
+        for (uint32_t head = 0; head < kv_heads_; ++head) {
+            const std::byte* rdna_head = page + head * rdna::kernels::key_head_bytes(type, head_dim_);
+            const std::byte* panel =
+                page + (head * (kKvPage / 16) + position / 16) * x86::key_panel_bytes(type, head_dim_);
+            const uint32_t lane = position % 16;
+            for (uint32_t d = 0; d < head_dim_; ++d) {
+                const uint64_t in_chunk = d * code_bytes % 16, chunk = d * code_bytes / 16;
+                push(type,
+                     is_rdna_ ? rdna_head + (chunk * kKvPage + position) * 16 + in_chunk
+                              : panel + (d * 16 + lane) * code_bytes,
+                     floats);
+            }
+            for (uint32_t block = 0; block < rdna::kernels::cache_scale_blocks(type, head_dim_); ++block)
+                push(DType::F16,
+                     is_rdna_ ? rdna_head + rdna::kernels::key_scales_offset_bytes(type, head_dim_) +
+                                    (block * kKvPage + position) * 2
+                              : panel + 16 * head_dim_ + (block * 16 + lane) * 2,
+                     floats);
+        }
+    }
+    void read_values(DType type, const std::byte* page, uint32_t position, std::vector<uint32_t>& floats) const {
+        const uint64_t code_bytes = rdna::kernels::cache_code_bytes(type);
+        for (uint32_t head = 0; head < kv_heads_; ++head) {
+            const std::byte* rdna_head = page + head * rdna::kernels::value_head_bytes(type, head_dim_);
+            const std::byte* row = page + (head * kKvPage + position) * x86::value_row_bytes(type, head_dim_);
+            for (uint32_t d = 0; d < head_dim_; ++d)
+                push(type,
+                     is_rdna_ ? rdna_head + ((position / 8 * head_dim_ + d) * 8 + position % 8) * code_bytes
+                              : row + d * code_bytes,
+                     floats);
+            for (uint32_t block = 0; block < rdna::kernels::cache_scale_blocks(type, head_dim_); ++block)
+                push(DType::F16,
+                     is_rdna_ ? rdna_head + rdna::kernels::value_scales_offset_bytes(type, head_dim_) +
+                                    (block * kKvPage + position) * 2
+                              : row + head_dim_ + block * 2,
+                     floats);
+        }
+    }
+
+private:
+    static void push(DType type, const std::byte* at, std::vector<uint32_t>& floats) {
+        uint32_t word = 0;
+        std::memcpy(&word, at, rdna::kernels::cache_code_bytes(type));
+        const float value = type == DType::F32   ? std::bit_cast<float>(word)
+                            : type == DType::F16 ? half_to_float(uint16_t(word))
+                                                 : float(int8_t(word));
+        floats.push_back(std::bit_cast<uint32_t>(value));
+    }
+
+    const bool is_rdna_;
+    const uint32_t kv_heads_, head_dim_;
+};
+
+inline Result cache_of(const Case& test, const Device& device, const Addresses& addresses,
+                       const std::vector<uint32_t>& pages) {
+    const Backend& backend = device.backend();
+    const CacheReader reader(backend, test.kv_heads, test.head_dim);
+    std::vector<std::byte> keys(backend.key_page_bytes(test.key_type, test.kv_heads, test.head_dim)),
+        values(backend.value_page_bytes(test.value_type, test.kv_heads, test.head_dim));
+    Result result;
+    for (uint32_t sequence = 0; sequence < test.sequences; ++sequence)
+        for (uint32_t position = 0; position < test.cached; ++position) {
+            const uint32_t page = pages[sequence * test.pages_per_sequence + position / kKvPage];
+            if (position % kKvPage == 0) {
+                device.read(keys, addresses.keys[0] + page * keys.size());
+                device.read(values, addresses.values[0] + page * values.size());
+            }
+            reader.read_keys(test.key_type, keys.data(), position % kKvPage, result.floats);
+            reader.read_values(test.value_type, values.data(), position % kKvPage, result.floats);
+        }
     return result;
 }
 
@@ -176,6 +261,7 @@ inline std::vector<Result> run(const Case& test, Device& device) {
             std::memcpy(result.floats.data() + first, bytes.data() + row * stride, rows.width * sizeof(float));
         }
     }
+    if (test.cached != 0) results.push_back(cache_of(test, device, addresses, pages));
     return results;
 }
 

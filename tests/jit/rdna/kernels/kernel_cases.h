@@ -8,11 +8,14 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "host/half.h"
+#include "jit/batch.h"
+#include "jit/rdna/kernels/kv_layout.h"
 #include "tests/jit/rdna/kernels/samples/all_kernels.h"
 
 namespace riftjit::rdna::kernels {
@@ -38,6 +41,11 @@ struct BufferIndex {
 };
 struct NullPointer {};  // a field of the args that the kernel does not look at
 
+// At `offset` of a buffer stands the address of buffer `target`.
+struct PointerBetween {
+    size_t buffer, offset, target;
+};
+
 struct KernelCase {
     std::string name;
     std::function<Result<KernelProgram>(KernelTarget, PassOptions)> assemble;
@@ -48,7 +56,32 @@ struct KernelCase {
     // Empty when the buffers hold what they should after the launch, otherwise what is wrong.
     std::function<std::string(const std::vector<Bytes>&)> wrong;
     bool runs_in_wave64 = true;
+    std::vector<PointerBetween> pointers = {};
 };
+
+// The batch in device memory, as buffers of the case; returns that of its BatchState.
+inline BufferIndex add_batch(KernelCase& test, const std::vector<BatchRow>& rows, const std::vector<uint32_t>& pages,
+                             uint32_t pages_per_sequence) {
+    Batch batch{uint32_t(rows.size())};
+    for (const BatchRow& row : rows) batch.add(row);
+    const BatchState& state = batch.finish(pages.data(), pages_per_sequence);
+    const size_t index = test.buffers.size();
+    const auto add = [&]<class T>(const T* begin, size_t count) {
+        const auto bytes = std::as_bytes(std::span(begin, count));
+        test.buffers.emplace_back(bytes.begin(), bytes.end());
+    };
+    const auto add_pointed_to = [&](size_t offset, const auto* begin, size_t count) {
+        if (count == 0) return;
+        test.pointers.push_back({index, offset, test.buffers.size()});
+        add(begin, count);
+    };
+    add(&state, 1);
+    add_pointed_to(offsetof(BatchState, row), state.row, state.rows);
+    add_pointed_to(offsetof(BatchState, tile), state.tile, state.tiles);
+    add_pointed_to(offsetof(BatchState, single), state.single, state.singles);
+    add_pointed_to(offsetof(BatchState, pages), pages.data(), pages.size());
+    return {index};
+}
 
 inline std::vector<float> random_floats(size_t count, float low, float high, unsigned seed) {
     std::mt19937 generator(seed);
@@ -181,6 +214,110 @@ inline KernelCase rope_case(uint32_t rows = 2, uint32_t heads = 3, uint32_t head
             bound[i] = (std::abs(a) + std::abs(b)) * 2 * kUlp;  // one product and one fma are rounded
         }
         return compare(values_of<float>(after[0]), expected, bound);
+    };
+    return result;
+}
+
+// The rows of cases with a cache: two sequences, whose pages are not in order.
+inline std::vector<BatchRow> cached_rows() { return {{0, 3}, {0, 4}, {1, 257}}; }
+inline std::vector<uint32_t> cached_pages() { return {2, 0, 3, 1}; }
+
+// What is added up of a Q8_0 block, and how far from `expected` it may be: half a scale and as much more as the scale
+// of 11 bits and what went before it (`before`, relative) change.
+inline std::string compare_q8_0(const std::vector<double>& got, const std::vector<double>& expected, double before) {
+    std::vector<double> bound(expected.size());
+    for (size_t block = 0; block < expected.size(); block += kCacheScaleBlock) {
+        double largest = 0;
+        for (size_t i = block; i < block + kCacheScaleBlock; ++i) largest = std::max(largest, std::abs(expected[i]));
+        for (size_t i = block; i < block + kCacheScaleBlock; ++i)
+            bound[i] = largest / 127 * 0.5 * (1 + 0x1p-10) + largest * before;
+    }
+    return compare(got, expected, bound);
+}
+
+// Heads normed, rotated by adjacent pairs in part, and stored as Q8_0 keys.
+inline KernelCase rope_keys_case() {
+    constexpr uint32_t kHeads = 2;
+    const RopeSpec spec = rope_keys_spec(kHeads);
+    const uint32_t head_dim = spec.head_dim, pairs = spec.rotary_dims / 2;
+    const std::vector<BatchRow> rows = cached_rows();
+    const auto x = random_floats(rows.size() * spec.row_stride, -3, 3, 20), gain = random_floats(head_dim, 0.5f, 2, 21);
+    std::vector<float> table;
+    for (const BatchRow& row : rows)
+        for (uint32_t i = 0; i < pairs; ++i) {
+            table.push_back(static_cast<float>(std::cos(row.position + i)));
+            table.push_back(static_cast<float>(std::sin(row.position + i)));
+        }
+    const uint64_t head_bytes = key_head_bytes(DType::Q8_0, head_dim);
+    KernelCase result = op_case("rope_keys", spec, uint32_t(rows.size()));
+    result.buffers = {bytes_of(x), bytes_of(gain), bytes_of(table), zeros(4 * kHeads * head_bytes)};
+    const BufferIndex batch = add_batch(result, rows, cached_pages(), 2);
+    result.args = {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}, BufferIndex{3}, batch};
+    result.wrong = [=](const std::vector<Bytes>& after) -> std::string {
+        for (size_t row = 0; row < rows.size(); ++row)
+            for (size_t head = 0; head < kHeads; ++head) {
+                const float* in = x.data() + row * spec.row_stride + head * head_dim;
+                double squares = 0;
+                for (size_t d = 0; d < head_dim; ++d) squares += double{in[d]} * in[d];
+                const double scale = 1 / std::sqrt(squares / head_dim + double{spec.epsilon});
+                std::vector<double> expected(head_dim), got(head_dim);
+                for (size_t d = 0; d < head_dim; ++d) expected[d] = in[d] * scale * gain[d];
+                for (size_t i = 0; i < pairs; ++i) {
+                    const double a = expected[2 * i], b = expected[2 * i + 1];
+                    const double c = table[(row * pairs + i) * 2], s = table[(row * pairs + i) * 2 + 1];
+                    expected[2 * i] = a * c - b * s;
+                    expected[2 * i + 1] = b * c + a * s;
+                }
+                const uint32_t position = rows[row].position % kKvPage;
+                const uint32_t page = cached_pages()[rows[row].sequence * 2 + rows[row].position / kKvPage];
+                const std::byte* at = after[3].data() + (page * kHeads + head) * head_bytes;
+                for (size_t d = 0; d < head_dim; ++d) {
+                    uint16_t half;
+                    std::memcpy(&half,
+                                at + key_scales_offset_bytes(DType::Q8_0, head_dim) + (d / 32 * kKvPage + position) * 2,
+                                sizeof half);
+                    got[d] = half_to_float(half) * int(int8_t(at[(d / 16 * kKvPage + position) * 16 + d % 16]));
+                }
+                // Of the norm and the rotation: some 20 roundings of numbers that are at most twice as large.
+                if (const std::string wrong = compare_q8_0(got, expected, 40 * kUlp); !wrong.empty()) return wrong;
+            }
+        return "";
+    };
+    return result;
+}
+
+inline KernelCase value_store_case() {
+    constexpr uint32_t kHeads = 2;
+    const ValueStoreSpec spec = value_store_spec(kHeads);
+    const uint32_t head_dim = spec.head_dim;
+    const std::vector<BatchRow> rows = cached_rows();
+    const auto v = random_floats(rows.size() * spec.row_stride, -3, 3, 22);
+    const uint64_t head_bytes = value_head_bytes(DType::Q8_0, head_dim);
+    KernelCase result = op_case("value_store", spec, uint32_t(rows.size()));
+    result.buffers = {bytes_of(v), zeros(4 * kHeads * head_bytes)};
+    const BufferIndex batch = add_batch(result, rows, cached_pages(), 2);
+    result.args = {BufferIndex{0}, BufferIndex{1}, batch};
+    result.wrong = [=](const std::vector<Bytes>& after) -> std::string {
+        for (size_t row = 0; row < rows.size(); ++row)
+            for (size_t head = 0; head < kHeads; ++head) {
+                const float* in = v.data() + row * spec.row_stride + head * head_dim;
+                const uint32_t position = rows[row].position % kKvPage;
+                const uint32_t page = cached_pages()[rows[row].sequence * 2 + rows[row].position / kKvPage];
+                const std::byte* at = after[1].data() + (page * kHeads + head) * head_bytes;
+                std::vector<double> got(head_dim);
+                for (size_t d = 0; d < head_dim; ++d) {
+                    uint16_t half;
+                    std::memcpy(
+                        &half,
+                        at + value_scales_offset_bytes(DType::Q8_0, head_dim) + (d / 32 * kKvPage + position) * 2,
+                        sizeof half);
+                    got[d] = half_to_float(half) * int(int8_t(at[(position / 8 * head_dim + d) * 8 + position % 8]));
+                }
+                // Quotient, inverse and product are rounded.
+                if (const std::string wrong = compare_q8_0(got, {in, in + head_dim}, 4 * kUlp); !wrong.empty())
+                    return wrong;
+            }
+        return "";
     };
     return result;
 }
@@ -392,9 +529,9 @@ inline KernelCase dot_f64_case() {
 }
 
 inline std::vector<KernelCase> kernel_cases() {
-    return {vector_add_case(),   swiglu_case(),       rms_norm_case(),   rope_case(),      softmax_case(),
-            argmax_case(),       gemv_q8_case(),      matmul_f16_case(), transpose_case(), histogram_case(),
-            grid_barrier_case(), reverse_copy_case(), dot_f64_case()};
+    return {vector_add_case(),  swiglu_case(),    rms_norm_case(),     rope_case(),         rope_keys_case(),
+            value_store_case(), softmax_case(),   argmax_case(),       gemv_q8_case(),      matmul_f16_case(),
+            transpose_case(),   histogram_case(), grid_barrier_case(), reverse_copy_case(), dot_f64_case()};
 }
 
 // The ops at other shapes than above: waves of one to four, rows of one round and of many, gaps between rows.

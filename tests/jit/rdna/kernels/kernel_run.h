@@ -3,6 +3,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,11 @@ inline RunOutcome run_code(const KernelCase& test, const KernelCode& code, Targe
     std::vector<uint64_t> addresses;
     for (size_t i = 0; i < test.buffers.size(); ++i)
         addresses.push_back(machine.allocate("buffer " + std::to_string(i), test.buffers[i]));
+    for (const PointerBetween& pointer : test.pointers) {
+        const std::span<const uint64_t> address(&addresses[pointer.target], 1);
+        const auto written = machine.write(addresses[pointer.buffer] + pointer.offset, std::as_bytes(address));
+        if (!written) return {written.error().message};
+    }
     emulator::LaunchOptions launch;
     launch.schedule = settings.schedule;
     launch.instruction_limit = settings.instruction_limit;

@@ -88,26 +88,15 @@ TEST(KernelRefusals, NameWhatOfAnOpNoKernelDoes) {
               "gfx1100: swiglu: no kernel for rows that are not f32");
     EXPECT_EQ(refusal(with(swiglu, &SwigluSpec::in_stride, 256u)),
               "gfx1100: swiglu: no kernel for rows that do not lie side by side");
-    const RopeSpec rope = rope_spec(2, 128, 256);
-    EXPECT_EQ(refusal(rope), "");
-    EXPECT_EQ(refusal(with(rope, &RopeSpec::pairing, RopePairing::adjacent)),
-              "gfx1100: rope: no kernel for adjacent pairs");
-    EXPECT_EQ(refusal(with(rope, &RopeSpec::rotary_dims, 64u)), "gfx1100: rope: no kernel for parts of heads");
-    EXPECT_EQ(refusal(with(rope, &RopeSpec::norm, Presence::present)),
-              "gfx1100: rope: no kernel for heads that are normed");
-    EXPECT_EQ(refusal(with(rope, &RopeSpec::key_cache, std::optional(DType::F16))),
-              "gfx1100: rope: no kernel for a key cache");
+    EXPECT_EQ(refusal(rope_spec(2, 128, 256)), "");
+    EXPECT_EQ(refusal(value_store_spec(2)), "");
 }
 
 TEST(KernelRefusals, NameAShapeThatIsNoWholeWaves) {
     EXPECT_EQ(refusal(rms_norm_spec(1000)), "gfx1100: rms_norm: no kernel for rows of 1000, no multiple of 32 lanes");
     EXPECT_EQ(refusal(swiglu_spec(96), kWave64), "gfx1100: swiglu: no kernel for rows of 96, no multiple of 64 lanes");
-    EXPECT_EQ(refusal(rope_spec(1, 96, 96)),
-              "gfx1100: rope: no kernel for 48 pairs in a head, no power of two from 32 to 256");
-    EXPECT_EQ(refusal(rope_spec(1, 1024, 1024)),
-              "gfx1100: rope: no kernel for 512 pairs in a head, no power of two from 32 to 256");
-    EXPECT_EQ(refusal(rope_spec(1, 64, 64), kWave64),
-              "gfx1100: rope: no kernel for 32 pairs in a head, no power of two from 64 to 256");
+    EXPECT_EQ(refusal(rope_spec(1, 64, 64), kWave64), "gfx1100: rope: no kernel for waves of 64 lanes");
+    EXPECT_EQ(refusal(value_store_spec(1), kWave64), "gfx1100: value_store: no kernel for waves of 64 lanes");
 }
 
 }  // namespace refusals_test

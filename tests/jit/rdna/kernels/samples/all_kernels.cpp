@@ -12,8 +12,8 @@ KernelEntry entry(std::string_view name, Result<KernelProgram> (*assemble)(Kerne
             [assemble](KernelTarget target, PassOptions options) { return assemble(target, Spec{}, options); }};
 }
 
-KernelEntry entry(std::string_view name, const KernelSpec& spec) {
-    return {name, true,
+KernelEntry entry(std::string_view name, const KernelSpec& spec, bool runs_in_wave64 = true) {
+    return {name, runs_in_wave64,
             [spec](KernelTarget target, PassOptions options) { return kernel_program(target, spec, options); }};
 }
 
@@ -24,7 +24,9 @@ std::span<const KernelEntry> all_kernels() {
         entry("vector_add", vector_add),
         entry("swiglu", swiglu_spec(256)),
         entry("rms_norm", rms_norm_spec(1024)),
-        entry("rope", rope_spec(3, 128, 384)),
+        entry("rope", rope_spec(3, 128, 384), false),
+        entry("rope_keys", rope_keys_spec(2), false),
+        entry("value_store", value_store_spec(2), false),
         entry("softmax", softmax),
         entry("argmax", argmax),
         entry("gemv_q8", gemv_q8),

@@ -18,6 +18,10 @@ inline SwigluSpec swiglu_spec(uint32_t width) { return {width, width, RowFormat:
 inline RopeSpec rope_spec(uint32_t heads, uint32_t head_dim, uint32_t row_stride) {
     return {heads, head_dim, head_dim, row_stride, RopePairing::half, Presence::absent, 0, std::nullopt};
 }
+inline RopeSpec rope_keys_spec(uint32_t heads) {
+    return {heads, 64, 48, heads * 64, RopePairing::adjacent, Presence::present, 1e-5f, DType::Q8_0};
+}
+inline ValueStoreSpec value_store_spec(uint32_t heads) { return {heads, 64, heads * 64, DType::Q8_0}; }
 
 // Every kernel with a spec, for tests that go over all of them.
 struct KernelEntry {
