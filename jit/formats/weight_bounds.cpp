@@ -147,4 +147,12 @@ uint32_t WeightBounds::summable(int32_t most) const {
     return elements;
 }
 
+Summation summation(const WeightFormat& format, int32_t most, uint32_t longest) {
+    constexpr uint32_t kWidestGroup = 32;
+    const WeightBounds limits = bounds(format);
+    const Summation result{std::min(limits.group, kWidestGroup), std::min(limits.summable(most), longest)};
+    check(result.segment % result.group == 0, "a segment is whole groups");
+    return result;
+}
+
 }  // namespace riftjit

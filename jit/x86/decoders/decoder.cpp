@@ -16,15 +16,14 @@ using Xbyak::Xmm;
 DecoderTraits decoder_traits(const PackedShape& shape) {
     const WeightBounds limits = bounds(weight_format(shape.type));
     const LaneResults& parts = weight_format(shape.type).results;
-    constexpr uint32_t kWidestGroup = 32;
+    const Summation sums = summation(weight_format(shape.type), kI16Max, kStepElements);
     DecoderTraits traits{shape};
-    traits.group = static_cast<uint16_t>(std::min(limits.group, kWidestGroup));
-    traits.segment = static_cast<uint16_t>(std::min(limits.summable(kI16Max), kStepElements));
+    traits.group = static_cast<uint16_t>(sums.group);
+    traits.segment = static_cast<uint16_t>(sums.segment);
     if (parts.multiplier != kNoStep) traits.sub_scale = SubScale::integer;
     if (parts.offset != kNoStep) traits.minimum = Minimum::real;
     if (parts.minimum != kNoStep) traits.minimum = Minimum::integer;
     traits.fits_byte = limits.product.least >= -128 && limits.product.most <= 127;
-    check(traits.segment % traits.group == 0, "a segment is whole groups");
     check(limits.product.magnitude() <= std::numeric_limits<int16_t>::max(), "m * (q - zero_point) fits i16");
     check(limits.minimum.magnitude() * kStepElements * kI16Max <= std::numeric_limits<int32_t>::max(),
           "the minima of a step sum up in i32");
