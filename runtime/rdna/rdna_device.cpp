@@ -173,6 +173,7 @@ Result<void> RdnaDevice::copy(Address to, Address from, uint64_t bytes) {
 Result<void> RdnaDevice::pack(const FileTensor& tensor, Address to, const Release& release) {
     std::vector<std::byte> packed(backend_.packed_bytes(tensor.type, tensor.rows, tensor.width));
     const uint32_t panels = uint32_t(round_up(tensor.rows, rdna::kernels::kPanelRows) / rdna::kernels::kPanelRows);
+    rdna::kernels::pack_grid(tensor.type, packed.data());
     rdna::kernels::pack_panels(tensor.type, tensor.rows, tensor.width, tensor.data, packed.data(), 0, panels);
     RIFTJIT_TRY_VOID(write(to, packed));
     if (release) release({tensor.data, tensor.rows * row_bytes(tensor.type, tensor.width)});

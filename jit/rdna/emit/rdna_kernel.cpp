@@ -145,7 +145,7 @@ CachePolicy KernelAssembler::streaming_load_policy() const {
     return policy;
 }
 
-void KernelAssembler::dot4_i8(Vgpr acc, Vgpr a, Vgpr b) {
+void KernelAssembler::dot4_i8(Vgpr acc, Vgpr a, const Argument& b) {
     if (generation() == Generation::gfx10)
         v_dot4_i32_i8(acc, a, b, acc);
     else

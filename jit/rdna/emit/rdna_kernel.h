@@ -59,7 +59,7 @@ public:
     CachePolicy streaming_load_policy() const;     // data read once
 
     // acc += dot(a, b) of four signed bytes.
-    void dot4_i8(Vgpr acc, Vgpr a, Vgpr b);
+    void dot4_i8(Vgpr acc, Vgpr a, const Argument& b);
     // acc += a.lo * b.lo + a.hi * b.hi, halves in f16, sum in f32.
     void dot2_f16(Vgpr acc, Vgpr a, Vgpr b);
     // destination = number of the lane in its wave.

@@ -35,6 +35,14 @@ Result<KernelProgram> program_of(KernelTarget target, const RopeSpec& spec, Pass
 Result<LaunchShape> shape_of(KernelTarget target, const ValueStoreSpec& spec);
 Result<KernelProgram> program_of(KernelTarget target, const ValueStoreSpec& spec, PassOptions options);
 
+// A workgroup per panel of 32 rows and up to eight rows of the batch, a row of the matrix each lane (packed.h).
+Result<LaunchShape> shape_of(KernelTarget target, const MatmulSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const MatmulSpec& spec, PassOptions options);
+
+// A workgroup per token.
+Result<LaunchShape> shape_of(KernelTarget target, const EmbedSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const EmbedSpec& spec, PassOptions options);
+
 // Of any spec. Refusals begin with the target: "gfx1100: no kernel for embed q4_k rows of 256".
 Result<LaunchShape> launch_shape(KernelTarget target, const KernelSpec& spec);
 Result<KernelProgram> kernel_program(KernelTarget target, const KernelSpec& spec, PassOptions options = {});

@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -50,12 +52,19 @@ struct Rows {
     uint32_t stride_bytes = 0;  // 0: as the back end lays out rows
 };
 
+struct Quantized {
+    std::vector<int32_t> codes, sums16;
+    std::vector<uint32_t> scales;
+    bool operator==(const Quantized&) const = default;
+};
 struct Run {
     std::vector<BatchRow> rows;
     std::vector<uint32_t> outputs = {};
     std::vector<std::pair<uint32_t, std::vector<float>>> inputs = {};  // buffer, contents
     std::vector<int32_t> ids = {};
     std::vector<float> table = {};
+    std::vector<std::pair<uint32_t, std::vector<Quantized>>> codes = {};  // buffer, rows of `codes_width` elements
+    uint32_t codes_width = 0;
 };
 
 struct Case {
@@ -71,11 +80,6 @@ struct Case {
     std::vector<Rows> results = {};  // after the last run, of its rows (of its outputs where it has some)
 };
 
-struct Quantized {
-    std::vector<int32_t> codes, sums16;
-    std::vector<uint32_t> scales;
-    bool operator==(const Quantized&) const = default;
-};
 struct Result {
     std::vector<uint32_t> floats;      // bits
     std::vector<Quantized> quantized;  // row by row
@@ -188,6 +192,52 @@ inline Result cache_of(const Case& test, const Device& device, const Addresses& 
     return result;
 }
 
+// 13-bit codes and scales, as rows of activations have them.
+inline Quantized random_codes(uint32_t width, uint32_t seed) {
+    std::mt19937 random(seed);
+    Quantized row;
+    const uint32_t blocks = rdna::kernels::I16Row{width}.blocks();
+    for (uint32_t i = 0; i < blocks * kI16Block; ++i)
+        row.codes.push_back(i < width ? int32_t(random() % (2 * kI16Max + 1)) - kI16Max : 0);
+    for (uint32_t i = 0; i < blocks * 16; ++i)
+        row.sums16.push_back(std::accumulate(&row.codes[i * 16], &row.codes[i * 16] + 16, 0));
+    for (uint32_t i = 0; i < blocks; ++i)
+        row.scales.push_back(std::bit_cast<uint32_t>(std::ldexp(float(1 + random() % 1000), -20)));
+    return row;
+}
+
+inline std::vector<std::byte> quantized_bytes(const Backend& backend, const Quantized& codes, uint32_t width) {
+    const rdna::kernels::I16Row there{width};
+    const x86::I16Row here{width};
+    std::vector<std::byte> row(backend.row_bytes(RowFormat::i16, width));
+    const auto store = [&](uint64_t offset, auto value) { std::memcpy(row.data() + offset, &value, sizeof value); };
+    const bool is_rdna = dynamic_cast<const RdnaBackend*>(&backend) != nullptr;
+    for (uint32_t block = 0; block < there.blocks(); ++block) {
+        const uint64_t first = uint64_t(block) * rdna::kernels::I16Row::kBlockBytes;
+        for (uint32_t i = 0; i < kI16Block; ++i) {
+            const int32_t code = codes.codes[block * kI16Block + i];
+            if (is_rdna) {
+                store(first + there.kHighOffset + i, high_byte(code));
+                store(first + there.kLowOffset + i, low_byte(code));
+            } else {
+                store(here.codes_offset_bytes() + (block * kI16Block + i) * 2, int16_t(code));
+            }
+        }
+        for (uint32_t i = 0; i < 16; ++i) {
+            const int32_t sum = codes.sums16[block * 16 + i];
+            if (is_rdna) {
+                store(first + there.kSumsOffset + i * 4, sum);
+                continue;
+            }
+            store(here.sums16_offset_bytes() + (block * 16 + i) * 4, sum);
+            if (i % 2 == 1)
+                store(here.sums32_offset_bytes() + (block * 8 + i / 2) * 4, sum + codes.sums16[block * 16 + i - 1]);
+        }
+        store((is_rdna ? there.scales_offset_bytes() : here.scales_offset_bytes()) + block * 4, codes.scales[block]);
+    }
+    return row;
+}
+
 inline std::vector<Result> run(const Case& test, Device& device) {
     const auto allocate = [&](uint64_t bytes) { return device.allocate(bytes, MemoryUse::random, "a test's").value(); };
     Addresses addresses;
@@ -237,6 +287,14 @@ inline std::vector<Result> run(const Case& test, Device& device) {
         for (const uint32_t output : run.outputs) batch.add_output(output);
         for (const auto& [number, floats] : run.inputs)
             device.write(addresses.arena + number * kBuffer, std::as_bytes(std::span(floats)));
+        for (const auto& [number, rows] : run.codes) {
+            std::vector<std::byte> bytes;
+            for (const Quantized& row : rows) {
+                const auto packed = quantized_bytes(device.backend(), row, run.codes_width);
+                bytes.insert(bytes.end(), packed.begin(), packed.end());
+            }
+            device.write(addresses.arena + number * kBuffer, bytes);
+        }
         if (!run.ids.empty()) device.write(addresses.token_ids, std::as_bytes(std::span(run.ids)));
         if (!run.table.empty()) device.write(addresses.rope_tables[0], std::as_bytes(std::span(run.table)));
         const auto done = (*bound)->run(batch.finish(pages.data(), test.pages_per_sequence));
