@@ -97,6 +97,28 @@ void Assembler::add_line(Line line) {
     lines_.push_back(std::move(line));
 }
 
+namespace {
+
+// From gfx11 on, short forms name halves of v0 to v127 alone; which registers there are allocation tells.
+void lengthen_forms(Program& program) {
+    if (generation(program.target) == Generation::gfx10) return;
+    for (Line& line : program.lines) {
+        Instruction& instruction = line.instruction;
+        const InstructionInfo& row = info(instruction.opcode);
+        if (row.halves == 0 || (row.format != Format::VOP1 && row.format != Format::VOP2 && row.format != Format::VOPC))
+            continue;
+        for (unsigned i = 0; i < row.destinations + row.sources; ++i) {
+            const unsigned bit = i < row.destinations ? 3 : i - row.destinations;
+            const Operand operand = instruction.operands[i];
+            if ((row.halves >> bit & 1) == 0 || !operand.is_vgpr() || operand.vgpr() <= 127) continue;
+            if (instruction.encoding == Encoding::native) instruction.encoding = Encoding::e64;
+            if (instruction.encoding == Encoding::dpp16) instruction.encoding = Encoding::e64_dpp16;
+        }
+    }
+}
+
+}  // namespace
+
 KernelProgram Assembler::finish(PassOptions options) {
     for (size_t i = 0; i < bound_.size(); ++i)
         if (!bound_[i]) throw AssemblyError(fmt::format("{}: label {} is never bound", header_.name, i));
@@ -105,6 +127,7 @@ KernelProgram Assembler::finish(PassOptions options) {
     KernelProgram kernel{{target_.target, target_.wave_size, header_.name, std::move(lines_)}, header_};
     work_ = allocate_registers(kernel.program, registers_,
                                {.reorders = options.runs(Pass::schedule), .chooses_banks = options.runs(Pass::vopd)});
+    lengthen_forms(kernel.program);
     check_overlaps(kernel.program);
     run_passes(kernel.program, options);
     return kernel;

@@ -1,4 +1,4 @@
-// Matrix times few rows, quantised weights: a lane is a row of the matrix, as on the processor, so that sums over k
+// Matrix times one row, quantised weights: a lane is a row of the matrix, as on the processor, so that sums over k
 // have its order and no lane needs another's.
 //
 // The waves of a workgroup share a panel out step by step (of 256 elements), and the workgroup at last adds up what
@@ -27,19 +27,17 @@ struct StepShare {
     explicit StepShare(const MatmulSpec& spec)
         : steps(PanelLayout(spec.weight, spec.width).steps()),
           rounds((steps + kMaxWaves - 1) / kMaxWaves),
-          waves((steps + rounds - 1) / rounds),
-          rows(spec.form == MatmulForm::vector
-                   ? 1
-                   : std::clamp<uint32_t>(kMaxLdsBytes / (steps * kPanelRows * 4), 1, kMaxRows)) {}
+          waves((steps + rounds - 1) / rounds) {}
+
+    uint32_t lds_bytes() const { return waves > 1 ? steps * kPanelRows * 4 : 0; }
 
     uint32_t steps, rounds, waves;
-    uint32_t rows;  // of the batch, in one workgroup
 };
 
 class MatmulKernel final : public PanelKernel {
 public:
     MatmulKernel(KernelTarget target, const MatmulSpec& spec, std::string name)
-        : PanelKernel(target, spec, std::move(name), StepShare(spec).rows) {}
+        : PanelKernel(target, spec, std::move(name), 1) {}
 
     void generate() override {
         header_.max_flat_workgroup_size = share.waves * kPanelRows;
@@ -52,15 +50,10 @@ public:
             keep_lanes(in_first_wave);
             add_up_steps();
         }
-        for (uint32_t row = 0; row < rows_per_group; ++row) store_row(row, totals[row]);
+        store_row(0, total);
     }
 
 private:
-    // What the sums of one row of the batch are kept in while a step is multiplied.
-    struct RowSums {
-        Vgpr high, low, block, minima;
-    };
-
     const StepShare share{spec_};
     const PanelLayout layout{spec_.weight, spec_.width};
     const WeightFormat& format = weight_format(spec_.weight);
@@ -72,14 +65,9 @@ private:
                in_first_wave = lane_mask();
     const Vgpr lane = vgpr(), lds_address = vgpr();
     const StringOffsets offsets{vgpr(), vgpr(), vgpr()};
-    const std::vector<Vgpr> totals = make_vgprs(rows_per_group);
-    const uint32_t blocks_lds = share.waves > 1 ? lds(share.steps* rows_per_group* kPanelRows * 4) : 0;
-
-    std::vector<Vgpr> make_vgprs(uint32_t count) {
-        std::vector<Vgpr> registers;
-        for (uint32_t i = 0; i < count; ++i) registers.push_back(vgpr());
-        return registers;
-    }
+    // Sums of products with high and low digits, of minima, and what a step comes to.
+    const Vgpr high = vgpr(), low = vgpr(), minima = vgpr(), block = vgpr(), total = vgpr();
+    const uint32_t blocks_lds = share.waves > 1 ? lds(share.lds_bytes()) : 0;
 
     void locate_lanes() {
         v_and_b32(lane, kPanelRows - 1, launch_lane());
@@ -95,8 +83,7 @@ private:
     }
 
     void multiply_steps() {
-        if (share.waves == 1)
-            for (const Vgpr& total : totals) v_mov_b32(total, 0);
+        if (share.waves == 1) v_mov_b32(total, 0);
         if (layout.full_steps != 0) multiply_full_steps();
         if (layout.tail_blocks == 0) return;
         const Label done = label();
@@ -132,135 +119,109 @@ private:
         s_mul_i32(x_step, step, I16Row::kBlockBytes);
         QuadDecoder decoder(*this, spec_.weight, step_layout, string, weights);
 
-        std::vector<RowSums> rows;
-        for (uint32_t row = 0; row < rows_per_group; ++row) {
-            rows.push_back({vgpr(), vgpr(), vgpr(), vgpr()});
-            v_mov_b32(rows[row].block, 0);
-            if (decoder.has_minimum()) v_mov_b32(rows[row].minima, 0);
-        }
-        const uint32_t part = rows_per_group == 1 ? std::min(64u, step_layout.elements) : 32;
-        for (uint32_t first = 0; first < step_layout.elements; first += part)
-            multiply_part(decoder, rows, first, std::min(part, step_layout.elements - first), step_layout.elements);
-        for (uint32_t row = 0; row < rows_per_group; ++row) finish_step(decoder, rows[row], row);
+        v_mov_b32(block, 0);
+        if (decoder.has_minimum()) v_mov_b32(minima, 0);
+        constexpr uint32_t kPart = 64;  // as many codes as SGPRs take at once
+        for (uint32_t first = 0; first < step_layout.elements; first += kPart)
+            multiply_part(decoder, first, std::min(kPart, step_layout.elements - first), step_layout.elements);
+        finish_step(decoder);
     }
 
     // Elements [first, first + count) of the step.
-    void multiply_part(QuadDecoder& decoder, const std::vector<RowSums>& rows, uint32_t first, uint32_t count,
-                       uint32_t elements) {
-        std::vector<Vgpr> quads, multipliers, scales, offsets_of, minima;
-        for (uint32_t element = first; element < first + count; element += 4) {
-            if (element % sums.group == 0 && decoder.has_multiplier())
-                multipliers.push_back(decoder.multiplier(element));
-            if (element % sums.group == 0 && decoder.has_minimum()) minima.push_back(decoder.minimum(element));
-            if (element % sums.segment == 0 && decoder.has_offset()) offsets_of.push_back(decoder.offset(element));
-            quads.push_back(decoder.quad(element).bytes);
-            const uint32_t end = element + 4;
-            if (end % sums.segment == 0 || end == elements) scales.push_back(decoder.scale(element));
-        }
-        for (uint32_t row = 0; row < rows_per_group; ++row) {
-            const auto [high, low] = load_codes(row, first, count);
-            const bool needs_sums = decoder.zero_point() != 0 || decoder.has_minimum() || decoder.has_offset();
-            const std::vector<Sgpr> sums_of_codes = needs_sums ? load_sums(row, first, count) : std::vector<Sgpr>();
-            size_t scale = 0;
-            for (uint32_t begin = first; begin < first + count; begin += sums.group) {
-                const uint32_t group = (begin - first) / sums.group;
-                const std::optional<Vgpr> multiplier =
-                    decoder.has_multiplier() ? std::optional(multipliers[group]) : std::nullopt;
-                const RowSums& to = rows[row];
-                sum_group(decoder, to, multiplier, begin % sums.segment == 0,
-                          needs_sums ? std::optional(sums_of_codes[group]) : std::nullopt, [&](Vgpr sum, bool is_high) {
-                              const Sgpr& codes = is_high ? high : low;
-                              for (uint32_t quad = 0; quad < sums.group / 4; ++quad) {
-                                  const uint32_t at = (begin - first) / 4 + quad;
-                                  dot4_i8(sum, quads[at], codes[at]);
-                              }
-                          });
-                if (decoder.has_minimum()) {
-                    const Vgpr code_sum = vgpr();
-                    v_mov_b32(code_sum, sums_of_codes[group]);
-                    v_mad_i32_i24(to.minima, minima[group], code_sum, to.minima);
+    void multiply_part(QuadDecoder& decoder, uint32_t first, uint32_t count, uint32_t elements) {
+        const Sgpr high_codes = load_codes(I16Row::kHighOffset + first, count),
+                   low_codes = load_codes(I16Row::kLowOffset + first, count);
+        const bool needs_sums = decoder.zero_point() != 0 || decoder.has_minimum() || decoder.has_offset();
+        const std::vector<Sgpr> code_sums = needs_sums ? load_sums(first, count) : std::vector<Sgpr>();
+        for (uint32_t begin = first; begin < first + count; begin += sums.group) {
+            const uint32_t end = begin + sums.group;
+            const Sgpr code_sum = needs_sums ? code_sums[(begin - first) / sums.group] : bytes;  // or nobody asks
+            sum_group(decoder, begin, code_sum, [&](Vgpr high_sum, Vgpr low_sum) {
+                for (uint32_t element = begin; element < end; element += 4) {
+                    const Vgpr quad = decoder.quad(element).bytes;
+                    dot4_i8(high_sum, quad, high_codes[(element - first) / 4]);
+                    dot4_i8(low_sum, quad, low_codes[(element - first) / 4]);
                 }
-                const uint32_t end = begin + sums.group;
-                if (end % sums.segment == 0 || end == elements) {
-                    finish_segment(to, scales[scale]);
-                    if (decoder.has_offset()) add_offset(to, offsets_of[scale], sums_of_codes[group]);
-                    ++scale;
-                }
+            });
+            if (decoder.has_minimum()) {
+                const Vgpr sum = vgpr();
+                v_mov_b32(sum, code_sum);
+                v_mad_i32_i24(minima, decoder.minimum(begin), sum, minima);
             }
+            if (end % sums.segment != 0 && end != elements) continue;
+            finish_segment(decoder.scale(begin));
+            if (decoder.has_offset()) add_offset(decoder.offset(begin), code_sum);
         }
     }
 
     // high and low (+)= multiplier * the sums of the group's products with each digit, less the zero point's share.
-    template <class Dot>
-    void sum_group(const QuadDecoder& decoder, const RowSums& to, const std::optional<Vgpr>& multiplier,
-                   bool begins_segment, const std::optional<Sgpr>& code_sum, const Dot& dot) {
+    template <class Dots>
+    void sum_group(QuadDecoder& decoder, uint32_t begin, Sgpr code_sum, const Dots& add_dots) {
+        const bool begins_segment = begin % sums.segment == 0;
         const int32_t zero_point = decoder.zero_point();
-        if (zero_point != 0) s_mul_i32(bytes, *code_sum, -zero_point);
-        if (!multiplier) {
-            if (begins_segment) {
-                v_mov_b32(to.high, 0);
-                zero_point != 0 ? v_mov_b32(to.low, bytes) : v_mov_b32(to.low, 0);
-            } else if (zero_point != 0) {
-                v_add_nc_u32(to.low, bytes, to.low);
-            }
-            dot(to.high, true);
-            dot(to.low, false);
-            return;
+        if (zero_point != 0) s_mul_i32(bytes, code_sum, -zero_point);
+        const auto start = [&](Vgpr high_sum, Vgpr low_sum) {
+            v_mov_b32(high_sum, 0);
+            zero_point != 0 ? v_mov_b32(low_sum, bytes) : v_mov_b32(low_sum, 0);
+        };
+        if (!decoder.has_multiplier()) {
+            if (begins_segment)
+                start(high, low);
+            else if (zero_point != 0)
+                v_add_nc_u32(low, bytes, low);
+            return add_dots(high, low);
         }
-        const Vgpr high = vgpr(), low = vgpr();
-        v_mov_b32(high, 0);
-        zero_point != 0 ? v_mov_b32(low, bytes) : v_mov_b32(low, 0);
-        dot(high, true);
-        dot(low, false);
+        const Vgpr high_sum = vgpr(), low_sum = vgpr(), multiplier = decoder.multiplier(begin);
+        start(high_sum, low_sum);
+        add_dots(high_sum, low_sum);
         if (begins_segment) {
-            v_mul_i32_i24(to.high, high, *multiplier);
-            v_mul_i32_i24(to.low, low, *multiplier);
+            v_mul_i32_i24(high, high_sum, multiplier);
+            v_mul_i32_i24(low, low_sum, multiplier);
         } else {
-            v_mad_i32_i24(to.high, high, *multiplier, to.high);
-            v_mad_i32_i24(to.low, low, *multiplier, to.low);
+            v_mad_i32_i24(high, high_sum, multiplier, high);
+            v_mad_i32_i24(low, low_sum, multiplier, low);
         }
     }
-    void finish_segment(const RowSums& sums, Vgpr scale) {
+    void finish_segment(Vgpr scale) {
         const Vgpr sum = vgpr();
-        v_lshl_add_u32(sum, sums.high, 7, sums.low);
+        v_lshl_add_u32(sum, high, 7, low);
         v_cvt_f32_i32(sum, sum);
-        v_fmac_f32(sums.block, sum, scale);
+        v_fmac_f32(block, sum, scale);
     }
-    void add_offset(const RowSums& sums, Vgpr offset, Sgpr code_sum) {
+    void add_offset(Vgpr offset, Sgpr code_sum) {
         const Vgpr sum = vgpr();
         v_cvt_f32_i32(sum, code_sum);
-        v_fmac_f32(sums.block, sum, offset);
+        v_fmac_f32(block, sum, offset);
     }
-    void finish_step(QuadDecoder& decoder, const RowSums& sums, uint32_t row) {
+    void finish_step(QuadDecoder& decoder) {
         if (decoder.has_minimum()) {
-            const Vgpr minima = vgpr();
-            v_cvt_f32_i32(minima, sums.minima);
-            v_fma_f32(sums.block, -minima, decoder.minimum_scale(0), sums.block);
+            const Vgpr sum = vgpr();
+            v_cvt_f32_i32(sum, minima);
+            v_fma_f32(block, -sum, decoder.minimum_scale(0), block);
         }
         if (share.waves == 1) {
             const Sgpr scale = sgpr(), offset = sgpr();
             s_lshl_b32(offset, step, 2);
-            s_load_b32(scale, x_row(row), offset, x_layout.scales_offset_bytes());
-            v_fma_f32(totals[row], sums.block, scale, totals[row]);
+            s_load_b32(scale, x_row(0), offset, x_layout.scales_offset_bytes());
+            v_fma_f32(total, block, scale, total);
             return;
         }
         const Vgpr address = vgpr();
-        s_mul_i32(bytes, step, rows_per_group * kPanelRows * 4);
+        s_mul_i32(bytes, step, kPanelRows * 4);
         v_add_nc_u32(address, bytes, lds_address);
-        ds_store_b32(address, sums.block, blocks_lds + row * kPanelRows * 4);
+        ds_store_b32(address, block, blocks_lds);
     }
 
-    // Codes of a row, four in each register.
-    std::pair<Sgpr, Sgpr> load_codes(uint32_t row, uint32_t first, uint32_t count) {
-        const Sgpr high = sgpr(count / 4), low = sgpr(count / 4);
-        load_scalars(high, x_row(row), x_step, I16Row::kHighOffset + first);
-        load_scalars(low, x_row(row), x_step, I16Row::kLowOffset + first);
-        return {high, low};
+    // Four in each register.
+    Sgpr load_codes(uint32_t offset, uint32_t count) {
+        const Sgpr codes = sgpr(count / 4);
+        load_scalars(codes, offset);
+        return codes;
     }
     // Of each group.
-    std::vector<Sgpr> load_sums(uint32_t row, uint32_t first, uint32_t count) {
+    std::vector<Sgpr> load_sums(uint32_t first, uint32_t count) {
         const Sgpr sixteens = sgpr(count / 16);
-        load_scalars(sixteens, x_row(row), x_step, I16Row::kSumsOffset + first / 4);
+        load_scalars(sixteens, I16Row::kSumsOffset + first / 4);
         std::vector<Sgpr> result;
         for (uint32_t i = 0; i < count / 16; i += sums.group / 16) {
             if (sums.group == 16) {
@@ -272,32 +233,24 @@ private:
         }
         return result;
     }
-    void load_scalars(Sgpr to, Sgpr base, Sgpr offset, uint32_t constant) {
-        switch (to.dwords()) {
-            case 16:
-                return s_load_b512(to, base, offset, constant);
-            case 8:
-                return s_load_b256(to, base, offset, constant);
-            case 4:
-                return s_load_b128(to, base, offset, constant);
-            case 2:
-                return s_load_b64(to, base, offset, constant);
-            default:
-                check(false, "scalars come by powers of two");
-        }
+    // Of the step's block of the row.
+    void load_scalars(Sgpr to, uint32_t offset) {
+        const Opcode load = to.dwords() == 16  ? Opcode::s_load_b512
+                            : to.dwords() == 8 ? Opcode::s_load_b256
+                            : to.dwords() == 4 ? Opcode::s_load_b128
+                                               : Opcode::s_load_b64;
+        emit(load, {to, x_row(0), x_step, offset});
     }
 
     // total = fma(block, scale of the activations, total), in the steps' order.
     void add_up_steps() {
-        for (uint32_t row = 0; row < rows_per_group; ++row) {
-            v_mov_b32(totals[row], 0);
-            for (uint32_t i = 0; i < share.steps; ++i) {
-                const Vgpr block = vgpr();
-                const Sgpr scale = sgpr();
-                ds_load_b32(block, lds_address, blocks_lds + (i * rows_per_group + row) * kPanelRows * 4);
-                s_load_b32(scale, x_row(row), x_layout.scales_offset_bytes() + i * 4);
-                v_fma_f32(totals[row], block, scale, totals[row]);
-            }
+        v_mov_b32(total, 0);
+        for (uint32_t i = 0; i < share.steps; ++i) {
+            const Vgpr step_block = vgpr();
+            const Sgpr scale = sgpr();
+            ds_load_b32(step_block, lds_address, blocks_lds + i * kPanelRows * 4);
+            s_load_b32(scale, x_row(0), x_layout.scales_offset_bytes() + i * 4);
+            v_fma_f32(total, step_block, scale, total);
         }
     }
 };
@@ -378,15 +331,17 @@ Result<LaunchShape> shape_of(KernelTarget target, const MatmulSpec& spec) {
     RIFTJIT_TRY_VOID(refuse_if(spec.order != KOrder::sequence, "matmul", "sums that are not in sequence"));
     const uint32_t panels = (spec.rows + kPanelRows - 1) / kPanelRows;
     if (is_float(spec.weight)) return LaunchShape{kPanelRows, panels, float_matmul_rows(spec)};
+    if (spec.form == MatmulForm::tile) return tile_matmul_shape(target.target, spec);
     const StepShare share(spec);
-    RIFTJIT_TRY_VOID(refuse_if(share.steps * share.rows * kPanelRows * 4 > kMaxLdsBytes && share.waves > 1, "matmul",
+    RIFTJIT_TRY_VOID(refuse_if(share.lds_bytes() > kMaxLdsBytes, "matmul",
                                fmt::format("rows of {}: sums of {} steps do not fit LDS", spec.width, share.steps)));
-    return LaunchShape{share.waves * kPanelRows, panels, share.rows};
+    return LaunchShape{share.waves * kPanelRows, panels};
 }
 
 Result<KernelProgram> program_of(KernelTarget target, const MatmulSpec& spec, PassOptions options) {
     RIFTJIT_TRY_VOID(shape_of(target, spec));
     if (is_float(spec.weight)) return float_matmul_program(target, spec, options);
+    if (spec.form == MatmulForm::tile) return tile_matmul_program(target, spec, options);
     return assemble<MatmulKernel>(target, spec, "matmul", options);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "jit/rdna/emit/rdna_kernel.h"
+#include "jit/rdna/kernels/kernels.h"
 #include "jit/rdna/kernels/packed.h"
 
 namespace riftjit::rdna::kernels {
@@ -37,6 +38,9 @@ private:
 inline constexpr uint32_t kMaxRows = 8;  // of the batch, that a workgroup takes together
 
 uint32_t float_matmul_rows(const MatmulSpec& spec);
+LaunchShape tile_matmul_shape(Target target, const MatmulSpec& spec);
+uint32_t tile_matmul_rows(Target target);
+Result<KernelProgram> tile_matmul_program(KernelTarget target, const MatmulSpec& spec, PassOptions options);
 Result<KernelProgram> float_matmul_program(KernelTarget target, const MatmulSpec& spec, PassOptions options);
 
 }  // namespace riftjit::rdna::kernels
