@@ -64,7 +64,7 @@ std::span<const std::byte> BatchImage::make(const BatchState& batch) {
     state.single = at(singles_, state.single);
     state.pages = at(pages_, state.pages);
     put(0, state);
-    put(sizeof state, BatchState{.rows = batch.outputs});
+    put(sizeof state, BatchState{.rows = batch.outputs, .outputs = batch.outputs, .output_row = state.output_row});
     return std::span(image_).first(pages_ + sequences_.size() * pages_per_sequence_ * sizeof(uint32_t));
 }
 

@@ -18,7 +18,8 @@ public:
     uint64_t bytes() const { return image_.size(); }
     void move_to(uint64_t address) { address_ = address; }
 
-    // Of steps on all rows, and of steps behind a gathering, which see as many rows as have logits and nothing of each.
+    // Of steps on all rows, and of steps on outputs, which see as many rows as have logits and, for the gathering,
+    // which they are.
     uint64_t batch_address() const { return address_; }
     uint64_t outputs_address() const { return address_ + sizeof(BatchState); }
 

@@ -34,6 +34,7 @@ TEST(BatchImage, HoldsWhatTheBatchPointsTo) {
     EXPECT_EQ(state.singles, 2u);
     EXPECT_EQ(outputs.rows, 1u);
     EXPECT_EQ(outputs.row, nullptr);
+    EXPECT_EQ(outputs.output_row, state.output_row);
     EXPECT_EQ(load(bytes, kBase, state.output_row, 0), 3u);
     for (uint32_t row = 0; row < 4; ++row) {
         const BatchRow there = load(bytes, kBase, state.row, row);
