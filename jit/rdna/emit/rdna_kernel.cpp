@@ -244,6 +244,15 @@ void KernelAssembler::wave_sum_i32(Vgpr value, Vgpr other) {
     });
 }
 
+void KernelAssembler::wave_max_u32(Vgpr value, Vgpr other) {
+    reduce_wave(value, other, [this](Vgpr result, const Argument& a, Vgpr b, std::optional<Dpp> dpp) {
+        if (dpp)
+            v_max_u32(result, a, b, *dpp);
+        else
+            v_max_u32(result, a, b);
+    });
+}
+
 void KernelAssembler::group_sum_f32(Vgpr value, Vgpr other, Vgpr lane, unsigned group_lanes) {
     reduce_group(value, other, lane, group_lanes, add_f32());
 }

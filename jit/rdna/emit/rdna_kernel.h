@@ -72,6 +72,7 @@ public:
     void wave_sum_f32(Vgpr value, Vgpr other);
     void wave_max_f32(Vgpr value, Vgpr other);
     void wave_sum_i32(Vgpr value, Vgpr other);
+    void wave_max_u32(Vgpr value, Vgpr other);
     void wave_sum_f64(Vgpr value, Vgpr other);
 
     // The same over the workgroup's `group_lanes` lanes, through LDS and one barrier. `lane` is the lane's number in

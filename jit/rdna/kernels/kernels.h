@@ -19,13 +19,21 @@ struct LaunchShape {
     constexpr uint32_t grid(uint32_t rows) const { return (rows + rows_per_group - 1) / rows_per_group * groups; }
 };
 
-// A workgroup per row: with gain, to f32, nothing added.
+// A workgroup per row, to f32 or i16.
 Result<LaunchShape> shape_of(KernelTarget target, const RmsNormSpec& spec);
 Result<KernelProgram> program_of(KernelTarget target, const RmsNormSpec& spec, PassOptions options);
+Result<LaunchShape> shape_of(KernelTarget target, const LayerNormSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const LayerNormSpec& spec, PassOptions options);
 
-// A lane per element: to f32, rows that lie side by side.
+// A workgroup per 2048 elements of a row; where the op has formats, to f32 or i16.
+Result<LaunchShape> shape_of(KernelTarget target, const QuantizeSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const QuantizeSpec& spec, PassOptions options);
 Result<LaunchShape> shape_of(KernelTarget target, const SwigluSpec& spec);
 Result<KernelProgram> program_of(KernelTarget target, const SwigluSpec& spec, PassOptions options);
+Result<LaunchShape> shape_of(KernelTarget target, const ElementwiseSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const ElementwiseSpec& spec, PassOptions options);
+Result<LaunchShape> shape_of(KernelTarget target, const GatherRowsSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const GatherRowsSpec& spec, PassOptions options);
 
 // A wave per head.
 Result<LaunchShape> shape_of(KernelTarget target, const RopeSpec& spec);

@@ -1,7 +1,6 @@
 // What every kernel's spec must satisfy.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <string_view>
 
@@ -40,17 +39,9 @@ inline Result<void> refuse_if(bool is_asked, std::string_view kernel, std::strin
     return {};
 }
 
-// Of kernels whose lanes are the positions and elements of the KV cache.
+// Of kernels whose layout counts on 32 lanes.
 inline Result<void> check_wave32(std::string_view kernel, WaveSize wave_size) {
     return refuse_if(wave_size != WaveSize::wave32, kernel, "waves of 64 lanes");
-}
-
-// Lanes of a workgroup that goes over rows of `width` elements without a rest: whole waves, 128 lanes at most.
-inline Result<uint32_t> lanes_for_rows(std::string_view kernel, WaveSize wave_size, uint32_t width) {
-    constexpr uint32_t kMaxLanes = 128;
-    RIFTJIT_TRY_VOID(refuse_if(width == 0 || width % lanes(wave_size) != 0, kernel,
-                               fmt::format("rows of {}, no multiple of {} lanes", width, lanes(wave_size))));
-    return std::min(kMaxLanes, width & (~width + 1));
 }
 
 }  // namespace riftjit::rdna::kernels

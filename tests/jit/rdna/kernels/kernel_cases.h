@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -16,6 +18,7 @@
 #include "host/half.h"
 #include "jit/batch.h"
 #include "jit/rdna/kernels/kv_layout.h"
+#include "jit/rdna/kernels/rows.h"
 #include "tests/jit/rdna/kernels/samples/all_kernels.h"
 
 namespace riftjit::rdna::kernels {
@@ -140,51 +143,230 @@ inline KernelCase op_case(std::string name, const KernelSpec& spec, uint32_t row
     result.assemble = [spec](KernelTarget t, PassOptions o) { return kernel_program(t, spec, o); };
     result.groups = shape.grid(rows);
     result.group_lanes = always(shape.lanes);
-    result.runs_in_wave64 = shape.lanes % 64 == 0;
+    result.runs_in_wave64 = launch_shape({Target::gfx1100, WaveSize::wave64}, spec).has_value();
     return result;
 }
 
+// A row of RowFormat::i16, of which `before` was the relative error of the block's largest element before it was
+// quantised: codes are off by half a scale, and the sums are those of the codes.
+inline std::string compare_i16(const std::byte* row, const std::vector<double>& expected, double before) {
+    const I16Row layout{static_cast<uint32_t>(expected.size())};
+    std::vector<float> scales(layout.blocks());
+    std::memcpy(scales.data(), row + layout.scales_offset_bytes(), scales.size() * sizeof(float));
+    for (size_t block = 0; block < layout.blocks(); ++block) {
+        const std::byte* at = row + block * I16Row::kBlockBytes;
+        std::vector<double> got,
+            wanted(
+                expected.begin() + static_cast<ptrdiff_t>(block * kI16Block),
+                expected.begin() + static_cast<ptrdiff_t>(std::min<size_t>((block + 1) * kI16Block, expected.size())));
+        wanted.resize(kI16Block);  // zeros behind the row
+        double largest = 0;
+        for (const double value : wanted) largest = std::max(largest, std::abs(value));
+        std::vector<int32_t> sums(16), stored(16);
+        std::memcpy(stored.data(), at + I16Row::kSumsOffset, 64);
+        for (size_t i = 0; i < kI16Block; ++i) {
+            const int code = 128 * int(int8_t(at[I16Row::kHighOffset + i])) + int(int8_t(at[I16Row::kLowOffset + i]));
+            got.push_back(double{scales[block]} * code);
+            sums[i / 16] += code;
+        }
+        // Scale, inverse and product round once each.
+        const std::vector<double> bound(kI16Block, largest / kI16Max / 2 + largest * (before + 4 * kUlp));
+        if (std::string wrong = compare(got, wanted, bound); !wrong.empty())
+            return "block " + std::to_string(block) + ": " + wrong;
+        if (std::string wrong = compare_exactly(stored, sums); !wrong.empty())
+            return "sums of block " + std::to_string(block) + ": " + wrong;
+    }
+    return "";
+}
+
+// Of silu 3 ulp (emit_silu), and the product.
+inline constexpr double kSwigluError = 8 * kUlp;
+inline double swiglu_of(double gate, double up) { return gate / (1 + std::exp(-gate)) * up; }
+
 inline KernelCase swiglu_case(uint32_t rows = 1, uint32_t width = 256) {
-    const uint32_t count = rows * width;
-    const auto gate = random_floats(count, -8, 8, 3), up = random_floats(count, -4, 4, 4);
+    const uint32_t stride = f32_row_bytes(width) / 4;
+    const auto gate = random_floats(rows * width, -8, 8, 3), up = random_floats(rows * width, -4, 4, 4);
     KernelCase result = op_case("swiglu", swiglu_spec(width), rows);
-    result.buffers = {bytes_of(gate), bytes_of(up), zeros(count * 4)};
+    result.buffers = {bytes_of(gate), bytes_of(up), zeros(rows * stride * 4)};
     result.args = {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}, NullPointer{}};
-    result.wrong = [gate, up, count](const std::vector<Bytes>& after) {
-        std::vector<double> expected(count), bound(count);
-        for (size_t i = 0; i < count; ++i) {
-            const double g = gate[i];
-            expected[i] = g / (1 + std::exp(-g)) * up[i];
-            // The exponent is off by two roundings of at most 8 log2 e: 2^that by 16 ulp; exp, add, rcp and two
-            // multiplications add 8.
-            bound[i] = std::abs(expected[i]) * 24 * kUlp;
+    result.wrong = [=](const std::vector<Bytes>& after) {
+        std::vector<double> expected(rows * stride), bound(rows * stride, 1e9);
+        for (size_t row = 0; row < rows; ++row)
+            for (size_t i = 0; i < width; ++i) {
+                expected[row * stride + i] = swiglu_of(gate[row * width + i], up[row * width + i]);
+                bound[row * stride + i] = std::abs(expected[row * stride + i]) * kSwigluError;
+            }
+        return compare(values_of<float>(after[2]), expected, bound);
+    };
+    return result;
+}
+
+inline KernelCase swiglu_i16_case() {
+    constexpr uint32_t kRows = 2;
+    const SwigluSpec spec = swiglu_i16_spec();
+    const uint32_t bytes = I16Row{spec.width}.bytes();
+    const size_t count = (kRows - 1) * spec.in_stride + spec.width;  // the last row ends where its elements do
+    const auto gate = random_floats(count, -8, 8, 30), up = random_floats(count, -4, 4, 31);
+    KernelCase result = op_case("swiglu_i16", spec, kRows);
+    result.buffers = {bytes_of(gate), bytes_of(up), zeros(kRows * bytes)};
+    result.args = {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}, NullPointer{}};
+    result.wrong = [=](const std::vector<Bytes>& after) -> std::string {
+        for (size_t row = 0; row < kRows; ++row) {
+            std::vector<double> expected;
+            for (size_t i = row * spec.in_stride; i < row * spec.in_stride + spec.width; ++i)
+                expected.push_back(swiglu_of(gate[i], up[i]));
+            if (std::string wrong = compare_i16(after[2].data() + row * bytes, expected, kSwigluError); !wrong.empty())
+                return wrong;
+        }
+        return "";
+    };
+    return result;
+}
+
+// Sums of positive numbers, an addition for each 64 and 6 for the 64 sums, halved by the root; so are the mean and
+// epsilon; root, inverse and two products are four.
+inline double rms_norm_error(uint32_t width) { return ((width / 64 + 1 + 6 + 2) / 2.0 + 5) * kUlp; }
+inline std::vector<double> rms_norm_of(const float* x, const std::vector<float>& gain) {
+    const size_t width = gain.size();
+    double sum = 0;
+    for (size_t i = 0; i < width; ++i) sum += double{x[i]} * x[i];
+    const double scale = 1 / std::sqrt(sum / static_cast<double>(width) + double{1e-5f});
+    std::vector<double> result;
+    for (size_t i = 0; i < width; ++i) result.push_back(x[i] * scale * gain[i]);
+    return result;
+}
+
+inline KernelCase rms_norm_case(uint32_t rows = 3, uint32_t width = 1024) {
+    const uint32_t stride = f32_row_bytes(width) / 4;
+    const auto x = random_floats(rows * stride, -3, 3, 5), gain = random_floats(width, 0.5f, 2, 6);
+    KernelCase result = op_case("rms_norm", rms_norm_spec(width), rows);
+    result.buffers = {bytes_of(x), bytes_of(gain), zeros(x.size() * 4)};
+    result.args = {BufferIndex{0}, NullPointer{}, BufferIndex{1}, BufferIndex{2}, NullPointer{}};
+    result.wrong = [=](const std::vector<Bytes>& after) {
+        std::vector<double> expected(x.size()), bound(x.size(), 1e9);
+        for (size_t row = 0; row < rows; ++row) {
+            std::ranges::copy(rms_norm_of(x.data() + row * stride, gain),
+                              expected.begin() + static_cast<ptrdiff_t>(row * stride));
+            for (size_t i = row * stride; i < row * stride + width; ++i)
+                bound[i] = std::abs(expected[i]) * rms_norm_error(width);
         }
         return compare(values_of<float>(after[2]), expected, bound);
     };
     return result;
 }
 
-inline KernelCase rms_norm_case(uint32_t rows = 3, uint32_t width = 1024) {
-    const auto x = random_floats(rows * width, -3, 3, 5), gain = random_floats(width, 0.5f, 2, 6);
-    const RmsNormSpec spec = rms_norm_spec(width);
-    KernelCase result = op_case("rms_norm", spec, rows);
-    result.buffers = {bytes_of(x), bytes_of(gain), zeros(x.size() * 4)};
-    result.args = {BufferIndex{0}, NullPointer{}, BufferIndex{1}, BufferIndex{2}, NullPointer{}};
-    result.wrong = [x, gain, rows, width, lanes = launch_of(spec).lanes](const std::vector<Bytes>& after) {
-        std::vector<double> expected(x.size()), bound(x.size());
+inline KernelCase rms_norm_i16_case() {
+    constexpr uint32_t kRows = 2;
+    const RmsNormSpec spec = rms_norm_i16_spec();
+    const uint32_t bytes = I16Row{spec.width}.bytes();
+    const auto x = random_floats(kRows * spec.width, -3, 3, 32), addend = random_floats(kRows * spec.width, -1, 1, 33);
+    const auto gain = random_floats(spec.width, 0.5f, 2, 34);
+    KernelCase result = op_case("rms_norm_i16", spec, kRows);
+    result.buffers = {bytes_of(x), bytes_of(addend), bytes_of(gain), zeros(kRows * bytes)};
+    result.args = {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}, BufferIndex{3}, NullPointer{}};
+    result.wrong = [=](const std::vector<Bytes>& after) -> std::string {
+        std::vector<float> sums(x.size());
+        for (size_t i = 0; i < x.size(); ++i) sums[i] = x[i] + addend[i];
+        if (std::string wrong = compare_exactly(values_of<float>(after[0]), sums); !wrong.empty()) return wrong;
+        for (size_t row = 0; row < kRows; ++row) {
+            const auto expected = rms_norm_of(sums.data() + row * spec.width, gain);
+            if (std::string wrong = compare_i16(after[3].data() + row * bytes, expected, rms_norm_error(spec.width));
+                !wrong.empty())
+                return wrong;
+        }
+        return "";
+    };
+    return result;
+}
+
+inline KernelCase layer_norm_case(uint32_t rows = 2, uint32_t width = 600) {
+    const LayerNormSpec spec = layer_norm_spec(width);
+    const uint32_t stride = f32_row_bytes(width) / 4;
+    const auto x = random_floats(rows * stride, -1, 3, 35), gain = random_floats(width, 0.5f, 2, 36);
+    const auto bias = random_floats(width, -1, 1, 37);
+    KernelCase result = op_case("layer_norm", spec, rows);
+    result.buffers = {bytes_of(x), bytes_of(gain), bytes_of(bias), zeros(x.size() * 4)};
+    result.args = {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}, BufferIndex{3}, NullPointer{}};
+    result.wrong = [=](const std::vector<Bytes>& after) {
+        std::vector<double> expected(x.size()), bound(x.size(), 1e9);
         for (size_t row = 0; row < rows; ++row) {
-            double sum = 0;
-            for (size_t i = 0; i < width; ++i) sum += double{x[row * width + i]} * x[row * width + i];
-            const double scale = 1 / std::sqrt(sum / width + double{1e-5f});
-            for (size_t i = row * width; i < (row + 1) * width; ++i) {
-                expected[i] = x[i] * scale * gain[i % width];
-                // Sums of positive numbers: a chain of additions in the lane, 5 in the wave and those of the waves (6
-                // and half as many in wave64), halved by the root; the mean, rsq and two multiplications, 7.5 more.
-                const double chain = width / lanes + 5 + lanes / 32;
-                bound[i] = std::abs(expected[i]) * (chain / 2 + 7.5) * kUlp;
+            const float* in = x.data() + row * stride;
+            double mean = 0, size = 0, squares = 0, differences = 0;
+            for (size_t i = 0; i < width; ++i) mean += in[i], size += std::abs(in[i]);
+            mean /= width, size /= width;
+            for (size_t i = 0; i < width; ++i) {
+                squares += (in[i] - mean) * (in[i] - mean);
+                differences += std::abs(in[i] - mean);
+            }
+            const double scale = 1 / std::sqrt(squares / width + double{spec.epsilon});
+            // The mean is off by what its sums round, and so is each difference, which rounds once more. Squares take
+            // twice that along and round as sums do; the root halves it; root, inverse, product and fma are four.
+            const double chain = width / 64 + 1 + 6, of_mean = (chain + 1) * size * kUlp;
+            const double of_squares = 2 * differences * of_mean / squares + (chain + 4) * kUlp;
+            for (size_t i = 0; i < width; ++i) {
+                const double normed = (in[i] - mean) * scale;
+                expected[row * stride + i] = normed * gain[i] + bias[i];
+                bound[row * stride + i] = (of_mean * scale + std::abs(normed) * (of_squares / 2 + 5 * kUlp)) * gain[i] +
+                                          std::abs(expected[row * stride + i]) * kUlp;
             }
         }
-        return compare(values_of<float>(after[2]), expected, bound);
+        return compare(values_of<float>(after[3]), expected, bound);
+    };
+    return result;
+}
+
+inline KernelCase quantize_case() {
+    const QuantizeSpec spec = quantize_spec();
+    const auto x = random_floats(f32_row_bytes(spec.width) / 4, -3, 3, 38);
+    KernelCase result = op_case("quantize", spec, 1);
+    result.buffers = {bytes_of(x), zeros(I16Row{spec.width}.bytes())};
+    result.args = {BufferIndex{0}, BufferIndex{1}, NullPointer{}};
+    result.wrong = [=](const std::vector<Bytes>& after) {
+        return compare_i16(after[1].data(), {x.begin(), x.begin() + spec.width}, 0);
+    };
+    return result;
+}
+
+inline KernelCase gather_rows_case() {
+    const GatherRowsSpec spec = gather_rows_spec();
+    const uint32_t stride = f32_row_bytes(spec.width) / 4;
+    const std::vector<uint32_t> outputs = {3, 0, 2};
+    const auto x = random_floats(4 * stride, -3, 3, 39);
+    BatchState batch;
+    batch.outputs = uint32_t(outputs.size());
+    KernelCase result = op_case("gather_rows", spec, batch.outputs);
+    result.buffers = {bytes_of(x), zeros(outputs.size() * stride * 4), bytes_of(std::vector{batch}), bytes_of(outputs)};
+    result.pointers = {{2, offsetof(BatchState, output_row), 3}};
+    result.args = {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}};
+    result.wrong = [=](const std::vector<Bytes>& after) -> std::string {
+        const auto got = values_of<float>(after[1]);
+        for (size_t row = 0; row < outputs.size(); ++row)
+            for (size_t i = 0; i < spec.width; ++i)
+                if (got[row * stride + i] != x[outputs[row] * stride + i])
+                    return "row " + std::to_string(row) + " is not row " + std::to_string(outputs[row]);
+        return "";
+    };
+    return result;
+}
+
+inline KernelCase elementwise_case() {
+    constexpr uint32_t kRows = 3;
+    const ElementwiseSpec spec = elementwise_spec();
+    const uint32_t stride = spec.inputs[0].row_stride, other_stride = spec.inputs[1].row_stride;
+    const auto a = random_floats((kRows - 1) * stride + spec.width, -3, 3, 40);
+    const auto b = random_floats((kRows - 1) * other_stride + spec.width, -3, 3, 41);
+    const auto bias = random_floats(spec.width, -3, 3, 42);
+    KernelCase result = op_case("elementwise", spec, kRows);
+    result.buffers = {bytes_of(a), bytes_of(b), bytes_of(bias), zeros(kRows * spec.out_stride * 4)};
+    result.args = {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}, NullPointer{},
+                   NullPointer{},  NullPointer{},  BufferIndex{3}, NullPointer{}};
+    result.wrong = [=](const std::vector<Bytes>& after) {
+        std::vector<float> expected(kRows * spec.out_stride);  // zeros behind each row
+        for (size_t row = 0; row < kRows; ++row)
+            for (size_t i = 0; i < spec.width; ++i)
+                expected[row * spec.out_stride + i] =
+                    (a[row * stride + i] * 0.5f + b[row * other_stride + i]) + bias[i];
+        return compare_exactly(values_of<float>(after[3]), expected);
     };
     return result;
 }
@@ -529,16 +711,20 @@ inline KernelCase dot_f64_case() {
 }
 
 inline std::vector<KernelCase> kernel_cases() {
-    return {vector_add_case(),  swiglu_case(),    rms_norm_case(),     rope_case(),         rope_keys_case(),
-            value_store_case(), softmax_case(),   argmax_case(),       gemv_q8_case(),      matmul_f16_case(),
-            transpose_case(),   histogram_case(), grid_barrier_case(), reverse_copy_case(), dot_f64_case()};
+    return {vector_add_case(), swiglu_case(),      swiglu_i16_case(),  rms_norm_case(),     rms_norm_i16_case(),
+            layer_norm_case(), quantize_case(),    gather_rows_case(), elementwise_case(),  rope_case(),
+            rope_keys_case(),  value_store_case(), softmax_case(),     argmax_case(),       gemv_q8_case(),
+            matmul_f16_case(), transpose_case(),   histogram_case(),   grid_barrier_case(), reverse_copy_case(),
+            dot_f64_case()};
 }
 
-// The ops at other shapes than above: waves of one to four, rows of one round and of many, gaps between rows.
+// The ops at other shapes than above: waves of one to eight, rows of one round, of more, in pieces and of several
+// workgroups, gaps between rows.
 inline std::vector<KernelCase> shape_cases() {
-    return {swiglu_case(3, 32),   swiglu_case(2, 96),   swiglu_case(2, 192),      swiglu_case(1, 1152),
-            rms_norm_case(1, 32), rms_norm_case(2, 96), rms_norm_case(2, 192),    rms_norm_case(1, 1056),
-            rope_case(1, 1, 64),  rope_case(3, 1, 128), rope_case(2, 5, 256, 64), rope_case(1, 2, 512)};
+    return {swiglu_case(3, 32),     swiglu_case(2, 96),       swiglu_case(2, 192),      swiglu_case(1, 2500),
+            rms_norm_case(1, 32),   rms_norm_case(2, 99),     rms_norm_case(2, 192),    rms_norm_case(1, 4500),
+            rms_norm_case(2, 9000), layer_norm_case(1, 2),    layer_norm_case(2, 9001), rope_case(1, 1, 64),
+            rope_case(3, 1, 128),   rope_case(2, 5, 256, 64), rope_case(1, 2, 512)};
 }
 
 }  // namespace riftjit::rdna::kernels

@@ -70,33 +70,32 @@ Spec with(Spec spec, T Spec::* field, T value) {
 }
 
 TEST(KernelRefusals, NameAnOpThatHasNoKernel) {
-    EXPECT_EQ(refusal(QuantizeSpec{256, RowFormat::i16}), "gfx1100: no kernel for quantize 256 to i16");
+    EXPECT_EQ(refusal(ReduceSpec{ReduceKind::argmax, 256}), "gfx1100: no kernel for reduce argmax over 256");
 }
 
 TEST(KernelRefusals, NameWhatOfAnOpNoKernelDoes) {
-    const RmsNormSpec norm = rms_norm_spec(128);
-    EXPECT_EQ(refusal(norm), "");
-    EXPECT_EQ(refusal(with(norm, &RmsNormSpec::gain, Presence::absent)),
-              "gfx1100: rms_norm: no kernel for rows without gain");
-    EXPECT_EQ(refusal(with(norm, &RmsNormSpec::addend, Addend::residual)),
-              "gfx1100: rms_norm: no kernel for a residual");
-    EXPECT_EQ(refusal(with(norm, &RmsNormSpec::output, RowFormat::i16)),
-              "gfx1100: rms_norm: no kernel for rows that are not f32");
-    const SwigluSpec swiglu = swiglu_spec(128);
-    EXPECT_EQ(refusal(swiglu), "");
-    EXPECT_EQ(refusal(with(swiglu, &SwigluSpec::output, RowFormat::bf16)),
-              "gfx1100: swiglu: no kernel for rows that are not f32");
-    EXPECT_EQ(refusal(with(swiglu, &SwigluSpec::in_stride, 256u)),
-              "gfx1100: swiglu: no kernel for rows that do not lie side by side");
+    EXPECT_EQ(refusal(rms_norm_spec(1000)), "");
+    EXPECT_EQ(refusal(rms_norm_i16_spec()), "");
+    EXPECT_EQ(refusal(with(rms_norm_i16_spec(), &RmsNormSpec::output, RowFormat::i16_bf16)),
+              "gfx1100: rms_norm: no kernel for rows that are neither f32 nor i16");
+    EXPECT_EQ(refusal(with(layer_norm_spec(128), &LayerNormSpec::output, RowFormat::i16_bytes)),
+              "gfx1100: layer_norm: no kernel for rows that are neither f32 nor i16");
+    EXPECT_EQ(refusal(with(swiglu_spec(128), &SwigluSpec::output, RowFormat::bf16)),
+              "gfx1100: swiglu: no kernel for rows that are neither f32 nor i16");
+    EXPECT_EQ(refusal(with(quantize_spec(), &QuantizeSpec::output, RowFormat::bf16)),
+              "gfx1100: quantize: no kernel for rows that are neither f32 nor i16");
     EXPECT_EQ(refusal(rope_spec(2, 128, 256)), "");
     EXPECT_EQ(refusal(value_store_spec(2)), "");
 }
 
-TEST(KernelRefusals, NameAShapeThatIsNoWholeWaves) {
-    EXPECT_EQ(refusal(rms_norm_spec(1000)), "gfx1100: rms_norm: no kernel for rows of 1000, no multiple of 32 lanes");
-    EXPECT_EQ(refusal(swiglu_spec(96), kWave64), "gfx1100: swiglu: no kernel for rows of 96, no multiple of 64 lanes");
-    EXPECT_EQ(refusal(rope_spec(1, 64, 64), kWave64), "gfx1100: rope: no kernel for waves of 64 lanes");
-    EXPECT_EQ(refusal(value_store_spec(1), kWave64), "gfx1100: value_store: no kernel for waves of 64 lanes");
+TEST(KernelRefusals, NameWavesOf64) {
+    const std::pair<KernelSpec, std::string> ops[] = {
+        {rms_norm_spec(128), "rms_norm"}, {layer_norm_spec(128), "layer_norm"}, {swiglu_spec(128), "swiglu"},
+        {quantize_spec(), "quantize"},    {gather_rows_spec(), "gather_rows"},  {elementwise_spec(), "elementwise"},
+        {rope_spec(1, 64, 64), "rope"},   {value_store_spec(1), "value_store"},
+    };
+    for (const auto& [spec, name] : ops)
+        EXPECT_EQ(refusal(spec, kWave64), "gfx1100: " + name + ": no kernel for waves of 64 lanes");
 }
 
 }  // namespace refusals_test

@@ -22,8 +22,14 @@ KernelEntry entry(std::string_view name, const KernelSpec& spec, bool runs_in_wa
 std::span<const KernelEntry> all_kernels() {
     static const std::vector<KernelEntry> kKernels = {
         entry("vector_add", vector_add),
-        entry("swiglu", swiglu_spec(256)),
-        entry("rms_norm", rms_norm_spec(1024)),
+        entry("swiglu", swiglu_spec(256), false),
+        entry("swiglu_i16", swiglu_i16_spec(), false),
+        entry("rms_norm", rms_norm_spec(1024), false),
+        entry("rms_norm_i16", rms_norm_i16_spec(), false),
+        entry("layer_norm", layer_norm_spec(600), false),
+        entry("quantize", quantize_spec(), false),
+        entry("gather_rows", gather_rows_spec(), false),
+        entry("elementwise", elementwise_spec(), false),
         entry("rope", rope_spec(3, 128, 384), false),
         entry("rope_keys", rope_keys_spec(2), false),
         entry("value_store", value_store_spec(2), false),
