@@ -85,7 +85,8 @@ Vgpr RowWriter::largest(Vgpr first, Vgpr second) {
     return largest;
 }
 
-// Scale and inverse are 0 below kI16Smallest, whose inverse would overflow.
+// Scale and inverse are 0 below kI16Smallest, whose inverse would overflow; with infinity or NaN the scale is too, and
+// so is everything computed from the row, whatever the codes.
 RowWriter::Codes RowWriter::quantize(Vgpr first, Vgpr second) {
     const Vgpr magnitude = largest(first, second), scale = k_.vgpr(), inverse = k_.vgpr();
     const Sgpr is_tiny = k_.lane_mask();
