@@ -89,6 +89,21 @@ private:
         return {width / head_dim, head_dim, 0, f32_stride(width), RopePairing::half, Presence::absent, 0.0f, {}};
     }
 
+    // ---- fusion across launches (fuse_rows.cpp) ----
+
+    // Norms, quantisation and gating into the matmuls behind or before them, where the back end has such kernels.
+    void fuse_rows();
+    void join_launches();  // once barriers are known
+    bool fuse_source(size_t step);
+    bool fuse_gate(size_t step);
+    // Steps that touch the buffer, those that are gone left out.
+    std::vector<size_t> steps_of(uint32_t buffer) const;
+    bool is_written_between(const Place& rows, size_t first, size_t last) const;
+    bool writes_to(size_t step, const Place& rows) const;
+    void replace(size_t step, KernelSpec spec, std::vector<Place> places);
+    void remove_dead_steps();
+    std::vector<bool> is_dead_;
+
     // ---- memory ----
 
     // First fit in order of first use, over the buffers alive at that step.

@@ -175,7 +175,10 @@ constexpr std::array kPasses = {
     Pass{"fuse-head-norm-rope", "norm a head and rotate it in one kernel", fuse_head_norm_into_rope},
     Pass{"fuse-elementwise", "join chains of add and scale", fuse_elementwise_chains},
     Pass{"fuse-quantize", "write quantised rows straight from norms and SwiGLU", nullptr},
+    Pass{"fuse-rows", "leave norms, quantisation and gates to the matmuls beside them, where launches cost more",
+         nullptr},
     Pass{"elide-barriers", "no barrier between launches that touch different data", nullptr},
+    Pass{"join-launches", "make one launch of those without a barrier between them, where launches cost more", nullptr},
     Pass{"reuse-memory", "share arena bytes between buffers that never live together", nullptr},
 };
 

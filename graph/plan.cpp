@@ -12,11 +12,13 @@ Result<Plan> Lowering::run() {
     if (graph_.logits == kNoTensor || storage_[graph_.logits][0] == kNoBuffer)
         return fail(ErrorKind::Format, "graph: no node computes the logits");
     if (!gathered_[graph_.logits]) return fail(ErrorKind::Format, "graph: the logits are not of gathered rows");
+    if (options_.passes.contains("fuse-rows")) fuse_rows();
     Buffer& logits = buffers_[storage_[graph_.logits][0]];
     logits.last_step = plan_.steps.size();
     place_buffers();
     resolve_places();
     if (options_.passes.contains("elide-barriers")) elide_barriers();
+    if (options_.passes.contains("join-launches")) join_launches();
     plan_.logits_offset_bytes = logits.offset;
     plan_.logits_stride = f32_stride(graph_.tensor(graph_.logits).width);
     for (const Step& step : plan_.steps) {

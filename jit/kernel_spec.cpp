@@ -55,6 +55,10 @@ private:
         const auto& [op, left, right, constant] = step;
         rest(op, left, right, constant);
     }
+    void put(const SideBySidePart& part) {
+        put(static_cast<uint8_t>(part.index()));
+        std::visit([&]<class Spec>(const Spec& spec) { OpTraits<Spec>::fields(spec, *this); }, part);
+    }
     template <class Element>
     void put(const std::vector<Element>& elements) {
         put(static_cast<uint32_t>(elements.size()));

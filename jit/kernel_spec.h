@@ -163,6 +163,33 @@ struct MatmulArgs {
     const BatchState* batch;
 };
 
+// A product with one f32 row that the kernel itself norms or quantises first: back ends whose launches cost more than
+// doing so in every one of their parts take it for a norm or quantisation and the matmuls behind it. Codes, sums and
+// bits are those of the separate ops. `product` is in vector form; where it is gated, two matrices have its shape, and
+// out = silu(weights . x) * (up_weights . x), without a bias.
+enum class RowSource : uint8_t {
+    quantize,  // rows as they are
+    rms_norm,  // as RmsNormSpec without addend: x stays
+};
+enum class Gating : uint8_t { none, silu };
+struct FusedMatmulSpec {
+    MatmulSpec product;
+    RowSource source;
+    float epsilon;  // of rms_norm
+    Presence gain;  // likewise
+    Gating gating;
+    auto operator<=>(const FusedMatmulSpec&) const = default;
+};
+struct FusedMatmulArgs {
+    const std::byte* weights;
+    const std::byte* up_weights;
+    const float* bias;
+    const float* x;
+    const float* gain;
+    float* out;
+    const BatchState* batch;
+};
+
 // Per head: optional RMS norm over head_dim (with gain), then rotary embedding of the first rotary_dims elements
 // (0: none, only the norm or the store; the table is not read).
 // cos/sin come from a table of f32 pairs {cos, sin}[tokens][rotary_dims/2] made by the runtime in double.
@@ -261,6 +288,14 @@ struct ElementwiseArgs {
     const BatchState* batch;
 };
 
+// Launches that touch nothing of each other's, as one: the workgroups of the first part, then those of the second, and
+// so on. For devices whose launches cost time. Arguments are the parts' structs, one behind the other.
+using SideBySidePart = std::variant<MatmulSpec, FusedMatmulSpec, RopeSpec, ValueStoreSpec>;
+struct SideBySideSpec {
+    std::vector<SideBySidePart> parts;
+    auto operator<=>(const SideBySideSpec&) const = default;
+};
+
 // Reductions over one row of logits, for the sampler. Unit: the whole row (unit_count is 1).
 enum class ReduceKind : uint8_t {
     argmax,  // the largest value and its index, lowest on ties; NaN never wins (index 0 if all are); count = NaNs
@@ -281,9 +316,9 @@ struct ReduceArgs {
     uint32_t* indices;
 };
 
-using KernelSpec =
-    std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec, AttentionSpec, SwigluSpec,
-                 ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec, GatherRowsSpec, LayerNormSpec>;
+using KernelSpec = std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec,
+                                AttentionSpec, SwigluSpec, ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec,
+                                GatherRowsSpec, LayerNormSpec, FusedMatmulSpec, SideBySideSpec>;
 
 using KernelFunction = void (*)(const void* args, uint32_t begin, uint32_t end);
 

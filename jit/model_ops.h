@@ -182,6 +182,59 @@ struct OpTraits<MatmulSpec> {
 };
 
 template <>
+struct OpTraits<FusedMatmulSpec> {
+    static constexpr std::string_view kName = "fused_matmul";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [product, source, epsilon, gain, gating] = spec;
+        OpTraits<MatmulSpec>::fields(product, visit);
+        visit("", source), visit("e", epsilon), visit("gain", gain), visit("", gating);
+    }
+    static Signature arguments(const FusedMatmulSpec& spec) {
+        const MatmulSpec& product = spec.product;
+        const Access out = product.epilogue == Epilogue::accumulate ? kUpdate : kWrite;
+        return {sizeof(FusedMatmulArgs),
+                {other(Role::packed, "weights", offsetof(FusedMatmulArgs, weights)),
+                 other(Role::packed, "up_weights", offsetof(FusedMatmulArgs, up_weights), kRead,
+                       present_if(spec.gating != Gating::none)),
+                 other(Role::vector, "bias", offsetof(FusedMatmulArgs, bias), kRead, product.bias),
+                 f32_rows("x", offsetof(FusedMatmulArgs, x), kRead, product.width),
+                 other(Role::vector, "gain", offsetof(FusedMatmulArgs, gain), kRead, spec.gain),
+                 f32_rows("out", offsetof(FusedMatmulArgs, out), out, product.rows, product.out_stride),
+                 other(Role::batch, "batch", offsetof(FusedMatmulArgs, batch))}};
+    }
+    static uint32_t units(const FusedMatmulSpec& spec, uint32_t rows) {
+        return OpTraits<MatmulSpec>::units(spec.product, rows);
+    }
+    static KernelCost cost(const FusedMatmulSpec& spec) {
+        KernelCost cost = OpTraits<MatmulSpec>::cost(spec.product);
+        if (spec.gating != Gating::none) {
+            cost.flops = 2 * cost.flops + (kSiluFlops + 1) * spec.product.rows;
+            cost.weight_bytes *= 2;
+        }
+        if (spec.source == RowSource::rms_norm) {
+            cost.flops += norm_flops(spec.product.width, spec.gain);
+            cost.weight_bytes += is_present(spec.gain) ? spec.product.width * sizeof(float) : 0;
+        }
+        return cost;
+    }
+    static void check(const FusedMatmulSpec& spec, Claims& claims) {
+        OpTraits<MatmulSpec>::check(spec.product, claims);
+        claims.epsilon(spec.epsilon);
+        if (claims.is_fine() && spec.product.form != MatmulForm::vector) claims.refuse("only in vector form");
+        if (claims.is_fine() && spec.source == RowSource::quantize && is_present(spec.gain))
+            claims.refuse("a gain without a norm");
+        if (claims.is_fine() && spec.gating != Gating::none &&
+            (is_present(spec.product.bias) || spec.product.epilogue != Epilogue::store))
+            claims.refuse("a gated product with bias or accumulation");
+    }
+    static std::string text(const FusedMatmulSpec& spec) {
+        return fmt::format("{}{}, its row {}", when(spec.gating != Gating::none, "two gated by silu: "),
+                           OpTraits<MatmulSpec>::text(spec.product),
+                           spec.source == RowSource::quantize ? "quantised" : "normed");
+    }
+};
+
+template <>
 struct OpTraits<RopeSpec> {
     static constexpr std::string_view kName = "rope";
     static void fields(auto& spec, auto&& visit) {
@@ -362,6 +415,62 @@ struct OpTraits<ElementwiseSpec> {
                 "{}{}(v{}, {})", when(!chain.empty(), ", "), riftjit::text(step.op), step.left,
                 step.op == ElementwiseOp::add ? fmt::format("v{}", step.right) : fmt::format("{}", step.constant));
         return fmt::format("elementwise {}, {} inputs: {}", spec.width, spec.inputs.size(), chain);
+    }
+};
+
+// question(traits, spec) of a part.
+inline auto ask_part(const SideBySidePart& part, auto&& question) {
+    return std::visit([&]<class Spec>(const Spec& spec) { return question(OpTraits<Spec>{}, spec); }, part);
+}
+
+template <>
+struct OpTraits<SideBySideSpec> {
+    static constexpr std::string_view kName = "side_by_side";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [parts] = spec;
+        visit.rest(parts);
+    }
+    // Batches come last, wherever they lie in the struct.
+    static Signature arguments(const SideBySideSpec& spec) {
+        Signature all;
+        std::vector<Argument> batches;
+        for (const SideBySidePart& part : spec.parts) {
+            const Signature own = ask_part(part, [](auto traits, const auto& op) { return traits.arguments(op); });
+            for (Argument argument : own.arguments) {
+                argument.offset_bytes += all.args_bytes;
+                (argument.role == Role::batch ? batches : all.arguments).push_back(argument);
+            }
+            all.args_bytes += own.args_bytes;
+        }
+        all.arguments.insert(all.arguments.end(), batches.begin(), batches.end());
+        return all;
+    }
+    static uint32_t units(const SideBySideSpec& spec, uint32_t rows) {
+        uint32_t units = 0;
+        for (const SideBySidePart& part : spec.parts)
+            units += ask_part(part, [&](auto traits, const auto& op) { return traits.units(op, rows); });
+        return units;
+    }
+    static KernelCost cost(const SideBySideSpec& spec) {
+        KernelCost sum{};
+        for (const SideBySidePart& part : spec.parts) {
+            const KernelCost own = ask_part(part, [](auto traits, const auto& op) { return traits.cost(op); });
+            sum.flops += own.flops;
+            sum.weight_bytes += own.weight_bytes;
+        }
+        return sum;
+    }
+    static void check(const SideBySideSpec& spec, Claims& claims) {
+        if (spec.parts.empty()) claims.refuse("no parts");
+        for (const SideBySidePart& part : spec.parts)
+            ask_part(part, [&](auto traits, const auto& op) { return traits.check(op, claims); });
+    }
+    static std::string text(const SideBySideSpec& spec) {
+        std::string words = "side by side";
+        for (const SideBySidePart& part : spec.parts)
+            words += (words.ends_with("side") ? ": " : "; ") +
+                     ask_part(part, [](auto traits, const auto& op) { return traits.text(op); });
+        return words;
     }
 };
 

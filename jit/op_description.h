@@ -35,6 +35,8 @@ inline std::string_view text(ReduceKind kind) { return kind == ReduceKind::argma
 inline std::string_view text(ElementwiseOp op) { return op == ElementwiseOp::add ? "add" : "scale"; }
 inline std::string_view text(Addend addend) { return addend == Addend::none ? "" : "residual"; }
 inline std::string_view text(Epilogue epilogue) { return epilogue == Epilogue::store ? "" : "accumulate"; }
+inline std::string_view text(RowSource source) { return source == RowSource::quantize ? "quantize" : "rms_norm"; }
+inline std::string_view text(Gating gating) { return gating == Gating::none ? "" : "silu"; }
 inline std::string_view text(KOrder order) { return order == KOrder::sequence ? "" : "lanes64"; }
 inline std::string_view text(DType type) { return name(type); }
 inline std::string_view text(Precision precision) { return name(precision); }

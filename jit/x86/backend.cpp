@@ -3,6 +3,7 @@
 #include <xbyak/xbyak.h>
 
 #include <exception>
+#include <stdexcept>
 
 #include "jit/x86/decoders/packed.h"
 #include "jit/x86/kv_layout.h"
@@ -29,7 +30,11 @@ public:
         return x86::value_page_bytes(type, kv_heads, head_dim);
     }
     Result<void> supports(const KernelSpec& spec) const override {
-        if (const auto* matmul = std::get_if<MatmulSpec>(&spec); matmul != nullptr && matmul->order != KOrder::sequence)
+        const auto* matmul = std::get_if<MatmulSpec>(&spec);
+        const bool is_out_of_order = matmul != nullptr && matmul->order != KOrder::sequence;
+        const bool is_fused =
+            std::holds_alternative<FusedMatmulSpec>(spec) || std::holds_alternative<SideBySideSpec>(spec);
+        if (is_out_of_order || is_fused)
             return fail(ErrorKind::Unsupported, "{}: no kernel for {}", name(target()), describe(spec));
         return {};
     }
@@ -49,6 +54,10 @@ private:
 };
 
 }  // namespace
+
+// Launches are calls here: supports() refuses what would save them.
+MachineCode generate(OpOf<FusedMatmulSpec>, const FusedMatmulSpec&, Isa) { throw std::logic_error("fused matmul"); }
+MachineCode generate(OpOf<SideBySideSpec>, const SideBySideSpec&, Isa) { throw std::logic_error("side by side"); }
 
 const Backend& backend(Isa isa) {
     static const std::vector<X86Backend> kBackends(all_isas().begin(), all_isas().end());

@@ -34,8 +34,13 @@ Assembler::Assembler(KernelTarget target, std::string name)
     const auto mask_dwords = static_cast<uint8_t>(lanes() / 32);
     const auto here = std::source_location::current();
     vcc_ = Sgpr(declare({RegisterBank::scalar, mask_dwords, Operand::kVcc, false, here}));
-    launch_args_ = Sgpr(declare({RegisterBank::scalar, 2, uint16_t{0}, true, here}));
-    launch_workgroup_ = Sgpr(declare({RegisterBank::scalar, 1, workgroup_register(target, header_), true, here}));
+    if (target.is_part) {
+        launch_args_ = sgpr(2);
+        launch_workgroup_ = sgpr();
+    } else {
+        launch_args_ = Sgpr(declare({RegisterBank::scalar, 2, uint16_t{0}, true, here}));
+        launch_workgroup_ = Sgpr(declare({RegisterBank::scalar, 1, workgroup_register(target, header_), true, here}));
+    }
     launch_lane_ = Vgpr(declare({RegisterBank::vector, 1, Operand::kFirstVgpr, true, here}));
 }
 
@@ -119,11 +124,49 @@ void lengthen_forms(Program& program) {
 
 }  // namespace
 
-KernelProgram Assembler::finish(PassOptions options) {
+void Assembler::check_whole() const {
     for (size_t i = 0; i < bound_.size(); ++i)
         if (!bound_[i]) throw AssemblyError(fmt::format("{}: label {} is never bound", header_.name, i));
     if (lines_.empty() || !ends_wave(lines_.back().instruction.opcode) || !pending_labels_.empty())
         throw AssemblyError(fmt::format("{}: the code does not end with s_endpgm", header_.name));
+}
+
+KernelPart Assembler::take_part() {
+    check(target_.is_part, "a kernel that was begun as a part");
+    check_whole();
+    return {std::move(registers_), std::move(lines_),         bound_.size(),       header_, vcc_.whole(),
+            launch_args_.whole(),  launch_workgroup_.whole(), launch_lane_.whole()};
+}
+
+void Assembler::append(const KernelPart& part, const std::function<void(Sgpr args, Sgpr workgroup)>& set_launch) {
+    check(registers_.size() + part.registers.size() < RegisterPart::kNone, "parts have fewer than 65535 registers");
+    const auto first_register = static_cast<uint16_t>(registers_.size());
+    const auto first_label = static_cast<uint16_t>(bound_.size());
+    registers_.insert(registers_.end(), part.registers.begin(), part.registers.end());
+    bound_.resize(bound_.size() + part.labels, true);
+    const auto here = [&](RegisterPart reg) {
+        if (reg.id == part.vcc.id)
+            reg.id = vcc_.whole().id;
+        else if (reg.id == part.launch_lane.id)
+            reg.id = launch_lane_.whole().id;
+        else
+            reg.id = static_cast<uint16_t>(reg.id + first_register);
+        return reg;
+    };
+    set_launch(Sgpr(here(part.launch_args)), Sgpr(here(part.launch_workgroup)));
+    for (Line line : part.lines) {
+        for (RegisterPart& reg : line.parts)
+            if (reg.exists()) reg = here(reg);
+        for (Label& label : line.labels) label.id = static_cast<uint16_t>(label.id + first_label);
+        if (line.target) line.target->id = static_cast<uint16_t>(line.target->id + first_label);
+        line.labels.insert(line.labels.end(), pending_labels_.begin(), pending_labels_.end());
+        pending_labels_.clear();
+        lines_.push_back(std::move(line));
+    }
+}
+
+KernelProgram Assembler::finish(PassOptions options) {
+    check_whole();
     KernelProgram kernel{{target_.target, target_.wave_size, header_.name, std::move(lines_)}, header_};
     work_ = allocate_registers(kernel.program, registers_,
                                {.reorders = options.runs(Pass::schedule), .chooses_banks = options.runs(Pass::vopd)});

@@ -8,6 +8,8 @@
 // hints are inserted afterwards (passes.h).
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <source_location>
 #include <string>
 #include <vector>
@@ -25,12 +27,24 @@ namespace riftjit::rdna {
 struct KernelTarget {
     Target target;
     WaveSize wave_size = WaveSize::wave32;
+    bool is_part = false;  // of a kernel that several are joined to (join.h)
+};
+
+// A kernel that is to be joined with others: its registers are virtual still, and where its arguments lie and which of
+// its workgroups it is stands in registers that the joined kernel sets.
+struct KernelPart {
+    std::vector<VirtualRegister> registers;
+    std::vector<Line> lines;
+    size_t labels;
+    KernelCode header;
+    RegisterPart vcc, launch_args, launch_workgroup, launch_lane;
 };
 
 // A kernel ready to be encoded: instructions with hardware registers, and what describe() needs beside them.
 struct KernelProgram {
     Program program;
-    KernelCode header;  // code and register counts are filled in by link()
+    KernelCode header;                      // code and register counts are filled in by link()
+    std::shared_ptr<KernelPart> part = {};  // of a target that asks for a part: then this is all there is
 };
 // Resolves labels, encodes, counts registers.
 Result<KernelCode> link(const KernelProgram& kernel);
@@ -87,15 +101,22 @@ public:
 
     // Checks the register map, allocates, runs the passes. Throws AssemblyError.
     KernelProgram finish(PassOptions options);
+    // Instead of finish().
+    KernelPart take_part();
     const Work& work() const { return work_; }  // of finish(), up to allocation
 
 protected:
+    // The part's code, which ends its waves. Before it stands what set_launch() emits, which gets the registers of the
+    // part's arguments and workgroup.
+    void append(const KernelPart& part, const std::function<void(Sgpr args, Sgpr workgroup)>& set_launch);
+
     KernelCode header_;  // kernels set arguments and what they need of the launch
 
 private:
     RegisterPart declare(VirtualRegister reg);
     void release(RegisterPart part);
     void add_line(Line line);
+    void check_whole() const;
 
     KernelTarget target_;
     std::vector<VirtualRegister> registers_;

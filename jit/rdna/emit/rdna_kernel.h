@@ -119,6 +119,7 @@ Result<KernelProgram> assemble(KernelTarget target, const Spec& spec, std::strin
         Kernel kernel(target, spec, std::move(name));
         kernel.generate();
         kernel.end();
+        if (target.is_part) return KernelProgram{.part = std::make_shared<KernelPart>(kernel.take_part())};
         return kernel.finish(options);
     } catch (const AssemblyError& error) {
         return std::unexpected(Error{ErrorKind::Encoding, error.what()});

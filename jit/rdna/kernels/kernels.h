@@ -47,6 +47,14 @@ Result<KernelProgram> program_of(KernelTarget target, const ValueStoreSpec& spec
 Result<LaunchShape> shape_of(KernelTarget target, const MatmulSpec& spec);
 Result<KernelProgram> program_of(KernelTarget target, const MatmulSpec& spec, PassOptions options);
 
+// Rows of up to 8192.
+Result<LaunchShape> shape_of(KernelTarget target, const FusedMatmulSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const FusedMatmulSpec& spec, PassOptions options);
+
+// Of one row of the batch.
+Result<LaunchShape> shape_of(KernelTarget target, const SideBySideSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const SideBySideSpec& spec, PassOptions options);
+
 // A workgroup per token.
 Result<LaunchShape> shape_of(KernelTarget target, const EmbedSpec& spec);
 Result<KernelProgram> program_of(KernelTarget target, const EmbedSpec& spec, PassOptions options);

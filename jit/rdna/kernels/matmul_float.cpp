@@ -7,17 +7,18 @@
 namespace riftjit::rdna::kernels {
 namespace {
 
-class FloatMatmulKernel final : public PanelKernel {
+class FloatMatmulKernel final : public RdnaKernel<MatmulSpec> {
 public:
-    FloatMatmulKernel(KernelTarget target, const MatmulSpec& spec, std::string name)
-        : PanelKernel(target, spec, std::move(name), float_matmul_rows(spec)) {}
+    using RdnaKernel::RdnaKernel;
 
     void generate() override {
         header_.max_flat_workgroup_size = kPanelRows;
-        locate_panel();
-        locate_row(launch_lane());
+        panel.locate(bound[&MatmulArgs::batch]);
+        panel.locate_results(launch_lane());
+        panel_address.emplace(panel.weights(bound[&MatmulArgs::weights]));
         v_lshlrev_b32(weight_offset, 4, launch_lane());
         for (uint32_t row = 0; row < rows_per_group; ++row) {
+            x_rows.push_back(panel.row(bound[&MatmulArgs::x], row, f32_row_bytes(spec_.width)));
             sums.push_back(vgpr());
             v_mov_b32(sums.back(), 0);
         }
@@ -25,17 +26,26 @@ public:
         if (rounds != 0) {
             loop(x_offset, 0, rounds * kRound * 4, kRound * 4, [&] {
                 multiply(kRound);
-                s_add_u64(panel_address, panel_address, kRound / chunk_elements() * kPanelRows * kFloatChunkBytes);
+                s_add_u64(*panel_address, *panel_address, kRound / chunk_elements() * kPanelRows * kFloatChunkBytes);
             });
         } else {
             s_mov_b32(x_offset, 0);
         }
         if (spec_.width % kRound != 0) multiply(spec_.width % kRound);
-        for (uint32_t row = 0; row < rows_per_group; ++row) store_row(row, sums[row]);
+        for (uint32_t row = 0; row < rows_per_group; ++row)
+            panel.store(bound[&MatmulArgs::out], bound[&MatmulArgs::bias], row, sums[row]);
     }
 
 private:
     static constexpr uint32_t kRound = 32;  // elements
+
+    const BoundArguments<MatmulArgs> bound = bind_arguments<MatmulArgs>(
+        {field("weights", &MatmulArgs::weights), field("bias", &MatmulArgs::bias), field("x", &MatmulArgs::x),
+         field("out", &MatmulArgs::out), field("batch", &MatmulArgs::batch)});
+    const uint32_t rows_per_group = float_matmul_rows(spec_);
+    PanelRows panel{*this, spec_, rows_per_group};
+    std::optional<Sgpr> panel_address;
+    std::vector<Sgpr> x_rows;
     const Sgpr x_offset = sgpr();
     const Vgpr weight_offset = vgpr();
     std::vector<Vgpr> sums;
@@ -64,9 +74,9 @@ private:
         const uint32_t offset = index * kPanelRows * kFloatChunkBytes;
         constexpr uint32_t kReach = 2048;
         const CachePolicy once = streaming_load_policy();
-        if (offset < kReach) return global_load_b128(chunk, weight_offset, panel_address, offset, once);
+        if (offset < kReach) return global_load_b128(chunk, weight_offset, *panel_address, offset, once);
         const Sgpr near = sgpr(2);
-        s_add_u64(near, panel_address, offset);
+        s_add_u64(near, *panel_address, offset);
         global_load_b128(chunk, weight_offset, near, once);
     }
     // Elements as they come in the widest loads that do not reach beyond the last: rows are padded with anything.
@@ -78,16 +88,16 @@ private:
             const Sgpr part = sgpr(dwords);
             switch (dwords) {
                 case 8:
-                    s_load_b256(part, x_row(row), x_offset, offset);
+                    s_load_b256(part, x_rows[row], x_offset, offset);
                     break;
                 case 4:
-                    s_load_b128(part, x_row(row), x_offset, offset);
+                    s_load_b128(part, x_rows[row], x_offset, offset);
                     break;
                 case 2:
-                    s_load_b64(part, x_row(row), x_offset, offset);
+                    s_load_b64(part, x_rows[row], x_offset, offset);
                     break;
                 default:
-                    s_load_b32(part, x_row(row), x_offset, offset);
+                    s_load_b32(part, x_rows[row], x_offset, offset);
             }
             for (uint32_t i = 0; i < dwords; ++i) values.push_back(part[i]);
             done += dwords;

@@ -57,6 +57,15 @@ void RowWriter::advance(uint32_t blocks) {
 
 void RowWriter::write(RowLanes& lanes, const RowLanes::Quads& quads, Sgpr out) {
     if (format_ == RowFormat::f32) return lanes.store(quads, out);
+    write_codes(lanes, quads, out, 0);
+}
+
+void RowWriter::write_to_lds(RowLanes& lanes, const RowLanes::Quads& quads, uint32_t lds) {
+    check(format_ != RowFormat::f32, "quantised rows go to LDS");
+    write_codes(lanes, quads, std::nullopt, lds);
+}
+
+void RowWriter::write_codes(RowLanes& lanes, const RowLanes::Quads& quads, std::optional<Sgpr> out, uint32_t lds) {
     std::vector<Codes> codes;
     for (uint32_t round = 0; round < lanes.rounds(); ++round)
         codes.push_back(quantize(quads[2 * round], quads[2 * round + 1]));
@@ -64,7 +73,7 @@ void RowWriter::write(RowLanes& lanes, const RowLanes::Quads& quads, Sgpr out) {
         lanes.for_blocks(round, [&] {
             const Vgpr block = k_.vgpr();
             if (round != 0) k_.v_add_nc_u32(block, round * lanes.waves(), block_);
-            store(codes[round], round == 0 ? block_ : block, out);
+            store(codes[round], round == 0 ? block_ : block, out, lds);
         });
 }
 
@@ -125,16 +134,19 @@ Vgpr RowWriter::quantize_half(Vgpr quad, Vgpr inverse, Vgpr high, Vgpr low) {
     return sum;
 }
 
-void RowWriter::store(const Codes& codes, Vgpr block, Sgpr out) {
+void RowWriter::store(const Codes& codes, Vgpr block, std::optional<Sgpr> out, uint32_t lds) {
     const Vgpr offset = k_.vgpr(), rest_offset = k_.vgpr();
+    const auto store_dword = [&](Vgpr to, Vgpr value, uint32_t at) {
+        out ? k_.global_store_b32(to, value, *out, at) : k_.ds_store_b32(to, value, lds + at);
+    };
     k_.v_mad_u32_u24(offset, block, I16Row::kBlockBytes, codes_base_);
     for (uint32_t half = 0; half < 2; ++half) {
-        k_.global_store_b32(offset, codes.high[half], out, I16Row::kHighOffset + half * kHalf);
-        k_.global_store_b32(offset, codes.low[half], out, I16Row::kLowOffset + half * kHalf);
+        store_dword(offset, codes.high[half], I16Row::kHighOffset + half * kHalf);
+        store_dword(offset, codes.low[half], I16Row::kLowOffset + half * kHalf);
     }
     k_.if_lanes(is_rest_, [&] {
         k_.v_mad_u32_u24(rest_offset, block, rest_stride_, rest_base_);
-        k_.global_store_b32(rest_offset, codes.rest, out);
+        store_dword(rest_offset, codes.rest, 0);
     });
 }
 

@@ -22,6 +22,8 @@ public:
     // The lanes' elements, zeros beyond the width. `out` points to the row, or, of f32 rows that are written in pieces,
     // to the piece. Clobbers vcc.
     void write(RowLanes& lanes, const RowLanes::Quads& quads, Sgpr out);
+    // The same to LDS, from `lds` on; of quantised rows.
+    void write_to_lds(RowLanes& lanes, const RowLanes::Quads& quads, uint32_t lds);
     // What is written next lies behind the piece of so many blocks.
     void advance(uint32_t blocks);
 
@@ -34,7 +36,9 @@ private:
     Codes quantize(Vgpr first, Vgpr second);
     Vgpr largest(Vgpr first, Vgpr second);
     Vgpr quantize_half(Vgpr quad, Vgpr inverse, Vgpr high, Vgpr low);
-    void store(const Codes& codes, Vgpr block, Sgpr out);
+    // To `out`, or to LDS where there is none.
+    void write_codes(RowLanes& lanes, const RowLanes::Quads& quads, std::optional<Sgpr> out, uint32_t lds);
+    void store(const Codes& codes, Vgpr block, std::optional<Sgpr> out, uint32_t lds);
 
     KernelAssembler& k_;
     const RowFormat format_;

@@ -363,15 +363,17 @@ inline const std::vector<rdna::Target>& chips() {
     return kChips;
 }
 
-// On every chip what the processor has at AVX2, whose bits are those of every level.
-inline void expect_same_bits(const Case& test) {
+// On every chip what the processor has at AVX2, whose bits are those of every level; where `of_gpu` is given, it says the
+// same in steps that the processor lacks.
+inline void expect_same_bits(const Case& test, const Case* of_gpu = nullptr) {
     KernelCache cpu_cache(x86::compile, DiskCache::disabled());
     const auto cpu = CpuDevice::create(Isa::avx2, 1, Helpers::always, cpu_cache).value();
     const std::vector<Result> expected = run(test, *cpu);
     for (const rdna::Target chip : chips()) {
         KernelCache gpu_cache(compile_rdna, DiskCache::disabled());
         RdnaDevice gpu(chip, gpu_cache);
-        EXPECT_EQ(difference(expected, run(test, gpu)), "") << test.name << " on " << rdna::name(chip);
+        EXPECT_EQ(difference(expected, run(of_gpu == nullptr ? test : *of_gpu, gpu)), "")
+            << test.name << " on " << rdna::name(chip);
     }
 }
 

@@ -1,0 +1,89 @@
+#include <bit>
+
+#include "host/round_up.h"
+#include "jit/rdna/kernels/matmul.h"
+
+namespace riftjit::rdna::kernels {
+
+PanelRows::PanelRows(KernelAssembler& kernel, const MatmulSpec& spec, uint32_t rows)
+    : k_(kernel),
+      spec_(spec),
+      rows_(rows),
+      panel_(kernel.sgpr()),
+      first_row_(kernel.sgpr()),
+      last_row_(kernel.sgpr()),
+      rows_left_(kernel.sgpr()),
+      is_inside_(kernel.lane_mask()),
+      result_(kernel.vgpr()) {}
+
+void PanelRows::locate(Sgpr batch) {
+    const uint32_t panels = (spec_.rows + kPanelRows - 1) / kPanelRows;
+    const Sgpr tile = k_.sgpr();
+    if (rows_ > 1) k_.s_load_b32(last_row_, batch, offsetof(BatchState, rows));
+    k_.s_divide_u32(tile, k_.launch_workgroup(), panels);
+    k_.s_mul_i32(panel_, tile, panels);
+    k_.s_sub_co_u32(panel_, k_.launch_workgroup(), panel_);
+    k_.s_mul_i32(first_row_, tile, rows_);
+    if (rows_ == 1) return;
+    k_.s_sub_co_u32(rows_left_, last_row_, first_row_);
+    k_.s_sub_co_u32(last_row_, last_row_, 1);
+}
+
+Sgpr PanelRows::weights(Sgpr matrix) {
+    const Sgpr address = k_.sgpr(2), offset = k_.sgpr(2);
+    const auto bytes = uint32_t(panel_bytes(spec_.weight, spec_.width));
+    k_.s_mul_i32(offset[0], panel_, bytes);
+    k_.s_mul_hi_u32(offset[1], panel_, bytes);
+    k_.s_add_co_u32(address[0], matrix[0], offset[0]);
+    k_.s_add_co_ci_u32(address[1], matrix[1], offset[1]);
+    if (const auto grid = uint32_t(panels_offset_bytes(spec_.weight)); grid != 0) k_.s_add_u64(address, address, grid);
+    return address;
+}
+
+Sgpr PanelRows::row(Sgpr rows, uint32_t row, uint32_t stride_bytes) {
+    const Sgpr address = k_.sgpr(2), number = k_.sgpr();
+    if (rows_ > 1) {
+        k_.s_add_co_u32(number, first_row_, row);
+        k_.s_min_u32(number, number, last_row_);
+        k_.s_mul_i32(number, number, stride_bytes);
+    } else {
+        k_.s_mul_i32(number, first_row_, stride_bytes);
+    }
+    k_.s_add_u64(address, rows, number);
+    return address;
+}
+
+void PanelRows::locate_results(Vgpr lane) {
+    const Sgpr first = k_.sgpr();
+    k_.s_lshl_b32(first, panel_, std::countr_zero(kPanelRows));
+    k_.v_add_nc_u32(result_, first, lane);
+    k_.v_cmp_gt_u32(is_inside_, uint32_t(round_up(spec_.rows, 16)), result_);
+    k_.v_lshlrev_b32(result_, 2, result_);
+}
+
+void PanelRows::store(Sgpr out, Sgpr bias, uint32_t row, Vgpr value) {
+    const Label skip = k_.label();
+    if (row != 0) {
+        k_.s_cmp_le_u32(rows_left_, row);
+        k_.s_cbranch_scc1(skip);
+    }
+    const Sgpr offset = k_.sgpr(), address = k_.sgpr(2);
+    k_.s_add_co_u32(offset, first_row_, row);
+    k_.s_mul_i32(offset, offset, spec_.out_stride * 4);
+    k_.s_add_u64(address, out, offset);
+    k_.if_lanes(is_inside_, [&] {
+        const Vgpr other = k_.vgpr();
+        if (spec_.bias == Presence::present) {
+            k_.global_load_b32(other, result_, bias);
+            k_.v_add_f32(value, value, other);
+        }
+        if (spec_.epilogue == Epilogue::accumulate) {
+            k_.global_load_b32(other, result_, address);
+            k_.v_add_f32(value, value, other);
+        }
+        k_.global_store_b32(result_, value, address);
+    });
+    k_.bind(skip);
+}
+
+}  // namespace riftjit::rdna::kernels
