@@ -59,6 +59,18 @@ Result<void> check_options(const BenchOptions& options) {
     const auto shows_profile = [](BenchFormat format) {
         return format == BenchFormat::md || format == BenchFormat::json || format == BenchFormat::jsonl;
     };
+    const std::string device = engine::name(options.device);
+    if (options.device.kind == engine::DeviceChoice::Kind::emulate)
+        return fail(ErrorKind::Usage, "--device {}: the time that the software machine takes says nothing of a GPU's",
+                    device);
+    if (!options.device.is_cpu() && (options.peaks || !options.roofline.empty() || !options.plot.empty()))
+        return fail(ErrorKind::Usage, "{} measures the processor, and --device {} is none",
+                    options.peaks          ? "--peaks"
+                    : options.plot.empty() ? "--roofline"
+                                           : "--plot",
+                    device);
+    if (!options.device.is_cpu() && !options.threads.empty())
+        return fail(ErrorKind::Usage, "-t: the processor's threads compute nothing with --device {}", device);
     if (options.peaks_json && !options.peaks)
         return fail(ErrorKind::Usage, "--json goes with --peaks; tests are printed as JSON by -o json");
     if (options.peaks && options.profile)

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/devices.h"
 #include "jit/formats/dtype.h"
 #include "jit/isa.h"
 #include "tools/cli/options.h"
@@ -32,6 +33,7 @@ struct BenchOptions {
     uint32_t repetitions = 5, delay_seconds = 0;
     BenchFormat output = BenchFormat::md, error_output = BenchFormat::none;
     bool progress = false, warmup = true;
+    engine::DeviceChoice device;
     KernelChoice kernels;
     std::string plot, roofline;
     bool force = false;

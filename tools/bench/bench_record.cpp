@@ -17,15 +17,15 @@ bool fits_last_level_cache(uint64_t bytes) {
     return cache > 0 && bytes <= uint64_t(cache);
 }
 
-// Of what llama-bench reports, the part that says nothing about a program without devices keeps its neutral values.
+// Of what llama-bench reports, the part that says nothing about a program of one device keeps its neutral values.
 ordered_json setup_json(const BenchResult& r) {
     const BenchSetup& setup = r.test.setup;
     return {
         {"build_commit", r.build},
         {"build_number", r.build_number},
         {"cpu_info", r.processor},
-        {"gpu_info", ""},
-        {"backends", "CPU"},
+        {"gpu_info", r.device},
+        {"backends", r.device.empty() ? "CPU" : "HIP"},
         {"model_filename", r.model.filename},
         {"model_type", r.model.type},
         {"model_size", r.model.size_bytes},
@@ -38,13 +38,13 @@ ordered_json setup_json(const BenchResult& r) {
         {"poll", 50},
         {"type_k", name(setup.type_k)},
         {"type_v", name(setup.type_v)},
-        {"n_gpu_layers", 0},
+        {"n_gpu_layers", r.device.empty() ? 0 : -1},
         {"n_cpu_moe", 0},
         {"split_mode", "none"},
         {"main_gpu", 0},
         {"no_kv_offload", false},
         {"flash_attn", 1},
-        {"devices", "none"},
+        {"devices", r.device.empty() ? "none" : r.device},
         {"tensor_split", "0.00"},
         {"tensor_buft_overrides", "none"},
         {"load_mode", "mmap"},
@@ -98,7 +98,8 @@ ordered_json to_json(const BenchResult& r) {
         {"cache_hits", r.cache_hits},
         {"cache_misses", r.cache_misses},
         {"bytes_per_token", uint64_t(r.bytes_per_token)},
-        {"pct_membw", 100 * median_speed * r.bytes_per_token / r.peak_read_bytes_per_second},
+        {"pct_membw",
+         r.peak_read_bytes_per_second == 0 ? 0 : 100 * median_speed * r.bytes_per_token / r.peak_read_bytes_per_second},
         {"gflops", median_speed * r.flops_per_token * 1e-9},
         {"logits_hash", r.logits_hash},
         {"peak_rss_bytes", r.peak_rss_bytes},

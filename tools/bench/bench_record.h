@@ -46,7 +46,7 @@ struct PlanWork {
 struct BenchResult {
     BenchTest test;
     BenchModel model;
-    std::string processor, isa, build, test_time;
+    std::string processor, device, isa, build, test_time;  // device: empty on the processor
     uint32_t build_number;
     std::vector<uint64_t> samples_ns;  // one per repetition
     std::string logits_hash;
@@ -55,7 +55,8 @@ struct BenchResult {
     uint64_t peak_rss_bytes;
     // Per token of the test, on average: what has to be read, and arithmetic.
     double bytes_per_token, flops_per_token;
-    double peak_read_bytes_per_second;  // a plain read of the same weights by the same threads, in the same run
+    double peak_read_bytes_per_second;  // 0: not measured; a plain read of the same weights by the same threads, in the
+                                        // same run
     uint64_t weight_bytes;              // read for one token
     std::vector<KernelTime> profile;    // --profile; the longest first
     std::vector<PlanWork> work;         // --roofline; of the plans that ran

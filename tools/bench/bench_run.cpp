@@ -112,6 +112,7 @@ Result<BenchSession> BenchSession::open(const BenchSetup& setup, uint32_t contex
                                         Reporter& reporter) {
     const engine::EngineOptions engine_options{
         .max_isa = options.kernels.max_isa,
+        .device = options.device,
         .threads = setup.threads,
         .context = context,
         .batch = std::min(setup.ubatch, setup.batch),
@@ -128,8 +129,10 @@ Result<BenchSession> BenchSession::open(const BenchSetup& setup, uint32_t contex
     BenchSession bench(std::move(loaded), std::move(described));
     const runtime::Session& session = *bench.loaded_.session;
     bench.kv_bytes_per_position_ = session.kv_bytes() / round_up(context, kKvPage);
-    RIFTJIT_TRY(read_peak, session.weights_read_rate());
-    bench.peak_read_bytes_per_second_ = read_peak;
+    if (options.device.is_cpu()) {
+        RIFTJIT_TRY(read_peak, session.weights_read_rate());
+        bench.peak_read_bytes_per_second_ = read_peak;
+    }
     std::mt19937 engine(42);
     bench.tokens_.resize(context);
     for (int32_t& token : bench.tokens_) token = int32_t(engine() % session.vocabulary());
@@ -279,6 +282,7 @@ Result<BenchResult> BenchSession::measure(const BenchTest& test, const BenchOpti
     BenchResult result{.test = test,
                        .model = model_,
                        .processor = x86::detect().name,
+                       .device = options.device.is_cpu() ? "" : loaded_.device,
                        .isa = std::string(name(loaded_.isa)),
                        .build = build_name(),
                        .test_time = utc_now(),

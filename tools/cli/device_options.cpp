@@ -4,7 +4,7 @@
 
 namespace riftjit::tools {
 
-void add_device_choice(CLI::App& app, const std::string& group, engine::DeviceChoice& choice) {
+void add_device_option(CLI::App& app, const std::string& group, engine::DeviceChoice& choice) {
     app.add_option_function<std::string>(
            "--device",
            [&choice](const std::string& text) {
@@ -19,6 +19,9 @@ void add_device_choice(CLI::App& app, const std::string& group, engine::DeviceCh
         ->type_name("DEVICE")
         ->default_str("cpu")
         ->group(group);
+}
+
+void add_check_option(CLI::App& app, const std::string& group, engine::DeviceChoice& choice) {
     app.add_option_function<std::string>(
            "--check",
            [&choice](const std::string& text) {

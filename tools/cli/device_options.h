@@ -9,7 +9,8 @@
 
 namespace riftjit::tools {
 
-void add_device_choice(CLI::App& app, const std::string& group, engine::DeviceChoice& choice);
+void add_device_option(CLI::App& app, const std::string& group, engine::DeviceChoice& choice);
+void add_check_option(CLI::App& app, const std::string& group, engine::DeviceChoice& choice);
 // --check without a device that checks anything.
 Result<void> check_device_flags(const CLI::App& app, const engine::DeviceChoice& choice);
 

@@ -102,6 +102,12 @@ does
 where generated code is kept, as
 .B \-\-cache\-dir
 says
+.TP
+.B RIFTJIT_HIP_LIBRARY
+the file of HIP's library, in place of libamdhip64.so.7, .6, .5 or without a number
+.TP
+.B RIFTJIT_HIP_PATIENCE
+seconds after which a kernel on a GPU is taken for one that has no end, and named (60; 0: never)
 .SH FILES
 .TP
 .I ~/.cache/riftjit

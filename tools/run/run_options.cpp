@@ -123,7 +123,8 @@ void add_output_options(CLI::App& app, RunOptions& o) {
 
 void add_kernel_options(CLI::App& app, RunOptions& o) {
     constexpr const char* kGroup = "Kernels";
-    add_device_choice(app, kGroup, o.device);
+    add_device_option(app, kGroup, o.device);
+    add_check_option(app, kGroup, o.device);
     add_kernel_choice(app, kGroup, o.kernels);
     app.add_option_function<std::string>(
            "--target", [&o](const std::string& text) { o.target = parse_target("--target", text); },

@@ -103,6 +103,23 @@ TEST(Devices, AreRefusedInOneLine) {
     }
 }
 
+TEST(Devices, AreNotMeasuredInTheirPlace) {
+    Program program;
+    const auto error = [&](const std::vector<std::string>& arguments) {
+        std::vector<std::string> all = {"bench"};
+        all.insert(all.end(), arguments.begin(), arguments.end());
+        const Outcome outcome = program.run(all);
+        EXPECT_EQ(outcome.exit_code, 1);
+        return outcome.err;
+    };
+    EXPECT_EQ(error({"--device", "emulate:gfx1100"}),
+              "error: --device emulate:gfx1100: the time that the software machine takes says nothing of a GPU's\n");
+    EXPECT_EQ(error({"--device", "hip", "--peaks"}),
+              "error: --peaks measures the processor, and --device hip is none\n");
+    EXPECT_EQ(error({"--device", "hip:1", "-t", "1"}),
+              "error: -t: the processor's threads compute nothing with --device hip:1\n");
+}
+
 TEST(Devices, TakeNoPlanFromAnotherTarget) {
     Program program;
     const Outcome here = program.run({"run", "--print-plan", "--max-isa", "avx2"}),
