@@ -23,6 +23,7 @@
 #include "tools/rdna/targets_command.h"
 #include "tools/run/devices_command.h"
 #include "tools/run/run_command.h"
+#include "tools/run/selftest_command.h"
 #include "tools/sim/sim_command.h"
 
 namespace riftjit::tools {
@@ -100,6 +101,7 @@ int program(int argc, char** argv) {
     add_emulate_command(app, chosen);
     add_targets_command(app, chosen);
     add_devices_command(app, chosen);
+    add_selftest_command(app, chosen);
     add_inspect_command(app, chosen);
     add_tokenize_command(app, chosen);
     add_warm_command(app, chosen);

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "tests/tools/program.h"
 
@@ -128,6 +131,170 @@ TEST(Devices, TakeNoPlanFromAnotherTarget) {
     EXPECT_EQ(named.exit_code, 0) << named.err;
     // Of a context of its own: the arena is for as many rows as fit it.
     EXPECT_EQ(std::ranges::count(here.out, '\n'), std::ranges::count(named.out, '\n'));
+}
+
+// ---- whole runs ----------------------------------------------------------------------------------------------------
+
+std::string nano(const std::string& type) {
+    return std::string(RIFTJIT_SOURCE_DIR) + "/tests/data/nano/nano-" + type + ".gguf";
+}
+
+std::vector<std::string> short_run(const std::string& model, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"run", "-m", model, "--prompt-ids", "5,60,7,33,2", "-n",
+                                          "4",   "-c", "64",  "--temp",       "0",           "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+}
+
+std::string error_line(const Outcome& outcome) {
+    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    std::string line;
+    std::istringstream lines(outcome.err);
+    for (std::string each; std::getline(lines, each);) {
+        if (each.starts_with("hip:0 (Software machine, gfx1100): ") && each.ends_with("are free")) continue;
+        EXPECT_EQ(line, "") << outcome.err;
+        line = each;
+    }
+    EXPECT_TRUE(line.starts_with("error: ")) << outcome.err;
+    return line;
+}
+
+TEST(Devices, GiveTheProcessorsLogits) {
+    Program program;
+    for (const std::string type : {"q8_0", "q4_k", "bf16"}) {
+        const auto hash = [&](const std::vector<std::string>& more) {
+            const Outcome outcome = program.run(short_run(nano(type), more));
+            EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+            if (outcome.exit_code != 0) return std::string();
+            const auto json = nlohmann::json::parse(outcome.out);
+            EXPECT_TRUE(more.back() == "avx2" || json.at("device").get<std::string>().contains("gfx1100"));
+            return json.at("logits_hash").get<std::string>();
+        };
+        const std::string expected = hash({"--max-isa", "avx2"});
+        EXPECT_EQ(hash({"--check", "none", "-t", "2", "--device", "emulate:gfx1100"}), expected) << type;
+        EXPECT_EQ(hash({"--device", "emulate:gfx1100"}), expected) << type;
+        const auto environment = stand_in("checks=none");
+        EXPECT_EQ(hash({"--device", "hip"}), expected) << type;
+    }
+}
+
+TEST(Devices, NeedNoCompilerOnceTheCacheIsWarm) {
+    Program program;
+    const std::string model = nano("q4_k");
+    ASSERT_EQ(program.run({"warm", model, "--target", "gfx1030,gfx1201"}).exit_code, 0);
+    const auto required = [&](const std::string& device) {
+        return program.run(short_run(model, {"--cache-mode", "require", "--check", "none", "--device", device}));
+    };
+    for (const char* device : {"emulate:gfx1030", "emulate:gfx1201"}) {
+        const Outcome outcome = required(device);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        if (outcome.exit_code == 0) EXPECT_EQ(nlohmann::json::parse(outcome.out).at("cache").at("misses"), 0);
+    }
+    EXPECT_EQ(required("emulate:gfx1100").exit_code, 4);
+
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(program.folder() / "cache"))
+        if (entry.is_regular_file()) std::filesystem::resize_file(entry, entry.file_size() / 2);
+    EXPECT_EQ(required("emulate:gfx1030").exit_code, 4);
+    const Outcome repaired = program.run(short_run(model, {"--check", "none", "--device", "emulate:gfx1030"}));
+    EXPECT_EQ(repaired.exit_code, 0) << repaired.err;
+    EXPECT_NE(repaired.err.find("corrupt"), std::string::npos) << repaired.err;
+    EXPECT_EQ(repaired.err.find("warn: "), repaired.err.rfind("warn: ")) << repaired.err;
+    EXPECT_EQ(required("emulate:gfx1030").exit_code, 0);
+}
+
+TEST(Devices, ShowTheCodeOfAnyGpu) {
+    Program program;
+    for (const char* target : {"gfx1030", "gfx1151", "gfx1200"}) {
+        const Outcome outcome = program.run({"run", "-m", nano("q4_k"), "--target", target, "--dump-isa", "swiglu"});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        EXPECT_NE(outcome.out.find(std::string("; target       ") + target), std::string::npos);
+        EXPECT_NE(outcome.out.find(" waves per SIMD\n"), std::string::npos);
+        std::ofstream(program.folder() / "swiglu.s") << outcome.out;
+        const Outcome assembled = program.run(
+            {"asm", program.folder() / "swiglu.s", "--target", target, "-o", program.folder() / "swiglu.co"});
+        EXPECT_EQ(assembled.exit_code, 0) << assembled.err;
+        EXPECT_EQ(program.run({"run", "-m", nano("q4_k"), "--target", target, "--print-plan"}).exit_code, 0);
+    }
+}
+
+// Each call that a run makes, failing once: the first ones, then some between, then the last.
+TEST(Devices, EndInOneLineWhereACallFails) {
+    Program program;
+    const std::string count = program.folder() / "count", model = nano("q8_0");
+    const auto run_with = [&](const std::string& what) {
+        const auto environment = stand_in(what + ",count=" + count);
+        std::filesystem::remove(count);
+        return program.run(short_run(model, {"--device", "hip"}));
+    };
+    ASSERT_EQ(run_with("checks=none").exit_code, 0);
+    const int calls = std::stoi(read_whole(count));
+    const std::string left = "calls, 0 allocations, 0 modules, 0 events\n";
+    EXPECT_TRUE(read_whole(count).ends_with(left)) << read_whole(count);
+    for (int call = 1; call < calls; call += call < 30 ? 1 : 29) {
+        const Outcome outcome = run_with("fail=" + std::to_string(call));
+        EXPECT_TRUE(read_whole(count).ends_with(left)) << call << ": " << read_whole(count);
+        if (outcome.exit_code == 0) {
+            EXPECT_GT(call, calls / 2);  // what is released at the end
+            continue;
+        }
+        EXPECT_NE(error_line(outcome).find("unknown error (hipErrorUnknown, 999)"), std::string::npos) << call;
+    }
+}
+
+TEST(Devices, NameAKernelThatHasNoEnd) {
+    const Environment environment(
+        Variables{{"RIFTJIT_HIP_LIBRARY", kLibrary}, {"RIFTJIT_STAND_IN", "hang=9"}, {"RIFTJIT_HIP_PATIENCE", "1"}});
+    Program program;
+    const std::string line = error_line(program.run(short_run(nano("q8_0"), {"--device", "hip"})));
+    EXPECT_NE(line.find("rj_"), std::string::npos) << line;
+    EXPECT_TRUE(line.ends_with(" has not ended within 1 seconds (RIFTJIT_HIP_PATIENCE)")) << line;
+}
+
+TEST(Devices, LoadNothingThatWillNotFit) {
+    const auto environment = stand_in("");
+    Program program;
+    const std::string line = error_line(
+        program.run({"run", "-m", nano("q8_0"), "--prompt-ids", "1", "-n", "1", "-c", "20000000", "--device", "hip"}));
+    EXPECT_NE(line.find(" KV cache of 20000000 positions (-c), "), std::string::npos) << line;
+    EXPECT_TRUE(line.ends_with(" of 8589934592 are free")) << line;
+}
+
+TEST(Devices, SayWhatChangesNothingOnThem) {
+    const auto environment = stand_in("");
+    Program program;
+    const Outcome outcome =
+        program.run(short_run(nano("q8_0"), {"--device", "hip", "-t", "3", "-ngl", "99", "--perf-map"}));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_NE(outcome.err.find("warn: -t 3: the processor's threads compute nothing with --device hip\n"),
+              std::string::npos);
+    EXPECT_NE(outcome.err.find("warn: --perf-map: names the processor's code alone, not that of hip\n"),
+              std::string::npos);
+    EXPECT_EQ(outcome.err.find("-ngl"), std::string::npos);
+}
+
+TEST(Selftest, PassesOnTheProcessorAndOnAGpu) {
+    const auto environment = stand_in("checks=none");
+    Program program;
+    for (const char* device : {"cpu", "hip", "emulate:gfx1201"}) {
+        std::vector<std::string> arguments = {"selftest", "--json", "--device", device};
+        if (std::string(device).starts_with("emulate")) arguments.insert(arguments.end(), {"--check", "none"});
+        const Outcome outcome = program.run(arguments);
+        EXPECT_EQ(outcome.exit_code, 0) << device << ": " << outcome.err;
+        if (outcome.exit_code != 0) continue;
+        const auto json = nlohmann::json::parse(outcome.out);
+        EXPECT_EQ(json.at("device"), device);
+        EXPECT_EQ(json.at("models").size(), 30u);  // 28 types, two caches more
+    }
+}
+
+TEST(Selftest, PrintsATable) {
+    Program program;
+    const Outcome outcome = program.run({"selftest"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
+    EXPECT_TRUE(outcome.out.starts_with("WEIGHTS  CACHE KERNELS    ERROR    BOUND  BITS             RESULT\n"));
+    EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 31);
+    EXPECT_EQ(outcome.out.find("FAILED"), std::string::npos) << outcome.out;
 }
 
 }  // namespace devices_test

@@ -1,0 +1,73 @@
+// Whole models on RDNA GPUs, which the software machine is: the logits of the processor, bit by bit.
+#include <gtest/gtest.h>
+
+#include "runtime/rdna/emulated_accelerator.h"
+#include "runtime/rdna/rdna_device.h"
+#include "tests/runtime/golden_run.h"
+
+namespace riftjit::runtime {
+namespace models_test {
+
+constexpr rdna::Target kChips[] = {rdna::Target::gfx1030, rdna::Target::gfx1100, rdna::Target::gfx1201};
+
+Outcome on_gpu(TestModel& model, const Golden& golden, rdna::Target chip, MachineChecks checks, DType kv_type,
+               uint32_t batch) {
+    KernelCache cache(compile_rdna, DiskCache::disabled());
+    auto device = std::make_unique<RdnaDevice>(std::make_unique<EmulatedAccelerator>(chip, checks, 2), cache);
+    auto session = Session::create(model.graph(), {128, batch, kv_type, kv_type, "all", batch}, std::move(device), {});
+    if (!session) throw std::runtime_error(session.error().message);
+    return run_golden(std::move(*session), golden);
+}
+
+Golden shortened(Golden golden, size_t greedy) {
+    golden.greedy.resize(std::min(golden.greedy.size(), greedy));
+    return golden;
+}
+
+class RdnaModels : public testing::TestWithParam<GoldenCase> {};
+
+// The same hash as the processor's means the same bits, and so all that is shown of those: the golden's tokens, the
+// bounds.
+TEST_P(RdnaModels, HaveTheProcessorsLogits) {
+    TestModel model(GetParam().model, Isa::avx2);
+    const Golden golden = shortened(Golden(GetParam().name), 16);
+    const Outcome expected = run_golden(model.session(2, DType::F16, 512, 128), golden);
+    for (const rdna::Target chip : kChips) {
+        const Outcome found = on_gpu(model, golden, chip, MachineChecks::none, DType::F16, 512);
+        EXPECT_EQ(found.hash, expected.hash) << rdna::name(chip);
+        EXPECT_EQ(found.greedy_equal, expected.greedy_equal);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, RdnaModels, testing::ValuesIn(golden_cases()), [](const auto& test) {
+    std::string name = test.param.name;
+    std::ranges::replace_if(name, [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+    return name;
+});
+
+// A finding would end the run.
+TEST(RdnaModelsChecked, HaveNothingToReport) {
+    for (const char* type : {"q8_0", "q4_k", "f16"}) {
+        TestModel model(fmt::format("tests/data/nano/nano-{}.gguf", type), Isa::avx2);
+        const Golden golden = shortened(Golden(fmt::format("nano-{}", type)), 2);
+        const Outcome expected = run_golden(model.session(2, DType::F16, 512, 128), golden);
+        for (const rdna::Target chip : kChips)
+            EXPECT_EQ(on_gpu(model, golden, chip, MachineChecks::all, DType::F16, 512).hash, expected.hash)
+                << type << " on " << rdna::name(chip);
+    }
+}
+
+TEST(RdnaModelsCaches, AreThoseOfTheProcessor) {
+    TestModel model("tests/data/nano/nano-q4_k.gguf", Isa::avx2);
+    const Golden golden = shortened(Golden("nano-q4_k"), 4);
+    for (const DType type : {DType::F32, DType::Q8_0}) {
+        const Outcome expected = run_golden(model.session(2, type, 512, 128), golden);
+        for (const rdna::Target chip : kChips)
+            for (const uint32_t batch : {512u, 7u})
+                EXPECT_EQ(on_gpu(model, golden, chip, MachineChecks::none, type, batch).hash, expected.hash)
+                    << name(type) << " on " << rdna::name(chip) << ", steps of " << batch;
+    }
+}
+
+}  // namespace models_test
+}  // namespace riftjit::runtime
