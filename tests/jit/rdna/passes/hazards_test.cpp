@@ -184,6 +184,14 @@ TEST(SgprReadHazard, IsNotInterlockedByAReadOfTheOtherRegisterOfThePair) {
     expect_pass(insert_hazard_cures, kGfx12, head + read, head + "s_wait_alu 0xf1ff\n" + read);
 }
 
+TEST(SgprReadHazard, IsNotInterlockedByAReadOfWhatIsUnderWayOnAnotherPathAlone) {
+    const std::string head =
+                          "v_mov_b32 v0, s4\n v_mov_b32 v0, s8\n v_cmp_lt_u32_e64 s8, v0, v1\n s_cbranch_scc1 -> L0\n"
+                          "v_cmp_lt_u32_e64 s4, v0, v1\n L0:\n s_mov_b32 s6, s4\n",
+                      read = "v_cndmask_b32_e64 v2, v3, v4, s8\n s_endpgm";
+    expect_pass(insert_hazard_cures, kGfx12, head + read, head + "s_wait_alu 0xf1ff\n" + read);
+}
+
 TEST(SgprReadHazard, CombinesWhatOneInstructionNeeds) {
     const std::string head =
         "v_cndmask_b32_e64 v2, v3, v4, s4\n v_mov_b32 v5, s6\n v_cmp_lt_u32_e64 s4, v0, v1\n"
