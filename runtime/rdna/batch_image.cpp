@@ -8,9 +8,9 @@
 
 namespace riftjit::runtime {
 
-BatchImage::BatchImage(uint32_t max_rows, uint32_t pages_per_sequence, uint64_t address)
-    : max_rows_(max_rows), pages_per_sequence_(pages_per_sequence), address_(address) {
-    uint64_t next = 2 * sizeof(BatchState);
+BatchImage::BatchImage(uint32_t max_rows, uint32_t pages_per_sequence, uint64_t address, uint32_t rows_together)
+    : max_rows_(max_rows), pages_per_sequence_(pages_per_sequence), rows_together_(rows_together), address_(address) {
+    uint64_t next = (2 + (max_rows + rows_together - 1) / rows_together) * sizeof(BatchState);
     const auto reserve = [&](uint64_t bytes) {
         const uint64_t offset = round_up(next, 16);
         next = offset + bytes;
@@ -65,6 +65,11 @@ std::span<const std::byte> BatchImage::make(const BatchState& batch) {
     state.pages = at(pages_, state.pages);
     put(0, state);
     put(sizeof state, BatchState{.rows = batch.outputs, .outputs = batch.outputs, .output_row = state.output_row});
+    for (uint32_t first = 0; first < batch.singles; first += rows_together_) {
+        state.single = at(singles_ + first * sizeof(BatchTile), state.single);
+        state.singles = std::min(rows_together_, batch.singles - first);
+        put(singles_address(first) - address_, state);
+    }
     return std::span(image_).first(pages_ + sequences_.size() * pages_per_sequence_ * sizeof(uint32_t));
 }
 

@@ -11,6 +11,10 @@
 namespace riftjit::runtime {
 namespace {
 
+// Single rows that one launch of attention takes, if there is room for their parts.
+constexpr uint32_t kMostRowsTogether = 16;
+constexpr uint64_t kMostPartBytes = uint64_t{64} << 20;
+
 uint64_t number_of(Address address) { return reinterpret_cast<uintptr_t>(address); }
 
 // The launches of a plan in its order: every one ends before the next begins.
@@ -33,6 +37,7 @@ private:
         uint32_t rows = 0;            // of the last run
     };
 
+    Result<void> reserve_parts(const RdnaBackend& backend, uint32_t pages_per_sequence);
     uint32_t rows_of(const graph::Step& step, const BatchState& batch) const;
     Result<void> launch(const Launch& launch);
     Result<void> note_times();
@@ -42,11 +47,16 @@ private:
     Accelerator& accelerator_;
     std::vector<Launch> launches_;
     BatchImage batch_;
+    // Attention to single rows by segments (BatchState::parts), of so many rows in a launch and so many segments each.
+    uint64_t parts_ = 0, finished_ = 0;
+    uint32_t rows_together_ = 1, segments_ = 0;
     bool is_timed_ = false;
     std::vector<double> seconds_;  // by step; empty until a timed run
 };
 
 Result<void> RdnaPlan::bind(const RdnaBackend& backend, KernelCache& kernels, const Addresses& addresses) {
+    RIFTJIT_TRY_VOID(reserve_parts(backend, addresses.pages_per_sequence));
+    batch_ = BatchImage(plan_.max_tokens, addresses.pages_per_sequence, 0, rows_together_);
     RIFTJIT_TRY(batch, accelerator_.allocate(batch_.bytes(), "the batch"));
     batch_.move_to(batch);
     for (const graph::Step& step : plan_.steps) {
@@ -62,6 +72,28 @@ Result<void> RdnaPlan::bind(const RdnaBackend& backend, KernelCache& kernels, co
         }
         launches_.push_back(std::move(launch));
     }
+    return {};
+}
+
+// One launch after the other has the same room.
+Result<void> RdnaPlan::reserve_parts(const RdnaBackend& backend, uint32_t pages_per_sequence) {
+    uint64_t segment_bytes = 0;
+    uint32_t groups = 0;
+    for (const graph::Step& step : plan_.steps) {
+        RIFTJIT_TRY(shape, backend.launch_shape(step.spec));
+        if (shape.part_bytes == 0) continue;
+        segment_bytes = std::max(segment_bytes, shape.part_bytes * shape.groups);
+        groups = std::max(groups, shape.groups);
+    }
+    if (groups == 0) return {};
+    segments_ = rdna::kernels::LaunchShape::segments_for(pages_per_sequence);
+    const uint64_t row_bytes = segments_ * segment_bytes, rows = kMostPartBytes / row_bytes;
+    rows_together_ = uint32_t(std::clamp<uint64_t>(rows, 1, std::min(plan_.max_tokens, kMostRowsTogether)));
+    RIFTJIT_TRY(parts, accelerator_.allocate(rows_together_ * row_bytes, "the parts of attention"));
+    RIFTJIT_TRY(finished,
+                accelerator_.allocate(rows_together_ * groups * sizeof(uint32_t), "the counters of attention"));
+    parts_ = parts;
+    finished_ = finished;
     return {};
 }
 
@@ -85,11 +117,24 @@ uint32_t RdnaPlan::rows_of(const graph::Step& step, const BatchState& batch) con
 
 Result<void> RdnaPlan::launch(const Launch& launch) {
     if (launch.rows == 0) return {};
-    return accelerator_.launch(launch.kernel, launch.shape.grid(launch.rows), launch.shape.lanes, launch.args);
+    if (launch.shape.part_bytes == 0)
+        return accelerator_.launch(launch.kernel, launch.shape.grid(launch.rows), launch.shape.lanes, launch.args);
+    std::vector<std::byte> args = launch.args;
+    for (uint32_t first = 0; first < launch.rows; first += rows_together_) {
+        const uint64_t batch = batch_.singles_address(first);
+        std::memcpy(args.data() + offsetof(AttentionArgs, batch), &batch, sizeof batch);
+        const uint32_t rows = std::min(rows_together_, launch.rows - first);
+        RIFTJIT_TRY_VOID(
+            accelerator_.launch(launch.kernel, launch.shape.grid(rows * segments_), launch.shape.lanes, args));
+    }
+    return {};
 }
 
-Result<void> RdnaPlan::run(const BatchState& batch) {
-    check(batch.rows >= 1 && batch.rows <= plan_.max_tokens, "a batch fits its plan");
+Result<void> RdnaPlan::run(const BatchState& host) {
+    check(host.rows >= 1 && host.rows <= plan_.max_tokens, "a batch fits its plan");
+    BatchState batch = host;
+    batch.parts = reinterpret_cast<std::byte*>(uintptr_t(parts_));
+    batch.finished = reinterpret_cast<uint32_t*>(uintptr_t(finished_));
     RIFTJIT_TRY_VOID(accelerator_.write(batch_.batch_address(), batch_.make(batch)));
     for (size_t i = 0; i < launches_.size(); ++i) {
         launches_[i].rows = rows_of(plan_.steps[i], batch);

@@ -3,6 +3,8 @@
 // may reach 4 GiB.
 #pragma once
 
+#include <bit>
+
 #include "jit/kernel_spec.h"
 #include "jit/rdna/emit/assembler.h"
 
@@ -15,8 +17,13 @@ struct LaunchShape {
     uint32_t lanes;               // of a workgroup: a power of two, whole waves
     uint32_t groups;              // workgroups, for each
     uint32_t rows_per_group = 1;  // this many rows of the batch, of which the last few may be missing
+    // Attention in vector form: rows are the segments of single rows, segments_for(pages_per_sequence) of each, first
+    // to last. Each workgroup leaves so many bytes of its own in BatchState::parts; `finished` counts by row and group.
+    uint64_t part_bytes = 0;
 
     constexpr uint32_t grid(uint32_t rows) const { return (rows + rows_per_group - 1) / rows_per_group * groups; }
+    // A power of two, so that kernels divide by it. Those beyond the row's position end at once.
+    static constexpr uint32_t segments_for(uint32_t pages_per_sequence) { return std::bit_ceil(pages_per_sequence); }
 };
 
 // A workgroup per row, to f32 or i16.
@@ -58,6 +65,10 @@ Result<KernelProgram> program_of(KernelTarget target, const SideBySideSpec& spec
 // A workgroup per token.
 Result<LaunchShape> shape_of(KernelTarget target, const EmbedSpec& spec);
 Result<KernelProgram> program_of(KernelTarget target, const EmbedSpec& spec, PassOptions options);
+
+// A workgroup per KV head with its query heads, of a tile or a segment of a single row.
+Result<LaunchShape> shape_of(KernelTarget target, const AttentionSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const AttentionSpec& spec, PassOptions options);
 
 // Of any spec. Refusals begin with the target: "gfx1100: no kernel for embed q4_k rows of 256".
 Result<LaunchShape> launch_shape(KernelTarget target, const KernelSpec& spec);

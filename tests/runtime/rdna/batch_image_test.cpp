@@ -58,5 +58,22 @@ TEST(BatchImage, MayLackRowsThatNobodyAsksFor) {
     EXPECT_EQ(state.rows, 3u);
 }
 
+// Three launches of attention, of two single rows each.
+TEST(BatchImage, SaysSingleRowsInBatchesOfTheirOwn) {
+    constexpr uint64_t kBase = 0x7000;
+    const std::vector<uint32_t> pages = {0, 1, 2, 3, 4};
+    Batch batch(5);
+    for (uint32_t sequence = 0; sequence < 5; ++sequence) batch.add({sequence, 10 * sequence});
+    BatchImage image(5, 1, kBase, 2);
+    const auto bytes = image.make(batch.finish(pages.data(), 1));
+    for (uint32_t first = 0; first < 5; first += 2) {
+        BatchState state;
+        std::memcpy(&state, bytes.data() + image.singles_address(first) - kBase, sizeof state);
+        EXPECT_EQ(state.singles, std::min(2u, 5 - first));
+        for (uint32_t i = 0; i < state.singles; ++i)
+            EXPECT_EQ(load(bytes, kBase, state.single, i).position, 10 * (first + i));
+    }
+}
+
 }  // namespace batch_image_test
 }  // namespace riftjit::runtime

@@ -65,12 +65,14 @@ struct Run {
     std::vector<float> table = {};
     std::vector<std::pair<uint32_t, std::vector<Quantized>>> codes = {};  // buffer, rows of `codes_width` elements
     uint32_t codes_width = 0;
+    bool is_opening = false;  // only the case's opening steps
 };
 
 struct Case {
     std::string name;
     std::vector<graph::Step> steps;
     uint32_t buffers;
+    uint32_t opening_steps = 0;  // the first ones, which fill the cache
     std::vector<Weight> weights = {};
     DType key_type = DType::F16, value_type = DType::F16;
     uint32_t kv_heads = 0, head_dim = 0, pages = 0;  // of the cache, if there is one
@@ -277,7 +279,11 @@ inline std::vector<Result> run(const Case& test, Device& device) {
     plan.form = most_rows > 1 ? MatmulForm::tile : MatmulForm::vector;
     const auto bound = device.bind(plan, addresses);
     EXPECT_TRUE(bound) << test.name << ": " << (bound ? "" : bound.error().message);
-    if (!bound || !device.make_ready()) return {};
+    graph::Plan opening = plan;
+    opening.steps.resize(test.opening_steps);
+    const auto opening_bound = device.bind(opening, addresses);
+    EXPECT_TRUE(opening_bound);
+    if (!bound || !opening_bound || !device.make_ready()) return {};
 
     std::vector<uint32_t> pages(test.sequences * test.pages_per_sequence);
     for (uint32_t i = 0; i < pages.size(); ++i) pages[i] = uint32_t(pages.size()) - 1 - i;
@@ -297,7 +303,8 @@ inline std::vector<Result> run(const Case& test, Device& device) {
         }
         if (!run.ids.empty()) device.write(addresses.token_ids, std::as_bytes(std::span(run.ids)));
         if (!run.table.empty()) device.write(addresses.rope_tables[0], std::as_bytes(std::span(run.table)));
-        const auto done = (*bound)->run(batch.finish(pages.data(), test.pages_per_sequence));
+        const auto done =
+            (run.is_opening ? *opening_bound : *bound)->run(batch.finish(pages.data(), test.pages_per_sequence));
         EXPECT_TRUE(done) << test.name << ": " << (done ? "" : done.error().message);
     }
     const Run& last = test.runs.back();

@@ -504,6 +504,90 @@ inline KernelCase value_store_case() {
     return result;
 }
 
+// Rows of one sequence, whose two pages are not in order. Single rows are cut into segments where there is room for
+// parts.
+inline KernelCase attention_case(MatmulForm form, const std::vector<BatchRow>& rows) {
+    const AttentionSpec spec = attention_spec(form);
+    const uint32_t head_dim = spec.head_dim, group = spec.heads / spec.kv_heads;
+    const std::vector<uint32_t> pages = {1, 0};
+    const uint64_t key_bytes = key_head_bytes(spec.key_type, head_dim),
+                   value_bytes = value_head_bytes(spec.value_type, head_dim);
+    const auto q = random_floats(rows.size() * spec.q_stride, -1, 1, 23);
+    // By head, position and element.
+    const size_t positions = pages.size() * kKvPage;
+    std::vector<float> keys, values;
+    Bytes key_cache(pages.size() * spec.kv_heads * key_bytes), value_cache(pages.size() * spec.kv_heads * value_bytes);
+    std::mt19937 generator(24);
+    for (size_t head = 0; head < spec.kv_heads; ++head)
+        for (size_t position = 0; position < positions; ++position) {
+            const size_t in_page = position % kKvPage, number = pages[position / kKvPage] * spec.kv_heads + head;
+            std::byte *key = key_cache.data() + number * key_bytes, *value = value_cache.data() + number * value_bytes;
+            const uint16_t scale = float_to_half(0x1p-7f + static_cast<float>(generator() % 64) * 0x1p-12f);
+            std::memcpy(value + value_scales_offset_bytes(spec.value_type, head_dim) + in_page * 2, &scale, 2);
+            for (size_t d = 0; d < head_dim; ++d) {
+                const uint16_t half = float_to_half(static_cast<float>(generator() >> 8) * 0x1p-23f - 1);
+                const auto code = static_cast<int8_t>(generator() >> 24);
+                std::memcpy(key + (d / 8 * kKvPage + in_page) * 16 + d % 8 * 2, &half, 2);
+                std::memcpy(value + (in_page / 8 * head_dim + d) * 8 + in_page % 8, &code, 1);
+                keys.push_back(half_to_float(half));
+                values.push_back(half_to_float(scale) * code);
+            }
+        }
+    KernelCase result = op_case(form == MatmulForm::tile ? "attention_tile" : "attention", spec,
+                                form == MatmulForm::tile ? 1 : uint32_t(rows.size()));
+    result.runs_in_wave64 = false;
+    result.buffers = {bytes_of(q), key_cache, value_cache, zeros(rows.size() * spec.out_stride * 4)};
+    const BufferIndex batch = add_batch(result, rows, pages, uint32_t(pages.size()));
+    if (form == MatmulForm::vector) {
+        const LaunchShape shape = launch_of(spec);
+        result.groups *= LaunchShape::segments_for(uint32_t(pages.size()));
+        result.pointers.push_back({batch.value, offsetof(BatchState, parts), result.buffers.size()});
+        result.buffers.push_back(zeros(result.groups * shape.part_bytes));
+        result.pointers.push_back({batch.value, offsetof(BatchState, finished), result.buffers.size()});
+        result.buffers.push_back(zeros(rows.size() * shape.groups * 4));
+    }
+    result.args = {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}, BufferIndex{3}, batch};
+    result.wrong = [=, finished = result.buffers.size() - 1](const std::vector<Bytes>& after) -> std::string {
+        if (form == MatmulForm::vector && after[finished] != zeros(after[finished].size()))
+            return "counters are left behind";
+        const auto out = values_of<float>(after[3]);
+        for (size_t row = 0; row < rows.size(); ++row)
+            for (size_t head = 0; head < spec.heads; ++head) {
+                const float* query = q.data() + row * spec.q_stride + head * head_dim;
+                const size_t first = head / group * positions * head_dim;
+                std::vector<double> expected(head_dim), bound(head_dim);
+                double all = 0;
+                for (size_t position = 0; position <= rows[row].position; ++position) {
+                    double score = 0;
+                    for (size_t d = 0; d < head_dim; ++d)
+                        score += double{query[d]} * keys[first + position * head_dim + d];
+                    const double weight = std::exp(score * double{spec.scale});
+                    all += weight;
+                    for (size_t d = 0; d < head_dim; ++d) {
+                        expected[d] += weight * values[first + position * head_dim + d];
+                        bound[d] += weight * std::abs(values[first + position * head_dim + d]);
+                    }
+                }
+                for (size_t d = 0; d < head_dim; ++d) {
+                    expected[d] /= all;
+                    // A score is off by a rounding in each of 32 steps of sums below 32, times 0.2, and so is its
+                    // weight, which exp and its argument round a few times more; so are sums, of 17 + 258 terms.
+                    bound[d] = bound[d] / all * (2 * 205 + 20 + 17 + 258) * kUlp;
+                }
+                const float* found = out.data() + row * spec.out_stride + head * head_dim;
+                if (std::string wrong = compare(std::vector<float>(found, found + head_dim), expected, bound);
+                    !wrong.empty())
+                    return wrong;
+            }
+        return "";
+    };
+    return result;
+}
+inline KernelCase vector_attention_case() { return attention_case(MatmulForm::vector, {{0, 257}, {0, 70}}); }
+inline KernelCase tile_attention_case() {
+    return attention_case(MatmulForm::tile, {{0, 253}, {0, 254}, {0, 255}, {0, 256}, {0, 257}, {0, 258}, {0, 259}});
+}
+
 inline KernelCase softmax_case() {
     constexpr uint32_t kRows = 2, kWidth = 1024;
     const auto x = random_floats(kRows * kWidth, -10, 10, 8);
@@ -711,11 +795,12 @@ inline KernelCase dot_f64_case() {
 }
 
 inline std::vector<KernelCase> kernel_cases() {
-    return {vector_add_case(), swiglu_case(),      swiglu_i16_case(),  rms_norm_case(),     rms_norm_i16_case(),
-            layer_norm_case(), quantize_case(),    gather_rows_case(), elementwise_case(),  rope_case(),
-            rope_keys_case(),  value_store_case(), softmax_case(),     argmax_case(),       gemv_q8_case(),
-            matmul_f16_case(), transpose_case(),   histogram_case(),   grid_barrier_case(), reverse_copy_case(),
-            dot_f64_case()};
+    return {vector_add_case(),       swiglu_case(),         swiglu_i16_case(), rms_norm_case(),
+            rms_norm_i16_case(),     layer_norm_case(),     quantize_case(),   gather_rows_case(),
+            elementwise_case(),      rope_case(),           rope_keys_case(),  value_store_case(),
+            vector_attention_case(), tile_attention_case(), softmax_case(),    argmax_case(),
+            gemv_q8_case(),          matmul_f16_case(),     transpose_case(),  histogram_case(),
+            grid_barrier_case(),     reverse_copy_case(),   dot_f64_case()};
 }
 
 // The ops at other shapes than above: waves of one to eight, rows of one round, of more, in pieces and of several

@@ -86,13 +86,24 @@ TEST(KernelRefusals, NameWhatOfAnOpNoKernelDoes) {
               "gfx1100: quantize: no kernel for rows that are neither f32 nor i16");
     EXPECT_EQ(refusal(rope_spec(2, 128, 256)), "");
     EXPECT_EQ(refusal(value_store_spec(2)), "");
+    AttentionSpec attention = attention_spec(MatmulForm::tile);
+    EXPECT_EQ(refusal(attention), "");
+    attention.head_dim = attention.q_stride = attention.out_stride = 2048;
+    attention.heads = attention.kv_heads = 1;
+    EXPECT_EQ(refusal(attention), "gfx1100: attention: no kernel for heads of 2048, more than 1024");
 }
 
 TEST(KernelRefusals, NameWavesOf64) {
     const std::pair<KernelSpec, std::string> ops[] = {
-        {rms_norm_spec(128), "rms_norm"}, {layer_norm_spec(128), "layer_norm"}, {swiglu_spec(128), "swiglu"},
-        {quantize_spec(), "quantize"},    {gather_rows_spec(), "gather_rows"},  {elementwise_spec(), "elementwise"},
-        {rope_spec(1, 64, 64), "rope"},   {value_store_spec(1), "value_store"},
+        {rms_norm_spec(128), "rms_norm"},
+        {layer_norm_spec(128), "layer_norm"},
+        {swiglu_spec(128), "swiglu"},
+        {quantize_spec(), "quantize"},
+        {gather_rows_spec(), "gather_rows"},
+        {elementwise_spec(), "elementwise"},
+        {rope_spec(1, 64, 64), "rope"},
+        {value_store_spec(1), "value_store"},
+        {attention_spec(MatmulForm::vector), "attention"},
     };
     for (const auto& [spec, name] : ops)
         EXPECT_EQ(refusal(spec, kWave64), "gfx1100: " + name + ": no kernel for waves of 64 lanes");

@@ -33,6 +33,8 @@ std::span<const KernelEntry> all_kernels() {
         entry("rope", rope_spec(3, 128, 384), false),
         entry("rope_keys", rope_keys_spec(2), false),
         entry("value_store", value_store_spec(2), false),
+        entry("attention", attention_spec(MatmulForm::vector), false),
+        entry("attention_tile", attention_spec(MatmulForm::tile), false),
         entry("softmax", softmax),
         entry("argmax", argmax),
         entry("gemv_q8", gemv_q8),

@@ -34,6 +34,9 @@ inline RopeSpec rope_keys_spec(uint32_t heads) {
     return {heads, 64, 48, heads * 64, RopePairing::adjacent, Presence::present, 1e-5f, DType::Q8_0};
 }
 inline ValueStoreSpec value_store_spec(uint32_t heads) { return {heads, 64, heads * 64, DType::Q8_0}; }
+inline AttentionSpec attention_spec(MatmulForm form) {
+    return {4, 2, 32, 128, 128, DType::F16, DType::Q8_0, 0.2f, form};
+}
 
 // Every kernel with a spec, for tests that go over all of them.
 struct KernelEntry {
