@@ -1,6 +1,7 @@
 // Whole models on RDNA GPUs, which the software machine is: the logits of the processor, bit by bit.
 #include <gtest/gtest.h>
 
+#include "runtime/plan_set.h"
 #include "runtime/rdna/emulated_accelerator.h"
 #include "runtime/rdna/rdna_device.h"
 #include "tests/runtime/golden_run.h"
@@ -66,6 +67,18 @@ TEST(RdnaModelsCaches, AreThoseOfTheProcessor) {
             for (const uint32_t batch : {512u, 7u})
                 EXPECT_EQ(on_gpu(model, golden, chip, MachineChecks::none, type, batch).hash, expected.hash)
                     << name(type) << " on " << rdna::name(chip) << ", steps of " << batch;
+    }
+}
+
+// The bars of the project: seven a layer and three a token.
+TEST(RdnaPlans, HaveFewLaunches) {
+    for (const std::string path : {"tests/data/nano/nano-q4_k.gguf", "tests/data/families/llama.gguf",
+                                   "share/models/storyteller/storyteller-9m-q8_0.gguf"}) {
+        TestModel model(path, Isa::avx2);
+        const RdnaBackend backend(rdna::Target::gfx1100);
+        const auto plans = make_plans(model.graph(), {.backend = &backend});
+        ASSERT_TRUE(plans) << plans.error().message;
+        EXPECT_LE(plans->decode.steps.size(), 7 * plans->graph.slots.size() + 3) << path;
     }
 }
 

@@ -9,7 +9,6 @@
 #include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
 #include "runtime/cpu/cpu_device.h"
-#include "tests/runtime/golden_run.h"
 
 namespace riftjit::runtime {
 namespace rdna_device_test {
@@ -126,35 +125,6 @@ TEST(RdnaDevice, FindsTheStepWhoseRowsAreNoNumbers) {
     KernelCache gpu_cache(compile_rdna, DiskCache::disabled());
     RdnaDevice gpu(rdna::Target::gfx1100, gpu_cache);
     EXPECT_EQ(run(plan, gpu, x).not_finite, &plan.steps[0]);
-}
-
-// A prompt in two pieces, all of whose logits are read, and then token by token.
-TEST(RdnaDevice, HasTheProcessorsLogitsOfAWholeModel) {
-    TestModel model("tests/data/nano/nano-q4_k.gguf", x86::detect().levels.back());
-    const SessionOptions options{300, 16, DType::F16, DType::Q8_0, "all", 16};
-    const auto logits = [&](std::unique_ptr<Device> device) {
-        std::vector<float> all;
-        auto session = Session::create(model.graph(), options, std::move(device), {});
-        EXPECT_TRUE(session) << session.error().message;
-        if (!session) return all;
-        std::vector<int32_t> ids;
-        for (int32_t i = 0; i < 21; ++i) ids.push_back(10 + 7 * i);
-        for (size_t first = 0; first < ids.size(); first += first == 0 ? 18 : 1) {
-            const size_t count = first == 0 ? 18 : 1;
-            const auto rows = session->evaluate(std::span(ids).subspan(first, count), LogitRows::all);
-            EXPECT_TRUE(rows) << rows.error().message;
-            if (rows) all.insert(all.end(), rows->begin(), rows->end());
-        }
-        return all;
-    };
-    const std::vector<float> expected = logits(model.device(1));
-    ASSERT_FALSE(expected.empty());
-    KernelCache gpu_cache(compile_rdna, DiskCache::disabled());
-    for (const rdna::Target chip : {rdna::Target::gfx1030, rdna::Target::gfx1100, rdna::Target::gfx1201}) {
-        const std::vector<float> found = logits(std::make_unique<RdnaDevice>(chip, gpu_cache));
-        ASSERT_EQ(found.size(), expected.size());
-        EXPECT_EQ(std::memcmp(found.data(), expected.data(), expected.size() * sizeof(float)), 0) << rdna::name(chip);
-    }
 }
 
 TEST(RdnaDevice, RefusesAPlanThatItHasNoKernelFor) {
