@@ -1,8 +1,9 @@
 // libamdhip64, opened at run time: those of its functions that are used, each found by its name before the first call.
 //
-// Declarations are our own, since no header fits every release. They were read from Debian's headers of HIP 5.2
-// (libamdhip64-dev 5.2.3) and compared with AMD's documentation of HIP 6.1, 6.3 and 7.1: of what is used here only
-// hipDeviceProp_t changed, in 6.0. No number of an error is relied upon but success.
+// Declarations are our own, since no header fits every release. They are those of Debian's headers of HIP 5.2
+// (libamdhip64-dev 5.2.3). Compared with what is published of HIP 6 and 7 were the numbers of attributes, which are the
+// same, the layouts of hipDeviceProp_t, which changed in 6.0 (hip_library.cpp), and AMD's list of changes in HIP 7. No
+// number of an error is relied upon but success.
 #pragma once
 
 #include <memory>
