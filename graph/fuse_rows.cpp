@@ -29,7 +29,7 @@ std::optional<Source> source_of(const Step& step) {
         if (quantize->output == RowFormat::i16)
             return Source{.source = RowSource::quantize, .x = step.places[0], .out = step.places[1]};
     if (const auto* norm = std::get_if<RmsNormSpec>(&step.spec); norm != nullptr)
-        if (norm->output == RowFormat::i16 && norm->addend == Addend::none)
+        if (norm->output != RowFormat::bf16 && norm->addend == Addend::none)
             return Source{RowSource::rms_norm, norm->epsilon,  norm->gain,
                           step.places[0],      step.places[2], step.places[3]};
     return std::nullopt;

@@ -210,8 +210,8 @@ private:
 Result<LaunchShape> shape_of(KernelTarget target, const FusedMatmulSpec& spec) {
     const MatmulSpec& product = spec.product;
     RIFTJIT_TRY_VOID(check_wave32("fused_matmul", target.wave_size));
-    RIFTJIT_TRY_VOID(refuse_if(is_float(product.weight), "fused_matmul", "weights that are floats"));
     RIFTJIT_TRY_VOID(refuse_if(product.order != KOrder::sequence, "fused_matmul", "sums that are not in sequence"));
+    if (is_float(product.weight)) return fused_float_shape(spec);
     // Longer rows are normed in pieces, and what a workgroup keeps of them in LDS would leave room for few.
     RIFTJIT_TRY_VOID(refuse_if(product.width > RowPieces::kPiece, "fused_matmul",
                                fmt::format("rows of {}, more than {}", product.width, RowPieces::kPiece)));
@@ -220,6 +220,7 @@ Result<LaunchShape> shape_of(KernelTarget target, const FusedMatmulSpec& spec) {
 
 Result<KernelProgram> program_of(KernelTarget target, const FusedMatmulSpec& spec, PassOptions options) {
     RIFTJIT_TRY_VOID(shape_of(target, spec));
+    if (is_float(spec.product.weight)) return fused_float_program(target, spec, options);
     return assemble<FusedMatmulKernel>(target, spec, "fused_matmul", options);
 }
 

@@ -19,6 +19,8 @@ public:
     // Which panel and rows are the workgroup's. Of a tile whose last rows are missing the last one there is stands for
     // them.
     void locate(Sgpr batch);
+    // Instead, of one row: each of the workgroup's waves has a panel of its own, of which the last few may be missing.
+    void locate_waves(Sgpr wave, uint32_t waves);
     Sgpr weights(Sgpr matrix);  // where the panel begins
     // Where a row of the batch begins, of rows `stride_bytes` apart.
     Sgpr row(Sgpr rows, uint32_t row, uint32_t stride_bytes);
@@ -36,6 +38,8 @@ private:
     const Vgpr result_;     // where in a row of results the lane's lies, in bytes
 };
 
+Result<LaunchShape> fused_float_shape(const FusedMatmulSpec& spec);
+Result<KernelProgram> fused_float_program(KernelTarget target, const FusedMatmulSpec& spec, PassOptions options);
 uint32_t float_matmul_rows(const MatmulSpec& spec);
 LaunchShape tile_matmul_shape(Target target, const MatmulSpec& spec);
 uint32_t tile_matmul_rows(Target target);

@@ -2,6 +2,7 @@
 // order of k, as on the processor; a lane each.
 #include <algorithm>
 
+#include "jit/rdna/kernels/float_product.h"
 #include "jit/rdna/kernels/matmul.h"
 
 namespace riftjit::rdna::kernels {
@@ -16,7 +17,7 @@ public:
         panel.locate(bound[&MatmulArgs::batch]);
         panel.locate_results(launch_lane());
         panel_address.emplace(panel.weights(bound[&MatmulArgs::weights]));
-        v_lshlrev_b32(weight_offset, 4, launch_lane());
+        product.locate(launch_lane());
         for (uint32_t row = 0; row < rows_per_group; ++row) {
             x_rows.push_back(panel.row(bound[&MatmulArgs::x], row, f32_row_bytes(spec_.width)));
             sums.push_back(vgpr());
@@ -26,7 +27,7 @@ public:
         if (rounds != 0) {
             loop(x_offset, 0, rounds * kRound * 4, kRound * 4, [&] {
                 multiply(kRound);
-                s_add_u64(*panel_address, *panel_address, kRound / chunk_elements() * kPanelRows * kFloatChunkBytes);
+                s_add_u64(*panel_address, *panel_address, product.bytes(kRound));
             });
         } else {
             s_mov_b32(x_offset, 0);
@@ -44,40 +45,22 @@ private:
          field("out", &MatmulArgs::out), field("batch", &MatmulArgs::batch)});
     const uint32_t rows_per_group = float_matmul_rows(spec_);
     PanelRows panel{*this, spec_, rows_per_group};
+    FloatProduct product{*this, spec_.weight};
     std::optional<Sgpr> panel_address;
     std::vector<Sgpr> x_rows;
     const Sgpr x_offset = sgpr();
-    const Vgpr weight_offset = vgpr();
     std::vector<Vgpr> sums;
-
-    uint32_t element_bytes() const { return uint32_t(row_bytes(spec_.weight, 1)); }
-    uint32_t chunk_elements() const { return kFloatChunkBytes / element_bytes(); }
 
     // The `count` elements behind those that are done.
     void multiply(uint32_t count) {
-        std::vector<Vgpr> chunks;
-        for (uint32_t first = 0; first < count; first += chunk_elements()) {
-            chunks.push_back(vgpr(4));
-            load_chunk(chunks.back(), uint32_t(chunks.size()) - 1);
-        }
+        const std::vector<Vgpr> chunks = product.load(*panel_address, count);
         for (uint32_t row = 0; row < rows_per_group; ++row) {
             for (uint32_t first = 0; first < count; first += 8) {
                 const uint32_t elements = std::min(8u, count - first);
                 const std::vector<Sgpr> values = load_x(row, first, elements);
-                for (uint32_t i = 0; i < elements; ++i)
-                    multiply_add(sums[row], chunks[(first + i) / chunk_elements()], (first + i) % chunk_elements(),
-                                 values[i]);
+                for (uint32_t i = 0; i < elements; ++i) product.multiply_add(sums[row], chunks, first + i, values[i]);
             }
         }
-    }
-    void load_chunk(Vgpr chunk, uint32_t index) {
-        const uint32_t offset = index * kPanelRows * kFloatChunkBytes;
-        constexpr uint32_t kReach = 2048;
-        const CachePolicy once = streaming_load_policy();
-        if (offset < kReach) return global_load_b128(chunk, weight_offset, *panel_address, offset, once);
-        const Sgpr near = sgpr(2);
-        s_add_u64(near, *panel_address, offset);
-        global_load_b128(chunk, weight_offset, near, once);
     }
     // Elements as they come in the widest loads that do not reach beyond the last: rows are padded with anything.
     std::vector<Sgpr> load_x(uint32_t row, uint32_t first, uint32_t count) {
@@ -103,20 +86,6 @@ private:
             done += dwords;
         }
         return values;
-    }
-    void multiply_add(Vgpr sum, Vgpr chunk, uint32_t element, Sgpr x_value) {
-        if (spec_.weight == DType::F32) return v_fma_f32(sum, chunk[element], x_value, sum);
-        const Vgpr pair = chunk[element / 2], weight = vgpr();
-        const bool is_odd = element % 2 == 1;
-        if (spec_.weight == DType::BF16) {
-            is_odd ? v_and_b32(weight, 0xffff'0000, pair) : v_lshlrev_b32(weight, 16, pair);
-        } else if (is_odd) {
-            v_lshrrev_b32(weight, 16, pair);
-            v_cvt_f32_f16(weight, weight);
-        } else {
-            v_cvt_f32_f16(weight, pair);
-        }
-        v_fma_f32(sum, weight, x_value, sum);
     }
 };
 

@@ -5,6 +5,10 @@
 
 namespace riftjit::rdna::kernels {
 
+namespace {
+uint32_t panels(const MatmulSpec& spec) { return (spec.rows + kPanelRows - 1) / kPanelRows; }
+}  // namespace
+
 PanelRows::PanelRows(KernelAssembler& kernel, const MatmulSpec& spec, uint32_t rows)
     : k_(kernel),
       spec_(spec),
@@ -17,11 +21,10 @@ PanelRows::PanelRows(KernelAssembler& kernel, const MatmulSpec& spec, uint32_t r
       result_(kernel.vgpr()) {}
 
 void PanelRows::locate(Sgpr batch) {
-    const uint32_t panels = (spec_.rows + kPanelRows - 1) / kPanelRows;
     const Sgpr tile = k_.sgpr();
     if (rows_ > 1) k_.s_load_b32(last_row_, batch, offsetof(BatchState, rows));
-    k_.s_divide_u32(tile, k_.launch_workgroup(), panels);
-    k_.s_mul_i32(panel_, tile, panels);
+    k_.s_divide_u32(tile, k_.launch_workgroup(), panels(spec_));
+    k_.s_mul_i32(panel_, tile, panels(spec_));
     k_.s_sub_co_u32(panel_, k_.launch_workgroup(), panel_);
     k_.s_mul_i32(first_row_, tile, rows_);
     if (rows_ == 1) return;
@@ -29,11 +32,24 @@ void PanelRows::locate(Sgpr batch) {
     k_.s_sub_co_u32(last_row_, last_row_, 1);
 }
 
+void PanelRows::locate_waves(Sgpr wave, uint32_t waves) {
+    const uint32_t groups = (panels(spec_) + waves - 1) / waves;
+    const Sgpr group = k_.sgpr();
+    check(rows_ == 1, "waves have panels of their own for one row");
+    k_.s_divide_u32(first_row_, k_.launch_workgroup(), groups);
+    k_.s_mul_i32(group, first_row_, groups);
+    k_.s_sub_co_u32(group, k_.launch_workgroup(), group);
+    k_.s_mul_i32(panel_, group, waves);
+    k_.s_add_co_u32(panel_, panel_, wave);
+}
+
+// Waves without a panel read the last one's, and store nothing.
 Sgpr PanelRows::weights(Sgpr matrix) {
-    const Sgpr address = k_.sgpr(2), offset = k_.sgpr(2);
+    const Sgpr address = k_.sgpr(2), offset = k_.sgpr(2), panel = k_.sgpr();
     const auto bytes = uint32_t(panel_bytes(spec_.weight, spec_.width));
-    k_.s_mul_i32(offset[0], panel_, bytes);
-    k_.s_mul_hi_u32(offset[1], panel_, bytes);
+    k_.s_min_u32(panel, panel_, panels(spec_) - 1);
+    k_.s_mul_i32(offset[0], panel, bytes);
+    k_.s_mul_hi_u32(offset[1], panel, bytes);
     k_.s_add_co_u32(address[0], matrix[0], offset[0]);
     k_.s_add_co_ci_u32(address[1], matrix[1], offset[1]);
     if (const auto grid = uint32_t(panels_offset_bytes(spec_.weight)); grid != 0) k_.s_add_u64(address, address, grid);

@@ -78,6 +78,20 @@ TEST_P(RdnaFused, HasTheBitsOfTheStepsThatItStandsFor) {
 
 INSTANTIATE_TEST_SUITE_P(All, RdnaFused, testing::ValuesIn(quantised_types()), kTypeName);
 
+// Their rows are normed and stay f32.
+TEST(RdnaFusedFloats, HaveTheBitsOfTheStepsThatTheyStandFor) {
+    for (const DType type : {DType::F32, DType::F16, DType::BF16}) {
+        for (const auto& [rows, width] : {std::pair(33u, 77u), {300u, 576u}, {64u, 2048u}}) {
+            for (const Gating gating : {Gating::none, Gating::silu}) {
+                const Epilogue epilogue = gating == Gating::none ? Epilogue::accumulate : Epilogue::store;
+                Pair pair = cases(type, rows, width, RowSource::rms_norm, gating, epilogue);
+                std::get<RmsNormSpec>(pair.separate.steps[0].spec).output = RowFormat::f32;
+                expect_same_bits(pair.separate, &pair.fused);
+            }
+        }
+    }
+}
+
 TEST(RdnaJoined, HasTheBitsOfItsParts) {
     const DType type = DType::Q4_K;
     const uint32_t width = 512;
