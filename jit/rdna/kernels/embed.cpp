@@ -95,12 +95,18 @@ private:
         v_and_b32(lane, kPanelRows - 1, launch_lane());
         v_lshrrev_b32(wave_number, std::countr_zero(kPanelRows), launch_lane());
         v_readfirstlane_b32(wave, wave_number);
-        if (layout.full_steps != 0) {
+        const auto decode_full_steps = [&] {
+            v_cmp_gt_u32(is_inside, layout.full_steps, step);
+            if_lanes(is_inside, [&] { decode_step(layout, layout.full, wave, step); });
+        };
+        if (layout.full_steps > kPanelRows) {
             loop(first, 0, layout.full_steps, kPanelRows, [&] {
                 v_add_nc_u32(step, first, lane);
-                v_cmp_gt_u32(is_inside, layout.full_steps, step);
-                if_lanes(is_inside, [&] { decode_step(layout, layout.full, wave, step); });
+                decode_full_steps();
             });
+        } else if (layout.full_steps != 0) {
+            v_mov_b32(step, lane);
+            decode_full_steps();
         }
         if (layout.tail_blocks == 0) return;
         v_mov_b32(step, layout.full_steps);

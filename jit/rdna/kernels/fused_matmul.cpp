@@ -167,9 +167,11 @@ private:
             }
             bind(top);
             multiply_step(layout.full, address, weights, matrix);
-            s_add_co_u32(step, step, waves);
-            s_cmp_lt_u32(step, layout.full_steps);
-            s_cbranch_scc1(top);
+            if (layout.full_steps > waves) {
+                s_add_co_u32(step, step, waves);
+                s_cmp_lt_u32(step, layout.full_steps);
+                s_cbranch_scc1(top);
+            }
         } else {
             bind(top);
         }

@@ -211,7 +211,7 @@ private:
         const Vgpr part = vgpr();
         v_lshrrev_b32(token, 2, launch_lane());
         v_and_b32(part, 3, launch_lane());
-        v_cmp_gt_u32(stages_sums, tokens, token);
+        if (tokens * 4 != kTileLanes) v_cmp_gt_u32(stages_sums, tokens, token);
         locate_token(sums_offset, token);
         v_lshl_add_u32(sums_offset, part, 4, sums_offset);
         place_of_token(sums_address, token);
@@ -221,6 +221,11 @@ private:
 
     // ---- staging
 
+    // Four lanes for each token. Where that is every lane, loads are not in a branch, before which waits count none.
+    template <class Body>
+    void if_stages_sums(const Body& body) {
+        tokens * 4 == kTileLanes ? body() : if_lanes(stages_sums, body);
+    }
     void begin_stage(Sgpr of_step, uint32_t slab, bool begins_step) {
         const Sgpr from = sgpr(2);
         s_mul_i32(bytes, of_step, I16Row::kBlockBytes);
@@ -231,8 +236,7 @@ private:
         s_lshl_b32(bytes, of_step, 2);
         s_add_co_u32(bytes, bytes, x_layout.scales_offset_bytes());
         s_add_u64(scales, x, bytes);
-        if (needs_sums)
-            if_lanes(stages_sums, [&] { global_load_b128(staged_sums, sums_offset, from, I16Row::kSumsOffset); });
+        if (needs_sums) if_stages_sums([&] { global_load_b128(staged_sums, sums_offset, from, I16Row::kSumsOffset); });
         if_lanes(stages_scales, [&] { global_load_b32(staged_scale, scale_offset, scales); });
     }
     void end_stage(uint32_t buffer, bool begins_step) {
@@ -241,7 +245,7 @@ private:
         if (!begins_step) return;
         const Vgpr to = vgpr();
         if (needs_sums)
-            if_lanes(stages_sums, [&] {
+            if_stages_sums([&] {
                 v_add_nc_u32(to, sums_next, sums_address);
                 if (sums.group == 32) {
                     v_add_nc_u32(staged_sums[0], staged_sums[0], staged_sums[1]);
@@ -525,8 +529,9 @@ private:
                     const Vgpr value = totals[t * kColumnTiles + c][v];
                     v_cmp_gt_u32(has_token, left, token);
                     s_and_mask(has_token, has_token, is_inside);
+                    // Not in the branch: one wait for the bias does for all.
+                    if (spec_.bias == Presence::present) v_add_f32(value, value, bias_value);
                     if_lanes(has_token, [&] {
-                        if (spec_.bias == Presence::present) v_add_f32(value, value, bias_value);
                         if (spec_.epilogue == Epilogue::accumulate) {
                             const Vgpr other = vgpr();
                             global_load_b32(other, address, base);
