@@ -35,8 +35,11 @@ TEST(Kernels, AreAssembledForEveryTarget) {
                 const auto code = link(*program);
                 ASSERT_TRUE(code) << kernel.name << " " << target.name << ": " << code.error().message;
                 EXPECT_GT(code->resources.vgprs, 0u);
-                // Fewer would leave memory idle.
-                EXPECT_GE(waves_per_simd(target.target, wave, code->resources.vgprs), 8u) << kernel.name;
+                // Fewer would leave memory idle, but for tiles of products: their waves have sums of many rows in
+                // registers, operands in LDS, and what they load of memory is a slab ahead.
+                EXPECT_GE(waves_per_simd(target.target, wave, code->resources.vgprs),
+                          kernel.name == "matmul_tile" ? 4u : 8u)
+                    << kernel.name;
                 EXPECT_TRUE(write_code_object(target.target, CodeObjectVersion::v5, {&*code, 1}));
             }
         }

@@ -37,6 +37,32 @@ inline ValueStoreSpec value_store_spec(uint32_t heads) { return {heads, 64, head
 inline AttentionSpec attention_spec(MatmulForm form) {
     return {4, 2, 32, 128, 128, DType::F16, DType::Q8_0, 0.2f, form};
 }
+// More steps than a workgroup has waves, of which the last is short and of a wave that has had another; two panels, of
+// which the last has rows that there are not.
+inline MatmulSpec matmul_spec(Epilogue epilogue = Epilogue::store) {
+    return {DType::Q8_0, 40, 9 * 256 + 32, 48, MatmulForm::vector, epilogue, Presence::absent};
+}
+inline MatmulSpec matmul_minima_spec() {
+    return {DType::Q4_K, 32, 512, 32, MatmulForm::vector, Epilogue::accumulate, Presence::present};
+}
+inline MatmulSpec matmul_tile_spec() {
+    return {DType::Q4_K, 40, 512, 48, MatmulForm::tile, Epilogue::store, Presence::present};
+}
+inline MatmulSpec matmul_float_spec() {
+    return {DType::F16, 40, 71, 48, MatmulForm::tile, Epilogue::accumulate, Presence::absent};
+}
+inline EmbedSpec embed_spec() { return {DType::Q4_K, 768}; }
+inline FusedMatmulSpec fused_matmul_spec() {
+    return {matmul_spec(Epilogue::accumulate), RowSource::quantize, 0, Presence::absent, Gating::none};
+}
+inline FusedMatmulSpec gated_matmul_spec() {
+    return {{DType::Q4_K, 32, 512, 32, MatmulForm::vector, Epilogue::store, Presence::absent},
+            RowSource::rms_norm,
+            1e-5f,
+            Presence::present,
+            Gating::silu};
+}
+inline SideBySideSpec side_by_side_spec() { return {{matmul_spec(), rope_spec(2, 64, 128)}}; }
 
 // Every kernel with a spec, for tests that go over all of them.
 struct KernelEntry {
