@@ -170,7 +170,7 @@ TEST(Plan, NormsAndProjectsGatheredRowsAlone) {
 }
 
 TEST(Plan, OfOneRowGathersNothing) {
-    const Plan plan = plan_of(test::make_tiny(), 1, parse_passes("all").value());
+    const Plan plan = plan_of(test::make_tiny(), 1, parse_passes("-fuse-rows").value());
     EXPECT_EQ(head_of(plan, 3), (std::vector<std::string>{"blk.1.ffn_down batch vector", "output_norm outputs",
                                                           "output one_output vector"}));
 }
