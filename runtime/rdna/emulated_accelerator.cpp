@@ -8,10 +8,12 @@ namespace riftjit::runtime {
 
 namespace machine = rdna::emulator;
 
-EmulatedAccelerator::EmulatedAccelerator(rdna::Target chip, MachineChecks checks, uint32_t threads)
+EmulatedAccelerator::EmulatedAccelerator(rdna::Target chip, MachineChecks checks, uint32_t threads, MachineOrder order)
     : chip_(chip),
       machine_(chip, {.checks = checks == MachineChecks::all ? machine::Checks{} : machine::Checks::none(),
+                      .seed = order.seed,
                       .host_threads = threads}) {
+    how_.schedule = order.schedule;
     how_.residency = checks == MachineChecks::all ? machine::Residency::occupancy : machine::Residency::one;
     how_.instruction_limit = 1'000'000'000'000;  // hours: a long prompt's launch is not endless
 }
@@ -62,6 +64,7 @@ Result<void> EmulatedAccelerator::launch(Kernel kernel, uint32_t groups, uint32_
                                          std::span<const std::byte> args) {
     const auto report = machine_.launch(kernels_[kernel], {groups}, {lanes}, args, how_);
     if (!report) return fail(report.error().kind, "{}: {}: {}", name(), kernels_[kernel], report.error().message);
+    counts_ += report->counts;
     if (!report->findings.empty())
         return fail(ErrorKind::Unsupported, "{}: {}{}; an error of the kernel, please report this line", name(),
                     report->findings.front().text(),

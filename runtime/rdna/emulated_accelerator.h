@@ -10,10 +10,16 @@ namespace riftjit::runtime {
 
 enum class MachineChecks : uint8_t { none, all };
 
+// Which wave goes on when, of those that may.
+struct MachineOrder {
+    rdna::emulator::Schedule schedule = rdna::emulator::Schedule::long_quanta;
+    uint64_t seed = 1;
+};
+
 class EmulatedAccelerator final : public Accelerator {
 public:
     // Without checks workgroups run apart from each other, on `threads` threads of this machine.
-    EmulatedAccelerator(rdna::Target chip, MachineChecks checks, uint32_t threads = 1);
+    EmulatedAccelerator(rdna::Target chip, MachineChecks checks, uint32_t threads = 1, MachineOrder order = {});
 
     rdna::Target chip() const override { return chip_; }
     std::string name() const override;
@@ -28,10 +34,13 @@ public:
     Result<void> mark() override { return {}; }
     Result<std::vector<double>> seconds_between_marks() override { return std::vector<double>{}; }
 
+    const rdna::emulator::Counts& counts() const { return counts_; }  // of every launch so far
+
 private:
     rdna::Target chip_;
     rdna::emulator::Machine machine_;
     rdna::emulator::LaunchOptions how_;
+    rdna::emulator::Counts counts_;
     std::vector<std::string> kernels_;
     std::unordered_map<std::string, Kernel> kernel_of_name_;
 };
