@@ -72,6 +72,7 @@ Result<void> EmulatedAccelerator::launch(Kernel kernel, uint32_t groups, uint32_
     if (!report->completed)
         return fail(ErrorKind::Unsupported, "{}: {} did not end within {} instructions", name(), kernels_[kernel],
                     how_.instruction_limit);
+    if (launches_ != nullptr) launches_->push_back({kernels_[kernel], groups, lanes, report->counts});
     return {};
 }
 

@@ -16,10 +16,19 @@ struct MachineOrder {
     uint64_t seed = 1;
 };
 
+struct EmulatedLaunch {
+    std::string kernel;
+    uint32_t groups, lanes;
+    rdna::emulator::Counts counts;
+};
+
 class EmulatedAccelerator final : public Accelerator {
 public:
     // Without checks workgroups run apart from each other, on `threads` threads of this machine.
     EmulatedAccelerator(rdna::Target chip, MachineChecks checks, uint32_t threads = 1, MachineOrder order = {});
+
+    // Those from now on, in order, at the end of what is there; it must outlive the accelerator.
+    void note_launches(std::vector<EmulatedLaunch>* launches) { launches_ = launches; }
 
     rdna::Target chip() const override { return chip_; }
     std::string name() const override;
@@ -41,6 +50,7 @@ private:
     rdna::emulator::Machine machine_;
     rdna::emulator::LaunchOptions how_;
     rdna::emulator::Counts counts_;
+    std::vector<EmulatedLaunch>* launches_ = nullptr;
     std::vector<std::string> kernels_;
     std::unordered_map<std::string, Kernel> kernel_of_name_;
 };

@@ -133,7 +133,7 @@ std::vector<std::string> given_repeatedly(const CLI::App& command) {
     for (const CLI::Option* option : command.get_options()) {
         const bool is_single = option->get_items_expected_max() == 1 &&
                                option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast;
-        if (is_single && option->get_expected_min() == 1 && option->count() > 1)
+        if (is_single && option->count() > 1)
             warnings.push_back(
                 fmt::format("{} is given {} times; the last one counts", option->get_name(), option->count()));
     }

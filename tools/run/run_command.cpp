@@ -29,6 +29,7 @@
 #include "tools/run/drafting.h"
 #include "tools/run/dump_isa.h"
 #include "tools/run/npy.h"
+#include "tools/run/predictions.h"
 #include "tools/run/prompt.h"
 #include "tools/run/run_options.h"
 #include "tools/run/template_settings.h"
@@ -413,6 +414,19 @@ bool uses_template(const RunOptions& options, const models::Gguf& file) {
     return is_given || file.find("tokenizer.chat_template") != nullptr;
 }
 
+Result<std::optional<Target>> listed_target(const RunOptions& options) {
+    if (options.targets.empty()) return std::nullopt;
+    if (!options.dump_isa && !options.print_plan)
+        return fail(
+            ErrorKind::Usage,
+            "--target {}: goes with --dump-isa, --print-plan or --predict; --device says what the model runs on",
+            name(options.targets.front()));
+    if (options.targets.size() > 1)
+        return fail(ErrorKind::Usage, "--target {},{}: --dump-isa and --print-plan are for one target",
+                    name(options.targets[0]), name(options.targets[1]));
+    return options.targets.front();
+}
+
 Result<int> run(const RunOptions& options, Reporter& reporter) {
     const auto start = Clock::now();
     if (options.list_devices) {
@@ -425,12 +439,10 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     for (const std::string& text : options.reverse_prompts)
         if (text.empty()) reporter.warn("-r \"\": an empty text stops nothing");
     for (const std::string& warning : without_effect_on_device(options)) reporter.warn(warning);
-    if (options.target && !options.dump_isa && !options.print_plan)
-        return fail(ErrorKind::Usage,
-                    "--target {}: goes with --dump-isa or --print-plan; --device says what the model runs on",
-                    name(*options.target));
-    if (options.dump_isa) return dump_isa(engine_choice, options.target, options.dump_isa_kernel, reporter);
-    if (options.print_plan && options.target) return print_plan(engine_choice, *options.target, reporter);
+    if (options.predict_token) return print_predictions(engine_choice, options.targets, options.json, reporter);
+    RIFTJIT_TRY(target, listed_target(options));
+    if (options.dump_isa) return dump_isa(engine_choice, target, options.dump_isa_kernel, reporter);
+    if (options.print_plan && target) return print_plan(engine_choice, *target, reporter);
     engine_choice.note = [&reporter](const std::string& line) { reporter.info(line); };
     auto opened = [&] {
         const Progress progress("loading the model");
@@ -476,6 +488,7 @@ constexpr const char* kRunExamples =
     "  riftjit run -m m.gguf --spec-type ngram-simple -f code.txt        the same text sooner, where it repeats "
     "itself\n"
     "  riftjit run -m m.gguf --dump-isa matmul --target gfx1100          generated code, also for other processors\n"
+    "  riftjit run -m m.gguf --target gfx1030,gfx1100 --predict          what a token costs such GPUs at least\n"
     "  riftjit run --device emulate:gfx1201 --check none -p \"Hi\" -n 16   a GPU's code in the software machine\n"
     "Text goes to stdout, everything else to stderr. Flags have llama.cpp's names and defaults; those that this\n"
     "build cannot honour are refused with the reason.";

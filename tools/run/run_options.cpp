@@ -95,8 +95,17 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
 
 void add_output_options(CLI::App& app, RunOptions& o) {
     constexpr const char* kGroup = "Output";
-    add_integer(app, "-n,--predict,--n-predict", o.predict, -2, INT32_MAX,
-                "tokens to generate; -1, -2: until the end or a full context; 0: read the prompt only")
+    app.add_option_function<std::string>(
+           "-n,--predict,--n-predict",
+           [&o](const std::string& text) {
+               o.predict_token = text.empty();
+               if (!text.empty()) o.predict = parse_integer("--n-predict", text, -2, INT32_MAX);
+           },
+           "tokens to generate; -1, -2: until the end or a full context (how it starts); 0: read the prompt only. "
+           "Without a number, with --target: print what a token costs such GPUs at least (of counts, not measured) and "
+           "leave")
+        ->type_name("N")
+        ->expected(0, 1)
         ->group(kGroup);
     app.add_option("-r,--reverse-prompt", o.reverse_prompts, "stop where this text appears")
         ->type_name("TEXT")
@@ -127,8 +136,13 @@ void add_kernel_options(CLI::App& app, RunOptions& o) {
     add_check_option(app, kGroup, o.device);
     add_kernel_choice(app, kGroup, o.kernels);
     app.add_option_function<std::string>(
-           "--target", [&o](const std::string& text) { o.target = parse_target("--target", text); },
-           "of --dump-isa and --print-plan: for this GPU or level, which need not be here (default: what --device has)")
+           "--target",
+           [&o](const std::string& text) {
+               o.targets.clear();
+               for (const std::string& each : split(text, ',')) o.targets.push_back(parse_target("--target", each));
+           },
+           "of --dump-isa and --print-plan: for this GPU or level, which need not be here (default: what --device "
+           "has); of --predict: for these GPUs, a list")
         ->type_name("TARGET")
         ->group(kGroup);
     app.add_flag("--print-plan", o.print_plan, "print every launch and leave")->group(kGroup);

@@ -49,8 +49,8 @@ struct RunOptions {
 
     KernelChoice kernels;
     engine::DeviceChoice device;
-    std::optional<Target> target;
-    bool print_plan = false, dump_isa = false, logits_hash = false, json = false, strict = false;
+    std::vector<Target> targets;
+    bool predict_token = false, print_plan = false, dump_isa = false, logits_hash = false, json = false, strict = false;
     bool perf_map = false, gdb = false, check_tensors = false;
     std::string dump_isa_kernel, dump_logits;
 

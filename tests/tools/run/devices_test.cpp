@@ -89,7 +89,12 @@ TEST(Devices, AreRefusedInOneLine) {
         {{}, {"--device", "hip:x"}, "\"hip:x\" is not known, expected cpu, hip, hip:N or emulate:TARGET"},
         {{}, {"-dev", "emulate:gfx9"}, "\"--device\": \"gfx9\" is not known, expected one of gfx1030, "},
         {{}, {"--check", "none"}, "--check changes nothing with --device cpu, only with emulate:TARGET"},
-        {{}, {"--target", "gfx1100"}, "--target gfx1100: goes with --dump-isa or --print-plan"},
+        {{}, {"--target", "gfx1100"}, "--target gfx1100: goes with --dump-isa, --print-plan or --predict"},
+        {{},
+         {"--target", "gfx1100,gfx1030", "--print-plan"},
+         "--target gfx1100,gfx1030: --dump-isa and --print-plan are for one target"},
+        {{}, {"--predict"}, "--predict: expected a number of tokens, or --target with the GPUs"},
+        {{}, {"--predict", "--target", "avx2"}, "--predict is of GPUs; riftjit bench measures processors"},
         {{}, {"--target", "gfx1"}, "\"--target\": \"gfx1\" is not known, expected one of gfx1030, "},
     };
     Program program;
@@ -219,6 +224,70 @@ TEST(Devices, ShowTheCodeOfAnyGpu) {
         EXPECT_EQ(assembled.exit_code, 0) << assembled.err;
         EXPECT_EQ(program.run({"run", "-m", nano("q4_k"), "--target", target, "--print-plan"}).exit_code, 0);
     }
+}
+
+TEST(Predictions, AreCountedPerKernelAndToken) {
+    Program program;
+    const auto predict = [&](const std::string& targets, const std::string& context) {
+        const Outcome outcome =
+            program.run({"run", "-m", nano("q4_k"), "-c", context, "--target", targets, "--json", "--predict"});
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return outcome.exit_code == 0 ? nlohmann::json::parse(outcome.out) : nlohmann::json();
+    };
+    const auto json = predict("gfx1100,gfx1030,gfx1103", "300");
+    ASSERT_TRUE(json.contains("predictions"));
+    EXPECT_TRUE(json.at("what").get<std::string>().starts_with("bounds from counts, not measurements"));
+    EXPECT_EQ(json.at("position"), 299);
+    ASSERT_EQ(json.at("predictions").size(), 3u);
+    const std::vector<std::pair<std::string, size_t>> expected = {{"gfx1100", 2}, {"gfx1030", 3}, {"gfx1103", 0}};
+    for (size_t i = 0; i < expected.size(); ++i) {
+        const auto& of_target = json.at("predictions")[i];
+        EXPECT_EQ(of_target.at("target"), expected[i].first);
+        EXPECT_EQ(of_target.at("cards").size(), expected[i].second);
+        uint64_t least = 0, launches = 0;
+        for (const auto& kernel : of_target.at("kernels")) {
+            least += kernel.at("least_bytes").get<uint64_t>();
+            launches += kernel.at("launches").get<uint64_t>();
+            EXPECT_GT(kernel.at("slots").at("valu"), 0) << kernel;
+            EXPECT_GT(kernel.at("bytes_in_flight_per_wave"), 0) << kernel;
+            EXPECT_EQ(kernel.at("scratch_bytes"), 0) << kernel;
+            EXPECT_GE(kernel.at("waves_per_simd"), 8) << kernel;
+            // Nothing is computed from bytes that were never read.
+            EXPECT_GE(kernel.at("asked_bytes"), kernel.at("least_bytes")) << kernel;
+        }
+        EXPECT_EQ(of_target.at("token").at("least_bytes"), least);
+        EXPECT_EQ(of_target.at("token").at("launches"), launches);
+        for (const auto& card : of_target.at("cards")) {
+            const auto& bound = card.at("token");
+            EXPECT_GE(bound.at("either_us"), bound.at("memory_us"));
+            EXPECT_GE(bound.at("either_us"), bound.at("issue_us"));
+            EXPECT_NEAR(bound.at("memory_us"), 1e-3 * double(least) / card.at("gb_per_second").get<double>(), 1e-6);
+            EXPECT_EQ(card.at("kernels").size(), of_target.at("kernels").size());
+        }
+    }
+    // Positions that are read count: keys and values of f16.
+    const auto shorter = predict("gfx1100", "200");
+    ASSERT_TRUE(shorter.contains("predictions"));
+    const auto least_of = [](const nlohmann::json& of) {
+        return of.at("predictions")[0].at("token").at("least_bytes").get<uint64_t>();
+    };
+    const uint64_t of_100_positions = least_of(json) - least_of(shorter);
+    EXPECT_EQ(of_100_positions % 100, 0u);
+    EXPECT_GT(of_100_positions, 0u);
+
+    const Outcome text = program.run({"run", "-m", nano("q4_k"), "-c", "300", "--predict", "--target", "gfx1100"});
+    EXPECT_EQ(text.exit_code, 0) << text.err;
+    EXPECT_TRUE(text.out.starts_with("bounds from counts, not measurements")) << text.out;
+    EXPECT_NE(line_of(text.out, "RX 7900 XTX"), "");
+}
+
+TEST(Predictions, LeaveANumberOfTokensWhatItWas) {
+    Program program;
+    const Outcome outcome = program.run(short_run(nano("q4_k"), {"--predict", "2"}));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(nlohmann::json::parse(outcome.out).at("ids").size(), 2u);
+    for (const char* all : {"-1", "-2"})
+        EXPECT_EQ(program.run({"run", "-m", nano("q4_k"), "--prompt-ids", "5", "-c", "8", "-n", all}).exit_code, 0);
 }
 
 // Each call that a run makes, failing once: the first ones, then some between, then the last.
