@@ -164,14 +164,13 @@ private:
     void check_register(unsigned slot, RegisterPart part, RegisterBank bank, unsigned dwords) const {
         if (part.id >= context_.registers.size()) fail_operand(slot, "is no register of this kernel");
         const VirtualRegister& reg = context_.registers[part.id];
-        const std::string where = describe(part, bank);
-        if (reg.released) fail_operand(slot, where + " is used after its release");
+        if (reg.released) fail_operand(slot, describe(part, bank) + " is used after its release");
         if (part.first + part.dwords > reg.dwords)
-            fail_operand(slot, fmt::format("{} has {} dwords; dwords {} to {} are asked for", where, reg.dwords,
-                                           part.first, part.first + part.dwords - 1));
+            fail_operand(slot, fmt::format("{} has {} dwords; dwords {} to {} are asked for", describe(part, bank),
+                                           reg.dwords, part.first, part.first + part.dwords - 1));
         if (dwords != 0 && part.dwords != dwords)
-            fail_operand(slot,
-                         fmt::format("{} is {} dwords wide, the instruction takes {}", where, part.dwords, dwords));
+            fail_operand(slot, fmt::format("{} is {} dwords wide, the instruction takes {}", describe(part, bank),
+                                           part.dwords, dwords));
     }
 
     std::string describe(RegisterPart part, RegisterBank bank) const {

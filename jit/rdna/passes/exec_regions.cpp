@@ -1,5 +1,7 @@
 #include "jit/rdna/passes/exec_regions.h"
 
+#include <algorithm>
+
 #include "host/result.h"
 #include "jit/rdna/passes/effects.h"
 
@@ -9,6 +11,20 @@ namespace {
 constexpr RegisterRange kExec{Operand::kExec, 2};
 
 bool is_exec(Operand operand) { return operand.code == Operand::kExec; }
+
+// Told from the row and few operands, for the many lines that do not come near exec.
+bool may_write_exec(const Instruction& instruction) {
+    constexpr unsigned kMostDwords = 16;
+    if (instruction.encoding == Encoding::vopd) return true;
+    const InstructionInfo& row = info(instruction.opcode);
+    if (row.writes_exec) return true;
+    for (unsigned i = 0; i < row.destinations; ++i) {
+        const unsigned code = instruction.operands[i].code;
+        if (!instruction.operands[i].exists()) return true;
+        if (code + kMostDwords > kExec.first && code < kExec.first + kExec.count) return true;
+    }
+    return false;
+}
 
 }  // namespace
 
@@ -57,7 +73,8 @@ bool ExecRegions::is_mask_move(const Instruction& instruction) const {
 ExecRegions::ExecWrite ExecRegions::exec_write(const Line& line) const {
     const Instruction& instruction = line.instruction;
     if (is_compare_to_exec(info(instruction.opcode))) return ExecWrite::narrows;
-    if (!effects(program_.target, program_.wave_size, instruction).writes_any(kExec)) return ExecWrite::none;
+    if (!may_write_exec(instruction) || !effects(program_.target, program_.wave_size, instruction).writes_any(kExec))
+        return ExecWrite::none;
     const bool is_wave32 = program_.wave_size == WaveSize::wave32;
     if (instruction.opcode == (is_wave32 ? Opcode::s_and_saveexec_b32 : Opcode::s_and_saveexec_b64))
         return ExecWrite::narrows;
@@ -86,6 +103,8 @@ void ExecRegions::find_events() {
         for (size_t i = blocks_[b].begin; i < blocks_[b].end; ++i) {
             const Line& line = program_.lines[i];
             bool concerns = exec_write(line) != ExecWrite::none;
+            const auto is_holder = [this](const RegisterPart& part) { return holder_of(part).has_value(); };
+            if (!concerns && std::ranges::none_of(line.parts, is_holder)) continue;
             for (const SlotEffect& effect : slot_effects(program_.target, program_.wave_size, line.instruction))
                 concerns |= effect.writes && holder_of(line.parts[effect.slot]).has_value();
             if (concerns) events_[b].push_back(static_cast<uint32_t>(i));
