@@ -93,8 +93,6 @@ TEST(Devices, AreRefusedInOneLine) {
         {{},
          {"--target", "gfx1100,gfx1030", "--print-plan"},
          "--target gfx1100,gfx1030: --dump-isa and --print-plan are for one target"},
-        {{}, {"--predict"}, "--predict: expected a number of tokens, or --target with the GPUs"},
-        {{}, {"--predict", "--target", "avx2"}, "--predict is of GPUs; riftjit bench measures processors"},
         {{}, {"--target", "gfx1"}, "\"--target\": \"gfx1\" is not known, expected one of gfx1030, "},
     };
     Program program;
@@ -279,6 +277,14 @@ TEST(Predictions, AreCountedPerKernelAndToken) {
     EXPECT_EQ(text.exit_code, 0) << text.err;
     EXPECT_TRUE(text.out.starts_with("bounds from counts, not measurements")) << text.out;
     EXPECT_NE(line_of(text.out, "RX 7900 XTX"), "");
+}
+
+TEST(Predictions, AreOfGpusThatAreNamed) {
+    Program program;
+    EXPECT_EQ(error_line(program.run({"run", "--predict"})),
+              "error: --predict: expected a number of tokens, or --target with the GPUs to predict for");
+    EXPECT_EQ(error_line(program.run({"run", "--target", "gfx1100,avx2", "--predict"})),
+              "error: --target x86_64-avx2: --predict is of GPUs; riftjit bench measures processors");
 }
 
 TEST(Predictions, LeaveANumberOfTokensWhatItWas) {
