@@ -40,8 +40,8 @@ struct BatchState {
     const uint32_t* pages = nullptr;  // [sequence][position / kKvPage]
 
     // Where attention cuts single rows into segments of a page: room for what it leaves of each unit, and how many
-    // segments are finished, [single][kv_head], zeros between launches. Null where it takes rows whole, which a GPU never
-    // does.
+    // segments are finished, [single][kv_head], zeros between launches. Null where it takes rows whole, which a GPU
+    // never does.
     std::byte* parts = nullptr;
     uint32_t* finished = nullptr;
 };

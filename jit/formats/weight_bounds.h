@@ -41,8 +41,8 @@ struct WeightBounds {
 };
 WeightBounds bounds(const WeightFormat& format);
 
-// The blocks of integer sums that all back ends keep, since floats follow them: a group shares multiplier and minimum, a
-// segment is whole groups whose sum of product * a, |a| <= most, stays below 2^31 and takes one scale.
+// The blocks of integer sums that all back ends keep, since floats follow them: a group shares multiplier and minimum,
+// a segment is whole groups whose sum of product * a, |a| <= most, stays below 2^31 and takes one scale.
 struct Summation {
     uint32_t group;    // 16 or 32 elements
     uint32_t segment;  // at most `longest`

@@ -370,8 +370,8 @@ inline const std::vector<rdna::Target>& chips() {
     return kChips;
 }
 
-// On every chip what the processor has at AVX2, whose bits are those of every level; where `of_gpu` is given, it says the
-// same in steps that the processor lacks.
+// On every chip what the processor has at AVX2, whose bits are those of every level; where `of_gpu` is given, it says
+// the same in steps that the processor lacks.
 inline void expect_same_bits(const Case& test, const Case* of_gpu = nullptr) {
     KernelCache cpu_cache(x86::compile, DiskCache::disabled());
     const auto cpu = CpuDevice::create(Isa::avx2, 1, Helpers::always, cpu_cache).value();
