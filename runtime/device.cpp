@@ -23,4 +23,20 @@ Address resolve(const graph::Place& place, const Addresses& addresses) {
     return nullptr;
 }
 
+uint32_t rows_of(const graph::Step& step, const BatchState& batch) {
+    switch (step.rows) {
+        case graph::StepRows::batch:
+            break;
+        case graph::StepRows::outputs:
+            return batch.outputs;
+        case graph::StepRows::one_output:
+            return batch.outputs == 1 ? 1 : 0;
+        case graph::StepRows::many_outputs:
+            return batch.outputs == 1 ? 0 : batch.outputs;
+    }
+    if (const auto* attention = std::get_if<AttentionSpec>(&step.spec))
+        return attention->form == MatmulForm::tile ? batch.tiles : batch.singles;
+    return batch.rows;
+}
+
 }  // namespace riftjit::runtime

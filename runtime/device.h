@@ -32,6 +32,10 @@ struct Addresses {
 // Null for a place that is none.
 Address resolve(const graph::Place& place, const Addresses& addresses);
 
+// Rows, tiles or single rows of the batch that a step runs on: what unit_count() wants, where attention takes rows
+// whole.
+uint32_t rows_of(const graph::Step& step, const BatchState& batch);
+
 // What a thread did with its time, by step of a plan, in seconds.
 struct StepTimes {
     std::vector<double> working, waiting;  // the latter behind the step, for the other threads

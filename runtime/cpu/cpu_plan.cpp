@@ -140,23 +140,9 @@ uint32_t CpuPlan::row_count(const graph::Step& step) const {
     return step.rows == graph::StepRows::batch ? batch_.rows : outputs_.rows;
 }
 
-// Rows, tiles or single rows: what unit_count() wants.
+// What unit_count() wants.
 uint32_t CpuPlan::rows_of(const graph::Step& step) const {
-    switch (step.rows) {
-        case graph::StepRows::batch:
-            break;
-        case graph::StepRows::outputs:
-            return outputs_.rows;
-        case graph::StepRows::one_output:
-            return outputs_.rows == 1 ? 1 : 0;
-        case graph::StepRows::many_outputs:
-            return outputs_.rows == 1 ? 0 : outputs_.rows;
-    }
-    if (const auto* attention = std::get_if<AttentionSpec>(&step.spec)) {
-        if (attention->form == MatmulForm::tile) return batch_.tiles;
-        return is_cut(step) ? attention_.segments : batch_.singles;
-    }
-    return batch_.rows;
+    return is_cut(step) ? attention_.segments : runtime::rows_of(step, batch_);
 }
 
 // How often the cost of the step's spec: for each row, or position that a row sees.

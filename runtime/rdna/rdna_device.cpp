@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "jit/rdna/kernels/packed.h"
 #include "runtime/rdna/batch_image.h"
@@ -20,8 +21,7 @@ uint64_t number_of(Address address) { return reinterpret_cast<uintptr_t>(address
 // The launches of a plan in its order: every one ends before the next begins.
 class RdnaPlan final : public BoundPlan {
 public:
-    RdnaPlan(const graph::Plan& plan, Accelerator& accelerator, uint32_t pages_per_sequence)
-        : plan_(plan), accelerator_(accelerator), batch_(plan.max_tokens, pages_per_sequence) {}
+    RdnaPlan(const graph::Plan& plan, Accelerator& accelerator) : plan_(plan), accelerator_(accelerator) {}
 
     Result<void> bind(const RdnaBackend& backend, KernelCache& kernels, const Addresses& addresses);
     Result<void> run(const BatchState& batch) override;
@@ -31,22 +31,21 @@ public:
 
 private:
     struct Launch {
-        Accelerator::Kernel kernel;
+        Accelerator::Kernel kernel = {};
         rdna::kernels::LaunchShape shape;
-        std::vector<std::byte> args;  // the op's Args struct
-        uint32_t rows = 0;            // of the last run
+        std::vector<std::byte> args = {};  // the op's Args struct
+        uint32_t rows = 0;                 // of the last run
     };
 
-    Result<void> reserve_parts(const RdnaBackend& backend, uint32_t pages_per_sequence);
-    uint32_t rows_of(const graph::Step& step, const BatchState& batch) const;
-    Result<void> launch(const Launch& launch);
+    Result<void> reserve_parts(uint32_t pages_per_sequence);
+    Result<void> launch(Launch& launch);
     Result<void> note_times();
     Result<bool> is_finite(const Argument& argument, uint64_t address, uint32_t rows) const;
 
     const graph::Plan& plan_;
     Accelerator& accelerator_;
     std::vector<Launch> launches_;
-    BatchImage batch_;
+    std::optional<BatchImage> batch_;  // once it is bound
     // Attention to single rows by segments (BatchState::parts), of so many rows in a launch and so many segments each.
     uint64_t parts_ = 0, finished_ = 0;
     uint32_t rows_together_ = 1, segments_ = 0;
@@ -55,32 +54,38 @@ private:
 };
 
 Result<void> RdnaPlan::bind(const RdnaBackend& backend, KernelCache& kernels, const Addresses& addresses) {
-    RIFTJIT_TRY_VOID(reserve_parts(backend, addresses.pages_per_sequence));
-    batch_ = BatchImage(plan_.max_tokens, addresses.pages_per_sequence, 0, rows_together_);
-    RIFTJIT_TRY(batch, accelerator_.allocate(batch_.bytes(), "the batch"));
-    batch_.move_to(batch);
     for (const graph::Step& step : plan_.steps) {
         RIFTJIT_TRY(shape, backend.launch_shape(step.spec));
+        launches_.push_back({.shape = shape});
+    }
+    RIFTJIT_TRY_VOID(reserve_parts(addresses.pages_per_sequence));
+    batch_.emplace(plan_.max_tokens, addresses.pages_per_sequence, 0, rows_together_);
+    RIFTJIT_TRY(batch, accelerator_.allocate(batch_->bytes(), "the batch"));
+    batch_->move_to(batch);
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        const graph::Step& step = plan_.steps[i];
+        Launch& launch = launches_[i];
         RIFTJIT_TRY(found, kernels.get(step.spec, backend.target()));
         RIFTJIT_TRY(kernel, accelerator_.load(found->object));
         const Signature arguments = signature(step.spec);
-        Launch launch{kernel, shape, std::vector<std::byte>(arguments.args_bytes)};
+        launch.kernel = kernel;
+        launch.args.resize(arguments.args_bytes);
         for (size_t place = 0; const Argument& argument : arguments.arguments) {
-            uint64_t address = step.rows == graph::StepRows::batch ? batch_.batch_address() : batch_.outputs_address();
+            uint64_t address =
+                step.rows == graph::StepRows::batch ? batch_->batch_address() : batch_->outputs_address();
             if (argument.role != Role::batch) address = number_of(resolve(step.places.at(place++), addresses));
             std::memcpy(launch.args.data() + argument.offset_bytes, &address, sizeof address);
         }
-        launches_.push_back(std::move(launch));
     }
     return {};
 }
 
 // One launch after the other has the same room.
-Result<void> RdnaPlan::reserve_parts(const RdnaBackend& backend, uint32_t pages_per_sequence) {
+Result<void> RdnaPlan::reserve_parts(uint32_t pages_per_sequence) {
     uint64_t segment_bytes = 0;
     uint32_t groups = 0;
-    for (const graph::Step& step : plan_.steps) {
-        RIFTJIT_TRY(shape, backend.launch_shape(step.spec));
+    for (const Launch& launch : launches_) {
+        const rdna::kernels::LaunchShape& shape = launch.shape;
         if (shape.part_bytes == 0) continue;
         segment_bytes = std::max(segment_bytes, shape.part_bytes * shape.groups);
         groups = std::max(groups, shape.groups);
@@ -97,35 +102,16 @@ Result<void> RdnaPlan::reserve_parts(const RdnaBackend& backend, uint32_t pages_
     return {};
 }
 
-// Rows, tiles or single rows: what the grid has workgroups for.
-uint32_t RdnaPlan::rows_of(const graph::Step& step, const BatchState& batch) const {
-    switch (step.rows) {
-        case graph::StepRows::batch:
-            break;
-        case graph::StepRows::outputs:
-            return batch.outputs;
-        case graph::StepRows::one_output:
-            return batch.outputs == 1 ? 1 : 0;
-        case graph::StepRows::many_outputs:
-            return batch.outputs == 1 ? 0 : batch.outputs;
-    }
-    if (std::holds_alternative<GatherRowsSpec>(step.spec)) return batch.outputs;
-    if (const auto* attention = std::get_if<AttentionSpec>(&step.spec))
-        return attention->form == MatmulForm::tile ? batch.tiles : batch.singles;
-    return batch.rows;
-}
-
-Result<void> RdnaPlan::launch(const Launch& launch) {
+Result<void> RdnaPlan::launch(Launch& launch) {
     if (launch.rows == 0) return {};
     if (launch.shape.part_bytes == 0)
         return accelerator_.launch(launch.kernel, launch.shape.grid(launch.rows), launch.shape.lanes, launch.args);
-    std::vector<std::byte> args = launch.args;
     for (uint32_t first = 0; first < launch.rows; first += rows_together_) {
-        const uint64_t batch = batch_.singles_address(first);
-        std::memcpy(args.data() + offsetof(AttentionArgs, batch), &batch, sizeof batch);
+        const uint64_t batch = batch_->singles_address(first);
+        std::memcpy(launch.args.data() + offsetof(AttentionArgs, batch), &batch, sizeof batch);
         const uint32_t rows = std::min(rows_together_, launch.rows - first);
         RIFTJIT_TRY_VOID(
-            accelerator_.launch(launch.kernel, launch.shape.grid(rows * segments_), launch.shape.lanes, args));
+            accelerator_.launch(launch.kernel, launch.shape.grid(rows * segments_), launch.shape.lanes, launch.args));
     }
     return {};
 }
@@ -135,7 +121,7 @@ Result<void> RdnaPlan::run(const BatchState& host) {
     BatchState batch = host;
     batch.parts = reinterpret_cast<std::byte*>(uintptr_t(parts_));
     batch.finished = reinterpret_cast<uint32_t*>(uintptr_t(finished_));
-    RIFTJIT_TRY_VOID(accelerator_.write(batch_.batch_address(), batch_.make(batch)));
+    RIFTJIT_TRY_VOID(accelerator_.write(batch_->batch_address(), batch_->make(batch)));
     for (size_t i = 0; i < launches_.size(); ++i) {
         launches_[i].rows = rows_of(plan_.steps[i], batch);
         if (is_timed_) RIFTJIT_TRY_VOID(accelerator_.mark());
@@ -226,7 +212,7 @@ Result<void> RdnaDevice::pack(const FileTensor& tensor, Address to, const Releas
 }
 
 Result<std::unique_ptr<BoundPlan>> RdnaDevice::bind(const graph::Plan& plan, const Addresses& addresses) {
-    auto bound = std::make_unique<RdnaPlan>(plan, *accelerator_, addresses.pages_per_sequence);
+    auto bound = std::make_unique<RdnaPlan>(plan, *accelerator_);
     RIFTJIT_TRY_VOID(bound->bind(backend_, kernels_, addresses));
     return std::unique_ptr<BoundPlan>(std::move(bound));
 }
