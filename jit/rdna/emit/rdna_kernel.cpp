@@ -271,6 +271,20 @@ void KernelAssembler::s_divide_u32(Sgpr quotient, Sgpr dividend, uint32_t diviso
         s_mul_hi_u32(quotient, dividend, (uint64_t{1} << 32) / divisor + ((uint64_t{1} << 32) % divisor != 0));
 }
 
+void KernelAssembler::s_divide_u32(Sgpr quotient, Sgpr remainder, Sgpr dividend, uint32_t divisor) {
+    s_divide_u32(quotient, dividend, divisor);
+    s_mul_i32(remainder, quotient, divisor);
+    s_sub_co_u32(remainder, dividend, remainder);
+}
+
+void KernelAssembler::s_advance(Sgpr address, Sgpr count, uint32_t bytes) {
+    const Sgpr low = sgpr(), high = sgpr();
+    s_mul_i32(low, count, bytes);
+    s_mul_hi_u32(high, count, bytes);
+    s_add_co_u32(address[0], address[0], low);
+    s_add_co_ci_u32(address[1], address[1], high);
+}
+
 // RDNA3 ISA, V_DIV_SCALE_F32: scale both, refine the reciprocal and the quotient by FMA, undo the scale.
 void KernelAssembler::divide_f32(Vgpr quotient, Vgpr numerator, Vgpr denominator, std::array<Vgpr, 3> scratch) {
     const auto [scaled, reciprocal, error] = scratch;

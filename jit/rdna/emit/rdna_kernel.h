@@ -81,8 +81,12 @@ public:
     void group_max_f32(Vgpr value, Vgpr other, Vgpr lane, unsigned group_lanes);
     void group_sum_f64(Vgpr value, Vgpr other, Vgpr lane, unsigned group_lanes);
 
-    // quotient = dividend / divisor for a dividend below 2^32 / divisor.
+    // address += count * bytes, in 64 bits.
+    void s_advance(Sgpr address, Sgpr count, uint32_t bytes);
+
+    // quotient = dividend / divisor for a dividend below 2^32 / divisor, and the remainder.
     void s_divide_u32(Sgpr quotient, Sgpr dividend, uint32_t divisor);
+    void s_divide_u32(Sgpr quotient, Sgpr remainder, Sgpr dividend, uint32_t divisor);
     // quotient = numerator / denominator, correctly rounded, denormals kept. Clobbers vcc and the scratch registers.
     void divide_f32(Vgpr quotient, Vgpr numerator, Vgpr denominator, std::array<Vgpr, 3> scratch);
 

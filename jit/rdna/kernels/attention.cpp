@@ -144,9 +144,9 @@ private:
         s_load_b64(tiles, batch, is_tile() ? offsetof(BatchState, tile) : offsetof(BatchState, single));
         s_load_b64(pages, batch, offsetof(BatchState, pages));
         s_load_b32(pages_per_sequence, batch, offsetof(BatchState, pages_per_sequence));
-        split(unit, in_group, workgroup, groups());
+        s_divide_u32(unit, in_group, workgroup, groups());
         if (!is_tile()) locate_segment(unit, in_group, pages_per_sequence);
-        advance(*this, tiles, unit, sizeof(BatchTile));
+        s_advance(tiles, unit, sizeof(BatchTile));
         s_load_b128(tile, tiles, 0);
         const Sgpr tile_row = tile[offsetof(BatchTile, first_row) / 4], tile_rows = tile[offsetof(BatchTile, rows) / 4],
                    sequence = tile[offsetof(BatchTile, sequence) / 4],
@@ -156,11 +156,11 @@ private:
         v_readfirstlane_b32(wave, wave_lanes);
 
         const Sgpr part_of_head = sgpr(), first_token = sgpr();
-        split(kv_head, part_of_head, in_group, shape.grid_parts);
+        s_divide_u32(kv_head, part_of_head, in_group, shape.grid_parts);
         s_mov_b32(first_token, 0);
         if (is_tile()) {
             const Sgpr in_wave = sgpr();
-            split(first_token, in_wave, wave, shape.wave_parts);
+            s_divide_u32(first_token, in_wave, wave, shape.wave_parts);
             s_mul_i32(first_token, first_token, shape.tokens);
             s_mul_i32(part_of_head, part_of_head, shape.wave_parts);
             s_add_co_u32(part_of_head, part_of_head, in_wave);
@@ -179,7 +179,7 @@ private:
             s_cbranch_scc1(done);
         }
         s_mul_i32(sequence, sequence, pages_per_sequence);
-        advance(*this, pages, sequence, sizeof(uint32_t));
+        s_advance(pages, sequence, sizeof(uint32_t));
     }
     // Units of the vector form are segments: of each row as many as LaunchShape::segments_for() says.
     void locate_segment(Sgpr unit, Sgpr in_group, Sgpr pages_per_sequence) {
@@ -197,7 +197,7 @@ private:
         s_mov_b32(unit, row);
         s_mul_i32(row, row, groups());
         s_add_co_u32(row, row, in_group);
-        advance(*this, finished, row, sizeof(uint32_t));
+        s_advance(finished, row, sizeof(uint32_t));
     }
     // Tokens that the tile lacks are taken to be its last one; their outputs are not stored.
     void locate_tokens(Sgpr position, Sgpr first_token) {
@@ -210,11 +210,6 @@ private:
             if (token != 0) s_min_u32(positions_.back(), positions_.back(), last_position);
         }
     }
-    void split(Sgpr quotient, Sgpr rest, Sgpr dividend, uint32_t divisor) {
-        s_divide_u32(quotient, dividend, divisor);
-        s_mul_i32(rest, quotient, divisor);
-        s_sub_co_u32(rest, dividend, rest);
-    }
     void locate_lanes() {
         v_and_b32(lane, lanes() - 1, launch_lane());
         v_and_b32(share_bytes, kShare - 1, launch_lane());
@@ -223,7 +218,7 @@ private:
         v_lshlrev_b32(scale_offset, std::countr_zero(kCacheScaleBytes), lane);
 
         const Sgpr vector_share = sgpr(), base = sgpr();
-        split(output_row, vector_share, wave, is_tile() ? shape.waves : shape.vector_shares);
+        s_divide_u32(output_row, vector_share, wave, is_tile() ? shape.waves : shape.vector_shares);
         if (is_tile()) {
             s_mov_b32(vector_share, 0);
             s_mul_i32(base, wave, shape.rows() * probability_row);
@@ -273,31 +268,31 @@ private:
                 query_rows_.push_back(sgpr(2));
                 const Sgpr& address = query_rows_.back();
                 s_mov_b64(address, q);
-                advance(*this, address, row, spec_.q_stride * sizeof(float));
-                advance(*this, address, first_head, head_bytes());
+                s_advance(address, row, spec_.q_stride * sizeof(float));
+                s_advance(address, first_head, head_bytes());
                 if (head != 0) s_add_u64(address, address, head * head_bytes());
             }
         }
     }
     void locate_outputs() {  // of the wave's first row
-        advance(*this, out, first_row, spec_.out_stride * sizeof(float));
-        advance(*this, out, first_head, head_bytes());
-        if (!is_tile()) advance(*this, out, output_row, head_bytes());
+        s_advance(out, first_row, spec_.out_stride * sizeof(float));
+        s_advance(out, first_head, head_bytes());
+        if (!is_tile()) s_advance(out, output_row, head_bytes());
     }
     void enter_page() {
         const Sgpr number = sgpr(), page = sgpr(), address = sgpr(2);
         s_mov_b64(address, pages);
         s_lshr_b32(number, group_first, std::countr_zero(kKvPage));
-        advance(*this, address, number, sizeof(uint32_t));
+        s_advance(address, number, sizeof(uint32_t));
         s_load_b32(page, address, 0);
         const uint32_t key_bytes = uint32_t(key_head_bytes(spec_.key_type, spec_.head_dim));
         s_mov_b64(page_keys, keys);
-        advance(*this, page_keys, page, spec_.kv_heads * key_bytes);
-        advance(*this, page_keys, kv_head, key_bytes);
+        s_advance(page_keys, page, spec_.kv_heads * key_bytes);
+        s_advance(page_keys, kv_head, key_bytes);
         const uint32_t value_bytes = uint32_t(value_head_bytes(spec_.value_type, spec_.head_dim));
         s_mov_b64(page_values, values);
-        advance(*this, page_values, page, spec_.kv_heads * value_bytes);
-        advance(*this, page_values, kv_head, value_bytes);
+        s_advance(page_values, page, spec_.kv_heads * value_bytes);
+        s_advance(page_values, kv_head, value_bytes);
         if (spec_.value_type == DType::Q8_0)
             s_add_u64(page_scales, page_values, uint32_t(value_scales_offset_bytes(spec_.value_type, spec_.head_dim)));
     }
@@ -324,7 +319,7 @@ private:
         leave_part();
         begin(total);
         s_mov_b32(group_first, 0);
-        advance(*this, parts, first_part, part_bytes());
+        s_advance(parts, first_part, part_bytes());
         bind(next);
         load_next_part();
         add_to_total();
@@ -713,7 +708,7 @@ private:
         const Sgpr address = sgpr(2), number = sgpr(), last_segment = sgpr();
         const Vgpr zero = vgpr(), last = vgpr(), finished_before = vgpr();
         s_mov_b64(address, parts);
-        advance(*this, address, workgroup, part_bytes());
+        s_advance(address, workgroup, part_bytes());
         for_each_quad(address,
                       [&](Vgpr quad, uint32_t offset) { global_store_b128(quad_offset, quad, address, offset); });
         v_mov_b32(zero, 0);

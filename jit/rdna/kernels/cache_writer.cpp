@@ -11,27 +11,19 @@ namespace {
 constexpr float kLargestCode = 127.0f, kSmallestCode = -128.0f;
 }  // namespace
 
-void advance(KernelAssembler& k, Sgpr address, Sgpr count, uint32_t bytes) {
-    const Sgpr low = k.sgpr(), high = k.sgpr();
-    k.s_mul_i32(low, count, bytes);
-    k.s_mul_hi_u32(high, count, bytes);
-    k.s_add_co_u32(address[0], address[0], low);
-    k.s_add_co_ci_u32(address[1], address[1], high);
-}
-
 CachePlace locate_cache_row(KernelAssembler& k, Sgpr batch, Sgpr row) {
     const CachePlace place = {k.sgpr(), k.sgpr()};
     const Sgpr rows = k.sgpr(2), pages = k.sgpr(2), pages_per_sequence = k.sgpr(), found = k.sgpr(2);
     k.s_load_b64(rows, batch, offsetof(BatchState, row));
     k.s_load_b64(pages, batch, offsetof(BatchState, pages));
     k.s_load_b32(pages_per_sequence, batch, offsetof(BatchState, pages_per_sequence));
-    advance(k, rows, row, sizeof(BatchRow));
+    k.s_advance(rows, row, sizeof(BatchRow));
     static_assert(offsetof(BatchRow, sequence) == 0 && offsetof(BatchRow, position) == 4);
     k.s_load_b64(found, rows, 0);
     k.s_mul_i32(place.page, found[0], pages_per_sequence);
     k.s_lshr_b32(place.position, found[1], std::countr_zero(kKvPage));
     k.s_add_co_u32(place.page, place.page, place.position);
-    advance(k, pages, place.page, sizeof(uint32_t));
+    k.s_advance(pages, place.page, sizeof(uint32_t));
     k.s_load_b32(place.page, pages, 0);
     k.s_and_b32(place.position, found[1], kKvPage - 1);
     return place;

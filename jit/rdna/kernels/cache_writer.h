@@ -9,9 +9,6 @@
 
 namespace riftjit::rdna::kernels {
 
-// 64 bits: address += count * bytes.
-void advance(KernelAssembler& k, Sgpr address, Sgpr count, uint32_t bytes);
-
 // Where the batch's row of number `row` is to be found.
 struct CachePlace {
     Sgpr page;      // of the row's sequence, that holds it

@@ -18,7 +18,7 @@ public:
         values.resize(spec_.inputs.size());
         load_inputs();
         for (const ElementwiseStep& step : spec_.steps) values.push_back(apply(step));
-        move_to_row(*this, out, rows.row(), spec_.out_stride * uint32_t(sizeof(float)));
+        s_advance(out, rows.row(), spec_.out_stride * uint32_t(sizeof(float)));
         rows.lanes().store(values.back(), out);
     }
 
@@ -45,7 +45,7 @@ private:
             read.push_back(number);
             addresses.push_back(inputs.part(2 * unsigned(number), 2));
             if (const uint32_t stride = spec_.inputs[number].row_stride; stride != 0)
-                move_to_row(*this, addresses.back(), rows.row(), stride * uint32_t(sizeof(float)));
+                s_advance(addresses.back(), rows.row(), stride * uint32_t(sizeof(float)));
         }
         const auto loaded = rows.lanes().load(addresses);
         for (size_t i = 0; i < read.size(); ++i) values[read[i]] = loaded[i];

@@ -7,6 +7,7 @@
 
 #include "jit/rdna/emit/rdna_kernel.h"
 #include "jit/rdna/kernels/kernels.h"
+#include "jit/rdna/kernels/matmul.h"
 #include "jit/rdna/kernels/quad_decoder.h"
 #include "jit/rdna/kernels/validate.h"
 
@@ -32,22 +33,18 @@ private:
         bind_arguments<EmbedArgs>({field("table", &EmbedArgs::table), field("ids", &EmbedArgs::ids),
                                    field("out", &EmbedArgs::out), field("batch", &EmbedArgs::batch)});
     const Sgpr table = bound[&EmbedArgs::table], ids = bound[&EmbedArgs::ids], out = bound[&EmbedArgs::out];
-    const Sgpr base = sgpr(2), row = sgpr(), offset = sgpr(2);
+    const Sgpr row = sgpr(), offset = sgpr();
+    std::optional<Sgpr> base;
 
     void locate_row() {
-        s_lshl_b32(offset[0], launch_workgroup(), 2);
-        s_load_b32(row, ids, offset[0]);
-        s_mul_i32(offset[0], launch_workgroup(), f32_row_bytes(spec_.width));
-        s_add_u64(out, out, offset[0]);
+        s_lshl_b32(offset, launch_workgroup(), 2);
+        s_load_b32(row, ids, offset);
+        s_mul_i32(offset, launch_workgroup(), f32_row_bytes(spec_.width));
+        s_add_u64(out, out, offset);
         const Sgpr panel = sgpr();
         s_lshr_b32(panel, row, std::countr_zero(kPanelRows));
         s_and_b32(row, row, kPanelRows - 1);
-        const auto bytes = uint32_t(panel_bytes(spec_.weight, spec_.width));
-        s_mul_i32(offset[0], panel, bytes);
-        s_mul_hi_u32(offset[1], panel, bytes);
-        s_add_co_u32(base[0], table[0], offset[0]);
-        s_add_co_ci_u32(base[1], table[1], offset[1]);
-        s_add_u64(base, base, uint32_t(panels_offset_bytes(spec_.weight)));
+        base.emplace(locate_panel(*this, spec_.weight, spec_.width, table, panel));
     }
 
     // ---- floats: a lane for each 16 bytes of the row
@@ -57,7 +54,7 @@ private:
         const uint32_t chunk_elements = kFloatChunkBytes / element_bytes;
         const uint32_t chunks = (spec_.width + chunk_elements - 1) / chunk_elements;
         s_lshl_b32(row, row, std::countr_zero(kFloatChunkBytes));
-        s_add_u64(base, base, row);
+        s_add_u64(*base, *base, row);
         const Vgpr chunk = vgpr();
         const Sgpr first = sgpr(), is_inside = lane_mask();
         loop(first, 0, chunks, kLanes, [&] {
@@ -67,7 +64,7 @@ private:
                 const Vgpr from = vgpr(), to = vgpr(), data = vgpr(4);
                 v_lshlrev_b32(from, std::countr_zero(kPanelRows * kFloatChunkBytes), chunk);
                 v_lshlrev_b32(to, std::countr_zero(chunk_elements * 4), chunk);
-                global_load_b128(data, from, base);
+                global_load_b128(data, from, *base);
                 for (uint32_t i = 0; i < chunk_elements; i += 4) {
                     const Vgpr values = vgpr(4);
                     for (uint32_t j = 0; j < 4; ++j) convert(values[j], data, i + j);
@@ -132,7 +129,7 @@ private:
             const Label next = label();
             s_cmp_lg_u32(wave, part);
             s_cbranch_scc1(next);
-            StepString string(*this, layout, base, offsets);
+            StepString string(*this, layout, *base, offsets);
             QuadDecoder decoder(*this, spec_.weight, layout, string, table);
             for (uint32_t i = 0; i < kPartElements; i += 4) write_quad(decoder, part * kPartElements + i, to);
             s_branch(done);

@@ -129,32 +129,12 @@ private:
             const RowLanes::Quads values = lanes.load(*x_row);
             if (is_normed) {
                 if (has_gain) gains = lanes.load(gain);
-                norm(lanes, values, gains);
+                emit_rms_norm(*this, *row_sums, lanes, values, gains, spec_.epsilon);
+                lanes.clear_outside(values);
             }
             writer.write_to_lds(lanes, values, codes_lds);
         });
     }
-    void norm(RowLanes& lanes, const RowLanes::Quads& values, const RowLanes::Quads& gains) {
-        const Vgpr sums = vgpr(2), scale = vgpr();
-        row_sums->begin(sums);
-        row_sums->lay_out(lanes, values);
-        row_sums->for_first_wave([&] {
-            row_sums->add_up(sums, lanes.width(),
-                             [&](Vgpr sum, Vgpr element, const auto&) { v_fmac_f32(sum, element, element); });
-            emit_lanes64_fold(*this, sums);
-            emit_inverse_rms(*this, scale, sums[0], product_spec.width, spec_.epsilon);
-            row_sums->give(scale);
-        });
-        row_sums->wait();
-        row_sums->take(scale);
-        for (size_t quad = 0; quad < values.size(); ++quad)
-            for (unsigned i = 0; i < 4; ++i) {
-                v_mul_f32(values[quad][i], values[quad][i], scale);
-                if (has_gain) v_mul_f32(values[quad][i], values[quad][i], gains[quad][i]);
-            }
-        lanes.clear_outside(values);
-    }
-
     void multiply_matrix(uint32_t matrix) {
         const Sgpr weights = matrix == 0 ? bound[&FusedMatmulArgs::weights] : bound[&FusedMatmulArgs::up_weights];
         const Sgpr address = panel.weights(weights);

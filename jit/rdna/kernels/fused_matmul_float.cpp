@@ -70,23 +70,7 @@ private:
             const RowLanes::Quads values = lanes.load(*x_row);
             RowLanes::Quads gains;
             if (has_gain) gains = lanes.load(bound[&FusedMatmulArgs::gain]);
-            const Vgpr squares = vgpr(2), scale = vgpr();
-            row_sums.begin(squares);
-            row_sums.lay_out(lanes, values);
-            row_sums.for_first_wave([&] {
-                row_sums.add_up(squares, lanes.width(),
-                                [&](Vgpr sum, Vgpr element, const auto&) { v_fmac_f32(sum, element, element); });
-                emit_lanes64_fold(*this, squares);
-                emit_inverse_rms(*this, scale, squares[0], product_spec.width, spec_.epsilon);
-                row_sums.give(scale);
-            });
-            row_sums.wait();
-            row_sums.take(scale);
-            for (size_t quad = 0; quad < values.size(); ++quad)
-                for (unsigned i = 0; i < 4; ++i) {
-                    v_mul_f32(values[quad][i], values[quad][i], scale);
-                    if (has_gain) v_mul_f32(values[quad][i], values[quad][i], gains[quad][i]);
-                }
+            emit_rms_norm(*this, row_sums, lanes, values, gains, spec_.epsilon);
             lanes.store_to_lds(values, row_lds);
             row_sums.wait();
         });

@@ -16,8 +16,8 @@ public:
         header_.max_flat_workgroup_size = rows.group_lanes();
         rows.locate();
         find_source();
-        move_to_row(*this, x, source, f32_row_bytes(spec_.width));
-        move_to_row(*this, out, rows.row(), f32_row_bytes(spec_.width));
+        s_advance(x, source, f32_row_bytes(spec_.width));
+        s_advance(out, rows.row(), f32_row_bytes(spec_.width));
         rows.lanes().store(rows.lanes().load(x), out);
     }
 

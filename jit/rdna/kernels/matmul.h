@@ -12,6 +12,9 @@ namespace riftjit::rdna::kernels {
 
 inline constexpr uint32_t kMaxRows = 8;  // of the batch, that a workgroup takes together
 
+// The address of a panel of a packed matrix.
+Sgpr locate_panel(KernelAssembler& kernel, DType weight, uint32_t width, Sgpr matrix, Sgpr panel);
+
 class PanelRows {
 public:
     PanelRows(KernelAssembler& kernel, const MatmulSpec& spec, uint32_t rows);

@@ -86,7 +86,8 @@ private:
          field("out", &MatmulArgs::out), field("batch", &MatmulArgs::batch)});
     const Sgpr weights = bound[&MatmulArgs::weights], bias = bound[&MatmulArgs::bias], x = bound[&MatmulArgs::x],
                out = bound[&MatmulArgs::out], batch = bound[&MatmulArgs::batch];
-    const Sgpr panel = sgpr(), has_panel = sgpr(), panel_address = sgpr(2), first_token = sgpr(), rows = sgpr();
+    const Sgpr panel = sgpr(), has_panel = sgpr(), first_token = sgpr(), rows = sgpr();
+    std::optional<Sgpr> panel_address;
     const Sgpr step = sgpr(), bytes = sgpr(), sums_now = sgpr(), sums_next = sgpr();
     const Vgpr lane = vgpr(), row = vgpr(), wave_base = vgpr();  // the lane in its wave; % 16; the wave's region in LDS
     const StringOffsets offsets{vgpr(), vgpr(), vgpr()};
@@ -115,22 +116,14 @@ private:
         for (uint32_t i = 0; i < token_tiles * kColumnTiles; ++i) result.push_back(vgprs(kSums));
         return result;
     }
-    template <class Body>
-    void for_each_tile(const Body& body) {
-        for (uint32_t t = 0; t < token_tiles; ++t)
-            for (uint32_t c = 0; c < kColumnTiles; ++c) body(t, c, t * kColumnTiles + c);
-    }
-
     // ---- where things lie
 
     void locate_tile() {
-        const Sgpr group = sgpr(), token_tile = sgpr(), wave = sgpr(), offset = sgpr(2);
+        const Sgpr group = sgpr(), token_tile = sgpr(), wave = sgpr();
         const Vgpr wave_number = vgpr();
         const uint32_t panel_groups = (panels + kTileWaves - 1) / kTileWaves;
         s_load_b32(rows, batch, offsetof(BatchState, rows));
-        s_divide_u32(token_tile, launch_workgroup(), panel_groups);
-        s_mul_i32(group, token_tile, panel_groups);
-        s_sub_co_u32(group, launch_workgroup(), group);
+        s_divide_u32(token_tile, group, launch_workgroup(), panel_groups);
         s_mul_i32(first_token, token_tile, tokens);
         v_lshrrev_b32(wave_number, std::countr_zero(kPanelRows), launch_lane());
         v_readfirstlane_b32(wave, wave_number);
@@ -141,12 +134,7 @@ private:
         s_cmp_lt_u32(panel, panels);
         s_cselect_b32(has_panel, 1, 0);
         s_min_u32(panel, panel, panels - 1);
-        const auto panel_size = uint32_t(panel_bytes(spec_.weight, spec_.width));
-        s_mul_i32(offset[0], panel, panel_size);
-        s_mul_hi_u32(offset[1], panel, panel_size);
-        s_add_co_u32(panel_address[0], weights[0], offset[0]);
-        s_add_co_ci_u32(panel_address[1], weights[1], offset[1]);
-        s_add_u64(panel_address, panel_address, uint32_t(panels_offset_bytes(spec_.weight)));
+        panel_address.emplace(locate_panel(*this, spec_.weight, spec_.width, weights, panel));
     }
 
     // to = bytes from x to the row of the tile's `token`; the last row stands for those that are missing.
@@ -265,7 +253,7 @@ private:
     void multiply_step(const StepLayout& step_layout, bool is_last) {
         const Sgpr base = sgpr(2), next = sgpr();
         s_mul_i32(bytes, step, layout.full.bytes());
-        s_add_u64(base, panel_address, bytes);
+        s_add_u64(base, *panel_address, bytes);
         if (step_layout.rest() != 0) v_mul_u32_u24(offsets.rest, step_layout.rest() * 4, lane);
         StepString string(*this, step_layout, base, offsets);
         QuadDecoder decoder(*this, spec_.weight, step_layout, string, weights);
@@ -366,14 +354,14 @@ private:
         loop(count, 0, (end - first) / unit, 1, [&] {
             for (uint32_t k = 0; k < unit; k += sums.group)
                 multiply_group(x_now, weights_now, groups_now, sums_of, buffer, k);
-            if (ends_in_unit) finish_segment(segments_now, sums_of, 0);
+            if (ends_in_unit) finish_segment(segments_now, sums_of);
             v_add_nc_u32(x_now, unit, x_now);
             v_add_nc_u32(weights_now, unit, weights_now);
             v_add_nc_u32(groups_now, unit / sums.group * kColumnBytes, groups_now);
             if (ends_in_unit) v_add_nc_u32(segments_now, kColumnBytes, segments_now);
             if (needs_sums) v_add_nc_u32(sums_of, unit / sums.group * sum_stride, sums_of);
         });
-        if (!ends_in_unit && (end % sums.segment == 0 || ends_step)) finish_segment(value_address, sums_of, 0);
+        if (!ends_in_unit && (end % sums.segment == 0 || ends_step)) finish_segment(value_address, sums_of);
     }
 
     Vgpr load_value(Vgpr address, uint32_t at, uint32_t column_tile) {
@@ -437,9 +425,8 @@ private:
     }
 
     // block = fma(sum, scale, block), and with offsets of the codes' sum, whose group the segment is.
-    void finish_segment(Vgpr segments_now, Vgpr sums_of, uint32_t) {
+    void finish_segment(Vgpr segments_now, Vgpr sums_of) {
         const std::vector<Sums>& from = ends_in_unit ? unit_sums_ : accumulated;
-        if (blocks.empty()) block_scales_.clear();
         std::vector<Vgpr> scales, offsets_of;
         for (uint32_t c = 0; c < kColumnTiles; ++c) {
             scales.push_back(load_value(segments_now, segment_scales_at, c));

@@ -9,6 +9,14 @@ namespace {
 uint32_t panels(const MatmulSpec& spec) { return (spec.rows + kPanelRows - 1) / kPanelRows; }
 }  // namespace
 
+Sgpr locate_panel(KernelAssembler& kernel, DType weight, uint32_t width, Sgpr matrix, Sgpr panel) {
+    const Sgpr address = kernel.sgpr(2);
+    kernel.s_mov_b64(address, matrix);
+    kernel.s_advance(address, panel, uint32_t(panel_bytes(weight, width)));
+    if (const auto grid = uint32_t(panels_offset_bytes(weight)); grid != 0) kernel.s_add_u64(address, address, grid);
+    return address;
+}
+
 PanelRows::PanelRows(KernelAssembler& kernel, const MatmulSpec& spec, uint32_t rows)
     : k_(kernel),
       spec_(spec),
@@ -23,9 +31,7 @@ PanelRows::PanelRows(KernelAssembler& kernel, const MatmulSpec& spec, uint32_t r
 void PanelRows::locate(Sgpr batch) {
     const Sgpr tile = k_.sgpr();
     if (rows_ > 1) k_.s_load_b32(last_row_, batch, offsetof(BatchState, rows));
-    k_.s_divide_u32(tile, k_.launch_workgroup(), panels(spec_));
-    k_.s_mul_i32(panel_, tile, panels(spec_));
-    k_.s_sub_co_u32(panel_, k_.launch_workgroup(), panel_);
+    k_.s_divide_u32(tile, panel_, k_.launch_workgroup(), panels(spec_));
     k_.s_mul_i32(first_row_, tile, rows_);
     if (rows_ == 1) return;
     k_.s_sub_co_u32(rows_left_, last_row_, first_row_);
@@ -36,24 +42,16 @@ void PanelRows::locate_waves(Sgpr wave, uint32_t waves) {
     const uint32_t groups = (panels(spec_) + waves - 1) / waves;
     const Sgpr group = k_.sgpr();
     check(rows_ == 1, "waves have panels of their own for one row");
-    k_.s_divide_u32(first_row_, k_.launch_workgroup(), groups);
-    k_.s_mul_i32(group, first_row_, groups);
-    k_.s_sub_co_u32(group, k_.launch_workgroup(), group);
+    k_.s_divide_u32(first_row_, group, k_.launch_workgroup(), groups);
     k_.s_mul_i32(panel_, group, waves);
     k_.s_add_co_u32(panel_, panel_, wave);
 }
 
 // Waves without a panel read the last one's, and store nothing.
 Sgpr PanelRows::weights(Sgpr matrix) {
-    const Sgpr address = k_.sgpr(2), offset = k_.sgpr(2), panel = k_.sgpr();
-    const auto bytes = uint32_t(panel_bytes(spec_.weight, spec_.width));
+    const Sgpr panel = k_.sgpr();
     k_.s_min_u32(panel, panel_, panels(spec_) - 1);
-    k_.s_mul_i32(offset[0], panel, bytes);
-    k_.s_mul_hi_u32(offset[1], panel, bytes);
-    k_.s_add_co_u32(address[0], matrix[0], offset[0]);
-    k_.s_add_co_ci_u32(address[1], matrix[1], offset[1]);
-    if (const auto grid = uint32_t(panels_offset_bytes(spec_.weight)); grid != 0) k_.s_add_u64(address, address, grid);
-    return address;
+    return locate_panel(k_, spec_.weight, spec_.width, matrix, panel);
 }
 
 Sgpr PanelRows::row(Sgpr rows, uint32_t row, uint32_t stride_bytes) {

@@ -110,7 +110,7 @@ QuadDecoder::Value QuadDecoder::evaluate(uint8_t index, uint32_t element) {
     if (!may_be_known && facts_[index].span >= 4) return {.kind = Value::Kind::shared, .reg = shared(index, element)};
     switch (s.op) {
         case LaneOp::field:
-            return field(s, element);
+            return code_field(uint8_t(s.index), element);
         case LaneOp::position: {
             Value value{.kind = Value::Kind::known};
             for (uint32_t i = 0; i < 4; ++i) value.known[i] = int32_t((element + i) / s.index) % s.constant;
@@ -134,10 +134,6 @@ QuadDecoder::Value QuadDecoder::evaluate(uint8_t index, uint32_t element) {
             check(false, "a step of codes");
     }
     return {};
-}
-
-QuadDecoder::Value QuadDecoder::field(const LaneStep& step, uint32_t element) {
-    return code_field(uint8_t(step.index), element);
 }
 
 // The planes of a code, merged.

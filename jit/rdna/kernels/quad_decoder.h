@@ -94,7 +94,6 @@ private:
     const LaneStep& step(uint8_t index) const { return format_.steps[index]; }
 
     Value evaluate(uint8_t index, uint32_t element);
-    Value field(const LaneStep& step, uint32_t element);
     Value code_field(uint8_t field, uint32_t element);
     Value look_up(LaneTable table, const Value& index, uint32_t element);
     Value look_up_sixteen(LaneTable table, const Value& index);

@@ -14,8 +14,8 @@ public:
         header_.max_flat_workgroup_size = rows.group_lanes();
         rows.locate();
         writer.locate(launch_lane(), rows.lanes().block());
-        move_to_row(*this, x_row, rows.row(), f32_row_bytes(spec_.width));
-        move_to_row(*this, out_row, rows.row(), RowWriter::row_bytes(spec_.output, spec_.width));
+        s_advance(x_row, rows.row(), f32_row_bytes(spec_.width));
+        s_advance(out_row, rows.row(), RowWriter::row_bytes(spec_.output, spec_.width));
         writer.write(rows.lanes(), rows.lanes().load(x_row), out_row);
     }
 

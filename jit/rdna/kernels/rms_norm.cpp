@@ -38,9 +38,9 @@ private:
     RowLanes::Quads values, gains;  // of the one piece
 
     void locate() {
-        move_to_row(*this, x_row, launch_workgroup(), f32_row_bytes(spec_.width));
-        if (adds) move_to_row(*this, addend_row, launch_workgroup(), f32_row_bytes(spec_.width));
-        move_to_row(*this, out_row, launch_workgroup(), RowWriter::row_bytes(spec_.output, spec_.width));
+        s_advance(x_row, launch_workgroup(), f32_row_bytes(spec_.width));
+        if (adds) s_advance(addend_row, launch_workgroup(), f32_row_bytes(spec_.width));
+        s_advance(out_row, launch_workgroup(), RowWriter::row_bytes(spec_.output, spec_.width));
         pieces.locate(launch_lane());
         row_sums.locate(launch_lane());
         writer.locate(launch_lane(), pieces.block());

@@ -46,12 +46,10 @@ private:
     uint32_t chunk_elements() const { return key_chunk_elements(*spec_.key_cache); }
 
     void locate_head() {
-        s_divide_u32(row, workgroup, spec_.heads);
-        s_mul_i32(head, row, spec_.heads);
-        s_sub_co_u32(head, workgroup, head);
-        advance(*this, x, row, spec_.row_stride * sizeof(float));
-        advance(*this, x, head, spec_.head_dim * sizeof(float));
-        if (spec_.rotary_dims != 0) advance(*this, table, row, spec_.rotary_dims * sizeof(float));
+        s_divide_u32(row, head, workgroup, spec_.heads);
+        s_advance(x, row, spec_.row_stride * sizeof(float));
+        s_advance(x, head, spec_.head_dim * sizeof(float));
+        if (spec_.rotary_dims != 0) s_advance(table, row, spec_.rotary_dims * sizeof(float));
     }
     // Sum i of 64 takes the elements i, i + 64, ...
     void find_scale() {
@@ -137,8 +135,8 @@ private:
     void store_keys() {
         const uint32_t head_bytes = uint32_t(key_head_bytes(*spec_.key_cache, spec_.head_dim));
         const CachePlace place = locate_cache_row(*this, batch, row);
-        advance(*this, cache, place.page, spec_.heads * head_bytes);
-        advance(*this, cache, head, head_bytes);
+        s_advance(cache, place.page, spec_.heads * head_bytes);
+        s_advance(cache, head, head_bytes);
         pad_stage();
         const uint32_t chunks = key_chunks(*spec_.key_cache, spec_.head_dim);
         for (uint32_t first = 0; first < chunks; first += lanes())

@@ -110,9 +110,7 @@ void SplitRows::locate() {
         return lanes_.locate(k_.launch_lane());
     }
     const Sgpr group = k_.sgpr();
-    k_.s_divide_u32(row_, k_.launch_workgroup(), groups_);
-    k_.s_mul_i32(group, row_, groups_);
-    k_.s_sub_co_u32(group, k_.launch_workgroup(), group);
+    k_.s_divide_u32(row_, group, k_.launch_workgroup(), groups_);
     lanes_.locate(k_.launch_lane(), group);
 }
 
@@ -143,12 +141,6 @@ void RowPieces::for_each(const std::function<void(RowLanes& lanes)>& body) {
         });
     }
     body(last_);
-}
-
-void move_to_row(KernelAssembler& kernel, Sgpr base, Sgpr row, uint32_t stride_bytes) {
-    const Sgpr bytes = kernel.sgpr();
-    kernel.s_mul_i32(bytes, row, stride_bytes);
-    kernel.s_add_u64(base, base, bytes);
 }
 
 }  // namespace riftjit::rdna::kernels

@@ -124,7 +124,4 @@ private:
     std::vector<std::pair<Sgpr, Sgpr>> rows_;  // where it begins, where the piece does
 };
 
-// base += row * stride_bytes
-void move_to_row(KernelAssembler& kernel, Sgpr base, Sgpr row, uint32_t stride_bytes);
-
 }  // namespace riftjit::rdna::kernels

@@ -1,5 +1,7 @@
 #include "jit/rdna/kernels/row_sums.h"
 
+#include "jit/rdna/kernels/numerics.h"
+
 namespace riftjit::rdna::kernels {
 namespace {
 constexpr uint32_t kChains = 64, kPairBytes = 2 * sizeof(float);
@@ -69,6 +71,27 @@ void RowSums::give(Vgpr value) {
 void RowSums::take(Vgpr value) {
     if (waves_ == 1) return;
     k_.emit(value.dwords() == 2 ? Opcode::ds_load_b64 : Opcode::ds_load_b32, {value, result_, results_});
+}
+
+void emit_rms_norm(KernelAssembler& k, RowSums& row_sums, RowLanes& lanes, const RowLanes::Quads& values,
+                   const RowLanes::Quads& gains, float epsilon) {
+    const Vgpr sums = k.vgpr(2), scale = k.vgpr();
+    row_sums.begin(sums);
+    row_sums.lay_out(lanes, values);
+    row_sums.for_first_wave([&] {
+        row_sums.add_up(sums, lanes.width(),
+                        [&](Vgpr sum, Vgpr element, const auto&) { k.v_fmac_f32(sum, element, element); });
+        emit_lanes64_fold(k, sums);
+        emit_inverse_rms(k, scale, sums[0], lanes.width(), epsilon);
+        row_sums.give(scale);
+    });
+    row_sums.wait();
+    row_sums.take(scale);
+    for (size_t quad = 0; quad < values.size(); ++quad)
+        for (unsigned i = 0; i < 4; ++i) {
+            k.v_mul_f32(values[quad][i], values[quad][i], scale);
+            if (!gains.empty()) k.v_mul_f32(values[quad][i], values[quad][i], gains[quad][i]);
+        }
 }
 
 }  // namespace riftjit::rdna::kernels

@@ -37,4 +37,9 @@ private:
     const Sgpr is_first_;
 };
 
+// Norms a row that is one piece: values = values * gains / sqrt(mean(values^2) + epsilon), as RmsNormSpec has it.
+// Without gains where there are none. Clobbers vcc.
+void emit_rms_norm(KernelAssembler& k, RowSums& row_sums, RowLanes& lanes, const RowLanes::Quads& values,
+                   const RowLanes::Quads& gains, float epsilon);
+
 }  // namespace riftjit::rdna::kernels

@@ -37,9 +37,8 @@ private:
     void locate() {
         rows.locate();
         writer.locate(launch_lane(), rows.lanes().block());
-        for (const Sgpr row : {gate_row, up_row})
-            move_to_row(*this, row, rows.row(), spec_.in_stride * uint32_t(sizeof(float)));
-        move_to_row(*this, out_row, rows.row(), RowWriter::row_bytes(spec_.output, spec_.width));
+        for (const Sgpr row : {gate_row, up_row}) s_advance(row, rows.row(), spec_.in_stride * uint32_t(sizeof(float)));
+        s_advance(out_row, rows.row(), RowWriter::row_bytes(spec_.output, spec_.width));
     }
 };
 

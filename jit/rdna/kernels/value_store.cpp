@@ -35,15 +35,13 @@ private:
 
     // source, target and scales count bytes from v, cache and, for lane 0, the cache's scales.
     void locate_head() {
-        s_divide_u32(row, workgroup, spec_.kv_heads);
-        s_mul_i32(head, row, spec_.kv_heads);
-        s_sub_co_u32(head, workgroup, head);
-        advance(*this, v, row, spec_.row_stride * sizeof(float));
-        advance(*this, v, head, spec_.head_dim * sizeof(float));
+        s_divide_u32(row, head, workgroup, spec_.kv_heads);
+        s_advance(v, row, spec_.row_stride * sizeof(float));
+        s_advance(v, head, spec_.head_dim * sizeof(float));
         const uint32_t head_bytes = uint32_t(value_head_bytes(spec_.cache_type, spec_.head_dim));
         const CachePlace place = locate_cache_row(*this, batch, row);
-        advance(*this, cache, place.page, spec_.kv_heads * head_bytes);
-        advance(*this, cache, head, head_bytes);
+        s_advance(cache, place.page, spec_.kv_heads * head_bytes);
+        s_advance(cache, head, head_bytes);
         const Sgpr chunk = sgpr(), in_chunk = sgpr();
         s_lshr_b32(chunk, place.position, std::countr_zero(kValueChunkPositions));
         s_mul_i32(chunk, chunk, spec_.head_dim * value_chunk_bytes(spec_.cache_type));
