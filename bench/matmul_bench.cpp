@@ -164,7 +164,8 @@ public:
     explicit Kernel(const Case& c)
         : code_(compile_matmul(c.spec, c.isa)),
           weights_(packed_bytes(c.spec.weight, c.spec.rows, c.spec.width) + 4096),
-          x_(uint64_t(activation_row_bytes(activation_format(c.spec.weight, c.isa), c.spec.width)) * c.tokens),
+          x_(uint64_t(activation_row_bytes(activation_format(c.spec.weight, c.spec.activations, c.isa), c.spec.width)) *
+             c.tokens),
           out_(uint64_t(c.spec.out_stride) * 4 * c.tokens),
           batch_{.rows = c.tokens},
           args_{weights_.data(), nullptr, x_.data(), reinterpret_cast<float*>(out_.data()), &batch_},

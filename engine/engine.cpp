@@ -84,7 +84,8 @@ Result<std::unique_ptr<runtime::Device>> open_device(const graph::Graph& graph, 
 }  // namespace
 
 runtime::PlanSetOptions plan_options(const EngineOptions& options, const Backend& backend) {
-    return {&backend, options.batch, options.outputs, options.key_type, options.value_type, options.passes};
+    return {&backend,           options.batch,  options.outputs,    options.key_type,
+            options.value_type, options.passes, options.activations};
 }
 
 Result<LoadedModel> load(models::Model model, const EngineOptions& options, Sampling sampling, const Warn& warn) {
@@ -107,6 +108,7 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
         .value_type = options.value_type,
         .passes = options.passes,
         .outputs = options.outputs,
+        .activations = options.activations,
     };
     const models::Gguf& file = loaded.model.file;
     RIFTJIT_TRY(device, open_device(graph, session_options, options, loaded));

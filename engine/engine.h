@@ -29,6 +29,7 @@ struct EngineOptions {
     std::string cache_directory;  // empty: resolved
     CacheMode cache_mode = CacheMode::rw;
     std::string passes = "all";
+    Activations activations = Activations::i13;
     uint32_t outputs = 1;  // rows of a step that may have logits
     Profile profile = Profile::none;
 };

@@ -66,7 +66,7 @@ private:
     // ---- row formats ----
 
     RowFormat matmul_format(const MatmulOp& op) const {
-        return options_.backend->activation_format(graph_.tensor(op.weight).type);
+        return options_.backend->activation_format(graph_.tensor(op.weight).type, options_.activations);
     }
 
     // The one format that every reader of `id` wants, or f32 when they differ (others are converted on demand).

@@ -73,6 +73,7 @@ struct PlanOptions {
     uint32_t max_outputs = 1;  // of them, rows with logits
     DType key_type = DType::F16, value_type = DType::F16;
     PassSet passes;  // those of passes() that lower differently
+    Activations activations = Activations::i13;
 };
 Result<Plan> make_plan(const Graph& graph, const PlanOptions& options);
 std::string to_text(const Plan& plan);

@@ -16,8 +16,9 @@ public:
 
     virtual Target target() const = 0;
 
-    // The row format that a matmul with weights of this type reads.
-    virtual RowFormat activation_format(DType weight) const = 0;
+    // The row format that a matmul with weights of this type reads, which is the same for all activations beside
+    // floats.
+    virtual RowFormat activation_format(DType weight, Activations activations) const = 0;
     // Bytes from one row of activations to the next.
     virtual uint32_t row_bytes(RowFormat format, uint32_t width) const = 0;
     // Of weights in the layout that matmuls and lookups read.

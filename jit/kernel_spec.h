@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -40,10 +41,12 @@ enum class RowFormat : uint8_t {
     bf16,       // round to nearest even
     i16_bf16,   // i16, and each code also as 128 * high and low, both bf16
     i16_bytes,  // i16, and each code also as the bytes high, low and their sum
+    i8,         // quantised: codes of 8 bits, and one scale per 32
 };
-constexpr size_t kRowFormats = 5;
-// Codes of 13 bits and a scale per 256, whatever else.
+constexpr size_t kRowFormats = 6;
 constexpr bool is_quantized(RowFormat format) { return format != RowFormat::f32 && format != RowFormat::bf16; }
+// Codes of 13 bits and a scale per 256, whatever else.
+constexpr bool has_wide_codes(RowFormat format) { return is_quantized(format) && format != RowFormat::i8; }
 constexpr uint32_t f32_row_bytes(uint32_t width) { return uint32_t(round_up(width, 16) * sizeof(float)); }
 
 // Quantised activations. Per super-block of 256 elements (the last may be shorter, and is zero padded to 256):
@@ -54,6 +57,24 @@ constexpr uint32_t f32_row_bytes(uint32_t width) { return uint32_t(round_up(widt
 inline constexpr int kI16Max = 4095;
 inline constexpr float kI16Smallest = 0x1p-112f;
 inline constexpr uint32_t kI16Block = 256;
+
+// What quantised weights are multiplied by: a choice of who runs the model. i8 has more noise and takes less work.
+enum class Activations : uint8_t { i13, i8 };
+constexpr std::string_view name(Activations activations) { return activations == Activations::i13 ? "i13" : "i8"; }
+constexpr std::optional<Activations> activations_from_name(std::string_view text) {
+    for (const Activations activations : {Activations::i13, Activations::i8})
+        if (name(activations) == text) return activations;
+    return std::nullopt;
+}
+
+// RowFormat::i8. Per 32 elements: scale = max|x| / kI8Max, code = rint(x * (kI8Max / max|x|)), 0 as above.
+// A weight times such codes, with q, m, D, M, n of its format (formats/weight_format.h) and s the scale: the integers I
+// of a group, exact and below 2^24 (the decoders check it), then in f32 and in order
+//   segment = sum over its groups of fma(m * I, s, segment)    of one group: m * I * s
+//   total = fma(segment, D, total), and with real minima fma(s * sum(a), M, total) after it
+// and with integer minima, every 256 elements, total -= Dmin * (sum over groups of fma(n, s * sum(a), ...)).
+inline constexpr int kI8Max = 127;
+inline constexpr uint32_t kI8Block = 32;
 
 // A code as two bytes, for devices whose dot products take bytes: sum(q * a) = 128 * sum(q * high) + sum(q * low).
 constexpr int8_t high_byte(int code) { return int8_t(code >> 7); }  // -32 to 31
@@ -138,9 +159,9 @@ struct QuantizeArgs {
 };
 
 // out[t][r] (+)= sum_k weight[r][k] * x[t][k] (+ bias[r]). Weights lie as the back end packs them; x rows are in
-// Backend::activation_format(weight); out rows are f32 with stride out_stride floats; a kernel writes round_up(rows,
-// 16) floats per row. Unit: panel of 16 rows. Over k f32 sums run in `order`: of quantised weights those of the blocks,
-// whose own sums are of integers.
+// Backend::activation_format(weight, activations); out rows are f32 with stride out_stride floats; a kernel writes
+// round_up(rows, 16) floats per row. Unit: panel of 16 rows. Over k f32 sums run in `order`: of quantised weights those
+// of the blocks, whose own sums are of integers.
 enum class MatmulForm : uint8_t {
     vector,  // few tokens: weights decoded in registers, bandwidth bound
     tile,    // many tokens: a panel is decoded once to L1, then multiplied by tiles of tokens
@@ -153,6 +174,7 @@ struct MatmulSpec {
     Epilogue epilogue;
     Presence bias;
     KOrder order = KOrder::sequence;
+    Activations activations = Activations::i13;  // i13 beside float weights
     auto operator<=>(const MatmulSpec&) const = default;
 };
 struct MatmulArgs {

@@ -141,10 +141,10 @@ template <>
 struct OpTraits<MatmulSpec> {
     static constexpr std::string_view kName = "matmul";
     static void fields(auto& spec, auto&& visit) {
-        auto& [weight, rows, width, out_stride, form, epilogue, bias, order] = spec;
+        auto& [weight, rows, width, out_stride, form, epilogue, bias, order, activations] = spec;
         visit("", form), visit("", weight), visit("n", rows), visit("k", width);
         visit("s", out_stride, uint32_t(round_up(rows, 16))), visit("", epilogue), visit("bias", bias);
-        visit("", order);
+        visit("", order), visit("", activations);
     }
     static Signature arguments(const MatmulSpec& spec) {
         const Access out = spec.epilogue == Epilogue::accumulate ? kUpdate : kWrite;
@@ -172,12 +172,15 @@ struct OpTraits<MatmulSpec> {
             .positive("width", spec.width)
             .weight(spec.weight, spec.width)
             .at_least("out_stride", spec.out_stride, "rows rounded up to 16", round_up(spec.rows, 16));
+        if (claims.is_fine() && spec.activations != Activations::i13 && !is_quantized(spec.weight))
+            claims.refuse("activations of 8 bits beside weights of {}", name(spec.weight));
     }
     static std::string text(const MatmulSpec& spec) {
-        return fmt::format("matmul {} {}x{}, {} form{}{}{}", name(spec.weight), spec.rows, spec.width,
+        return fmt::format("matmul {} {}x{}, {} form{}{}{}{}", name(spec.weight), spec.rows, spec.width,
                            riftjit::text(spec.form), when(spec.epilogue == Epilogue::accumulate, ", accumulating"),
                            when(is_present(spec.bias), ", bias"),
-                           when(spec.order == KOrder::lanes64, ", sums in lanes64"));
+                           when(spec.order == KOrder::lanes64, ", sums in lanes64"),
+                           when(spec.activations == Activations::i8, ", activations of 8 bits"));
     }
 };
 

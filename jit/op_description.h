@@ -26,7 +26,8 @@ struct OpTraits;
 
 // Of each enumeration in a spec, as kernel names show it; empty for the value that goes without saying.
 inline std::string_view text(RowFormat format) {
-    static constexpr std::array<std::string_view, kRowFormats> kTexts = {"f32", "i16", "bf16", "i16_bf16", "i16_bytes"};
+    static constexpr std::array<std::string_view, kRowFormats> kTexts = {"f32",      "i16",       "bf16",
+                                                                         "i16_bf16", "i16_bytes", "i8"};
     return kTexts.at(size_t(format));
 }
 inline std::string_view text(MatmulForm form) { return form == MatmulForm::vector ? "vector" : "tile"; }
@@ -37,6 +38,7 @@ inline std::string_view text(Addend addend) { return addend == Addend::none ? ""
 inline std::string_view text(Epilogue epilogue) { return epilogue == Epilogue::store ? "" : "accumulate"; }
 inline std::string_view text(RowSource source) { return source == RowSource::quantize ? "quantize" : "rms_norm"; }
 inline std::string_view text(Gating gating) { return gating == Gating::none ? "" : "silu"; }
+inline std::string_view text(Activations activations) { return activations == Activations::i13 ? "" : "i8"; }
 inline std::string_view text(KOrder order) { return order == KOrder::sequence ? "" : "lanes64"; }
 inline std::string_view text(DType type) { return name(type); }
 inline std::string_view text(Precision precision) { return name(precision); }

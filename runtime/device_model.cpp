@@ -29,7 +29,7 @@ Result<std::shared_ptr<const DeviceModel>> DeviceModel::create(const graph::Grap
                                                                const Device::Release& release) {
     RIFTJIT_TRY_VOID(check_options(graph, options));
     RIFTJIT_TRY(plans, make_plans(graph, {&device->backend(), options.batch, options.outputs, options.key_type,
-                                          options.value_type, options.passes}));
+                                          options.value_type, options.passes, options.activations}));
     auto model = std::make_shared<DeviceModel>();
     model->options = options;
     model->device = std::move(device);

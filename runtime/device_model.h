@@ -18,6 +18,7 @@ struct ModelOptions {
     uint32_t outputs = 1;  // of them, rows that may have logits
     DType key_type = DType::F16, value_type = DType::F16;
     std::string passes = "all";
+    Activations activations = Activations::i13;
 };
 
 struct DeviceModel {

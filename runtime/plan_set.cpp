@@ -5,7 +5,8 @@ namespace riftjit::runtime {
 Result<PlanSet> make_plans(const graph::Graph& graph, const PlanSetOptions& options) {
     RIFTJIT_TRY(passes, graph::parse_passes(options.passes));
     PlanSet plans{graph::apply_passes(graph, passes), {}, {}};
-    graph::PlanOptions plan_options{options.backend, 1, 1, options.key_type, options.value_type, passes};
+    graph::PlanOptions plan_options{options.backend,    1, 1, options.key_type, options.value_type, passes,
+                                    options.activations};
     RIFTJIT_TRY(decode, graph::make_plan(plans.graph, plan_options));
     plans.decode = std::move(decode);
     plan_options.max_tokens = options.batch;

@@ -16,6 +16,7 @@ struct PlanSetOptions {
     uint32_t outputs = 1;  // of them, rows that may have logits; more than one take one kernel more
     DType key_type = DType::F16, value_type = DType::F16;
     std::string passes = "all";
+    Activations activations = Activations::i13;
 };
 
 struct PlanSet {

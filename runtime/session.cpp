@@ -9,7 +9,7 @@ namespace riftjit::runtime {
 
 Result<MemoryNeed> memory_need(const graph::Graph& graph, const SessionOptions& options, const Backend& backend) {
     RIFTJIT_TRY(plans, make_plans(graph, {&backend, std::min(options.batch, options.context), options.outputs,
-                                          options.key_type, options.value_type, options.passes}));
+                                          options.key_type, options.value_type, options.passes, options.activations}));
     const std::array<const graph::Plan*, 2> both = {&plans.decode, &plans.prompt};
     return MemoryNeed{weight_bytes(plans.graph, both, backend),
                       kv_bytes({plans.graph.slots, options.context, options.key_type, options.value_type}, backend),
@@ -23,7 +23,8 @@ Result<Session> Session::create(const graph::Graph& graph, const SessionOptions&
                                      .outputs = options.outputs,
                                      .key_type = options.key_type,
                                      .value_type = options.value_type,
-                                     .passes = options.passes};
+                                     .passes = options.passes,
+                                     .activations = options.activations};
     RIFTJIT_TRY(model, DeviceModel::create(graph, model_options, std::move(device), release));
     RIFTJIT_TRY(sequences, Sequences::create(std::move(model), {.positions = options.context}));
     RIFTJIT_TRY(text, sequences.open());

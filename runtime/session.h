@@ -21,6 +21,7 @@ struct SessionOptions {
     DType key_type = DType::F16, value_type = DType::F16;
     std::string passes = "all";
     uint32_t outputs = 1;  // rows per step that may have logits
+    Activations activations = Activations::i13;
 };
 
 // What a session takes of its device's memory, but for a batch's tables, which are small.

@@ -10,7 +10,7 @@ namespace riftjit::kernel_cases {
 
 // Around 16 lanes, around four vectors of them, around a block of 256, and a model's.
 inline const std::vector<uint32_t> kWidths = {1, 2, 15, 16, 17, 40, 63, 64, 65, 255, 256, 257, 320, 576, 1000, 1024};
-inline const std::vector<RowFormat> kRowFormats = {RowFormat::f32, RowFormat::i16, RowFormat::bf16};
+inline const std::vector<RowFormat> kRowFormats = {RowFormat::f32, RowFormat::i16, RowFormat::bf16, RowFormat::i8};
 inline const std::vector<DType> kCacheTypes = {DType::F16, DType::F32, DType::Q8_0};
 
 inline std::vector<RmsNormSpec> rms_norm() {
@@ -40,7 +40,7 @@ inline std::vector<LayerNormSpec> layer_norm() {
 inline std::vector<QuantizeSpec> quantize() {
     std::vector<QuantizeSpec> specs;
     for (uint32_t width : kWidths)
-        for (RowFormat output : {RowFormat::i16, RowFormat::bf16}) specs.push_back({width, output});
+        for (RowFormat output : {RowFormat::i16, RowFormat::bf16, RowFormat::i8}) specs.push_back({width, output});
     return specs;
 }
 

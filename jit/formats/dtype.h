@@ -61,6 +61,7 @@ std::optional<DType> dtype_from_name(std::string_view name);
 std::span<const DTypeTraits> all_dtypes();
 
 inline std::string_view name(DType type) { return traits(type).name; }
+inline bool is_quantized(DType type) { return traits(type).block_elements > 1; }
 
 // Bytes of one row of `width` elements; width must be a multiple of the block.
 inline uint64_t row_bytes(DType type, uint64_t width) {

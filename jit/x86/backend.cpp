@@ -18,7 +18,9 @@ public:
     explicit constexpr X86Backend(Isa isa) : isa_(isa) {}
 
     Target target() const override { return isa_; }
-    RowFormat activation_format(DType weight) const override { return x86::activation_format(weight, isa_); }
+    RowFormat activation_format(DType weight, Activations activations) const override {
+        return x86::activation_format(weight, activations, isa_);
+    }
     uint32_t row_bytes(RowFormat format, uint32_t width) const override { return activation_row_bytes(format, width); }
     uint64_t packed_bytes(DType type, uint32_t rows, uint32_t width) const override {
         return x86::packed_bytes(type, rows, width);

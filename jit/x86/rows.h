@@ -50,6 +50,25 @@ struct I16Row {
     }
 };
 
+// RowFormat::i8. Codes are quads (decoders/decoder.h): elements 4j, 4j + 2, 4j + 1, 4j + 3 follow each other. For
+// groups of 32 and of 16, arrays of one dword per group: scales, sums of codes times -128 (what weights that are stored
+// 128 higher add too much), sums times scale.
+struct I8Row {
+    uint32_t width;
+
+    enum class Array : uint8_t { scales, offsets, sums };  // f32, i32, f32
+    static constexpr uint32_t kArrays = 3;
+
+    constexpr uint32_t blocks() const { return (width + kI8Block - 1) / kI8Block; }
+    static constexpr uint32_t codes_offset_bytes() { return 0; }  // int8_t[blocks*32]
+    constexpr uint32_t array_offset_bytes(Array array, uint32_t group) const {
+        const uint32_t first = blocks() * kI8Block + (group == 16 ? kArrays * blocks() * 4 : 0);
+        return first + uint32_t(array) * blocks() * (kI8Block / group) * 4;
+    }
+    constexpr uint32_t used_bytes() const { return blocks() * (kI8Block + kArrays * (4 + 8)); }
+    constexpr uint32_t bytes() const { return uint32_t(round_up(used_bytes(), 64)); }
+};
+
 // f32: float[round_up(width, 16)]; bf16: uint16_t[round_up(width, 32)], zero padded, an odd number of lines as above.
 // All rows are 64-byte aligned.
 constexpr uint32_t activation_row_bytes(RowFormat format, uint32_t width) {
@@ -62,11 +81,13 @@ constexpr uint32_t activation_row_bytes(RowFormat format, uint32_t width) {
         case RowFormat::i16_bf16:
         case RowFormat::i16_bytes:
             return I16Row{width, format}.bytes();
+        case RowFormat::i8:
+            return I8Row{width}.bytes();
     }
     return 0;
 }
 
 // The row format that a matmul with weights of this type reads at this level.
-RowFormat activation_format(DType weight, Isa isa);
+RowFormat activation_format(DType weight, Activations activations, Isa isa);
 
 }  // namespace riftjit::x86

@@ -11,8 +11,9 @@ namespace kernels = rdna::kernels;
 
 Target RdnaBackend::target() const { return target_from_name(rdna::name(chip_)).value(); }
 
-RowFormat RdnaBackend::activation_format(DType weight) const {
-    return weight == DType::F32 || weight == DType::F16 || weight == DType::BF16 ? RowFormat::f32 : RowFormat::i16;
+// What matmuls by activations of 8 bits would read does not matter: supports() refuses them.
+RowFormat RdnaBackend::activation_format(DType weight, Activations) const {
+    return is_quantized(weight) ? RowFormat::i16 : RowFormat::f32;
 }
 
 uint32_t RdnaBackend::row_bytes(RowFormat format, uint32_t width) const {

@@ -12,7 +12,7 @@ public:
 
     rdna::Target chip() const { return chip_; }
     Target target() const override;
-    RowFormat activation_format(DType weight) const override;
+    RowFormat activation_format(DType weight, Activations activations) const override;
     uint32_t row_bytes(RowFormat format, uint32_t width) const override;
     uint64_t packed_bytes(DType type, uint32_t rows, uint32_t width) const override;
     uint64_t key_page_bytes(DType type, uint32_t kv_heads, uint32_t head_dim) const override;

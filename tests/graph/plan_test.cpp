@@ -41,7 +41,8 @@ std::vector<Touch> touches(const Step& step, const Plan& plan) {
         const uint64_t rows = step.rows == StepRows::batch || gathers ? plan.max_tokens : plan.max_outputs;
         uint64_t stride = argument.stride_bytes;
         if (const auto* matmul = std::get_if<MatmulSpec>(&step.spec); matmul != nullptr && !argument.format)
-            stride = kBackend.row_bytes(kBackend.activation_format(matmul->weight), argument.width);
+            stride =
+                kBackend.row_bytes(kBackend.activation_format(matmul->weight, matmul->activations), argument.width);
         else if (stride == 0 && argument.role == Role::rows)
             stride = kBackend.row_bytes(*argument.format, argument.width);
         list.push_back({step.places[i], argument.role == Role::rows ? stride * rows : 1, writes(argument.access),

@@ -18,7 +18,7 @@ struct TinyModel {
 class PlanBackend final : public Backend {
 public:
     Target target() const override { return {Architecture::rdna, 0x1100}; }
-    RowFormat activation_format(DType weight) const override {
+    RowFormat activation_format(DType weight, Activations) const override {
         return weight == DType::F32 ? RowFormat::f32 : RowFormat::i16;
     }
     uint32_t row_bytes(RowFormat format, uint32_t width) const override {

@@ -121,6 +121,7 @@ Result<BenchSession> BenchSession::open(const BenchSetup& setup, uint32_t contex
         .cache_directory = options.kernels.cache_directory,
         .cache_mode = cache_mode_from_name(options.kernels.cache_mode).value(),
         .passes = options.kernels.passes,
+        .activations = activations_from_name(options.kernels.activations).value(),
     };
     RIFTJIT_TRY_VOID(engine::select_isa(options.kernels.max_isa));  // a machine that cannot run it reads no model
     RIFTJIT_TRY(model, engine::open_model(setup.model, reporter.warner()));

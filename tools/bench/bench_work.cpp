@@ -27,7 +27,7 @@ uint64_t row_bytes_read(const KernelSpec& spec, const Backend& backend) {
         if (argument.role != Role::rows || !reads(argument.access) || argument.presence == Presence::absent) continue;
         const auto* matmul = std::get_if<MatmulSpec>(&spec);
         const RowFormat format = argument.format     ? *argument.format
-                                 : matmul != nullptr ? backend.activation_format(matmul->weight)
+                                 : matmul != nullptr ? backend.activation_format(matmul->weight, matmul->activations)
                                                      : RowFormat::f32;
         bytes += format == RowFormat::f32 ? argument.width * sizeof(float) : backend.row_bytes(format, argument.width);
     }

@@ -163,6 +163,10 @@ void add_machine_choice(CLI::App& app, const std::string& group, MachineChoice& 
 
 void add_kernel_choice(CLI::App& app, const std::string& group, KernelChoice& choice) {
     add_machine_choice(app, group, choice);
+    add_choice(app, "--activations", choice.activations, {"i13", "i8"},
+               "what quantised weights are multiplied by: codes of 13 bits (the results of every device and level) or, "
+               "with more noise and less work, of 8")
+        ->group(group);
     app.add_option("--passes", choice.passes, "graph passes: all, none, NAME,NAME or -NAME,-NAME")
         ->type_name("LIST")
         ->capture_default_str()

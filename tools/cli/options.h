@@ -42,6 +42,7 @@ void add_machine_choice(CLI::App& app, const std::string& group, MachineChoice& 
 // And for every command that runs a model.
 struct KernelChoice : MachineChoice {
     std::string passes = "all";
+    std::string activations = "i13";
 };
 void add_kernel_choice(CLI::App& app, const std::string& group, KernelChoice& choice);
 

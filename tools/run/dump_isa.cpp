@@ -27,7 +27,7 @@ ArithmeticBound arithmetic_bound(const KernelSpec& spec, Isa isa) {
     const auto* matmul = std::get_if<MatmulSpec>(&spec);
     if (!matmul) return {x86::Peak::f32_fma};
     const bool is_tile = matmul->form == MatmulForm::tile;
-    switch (x86::backend(isa).activation_format(matmul->weight)) {
+    switch (x86::backend(isa).activation_format(matmul->weight, matmul->activations)) {
         case RowFormat::f32:
             return {x86::Peak::f32_fma};
         case RowFormat::i16:
@@ -36,6 +36,8 @@ ArithmeticBound arithmetic_bound(const KernelSpec& spec, Isa isa) {
             return is_tile ? ArithmeticBound{x86::Peak::bf16_tile, 2} : ArithmeticBound{x86::Peak::i16_dot};
         case RowFormat::i16_bytes:
             return is_tile ? ArithmeticBound{x86::Peak::i8_tile, 3} : ArithmeticBound{x86::Peak::i16_dot};
+        case RowFormat::i8:
+            return {x86::Peak::i8_dot};
         case RowFormat::bf16:
             return {has_amx(isa) ? x86::Peak::bf16_tile : x86::Peak::bf16_dot};
     }

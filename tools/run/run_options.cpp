@@ -241,6 +241,7 @@ Result<engine::EngineOptions> engine_options(const RunOptions& o) {
     engine.cache_mode = *cache_mode_from_name(o.kernels.cache_mode);
     RIFTJIT_TRY_VOID(graph::parse_passes(o.kernels.passes));
     engine.passes = o.kernels.passes;
+    engine.activations = *activations_from_name(o.kernels.activations);
     engine.profile = (o.perf_map ? Profile::perf_map : Profile::none) | (o.gdb ? Profile::gdb : Profile::none);
     engine.outputs = 1 + most_guesses(o.draft);
     if (!o.dump_logits.empty()) {

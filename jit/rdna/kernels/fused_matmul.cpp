@@ -193,6 +193,7 @@ Result<LaunchShape> shape_of(KernelTarget target, const FusedMatmulSpec& spec) {
     const MatmulSpec& product = spec.product;
     RIFTJIT_TRY_VOID(check_wave32("fused_matmul", target.wave_size));
     RIFTJIT_TRY_VOID(refuse_if(product.order != KOrder::sequence, "fused_matmul", "sums that are not in sequence"));
+    RIFTJIT_TRY_VOID(refuse_if(product.activations != Activations::i13, "fused_matmul", "activations of 8 bits"));
     if (is_float(product.weight)) return fused_float_shape(spec);
     // Longer rows are normed in pieces, and what a workgroup keeps of them in LDS would leave room for few.
     RIFTJIT_TRY_VOID(refuse_if(product.width > RowPieces::kPiece, "fused_matmul",

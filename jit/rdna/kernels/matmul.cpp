@@ -190,6 +190,7 @@ private:
 Result<LaunchShape> shape_of(KernelTarget target, const MatmulSpec& spec) {
     RIFTJIT_TRY_VOID(check_wave32("matmul", target.wave_size));
     RIFTJIT_TRY_VOID(refuse_if(spec.order != KOrder::sequence, "matmul", "sums that are not in sequence"));
+    RIFTJIT_TRY_VOID(refuse_if(spec.activations != Activations::i13, "matmul", "activations of 8 bits"));
     const uint32_t panels = (spec.rows + kPanelRows - 1) / kPanelRows;
     if (is_float(spec.weight)) return LaunchShape{kPanelRows, panels, float_matmul_rows(spec)};
     if (spec.form == MatmulForm::tile) return tile_matmul_shape(target.target, spec);

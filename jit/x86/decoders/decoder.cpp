@@ -24,7 +24,12 @@ DecoderTraits decoder_traits(const PackedShape& shape) {
     if (parts.offset != kNoStep) traits.minimum = Minimum::real;
     if (parts.minimum != kNoStep) traits.minimum = Minimum::integer;
     traits.fits_byte = limits.product.least >= -128 && limits.product.most <= 127;
+    const int64_t least = limits.code.least + shape.zero_point, most = limits.code.most + shape.zero_point;
+    check(least >= -128 && most <= (least < 0 ? 127 : 255), "codes are bytes");
+    traits.is_signed = least < 0;
+    traits.most = static_cast<uint8_t>(std::max(-least, most));
     check(limits.product.magnitude() <= std::numeric_limits<int16_t>::max(), "m * (q - zero_point) fits i16");
+    check(limits.product.magnitude() * traits.group * kI8Max < 1 << 24, "the sums of a group fit f32");
     check(limits.minimum.magnitude() * kStepElements * kI16Max <= std::numeric_limits<int32_t>::max(),
           "the minima of a step sum up in i32");
     return traits;
@@ -46,7 +51,7 @@ Xbyak::Address DecodeSite::header_bytes(uint32_t block) const {
 }
 
 void Decoder::prepare(const DecodeSite& site) const {
-    const auto values = constants(site.code.isa());
+    const auto values = constants(site.code.isa(), site.elements());
     for (size_t i = 0; i < values.size(); ++i)
         load(site.code, site.constant(i), site.code.constant_bytes(values[i].data(), sizeof values[i]));
 }

@@ -8,6 +8,9 @@
 //   group    16 or 32 elements that share an integer multiplier m (m = 1 for SubScale::none)
 //   segment  a multiple of the group: 16 to 256 elements that share one f32 scale D
 //   pair     two consecutive elements in the i16 halves of a dword lane, element 2j low, 2j+1 high; a lane is a row
+//   quad     four consecutive elements in the bytes of a dword lane, from the lowest 4j, 4j+2, 4j+1, 4j+3: the low
+//   bytes
+//            of pairs 2j and 2j+1 side by side, which is how packed fields lie
 //
 //   I     = sum over the groups of a segment of m * (sum(q * a) - zero_point * sum(a))     exact in int32
 //   block = sum over segments, in order, of float(I) * D                                   one FMA each
@@ -39,6 +42,9 @@ namespace riftjit::x86 {
 
 inline constexpr uint32_t kStepElements = 256;
 
+// What a kernel wants elements in.
+enum class Elements : uint8_t { pairs, quads };
+
 enum class SubScale : uint8_t { none, integer };
 enum class Minimum : uint8_t { none, real, integer };
 
@@ -57,10 +63,13 @@ struct DecoderTraits : PackedShape {
     SubScale sub_scale = SubScale::none;
     Minimum minimum = Minimum::none;
     bool fits_byte = false;  // m * (q - zero_point) lies in [-128, 127]
+    bool is_signed = false;  // some q are negative; all are bytes
+    uint8_t most = 0;        // of all |q|
 };
 
-// Checks that the integers fit: m * (q - zero_point) an i16 (the tile form folds m and zero_point into the weights),
-// the sums of a segment and those of a step's minima an i32.
+// Checks that the integers fit: q a byte, m * (q - zero_point) an i16 (the tile form folds m and zero_point into the
+// weights), the sums of a segment and those of a step's minima an i32; with activations of 8 bits the sums of a group
+// an f32's 24 bits.
 DecoderTraits decoder_traits(const PackedShape& shape);
 
 // One row's block, packed; the caller spreads it over the panel.
@@ -82,6 +91,7 @@ constexpr VectorConstant broadcast(uint32_t dword) {
 class DecodeSite {
 public:
     struct Registers {
+        Elements elements;
         std::vector<int> constants;    // hold Decoder::constants() from the start of the kernel to its end
         std::vector<int> temporaries;  // free between any two calls of the decoder
         Xbyak::Reg64 table;            // Decoder::prepare may point it at a table in the constant pool
@@ -97,6 +107,7 @@ public:
 
     X86Emitter& code;
 
+    Elements elements() const { return registers_.elements; }
     Xbyak::Xmm constant(size_t index) const { return code.vector(registers_.constants.at(index)); }
     Xbyak::Xmm temporary(size_t index) const { return code.vector(registers_.temporaries.at(index)); }
     const Xbyak::Reg64& table() const { return registers_.table; }
@@ -115,8 +126,9 @@ private:
 };
 
 // Receives every pair of a group (index 0 .. group / 2 - 1) once, in any order. May overwrite `pair`, and no other of
-// the decoder's registers.
+// the decoder's registers. Of quads likewise (0 .. group / 4 - 1).
 using PairSink = std::function<void(const Xbyak::Xmm& pair, uint32_t index)>;
+using QuadSink = std::function<void(const Xbyak::Xmm& quad, uint32_t index)>;
 
 // Stateless. The emitting functions may use the site's temporaries, k1 to k7 and nothing else, besides `out`.
 class Decoder {
@@ -130,13 +142,14 @@ public:
     virtual void pack_block(const std::byte* block, PackedBlock& packed) const = 0;
 
     // constants and temporaries together are at most max_decoder_registers(isa).
-    virtual std::vector<VectorConstant> constants(Isa isa) const = 0;
-    virtual size_t temporaries(Isa isa) const = 0;
+    virtual std::vector<VectorConstant> constants(Isa isa, Elements elements) const = 0;
+    virtual size_t temporaries(Isa isa, Elements elements) const = 0;
 
     // Once per kernel: loads the constants. Override (and call this) to set up site.table() as well.
     virtual void prepare(const DecodeSite& site) const;
-    // The pairs q of one group.
-    virtual void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const = 0;
+    // The elements q of one group. Quads are i8 where traits().is_signed, else u8.
+    virtual void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const = 0;
+    virtual void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const = 0;
     // out = f32 scale D of a segment.
     virtual void scale(const DecodeSite& site, uint32_t segment, const Xbyak::Xmm& out) const = 0;
     // out = i32 multiplier m of a group (SubScale::integer).

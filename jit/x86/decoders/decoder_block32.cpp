@@ -18,10 +18,16 @@ public:
         const auto* codes = reinterpret_cast<const uint8_t*>(start_of<DType::Q8_0, FieldRole::code>(block));
         for (uint32_t i = 0; i < 8; ++i) packed.body[i] = pack_fields<8>(codes + 4 * i);
     }
-    std::vector<VectorConstant> constants(Isa) const override { return {}; }
-    size_t temporaries(Isa) const override { return 2; }
+    std::vector<VectorConstant> constants(Isa, Elements) const override { return {}; }
+    size_t temporaries(Isa, Elements) const override { return 2; }
 
-    void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
+    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
+        for (uint32_t i = 0; i < 8; ++i) {
+            load(site.code, site.temporary(0), site.body_dwords(group, i));
+            sink(site.temporary(0), i);
+        }
+    }
+    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
         const Xmm bytes = site.temporary(0), pair = site.temporary(1);
         for (uint32_t i = 0; i < 8; ++i) {
             load(site.code, bytes, site.body_dwords(group, i));
@@ -56,13 +62,26 @@ public:
         read_plane<type, FieldRole::code>(block, codes);
         for (uint32_t i = 0; i < 4; ++i) packed.body[first_nibbles() + i] = pack_fields<4>(codes + 8 * i);
     }
-    std::vector<VectorConstant> constants(Isa) const override {
-        if (kHasFifthBit) return {broadcast(pair_mask(0xf)), broadcast(pair_mask(0x10))};
-        return {broadcast(pair_mask(0xf))};
+    std::vector<VectorConstant> constants(Isa, Elements elements) const override {
+        if (kHasFifthBit) return {broadcast(mask_of(elements, 0xf)), broadcast(mask_of(elements, 0x10))};
+        return {broadcast(mask_of(elements, 0xf))};
     }
-    size_t temporaries(Isa) const override { return kHasFifthBit ? 4 : 2; }
+    size_t temporaries(Isa, Elements) const override { return kHasFifthBit ? 4 : 2; }
 
-    void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
+    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
+        const Xmm nibbles = site.temporary(0), quad = site.temporary(1);
+        if (kHasFifthBit) load(site.code, site.temporary(2), site.body_dwords(group, 0));
+        for (uint32_t index = 0; index < 8; ++index) {
+            if (index % 2 == 0) load(site.code, nibbles, site.body_dwords(group, first_nibbles() + index / 2));
+            extract_quad(site.code, quad, nibbles, 4, index % 2, site.constant(0));
+            if (kHasFifthBit) {
+                shift_dwords(site.code, site.temporary(3), site.temporary(2), static_cast<int>(index) - 4);
+                merge_bits(site.code, quad, site.temporary(3), site.constant(1));
+            }
+            sink(quad, index);
+        }
+    }
+    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
         const Xmm nibbles = site.temporary(0), pair = site.temporary(1);
         const auto fifth_bits = [&] { return site.temporary(2); };
         if (kHasFifthBit) load(site.code, fifth_bits(), site.body_dwords(group, 0));
@@ -71,7 +90,7 @@ public:
             extract_pair(site.code, pair, nibbles, 4, index % 4, site.constant(0));
             if (kHasFifthBit) {
                 const Xmm bit = site.temporary(3);
-                shift_dwords(site.code, bit, fifth_bits(), static_cast<int>(index) - 4);
+                shift_dwords(site.code, bit, fifth_bits(), pair_shift(1, index) - 4);
                 merge_bits(site.code, pair, bit, site.constant(1));
             }
             sink(pair, index);

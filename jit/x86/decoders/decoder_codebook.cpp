@@ -15,24 +15,25 @@ public:
     CodebookDecoder(const PackedShape& shape, const Codebook& codebook, uint32_t first_nibbles)
         : Decoder(shape), codebook_(codebook), first_nibbles_(first_nibbles) {}
 
-    std::vector<VectorConstant> constants(Isa isa) const override {
-        if (has_avx512(isa)) return {word_table()};
+    std::vector<VectorConstant> constants(Isa isa, Elements elements) const override {
+        if (has_words(isa, elements)) return {word_table()};
         return {byte_table(), broadcast(0x0f0f0f0f)};
     }
-    size_t temporaries(Isa isa) const override { return has_avx512(isa) ? 2 : 3; }
+    size_t temporaries(Isa isa, Elements elements) const override { return has_words(isa, elements) ? 2 : 3; }
 
-    void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
-        const uint32_t group_dwords = traits().group / 8;
-        const uint32_t groups_per_block = block_elements() / traits().group;
-        for (uint32_t i = 0; i < group_dwords; ++i) {
-            const uint32_t dword = first_nibbles_ + group % groups_per_block * group_dwords + i;
-            load(site.code, site.temporary(0), site.body_dwords(group / groups_per_block, dword));
-            const auto sink_pair = [&](const Xmm& pair, uint32_t index) { sink(pair, 4 * i + index); };
-            if (has_avx512(site.code.isa()))
+    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
+        for_each_dword(site, group, [&](uint32_t dword) {
+            const auto sink_pair = [&](const Xmm& pair, uint32_t index) { sink(pair, 4 * dword + index); };
+            if (has_words(site.code.isa(), Elements::pairs))
                 look_up_words(site, sink_pair);
             else
-                look_up_bytes(site, sink_pair);
-        }
+                look_up_bytes(site, [&](const Xmm& quad, uint32_t index) { widen(site, quad, index, sink_pair); });
+        });
+    }
+    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
+        for_each_dword(site, group, [&](uint32_t dword) {
+            look_up_bytes(site, [&](const Xmm& quad, uint32_t index) { sink(quad, 2 * dword + index); });
+        });
     }
 
 protected:
@@ -47,30 +48,46 @@ protected:
     }
 
 private:
+    static bool has_words(Isa isa, Elements elements) { return has_avx512(isa) && elements == Elements::pairs; }
+
+    // Of the group's nibbles, each dword in temporary(0).
+    template <class Body>
+    void for_each_dword(const DecodeSite& site, uint32_t group, const Body& body) const {
+        const uint32_t group_dwords = traits().group / 8;
+        const uint32_t groups_per_block = block_elements() / traits().group;
+        for (uint32_t i = 0; i < group_dwords; ++i) {
+            const uint32_t dword = first_nibbles_ + group % groups_per_block * group_dwords + i;
+            load(site.code, site.temporary(0), site.body_dwords(group / groups_per_block, dword));
+            body(i);
+        }
+    }
     // VPERMW takes five bits of index: with the table there twice, the neighbouring nibble's lowest bit is harmless and
     // no mask is needed.
     void look_up_words(const DecodeSite& site, const PairSink& sink) const {
         const Xmm nibbles = site.temporary(0), pair = site.temporary(1);
         for (uint32_t index = 0; index < 4; ++index) {
-            if (index > 0) site.code.vpsrlw(pair, nibbles, static_cast<uint8_t>(4 * index));
+            if (index > 0) site.code.vpsrlw(pair, nibbles, static_cast<uint8_t>(pair_shift(4, index)));
             site.code.vpermw(pair, index > 0 ? pair : nibbles, site.constant(0));
             sink(pair, index);
         }
     }
-    // Bytes 0 to 3 of a dword hold in their low nibbles the first elements of pairs 0 and 2, then the second ones; in
-    // their high nibbles those of pairs 1 and 3.
-    void look_up_bytes(const DecodeSite& site, const PairSink& sink) const {
-        const Xmm nibbles = site.temporary(0), values = site.temporary(1), pair = site.temporary(2);
+    // The bytes of a dword hold quad 0 in their low nibbles and quad 1 in their high ones.
+    void look_up_bytes(const DecodeSite& site, const QuadSink& sink) const {
+        const Xmm nibbles = site.temporary(0), values = site.temporary(1);
         for (uint32_t index = 0; index < 2; ++index) {
             if (index > 0) site.code.vpsrlw(nibbles, nibbles, 4);
             bit_and(site.code, values, nibbles, site.constant(1));
             site.code.vpshufb(values, site.constant(0), values);
-            site.code.vpsllw(pair, values, 8);
-            site.code.vpsraw(pair, pair, 8);
-            sink(pair, index);
-            site.code.vpsraw(values, values, 8);
-            sink(values, index + 2);
+            sink(values, index);
         }
+    }
+    void widen(const DecodeSite& site, const Xmm& quad, uint32_t index, const PairSink& sink) const {
+        const Xmm pair = site.temporary(2);
+        site.code.vpsllw(pair, quad, 8);
+        site.code.vpsraw(pair, pair, 8);
+        sink(pair, 2 * index);
+        site.code.vpsraw(quad, quad, 8);
+        sink(quad, 2 * index + 1);
     }
     VectorConstant word_table() const {
         std::array<int16_t, 32> words;

@@ -2,9 +2,9 @@
 // or in IQ1 one sign for a shift of all of them by 1/8 (gguf specification, ggml-common.h).
 //
 // Decoding a row is: fetch its fields (decoder_grid_layout.h), merge the signs, look all bytes up in a 16-byte
-// codebook, and widen bytes 0 and 2 to one pair of elements and bytes 1 and 3 to another; in IQ1 and IQ2, shift the
-// fields by 4 and do it once more. Of an index byte VPSHUFB ignores bits 4 to 6, and bit 7 is clear: it is the topmost
-// bit of a field, and fields use 3 of their 4 bits in IQ1 and IQ2 and 4 of their 8 in IQ3.
+// codebook, which gives a quad, or widened, two pairs; in IQ1 and IQ2, shift the fields by 4 and do it once more. Of an
+// index byte VPSHUFB ignores bits 4 to 6, and bit 7 is clear: it is the topmost bit of a field, and fields use 3 of
+// their 4 bits in IQ1 and IQ2 and 4 of their 8 in IQ3.
 //
 // Fetching is a gather of dwords, or with AVX-512 and a grid of at most 512 rows, permutations of the 16-bit rows of
 // the packed grid: two grid rows of 16 lanes at once, 64 grid rows an instruction. A gather takes a load per lane; on
@@ -32,10 +32,11 @@ public:
     void pack_block(const std::byte* block, PackedBlock& packed) const override {
         pack_grid_block(layout_, block, packed);
     }
-    std::vector<VectorConstant> constants(Isa isa) const override;
-    size_t temporaries(Isa isa) const override { return is_permuted(isa) ? 7 : 5; }
+    std::vector<VectorConstant> constants(Isa isa, Elements) const override;
+    size_t temporaries(Isa isa, Elements) const override { return is_permuted(isa) ? 7 : 5; }
     void prepare(const DecodeSite& site) const override;
-    void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override;
+    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override;
+    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override;
     void scale(const DecodeSite& site, uint32_t segment, const Xmm& out) const override;
     void sub_scale(const DecodeSite& site, uint32_t group, const Xmm& out) const override;
 
@@ -73,13 +74,13 @@ private:
     void complete_parity(const DecodeSite& site) const;
     void merge_high_bits(const DecodeSite& site, uint32_t row, int bit) const;
     void merge_signs(const DecodeSite& site, uint32_t row) const;
-    void emit_pairs(const DecodeSite& site, uint32_t first_pair, const PairSink& sink) const;
+    void emit_quads(const DecodeSite& site, uint32_t first_quad, const QuadSink& sink) const;
 
-    void unpack_gathered(const DecodeSite& site, uint32_t group, const PairSink& sink) const;
+    void unpack_gathered(const DecodeSite& site, uint32_t group, const QuadSink& sink) const;
     void load_row_number(const DecodeSite& site, uint32_t row, uint32_t first_row) const;
     void gather_fields(const DecodeSite& site) const;
 
-    void unpack_permuted(const DecodeSite& site, uint32_t group, const PairSink& sink) const;
+    void unpack_permuted(const DecodeSite& site, uint32_t group, const QuadSink& sink) const;
     void load_two_row_numbers(const DecodeSite& site, uint32_t row) const;
     void permute_rows(const DecodeSite& site) const;
     void spread_fields(const DecodeSite& site, uint32_t row) const;
@@ -119,7 +120,7 @@ void bit_xor(X86Emitter& code, const Xmm& out, const Xmm& left, const Xmm& right
 
 // ---- tables ---------------------------------------------------------------------------------------------------------
 
-std::vector<VectorConstant> GridDecoder::constants(Isa isa) const {
+std::vector<VectorConstant> GridDecoder::constants(Isa isa, Elements) const {
     uint32_t signs = 0, codes = 0;
     for (uint32_t j = 0; j < layout_.row_elements; ++j) {
         signs |= 1u << (layout_.field_shift(j) + layout_.sign_bit());
@@ -213,11 +214,21 @@ void GridDecoder::merge_signs(const DecodeSite& site, uint32_t row) const {
 
 // ---- rows by gather -------------------------------------------------------------------------------------------------
 
-void GridDecoder::unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const {
+void GridDecoder::unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const {
     is_permuted(site.code.isa()) ? unpack_permuted(site, group, sink) : unpack_gathered(site, group, sink);
 }
 
-void GridDecoder::unpack_gathered(const DecodeSite& site, uint32_t group, const PairSink& sink) const {
+void GridDecoder::unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const {
+    X86Emitter& code = site.code;
+    unpack_quads(site, group, [&](const Xmm& quad, uint32_t index) {
+        code.vpmaddubsw(pair(site), low_bytes(site), quad);  // 1 * byte 0 + 0 * byte 1, widened
+        sink(pair(site), 2 * index);
+        code.vpsraw(pair(site), quad, 8);
+        sink(pair(site), 2 * index + 1);
+    });
+}
+
+void GridDecoder::unpack_gathered(const DecodeSite& site, uint32_t group, const QuadSink& sink) const {
     const uint32_t first_row = group * group_rows();
     if (layout_.signs != GridSigns::shift) load_signs(site, first_row);
     for (uint32_t i = 0; i < group_rows(); ++i) {
@@ -226,7 +237,7 @@ void GridDecoder::unpack_gathered(const DecodeSite& site, uint32_t group, const 
         load_row_number(site, row, first_row);
         gather_fields(site);
         merge_signs(site, row);
-        emit_pairs(site, i * layout_.row_elements / 2, sink);
+        emit_quads(site, i * layout_.row_elements / 4, sink);
     }
 }
 
@@ -264,22 +275,18 @@ void GridDecoder::gather_fields(const DecodeSite& site) const {
     }
 }
 
-void GridDecoder::emit_pairs(const DecodeSite& site, uint32_t first_pair, const PairSink& sink) const {
+void GridDecoder::emit_quads(const DecodeSite& site, uint32_t first_quad, const QuadSink& sink) const {
     X86Emitter& code = site.code;
-    const uint32_t pairs = layout_.row_elements / 2, rounds = pairs / 2;
-    for (uint32_t round = 0; round < rounds; ++round) {
+    for (uint32_t round = 0; round < layout_.row_elements / 4u; ++round) {
         if (round > 0) code.vpsrlw(fields(site), fields(site), 4);
         code.vpshufb(scratch(site), codebook(site), fields(site));
-        code.vpmaddubsw(pair(site), low_bytes(site), scratch(site));  // 1 * byte 0 + 0 * byte 1, widened
-        sink(pair(site), first_pair + round);
-        code.vpsraw(pair(site), scratch(site), 8);
-        sink(pair(site), first_pair + rounds + round);
+        sink(scratch(site), first_quad + round);
     }
 }
 
 // ---- rows by permutation --------------------------------------------------------------------------------------------
 
-void GridDecoder::unpack_permuted(const DecodeSite& site, uint32_t group, const PairSink& sink) const {
+void GridDecoder::unpack_permuted(const DecodeSite& site, uint32_t group, const QuadSink& sink) const {
     const uint32_t first_row = group * group_rows();
     load_signs(site, first_row);
     for (uint32_t i = 0; i < group_rows(); ++i) {
@@ -290,7 +297,7 @@ void GridDecoder::unpack_permuted(const DecodeSite& site, uint32_t group, const 
         }
         spread_fields(site, row);
         merge_signs(site, row);
-        emit_pairs(site, i * layout_.row_elements / 2, sink);
+        emit_quads(site, i * layout_.row_elements / 4, sink);
     }
 }
 

@@ -60,8 +60,8 @@ struct GridLayout {
     static constexpr uint32_t low_byte(uint32_t row) { return (row & 1) << 1 | (row >> 1 & 1); }  // 0, 2, 1, 3
     constexpr int sign_bit() const { return row_elements == 8 ? 2 : 3; }
     constexpr int field_shift(uint32_t element) const {
-        const int stride = row_elements == 8 ? 4 : 8;
-        return stride * static_cast<int>(element / 2) + 16 * static_cast<int>(element % 2);
+        return 4 * static_cast<int>(element / 4) + 8 * static_cast<int>(element / 2 % 2) +
+               16 * static_cast<int>(element % 2);
     }
 };
 

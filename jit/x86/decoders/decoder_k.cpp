@@ -39,23 +39,36 @@ public:
             for (uint32_t k = 0; k < 8; ++k) packed.body[group_start(k)] = pack_fields<1>(codes + 32 * k);
         }
     }
-    std::vector<VectorConstant> constants(Isa) const override {
-        if (kHasFifthBit) return {broadcast(pair_mask(0xf)), broadcast(63), broadcast(pair_mask(0x10))};
-        return {broadcast(pair_mask(0xf)), broadcast(63)};
+    std::vector<VectorConstant> constants(Isa, Elements elements) const override {
+        if (kHasFifthBit) return {broadcast(mask_of(elements, 0xf)), broadcast(63), broadcast(mask_of(elements, 0x10))};
+        return {broadcast(mask_of(elements, 0xf)), broadcast(63)};
     }
-    size_t temporaries(Isa) const override { return kHasFifthBit ? 4 : 2; }
+    size_t temporaries(Isa, Elements) const override { return kHasFifthBit ? 4 : 2; }
 
-    void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
+    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
         const Xmm nibbles = site.temporary(0), pair = site.temporary(1);
         if (kHasFifthBit) load(site.code, site.temporary(2), site.body_dwords(0, group_start(group)));
         for (uint32_t index = 0; index < 16; ++index) {
             if (index % 4 == 0) load(site.code, nibbles, site.body_dwords(0, nibbles_of(group) + index / 4));
             extract_pair(site.code, pair, nibbles, 4, index % 4, site.constant(0));
             if (kHasFifthBit) {
-                shift_dwords(site.code, site.temporary(3), site.temporary(2), static_cast<int>(index) - 4);
+                shift_dwords(site.code, site.temporary(3), site.temporary(2), pair_shift(1, index) - 4);
                 merge_bits(site.code, pair, site.temporary(3), site.constant(2));
             }
             sink(pair, index);
+        }
+    }
+    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
+        const Xmm nibbles = site.temporary(0), quad = site.temporary(1);
+        if (kHasFifthBit) load(site.code, site.temporary(2), site.body_dwords(0, group_start(group)));
+        for (uint32_t index = 0; index < 8; ++index) {
+            if (index % 2 == 0) load(site.code, nibbles, site.body_dwords(0, nibbles_of(group) + index / 2));
+            extract_quad(site.code, quad, nibbles, 4, index % 2, site.constant(0));
+            if (kHasFifthBit) {
+                shift_dwords(site.code, site.temporary(3), site.temporary(2), static_cast<int>(index) - 4);
+                merge_bits(site.code, quad, site.temporary(3), site.constant(2));
+            }
+            sink(quad, index);
         }
     }
     void sub_scale(const DecodeSite& site, uint32_t group, const Xmm& out) const override {
@@ -86,20 +99,31 @@ public:
         for (uint32_t i = 0; i < 16; ++i) packed.body[group_start(i)] = pack_fields<2>(high + 16 * i);
         for (uint32_t i = 0; i < 32; ++i) packed.body[group_start(i / 2) + 1 + i % 2] = pack_fields<4>(low + 8 * i);
     }
-    std::vector<VectorConstant> constants(Isa) const override {
-        return {broadcast(pair_mask(0xf)), broadcast(pair_mask(0x30))};
+    std::vector<VectorConstant> constants(Isa, Elements elements) const override {
+        return {broadcast(mask_of(elements, 0xf)), broadcast(mask_of(elements, 0x30))};
     }
-    size_t temporaries(Isa) const override { return 4; }
+    size_t temporaries(Isa, Elements) const override { return 4; }
 
-    void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
+    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
         const Xmm low = site.temporary(0), high = site.temporary(1), pair = site.temporary(2), top = site.temporary(3);
         load(site.code, high, site.body_dwords(0, group_start(group)));
         for (uint32_t index = 0; index < 8; ++index) {
             if (index % 4 == 0) load(site.code, low, site.body_dwords(0, group_start(group) + 1 + index / 4));
             extract_pair(site.code, pair, low, 4, index % 4, site.constant(0));
-            shift_dwords(site.code, top, high, 2 * static_cast<int>(index) - 4);
+            shift_dwords(site.code, top, high, pair_shift(2, index) - 4);
             merge_bits(site.code, pair, top, site.constant(1));
             sink(pair, index);
+        }
+    }
+    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
+        const Xmm low = site.temporary(0), high = site.temporary(1), quad = site.temporary(2), top = site.temporary(3);
+        load(site.code, high, site.body_dwords(0, group_start(group)));
+        for (uint32_t index = 0; index < 4; ++index) {
+            if (index % 2 == 0) load(site.code, low, site.body_dwords(0, group_start(group) + 1 + index / 2));
+            extract_quad(site.code, quad, low, 4, index % 2, site.constant(0));
+            shift_dwords(site.code, top, high, 2 * static_cast<int>(index) - 4);
+            merge_bits(site.code, quad, top, site.constant(1));
+            sink(quad, index);
         }
     }
     void sub_scale(const DecodeSite& site, uint32_t group, const Xmm& out) const override {
@@ -128,20 +152,32 @@ public:
         for (uint32_t i = 0; i < 8; ++i) packed.body[high_of(2 * i)] = pack_fields<1>(high + 32 * i);
         for (uint32_t i = 0; i < 16; ++i) packed.body[low_of(i)] = pack_fields<2>(low + 16 * i);
     }
-    std::vector<VectorConstant> constants(Isa) const override {
-        return {broadcast(pair_mask(3)), broadcast(pair_mask(4)), broadcast(63), broadcast(static_cast<uint32_t>(-32))};
+    std::vector<VectorConstant> constants(Isa, Elements elements) const override {
+        return {broadcast(mask_of(elements, 3)), broadcast(mask_of(elements, 4)), broadcast(63),
+                broadcast(static_cast<uint32_t>(-32))};
     }
-    size_t temporaries(Isa) const override { return 4; }
+    size_t temporaries(Isa, Elements) const override { return 4; }
 
-    void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
+    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
         const Xmm low = site.temporary(0), high = site.temporary(1), pair = site.temporary(2), top = site.temporary(3);
         load(site.code, low, site.body_dwords(0, low_of(group)));
         load(site.code, high, site.body_dwords(0, high_of(group)));
         for (uint32_t index = 0; index < 8; ++index) {
             extract_pair(site.code, pair, low, 2, index, site.constant(0));
-            shift_dwords(site.code, top, high, static_cast<int>(8 * (group % 2) + index) - 2);
+            shift_dwords(site.code, top, high, pair_shift(1, 8 * (group % 2) + index) - 2);
             merge_bits(site.code, pair, top, site.constant(1));
             sink(pair, index);
+        }
+    }
+    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
+        const Xmm low = site.temporary(0), high = site.temporary(1), quad = site.temporary(2), top = site.temporary(3);
+        load(site.code, low, site.body_dwords(0, low_of(group)));
+        load(site.code, high, site.body_dwords(0, high_of(group)));
+        for (uint32_t index = 0; index < 4; ++index) {
+            extract_quad(site.code, quad, low, 2, index, site.constant(0));
+            shift_dwords(site.code, top, high, static_cast<int>(4 * (group % 2) + index) - 2);
+            merge_bits(site.code, quad, top, site.constant(1));
+            sink(quad, index);
         }
     }
     void sub_scale(const DecodeSite& site, uint32_t group, const Xmm& out) const override {
@@ -167,15 +203,25 @@ public:
         read_plane<DType::Q2_K, FieldRole::code>(block, codes);
         for (uint32_t i = 0; i < 16; ++i) packed.body[kCodes + i] = pack_fields<2>(codes + 16 * i);
     }
-    std::vector<VectorConstant> constants(Isa) const override { return {broadcast(pair_mask(3)), broadcast(15)}; }
-    size_t temporaries(Isa) const override { return 2; }
+    std::vector<VectorConstant> constants(Isa, Elements elements) const override {
+        return {broadcast(mask_of(elements, 3)), broadcast(15)};
+    }
+    size_t temporaries(Isa, Elements) const override { return 2; }
 
-    void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
+    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
         const Xmm codes = site.temporary(0), pair = site.temporary(1);
         load(site.code, codes, site.body_dwords(0, kCodes + group));
         for (uint32_t index = 0; index < 8; ++index) {
             extract_pair(site.code, pair, codes, 2, index, site.constant(0));
             sink(pair, index);
+        }
+    }
+    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
+        const Xmm codes = site.temporary(0), quad = site.temporary(1);
+        load(site.code, codes, site.body_dwords(0, kCodes + group));
+        for (uint32_t index = 0; index < 4; ++index) {
+            extract_quad(site.code, quad, codes, 2, index, site.constant(0));
+            sink(quad, index);
         }
     }
     void sub_scale(const DecodeSite& site, uint32_t group, const Xmm& out) const override {

@@ -47,11 +47,13 @@ void shift_dwords(X86Emitter& code, const Xmm& out, const Xmm& value, int count)
 }
 
 namespace {
-// Moves the four 16-bit lanes' low fields together: lane i to bit bits * i.
+// Moves the four 16-bit lanes' low fields together: lane i to bit pair_shift(bits, i).
 template <int bits>
 uint32_t gather_lanes(uint64_t lanes) {
-    constexpr uint64_t kFactor = 1ull << 48 | 1ull << (32 + bits) | 1ull << (16 + 2 * bits) | 1ull << 3 * bits;
-    return static_cast<uint32_t>(lanes * kFactor >> 48) & ((1u << 4 * bits) - 1);
+    constexpr uint64_t kFactor = 1ull << 48 | 1ull << (32 + pair_shift(bits, 1)) | 1ull << (16 + pair_shift(bits, 2)) |
+                                 1ull << pair_shift(bits, 3);
+    constexpr uint32_t kMask = ((1u << 2 * bits) - 1) * 0x101;
+    return static_cast<uint32_t>(lanes * kFactor >> 48) & kMask;
 }
 }  // namespace
 
@@ -67,8 +69,8 @@ uint32_t pack_fields(const uint8_t* elements) {
     for (int i = 0; i < 4 / bits; ++i) {  // eight elements at a time
         uint64_t bytes;
         std::memcpy(&bytes, elements + 8 * i, 8);
-        first |= gather_lanes<bits>(bytes & kEvenBytes) << 4 * bits * i;
-        second |= gather_lanes<bits>(bytes >> 8 & kEvenBytes) << 4 * bits * i;
+        first |= gather_lanes<bits>(bytes & kEvenBytes) << 2 * bits * i;
+        second |= gather_lanes<bits>(bytes >> 8 & kEvenBytes) << 2 * bits * i;
     }
     return first | second << 16;
 }
@@ -87,13 +89,22 @@ uint32_t even_bits(uint32_t bits) {
 }
 }  // namespace
 
-uint32_t pack_bit_fields(uint32_t bits) { return even_bits(bits) | even_bits(bits >> 1) << 16; }
+uint32_t pack_bit_fields(uint32_t bits) {
+    const auto halves_of_pairs = [](uint32_t firsts) { return even_bits(firsts) | even_bits(firsts >> 1) << 8; };
+    return halves_of_pairs(even_bits(bits)) | halves_of_pairs(even_bits(bits >> 1)) << 16;
+}
 
 void extract_pair(X86Emitter& code, const Xmm& out, const Xmm& packed, int bits, uint32_t index, const Xmm& mask) {
-    const int shift = bits * static_cast<int>(index);
+    const int shift = pair_shift(bits, index);
     if (shift == 0) return bit_and(code, out, packed, mask);
     code.vpsrlw(out, packed, static_cast<uint8_t>(shift));
     if (shift + bits < 16) bit_and(code, out, out, mask);
+}
+
+void extract_quad(X86Emitter& code, const Xmm& out, const Xmm& packed, int bits, uint32_t index, const Xmm& mask) {
+    if (index == 0) return bit_and(code, out, packed, mask);
+    code.vpsrld(out, packed, static_cast<uint8_t>(bits * static_cast<int>(index)));
+    bit_and(code, out, out, mask);
 }
 
 void extract_field(const DecodeSite& site, const Xmm& out, uint32_t block, uint32_t dword, int shift, const Xmm& mask) {

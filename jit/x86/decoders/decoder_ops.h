@@ -16,17 +16,25 @@ void merge_bits(X86Emitter& code, const Xbyak::Xmm& target, const Xbyak::Xmm& bi
 void shift_dwords(X86Emitter& code, const Xbyak::Xmm& out, const Xbyak::Xmm& value, int count);
 
 // How fields of 1, 2, 4 or 8 bits lie in a packed dword of 32 / bits elements: pair j has its first element at bit
-// bits * j and its second at bit 16 + bits * j. Then one shift and one mask give the pair.
+// pair_shift(bits, j) and its second 16 bits higher. One shift and one mask give a pair, or in all four bytes pairs 2i
+// and 2i + 1: quad i (decoder.h).
+constexpr int pair_shift(int bits, uint32_t index) { return bits * static_cast<int>(index / 2) + 8 * (index % 2); }
 template <int bits>
 uint32_t pack_fields(const uint8_t* elements);  // 32 / bits values below 2^bits
 template <>
 uint32_t pack_fields<8>(const uint8_t* elements);
 // The same for 32 elements of one bit, given as the bits of a word.
 uint32_t pack_bit_fields(uint32_t bits);
-constexpr uint32_t pair_mask(uint32_t element_mask) { return element_mask | element_mask << 16; }
+constexpr uint32_t pair_mask(uint32_t element_mask) { return element_mask * 0x1'0001; }
+constexpr uint32_t mask_of(Elements elements, uint32_t element_mask) {
+    return elements == Elements::pairs ? pair_mask(element_mask) : element_mask * 0x101'0101;
+}
 
 // out = pair `index` of fields of `bits` bits in `packed`; mask holds pair_mask of one field.
 void extract_pair(X86Emitter& code, const Xbyak::Xmm& out, const Xbyak::Xmm& packed, int bits, uint32_t index,
+                  const Xbyak::Xmm& mask);
+// out = quad `index`; mask holds one field in every byte.
+void extract_quad(X86Emitter& code, const Xbyak::Xmm& out, const Xbyak::Xmm& packed, int bits, uint32_t index,
                   const Xbyak::Xmm& mask);
 
 // out = field of `bits` bits at `shift` of the body's dword, as i32. mask holds 2^bits - 1.

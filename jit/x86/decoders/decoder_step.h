@@ -1,24 +1,34 @@
-// Decodes one step of a panel: i16 pairs with sub-scales and zero point folded in, to memory or to whoever takes them,
-// and f32 scales and minima to memory. Shared by the tile forms of matmul and by embed.
+// Decodes one step of a panel, to memory: pairs with sub-scales and zero point folded in, which whoever multiplies by
+// something else may take instead, or quads as dot products of bytes take them; and scales and minima. Shared by the
+// tile forms of matmul and by embed.
 #pragma once
 
 #include "jit/x86/decoders/decoder.h"
 
 namespace riftjit::x86 {
 
-// Places of a decoded step, in bytes from a register. A line is one dword for each of the 16 rows.
+// Places of a decoded step, in bytes from a register. A line is one dword for each of the 16 rows. Scales are f32, one
+// per segment; minima one per group, f32 where they are real or beside quads, else i32.
 struct DecodedStep {
-    int line_bytes;                            // from one line to the next, at least 64
-    int pairs, scales, minima, minimum_scale;  // first line of each: 128, one per segment, one per group, 1
+    int line_bytes;   // from one line to the next, at least 64
+    int elements;     // first line: 128 pairs or 64 quads
+    int scales;       // beside quads in the line of a segment's last group, of as many lines as groups
+    int multipliers;  // beside quads: sub-scales, f32, one per group
+    int minima, minimum_scale;
 
     // Lines one after the other from `first` on.
-    static DecodedStep at(int first, int line_bytes, const DecoderTraits& traits);
+    static DecodedStep at(int first, int line_bytes, const DecoderTraits& traits, Elements elements);
     int end() const { return minimum_scale + line_bytes; }
 };
 
+// What a quad's bytes exceed q - zero_point by, so that they are unsigned where VPDPBUSD multiplies them: 0 or 128.
+inline int quad_offset(const DecoderTraits& traits, Isa isa) {
+    return has_vnni(isa) && (traits.is_signed || traits.zero_point != 0) ? 128 : 0;
+}
+
 class StepDecoder {
 public:
-    StepDecoder(X86Emitter& emitter, const Decoder& decoder, const Xbyak::Reg64& table);
+    StepDecoder(X86Emitter& emitter, const Decoder& decoder, Elements elements, const Xbyak::Reg64& table);
 
     // Loads what emit_step keeps in registers. Clobbers the table register; vectors from here to the last emit_step
     // belong to this object: all below AVX-512, those before kFreeRegister there.
@@ -35,14 +45,15 @@ public:
 
 private:
     struct Target;
-    void decode_group(const DecodeSite& site, uint32_t group, const Target& target);
+    void decode_pairs(const DecodeSite& site, uint32_t group, const Target& target);
+    void decode_quads(const DecodeSite& site, uint32_t group, const Target& target);
     void decode_scales(const DecodeSite& site, uint32_t groups, const Target& target);
 
     X86Emitter& code_;
     const Decoder& decoder_;
     const DecoderTraits& traits_;
     DecodeSite::Registers registers_;
-    const Xbyak::Xmm multiplier_, zero_point_, low_halves_, scratch_;
+    const Xbyak::Xmm multiplier_, zero_point_, low_halves_, scratch_;  // zero_point_: of quads what they are raised by
 };
 
 }  // namespace riftjit::x86

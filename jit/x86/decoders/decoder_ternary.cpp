@@ -32,17 +32,29 @@ public:
         const std::byte* bits = start_of<DType::Q1_0, FieldRole::code>(block);
         for (uint32_t i = 0; i < 4; ++i) packed.body[i] = pack_bit_fields(read_u32(bits + 4 * i));
     }
-    std::vector<VectorConstant> constants(Isa) const override { return {broadcast(pair_mask(2))}; }
-    size_t temporaries(Isa) const override { return 2; }
+    std::vector<VectorConstant> constants(Isa, Elements elements) const override {
+        return {broadcast(mask_of(elements, 2))};
+    }
+    size_t temporaries(Isa, Elements) const override { return 2; }
 
-    void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
+    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
         const Xmm bits = site.temporary(0), pair = site.temporary(1);
         load(site.code, bits, site.body_dwords(group / groups_per_block(), group % groups_per_block()));
         for (uint32_t index = 0; index < 16; ++index) {
-            const Xmm& shifted = index == 1 ? bits : pair;
-            if (index != 1) shift_dwords(site.code, pair, bits, static_cast<int>(index) - 1);
+            const int shift = pair_shift(1, index) - 1;
+            const Xmm& shifted = shift == 0 ? bits : pair;
+            if (shift != 0) shift_dwords(site.code, pair, bits, shift);
             bit_and(site.code, pair, shifted, site.constant(0));
             sink(pair, index);
+        }
+    }
+    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
+        const Xmm bits = site.temporary(0), quad = site.temporary(1);
+        load(site.code, bits, site.body_dwords(group / groups_per_block(), group % groups_per_block()));
+        for (uint32_t index = 0; index < 8; ++index) {
+            shift_dwords(site.code, quad, bits, static_cast<int>(index) - 1);
+            bit_and(site.code, quad, quad, site.constant(0));
+            sink(quad, index);
         }
     }
 };
@@ -60,16 +72,27 @@ public:
         read_plane<type, FieldRole::code>(block, codes);
         for (uint32_t i = 0; i < kElements / 16; ++i) packed.body[i] = pack_fields<2>(codes + 16 * i);
     }
-    std::vector<VectorConstant> constants(Isa) const override { return {broadcast(pair_mask(3))}; }
-    size_t temporaries(Isa) const override { return 2; }
+    std::vector<VectorConstant> constants(Isa, Elements elements) const override {
+        return {broadcast(mask_of(elements, 3))};
+    }
+    size_t temporaries(Isa, Elements) const override { return 2; }
 
-    void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
+    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
         const Xmm codes = site.temporary(0), pair = site.temporary(1);
         for (uint32_t index = 0; index < 16; ++index) {
             const uint32_t dword = 2 * (group % groups_per_block()) + index / 8;
             if (index % 8 == 0) load(site.code, codes, site.body_dwords(group / groups_per_block(), dword));
             extract_pair(site.code, pair, codes, 2, index % 8, site.constant(0));
             sink(pair, index);
+        }
+    }
+    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
+        const Xmm codes = site.temporary(0), quad = site.temporary(1);
+        for (uint32_t index = 0; index < 8; ++index) {
+            const uint32_t dword = 2 * (group % groups_per_block()) + index / 4;
+            if (index % 4 == 0) load(site.code, codes, site.body_dwords(group / groups_per_block(), dword));
+            extract_quad(site.code, quad, codes, 2, index % 4, site.constant(0));
+            sink(quad, index);
         }
     }
 };
@@ -88,10 +111,10 @@ public:
         for (uint32_t i = 0; i < kDwords; ++i)
             packed.body[i] = encode(&digits[20 * i]) | encode(&digits[20 * i + 1]) << 16;
     }
-    std::vector<VectorConstant> constants(Isa) const override { return {broadcast(pair_mask(3))}; }
-    size_t temporaries(Isa) const override { return 2; }
+    std::vector<VectorConstant> constants(Isa, Elements) const override { return {broadcast(pair_mask(3))}; }
+    size_t temporaries(Isa, Elements elements) const override { return elements == Elements::pairs ? 2 : 3; }
 
-    void unpack(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
+    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
         const Xmm rest = site.temporary(0), pair = site.temporary(1), three = site.constant(0);
         for (uint32_t index = 0; index < 16; ++index) {
             const uint32_t position = 16 * group + index, digit = position % kDigits;
@@ -101,6 +124,16 @@ public:
             sink(pair, index);
             if (index != 15 && digit != kDigits - 1) site.code.vpmullw(rest, rest, three);
         }
+    }
+    // Digits come in pairs, one after the other.
+    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
+        const Xmm even_pair = site.temporary(2);
+        unpack_pairs(site, group, [&](const Xmm& pair, uint32_t index) {
+            if (index % 2 == 0) return site.code.vmovaps(even_pair, pair);
+            site.code.vpsllw(pair, pair, 8);
+            bit_or(site.code, pair, pair, even_pair);
+            sink(pair, index / 2);
+        });
     }
 
 private:

@@ -58,7 +58,7 @@ private:
     const Decoder& decoder_;
     const DecoderTraits& traits_;
     const PanelLayout layout_;
-    const DecodedStep decoded_ = DecodedStep::at(0, kLineBytes, traits_);
+    const DecodedStep decoded_ = DecodedStep::at(0, kLineBytes, traits_, Elements::pairs);
     static constexpr int kLineBytes = 64;
     static constexpr uint32_t kGatherElements = 16;
 
@@ -92,7 +92,7 @@ private:
     }
 
     void write_step(uint32_t blocks) {
-        StepDecoder step_decoder(*this, decoder_, table);
+        StepDecoder step_decoder(*this, decoder_, Elements::pairs, table);
         step_decoder.prepare();
         step_decoder.emit_step(blocks, header, body, decoded, decoded_);
         lea(lane_values, ptr[rsp + lane * 4]);
@@ -109,7 +109,7 @@ private:
 
     // 16 elements: the lane's dwords of eight lines.
     void write_elements(uint32_t first) {
-        lea(gather_base, ptr[lane_values + decoded_.pairs + static_cast<int>(first) / 2 * kLineBytes]);
+        lea(gather_base, ptr[lane_values + decoded_.elements + static_cast<int>(first) / 2 * kLineBytes]);
         vpcmpeqd(gather_mask, gather_mask, gather_mask);
         vpgatherdd(gathered, ptr[gather_base + line_offsets], gather_mask);
         const int segment = static_cast<int>(first / traits_.segment), group = static_cast<int>(first / traits_.group);

@@ -123,9 +123,15 @@ void MatmulEmitter::for_each_token_tile(const Reg32& tokens_left, int most,
 MachineCode generate(OpOf<MatmulSpec>, const MatmulSpec& spec, Isa isa) {
     if (spec.weight == DType::BF16 && has_amx(isa)) return generate_amx_bf16_matmul(spec, isa);
     if (find_decoder(spec.weight) == nullptr) return generate_float_matmul(spec, isa);
-    if (spec.form == MatmulForm::vector) return generate_vector_matmul(spec, isa);
-    return activation_format(spec.weight, isa) == RowFormat::i16 ? generate_tile_matmul(spec, isa)
-                                                                 : generate_amx_matmul(spec, isa);
+    const bool is_vector = spec.form == MatmulForm::vector;
+    switch (activation_format(spec.weight, spec.activations, isa)) {
+        case RowFormat::i8:
+            return is_vector ? generate_byte_vector_matmul(spec, isa) : generate_byte_tile_matmul(spec, isa);
+        case RowFormat::i16:
+            return is_vector ? generate_word_vector_matmul(spec, isa) : generate_word_tile_matmul(spec, isa);
+        default:
+            return is_vector ? generate_word_vector_matmul(spec, isa) : generate_amx_matmul(spec, isa);
+    }
 }
 
 }  // namespace riftjit::x86

@@ -42,8 +42,10 @@ private:
 };
 
 // One generator per form and kind of weights.
-MachineCode generate_vector_matmul(const MatmulSpec& spec, Isa isa);
-MachineCode generate_tile_matmul(const MatmulSpec& spec, Isa isa);
+MachineCode generate_word_vector_matmul(const MatmulSpec& spec, Isa isa);
+MachineCode generate_byte_vector_matmul(const MatmulSpec& spec, Isa isa);
+MachineCode generate_word_tile_matmul(const MatmulSpec& spec, Isa isa);
+MachineCode generate_byte_tile_matmul(const MatmulSpec& spec, Isa isa);
 MachineCode generate_amx_matmul(const MatmulSpec& spec, Isa isa);  // tile form, rows with digits
 MachineCode generate_amx_bf16_matmul(const MatmulSpec& spec, Isa isa);
 MachineCode generate_float_matmul(const MatmulSpec& spec, Isa isa);

@@ -24,9 +24,9 @@ namespace riftjit::x86 {
 
 namespace {
 
-class AmxMatmul final : public TileMatmul {
+class AmxMatmul final : public WordTileMatmul {
 public:
-    using TileMatmul::TileMatmul;
+    using WordTileMatmul::WordTileMatmul;
 
 private:
     static constexpr int kPanels = 2, kRowBytes = kPanels * 64;  // of totals
@@ -566,9 +566,10 @@ private:
 
 }  // namespace
 
-RowFormat activation_format(DType weight, Isa isa) {
+RowFormat activation_format(DType weight, Activations activations, Isa isa) {
     if (weight == DType::F32 || weight == DType::F16) return RowFormat::f32;
     if (weight == DType::BF16) return has_bf16(isa) ? RowFormat::bf16 : RowFormat::f32;
+    if (activations == Activations::i8) return RowFormat::i8;
     const Decoder* decoder = find_decoder(weight);
     if (isa < Isa::amx_int8 || decoder == nullptr) return RowFormat::i16;
     const DecoderTraits& traits = decoder->traits();

@@ -24,7 +24,9 @@ private:
     uint32_t lines() const { return (spec_.width + line_elements() - 1) / line_elements(); }
     int line_bytes() const { return spec_.weight == DType::F16 ? 32 : 64; }
     int activation_bytes() const { return has_dot() || !is_bf16() ? 4 : 8; }  // per line
-    uint32_t row_bytes() const { return activation_row_bytes(activation_format(spec_.weight, isa_), spec_.width); }
+    uint32_t row_bytes() const {
+        return activation_row_bytes(activation_format(spec_.weight, spec_.activations, isa_), spec_.width);
+    }
     int panel_bytes() const { return static_cast<int>(packed_panel_bytes(spec_.weight, spec_.width)); }
 
     // Vector form: four chains at least. Tile form: as many sums as registers allow, with two loads of weights for

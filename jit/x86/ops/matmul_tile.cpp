@@ -4,15 +4,16 @@
 
 namespace riftjit::x86 {
 
-TileMatmul::TileMatmul(const MatmulSpec& spec, Isa isa)
+TileMatmul::TileMatmul(const MatmulSpec& spec, Isa isa, Elements elements)
     : MatmulEmitter(spec, isa),
       decoder_(*find_decoder(spec.weight)),
       traits_(decoder_.traits()),
       layout_(panel_layout(spec.weight, spec.width)),
-      row_{spec.width, activation_format(spec.weight, isa)} {}
+      elements_(elements),
+      row_bytes_(activation_row_bytes(activation_format(spec.weight, spec.activations, isa), spec.width)) {}
 
 uint32_t TileMatmul::token_block() const {
-    const uint32_t fitting = std::clamp(kTokenBlockBytes / row_.bytes(), kMinTokenBlock, kMaxTokenBlock);
+    const uint32_t fitting = std::clamp(kTokenBlockBytes / row_bytes_, kMinTokenBlock, kMaxTokenBlock);
     return fitting / uint32_t(max_tokens()) * uint32_t(max_tokens());
 }
 
@@ -77,7 +78,7 @@ void TileMatmul::leave_block(Label& next_block, uint32_t most) {
     mov(eax, variable32(Variable::block_tokens));
     sub(variable32(Variable::tokens_left), eax);
     jz(done);
-    add_to(variable(Variable::x_block), uint64_t(most) * row_.bytes());
+    add_to(variable(Variable::x_block), uint64_t(most) * row_bytes_);
     add_to(variable(Variable::out_block), uint64_t(most) * spec_.out_stride * 4);
     jmp(next_block);
     L(done);
@@ -160,7 +161,7 @@ void TileMatmul::multiply_group(const Part& do_step) {
 
 void TileMatmul::decode_step(const PairSink& sink, int panel_bytes) {
     Label is_tail, done;
-    StepDecoder step_decoder(*this, decoder_, table);
+    StepDecoder step_decoder(*this, decoder_, elements_, table);
     step_decoder.prepare();
     mov(header, variable(Variable::header));
     mov(body, variable(Variable::body));
@@ -219,16 +220,7 @@ void TileMatmul::decode_panels(StepDecoder& step_decoder, uint32_t blocks, const
 // ---- multiplying ----
 
 void TileMatmul::multiply_tiles() {
-    mov(codes, variable(Variable::x_block));
-    mov(eax, step);
-    lea(rbx, ptr[codes + rax * 4 + static_cast<int>(row_.scales_offset_bytes())]);
-    mov(variable(Variable::scales), rbx);
-    const bool has_sums16 = traits_.group == 16;
-    imul(ebx, eax, has_sums16 ? 64 : 32);
-    lea(rbx, ptr[codes + rbx + static_cast<int>(has_sums16 ? row_.sums16_offset_bytes() : row_.sums32_offset_bytes())]);
-    mov(variable(Variable::sums), rbx);
-    shl(rax, 9);
-    add(codes, rax);
+    point_at_rows();
     lea(totals, ptr[rsp + totals_offset()]);
     mov(tokens_left, variable32(Variable::block_tokens));
     mov(ahead, variable(Variable::ahead));
@@ -252,56 +244,9 @@ void TileMatmul::multiply_columns(int columns) {
     for_each_token_tile(
         tokens_left, max_tokens(), [&](int tokens) { multiply_tile(columns, tokens); },
         [&](int tokens) {
-            add(codes, static_cast<uint32_t>(tokens) * row_.bytes());
+            add(codes, static_cast<uint32_t>(tokens) * row_bytes_);
             add(totals, tokens * line_bytes());
         });
-}
-
-template <class Body>
-void TileMatmul::for_each_sum(int columns, int tokens, const Body& body) {
-    for (int column = 0; column < columns; ++column)
-        for (int token = 0; token < tokens; ++token) body(column, token);
-}
-
-void TileMatmul::multiply_tile(int columns, int tokens) {
-    Label next_segment;
-    mov(segments_left, variable32(Variable::segments));
-    mov(weights, rsp);
-    mov(tile_codes, codes);
-    lea(scale, ptr[rsp + decoded_step_.scales]);
-    if (traits_.minimum != Minimum::none) mov(sums, variable(Variable::sums));
-    for_each_sum(columns, tokens, [&](int c, int t) { set_zero(*this, block_sum(c, t)); });
-    L(next_segment);
-    for_each_sum(columns, tokens, [&](int c, int t) { set_zero(*this, sum(c, t)); });
-    sum_segment(columns, tokens);
-    finish_segment(columns, tokens);
-    if (traits_.minimum == Minimum::real) add_real_minimum(columns, tokens);
-    add(scale, line_bytes());
-    dec(segments_left);
-    jnz(next_segment);
-    if (traits_.minimum == Minimum::integer) subtract_integer_minimum(columns, tokens);
-    if (traits_.minimum != Minimum::none) add(variable(Variable::sums), tokens * static_cast<int>(row_.bytes()));
-    add_to_totals(columns, tokens);
-    xor_(ahead, ahead);
-}
-
-void TileMatmul::sum_segment(int columns, int tokens) {
-    const uint32_t elements = std::min<uint32_t>(traits_.segment, kChunkElements);
-    Label again;
-    const bool is_loop = traits_.segment > kChunkElements;
-    if (is_loop) mov(chunks_left, traits_.segment / kChunkElements);
-    L(again);
-    prefetch_ahead(columns, elements);
-    for (int pair = 0; pair < static_cast<int>(elements) / 2; ++pair) {
-        if (pair < tokens) prefetcht0(ptr[tile_codes + row_offset(tokens + pair)]);  // of the next tile
-        multiply_pair(columns, tokens, pair);
-    }
-    add(weights, elements / 2 * static_cast<uint32_t>(line_bytes()));
-    add(tile_codes, elements * 2);
-    if (is_loop) {
-        dec(chunks_left);
-        jnz(again);
-    }
 }
 
 void TileMatmul::prefetch_ahead(int columns, uint32_t elements) {
@@ -317,84 +262,19 @@ void TileMatmul::prefetch_ahead(int columns, uint32_t elements) {
     L(done);
 }
 
-void TileMatmul::multiply_pair(int columns, int tokens, int pair) {
-    for (int c = 0; c < columns; ++c) load(*this, weight(c), ptr[weights + pair * line_bytes() + column_offset(c)]);
-    for (int t = 0; t < tokens; ++t) {
-        vpbroadcastd(activation(), ptr[tile_codes + row_offset(t) + pair * 4]);
-        for (int c = 0; c < columns; ++c)
-            dot_broadcast(sum(c, t), weight(c), activation(), c == columns - 1 ? activation() : scratch());
-    }
-}
-
-void TileMatmul::finish_segment(int columns, int tokens) {
-    for_each_sum(columns, tokens, [&](int c, int t) {
-        vcvtdq2ps(sum(c, t), sum(c, t));
-        vfmadd231ps(block_sum(c, t), sum(c, t), ptr[scale + column_offset(c)]);
-    });
-}
-
-void TileMatmul::add_real_minimum(int columns, int tokens) {
-    const int minima = decoded_step_.minima - decoded_step_.scales;
-    for (int t = 0; t < tokens; ++t) {
-        broadcast_as_float(activation(), sums + row_offset(t));
-        for (int c = 0; c < columns; ++c)
-            vfmadd231ps(block_sum(c, t), activation(), ptr[scale + minima + column_offset(c)]);
-    }
-    add(sums, 4);
-}
-
-void TileMatmul::subtract_integer_minimum(int columns, int tokens) {
-    Label again;
-    const Reg64 minimum = scale;
-    const Reg32 groups_left = chunks_left;
-    for_each_sum(columns, tokens, [&](int c, int t) { set_zero(*this, sum(c, t)); });
-    lea(minimum, ptr[rsp + decoded_step_.minima]);
-    mov(groups_left, kStepElements / traits_.group);
-    L(again);
-    for (int c = 0; c < columns; ++c) load(*this, weight(c), ptr[minimum + column_offset(c)]);
-    for_each_sum(columns, tokens, [&](int c, int t) {
-        multiply_broadcast(scratch(), weight(c), sums + row_offset(t), activation());
-        vpaddd(sum(c, t), sum(c, t), scratch());
-    });
-    add(minimum, line_bytes());
-    add(sums, 4);
-    dec(groups_left);
-    jnz(again);
-    for_each_sum(columns, tokens, [&](int c, int t) {
-        vcvtdq2ps(sum(c, t), sum(c, t));
-        vfnmadd231ps(block_sum(c, t), sum(c, t), ptr[rsp + decoded_step_.minimum_scale + column_offset(c)]);
-    });
-}
-
-// total += block_sum * activation scale; after the last step the total goes out, so that stores, which miss the
-// cache, spread over the multiplications of the next tile.
-void TileMatmul::add_to_totals(int columns, int tokens) {
+void TileMatmul::keep_or_store(int columns, int tokens) {
     Label is_last, done;
-    mov(row_scales, variable(Variable::scales));
-    add(variable(Variable::scales), tokens * static_cast<int>(row_.bytes()));
     if (step_count() > 1) {
         cmp(step, step_count() - 1);
         je(is_last);
-        for_each_total(columns, tokens, [&](int c, int t, const Address& total) { vmovaps(total, block_sum(c, t)); });
+        for_each_sum(columns, tokens, [&](int c, int t) { vmovaps(total(c, t), block_sum(c, t)); });
         jmp(done);
     }
     L(is_last);
     mov(out_rows, variable(Variable::out));
     add(variable(Variable::out), static_cast<uint32_t>(tokens) * spec_.out_stride * 4);
-    for_each_total(columns, tokens, [&](int c, int t, const Address&) { store_sum(c, t); });
+    for_each_sum(columns, tokens, [&](int c, int t) { store_sum(c, t); });
     L(done);
-}
-
-template <class Body>
-void TileMatmul::for_each_total(int columns, int tokens, const Body& emit_body) {
-    for (int t = 0; t < tokens; ++t) {
-        vbroadcastss(activation(), ptr[row_scales + row_offset(t)]);
-        for (int c = 0; c < columns; ++c) {
-            const Address total = ptr[totals + t * line_bytes() + column_offset(c)];
-            vfmadd213ps(block_sum(c, t), activation(), total);
-            emit_body(c, t, total);
-        }
-    }
 }
 
 void TileMatmul::store_sum(int column, int token) {
@@ -404,7 +284,5 @@ void TileMatmul::store_sum(int column, int token) {
     if (spec_.epilogue == Epilogue::accumulate) vaddps(value, value, out);
     vmovups(out, value);
 }
-
-MachineCode generate_tile_matmul(const MatmulSpec& spec, Isa isa) { return TileMatmul(spec, isa).finish(); }
 
 }  // namespace riftjit::x86

@@ -1,11 +1,8 @@
-// Matrix times many rows: a step of a panel is decoded once, to i16 pairs in the first-level cache, and multiplied by
-// tiles of rows ("tokens"). Compute bound: the inner loop is loads and dot products.
+// Matrix times many rows: a step of a panel is decoded once, to pairs or quads in the first-level cache, and multiplied
+// by tiles of rows ("tokens"). Compute bound: the inner loop is loads and dot products.
 //
 // AVX-512: two panels by six tokens, 12 integer and 12 float sums; below: two halves of one panel by three tokens. Two
 // weight vectors and one broadcast per token keep the load ports below the dot products' rate.
-//
-// Sub-scales and zero points are folded into the i16 weights, so a segment is one plain dot product: the same exact
-// integer as in the vector form.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +15,7 @@ namespace riftjit::x86 {
 
 class TileMatmul : public MatmulEmitter {
 public:
-    TileMatmul(const MatmulSpec& spec, Isa isa);
+    TileMatmul(const MatmulSpec& spec, Isa isa, Elements elements);
 
 protected:
     // Activations of a token block stay in the second-level cache while the panels pass by.
@@ -29,7 +26,8 @@ protected:
     const Decoder& decoder_;
     const DecoderTraits& traits_;
     const PanelLayout layout_;
-    const I16Row row_;
+    const Elements elements_;
+    const uint32_t row_bytes_;
 
     int max_panels() const { return has_avx512(isa_) ? 2 : 1; }
     int max_tokens() const { return has_avx512(isa_) ? 6 : 3; }
@@ -42,7 +40,7 @@ protected:
     // ---- stack frame: lines of [panel][16 rows] dwords ----
 
     int line_bytes() const { return max_panels() * 64; }
-    const DecodedStep decoded_step_ = DecodedStep::at(0, line_bytes(), traits_);
+    const DecodedStep decoded_step_ = DecodedStep::at(0, line_bytes(), traits_, elements_);
     int bias_offset() const { return decoded_step_.end(); }             // one line
     int totals_offset() const { return bias_offset() + line_bytes(); }  // one line per token of the block
     virtual uint32_t max_total_lines() const { return token_block(); }
@@ -97,7 +95,7 @@ protected:
     uint32_t body_lines() const { return static_cast<uint32_t>(layout_.body_stride / 64); }
     uint32_t lines_while_decoding() const { return body_lines() * 3 / 8; }
     int column_offset(int column) const { return column * vector_bytes(); }
-    int row_offset(int token) const { return token * static_cast<int>(row_.bytes()); }
+    int row_offset(int token) const { return token * static_cast<int>(row_bytes_); }
 
     void generate() override;
     void multiply_blocks();  // what lies between prologue and epilogue
@@ -122,23 +120,45 @@ protected:
     void point_at_next_body();
     void decode_panels(StepDecoder& step_decoder, uint32_t blocks, const PairSink& sink, int panel_bytes);
 
-private:
     // Multiplying.
-    template <class Body>
-    void for_each_sum(int columns, int tokens, const Body& body);
-    template <class Body>
-    void for_each_total(int columns, int tokens, const Body& emit_body);
+    // Points codes, Variable::scales and Variable::sums at the step of the block's first token.
+    virtual void point_at_rows() = 0;
+    virtual void multiply_tile(int columns, int tokens) = 0;
     void multiply_tiles();
-    void multiply_columns(int columns);
-    void multiply_tile(int columns, int tokens);
-    void sum_segment(int columns, int tokens);
+    template <class Body>
+    static void for_each_sum(int columns, int tokens, const Body& body) {
+        for (int column = 0; column < columns; ++column)
+            for (int token = 0; token < tokens; ++token) body(column, token);
+    }
+    Address total(int column, int token) { return ptr[totals + token * line_bytes() + column_offset(column)]; }
     void prefetch_ahead(int columns, uint32_t elements);
+    // Totals, whole in block_sum, to memory; after the last step out, so that stores, which miss the cache, spread over
+    // the multiplications of the next tile.
+    void keep_or_store(int columns, int tokens);
+
+private:
+    void multiply_columns(int columns);
+    void store_sum(int column, int token);
+};
+
+// By pairs. Sub-scales and zero points are folded into the i16 weights, so a segment is one plain dot product: the same
+// exact integer as in the vector form.
+class WordTileMatmul : public TileMatmul {
+public:
+    WordTileMatmul(const MatmulSpec& spec, Isa isa);
+
+protected:
+    const I16Row row_;
+
+private:
+    void point_at_rows() override;
+    void multiply_tile(int columns, int tokens) override;
+    void sum_segment(int columns, int tokens);
     void multiply_pair(int columns, int tokens, int pair);
     void finish_segment(int columns, int tokens);
     void add_real_minimum(int columns, int tokens);
     void subtract_integer_minimum(int columns, int tokens);
     void add_to_totals(int columns, int tokens);
-    void store_sum(int column, int token);
 };
 
 }  // namespace riftjit::x86

@@ -19,6 +19,8 @@ void RowWriter::write_row(RowFormat format, uint32_t width, const Produce& produ
         case RowFormat::i16_bf16:
         case RowFormat::i16_bytes:
             return write_i16(format, width, produce);
+        case RowFormat::i8:
+            return write_i8(width, produce);
     }
 }
 
@@ -81,7 +83,8 @@ void RowWriter::write_i16(RowFormat format, uint32_t width, const Produce& produ
     mov(pending, rsp);
     const auto write_block = [&](uint32_t elements) {
         collect_block(elements, produce);
-        scale_from_largest();
+        scale_from_largest(kI16Max);
+        store_block_scale();
         for (uint32_t part = 0; part < kI16Block / 64; ++part) quantize_64(part);
         if (format == RowFormat::i16_bytes) store_sum_digits();
     };
@@ -131,23 +134,34 @@ void RowWriter::collect_group(uint32_t group, uint32_t count, const Produce& pro
     vpmaxsd(largest, largest, value);
 }
 
-// Stores the block's scale and leaves its inverse in every lane of `largest`. Both are 0 below kI16Smallest, whose
-// inverse would overflow; with infinity or NaN the scale is too, and so is everything computed from the row.
-void RowWriter::scale_from_largest() {
+// Both are 0 below kI16Smallest, whose inverse would overflow; with infinity or NaN the scale is too, and so is
+// everything computed from the row.
+void RowWriter::scale_from_largest(int most) {
     const Xmm magnitude = xmm_of(largest);
     fold(magnitude, largest, xmm_of(spare),
          [this](const Xmm& out, const Xmm& left, const Xmm& right) { vpmaxsd(out, left, right); });
     vcmpltss(is_tiny, magnitude, constant(kI16Smallest));
-    vmovss(xmm_of(value), constant(float(kI16Max)));
+    vmovss(xmm_of(value), constant(float(most)));
     vdivss(xmm_of(spare), magnitude, xmm_of(value));
     vdivss(inverse, xmm_of(value), magnitude);
     vandnps(xmm_of(spare), is_tiny, xmm_of(spare));
     vandnps(inverse, is_tiny, inverse);
+    vbroadcastss(largest, inverse);
+}
+
+void RowWriter::store_block_scale() {
     mov(index, sums16);
     shr(index, 4);  // 4 bytes per block
     vmovss(ptr[row_out + index + row_.scales_offset_bytes()], xmm_of(spare));
-    vbroadcastss(largest, inverse);
     shl(index, 3);  // 32 bytes per block, for quantize_64
+}
+
+void RowWriter::quantize_16(const Xbyak::RegExp& from) {
+    vmulps(value, largest, lanes_at(from));
+    vcvtps2dq(value, value);
+    if (has_avx512(isa_)) return vpmovsdw(codes, Zmm(value.index()));
+    vpackssdw(codes, ymm_of(value), Ymm(value.high.getIdx()));
+    vpermq(codes, codes, 0b11'01'10'00);  // VPACKSSDW works within 128 bits
 }
 
 // Codes and sums of the block's elements 64 * part .. 64 * part + 63.
@@ -156,14 +170,7 @@ void RowWriter::quantize_64(uint32_t part) {
     const std::vector<int16_t> ones(kWideLanes, 1);
     for (uint32_t group = 0; group < 4; ++group) {
         const uint32_t element = 64 * part + kWideLanes * group;
-        vmulps(value, largest, lanes_at(rsp + element * sizeof(float)));
-        vcvtps2dq(value, value);
-        if (has_avx512(isa_)) {
-            vpmovsdw(codes, Zmm(value.index()));
-        } else {
-            vpackssdw(codes, ymm_of(value), Ymm(value.high.getIdx()));
-            vpermq(codes, codes, 0b11'01'10'00);  // VPACKSSDW works within 128 bits
-        }
+        quantize_16(rsp + element * sizeof(float));
         vmovdqu(ptr[row_out + sums16 * 8 + element * sizeof(int16_t)], codes);
         if (row_.format == RowFormat::i16_bf16) store_bf16_digits(element);
         if (row_.format == RowFormat::i16_bytes) store_byte_digits(element);
@@ -177,6 +184,79 @@ void RowWriter::quantize_64(uint32_t part) {
     vmovdqu(ptr[row_out + sums16 + row_.sums16_offset_bytes() + 16 * part], Xmm(sum_low.getIdx()));
     vphaddd(Xmm(sum_low.getIdx()), Xmm(sum_low.getIdx()), Xmm(sum_low.getIdx()));
     vmovq(ptr[row_out + index + row_.sums32_offset_bytes() + 8 * part], Xmm(sum_low.getIdx()));
+}
+
+// The row's end is padded with zeros to 32 elements.
+void RowWriter::write_i8(uint32_t width, const Produce& produce) {
+    const I8Row row{width};
+    xor_(source.cvt32(), source.cvt32());
+    if (const uint32_t full = width / kI8Block; full != 0) {
+        Label again;
+        L(again);
+        write_i8_group(row, kI8Block, produce);
+        add(source, kI8Block * sizeof(float));
+        cmp(source, full * static_cast<uint32_t>(kI8Block * sizeof(float)));
+        jb(again);
+    }
+    if (width % kI8Block != 0) write_i8_group(row, width % kI8Block, produce);
+}
+
+void RowWriter::write_i8_group(const I8Row& row, uint32_t elements, const Produce& produce) {
+    for (uint32_t first = 0; first < kI8Block; first += kWideLanes) {
+        if (first < elements) {
+            const uint32_t count = std::min(kWideLanes, elements - first);
+            produce(source + first * sizeof(float), count);
+            clear_lanes_from(value, count);
+        } else {
+            vxorps(value, value, value);
+        }
+        vmovups(lanes_at(rsp + first * sizeof(float)), value);
+        vandps(value, value, splat_u32(0x7fff'ffff));
+        first == 0 ? vmovaps(largest, value) : vpmaxsd(largest, largest, value);
+    }
+    scale_from_largest(kI8Max);
+    mov(index.cvt32(), source.cvt32());
+    shr(index.cvt32(), 5);  // 4 bytes per 32 elements
+
+    const auto array = [&](I8Row::Array which, uint32_t group, int times) {
+        return ptr[row_out + index * times + row.array_offset_bytes(which, group)];
+    };
+    const Ymm first_codes = sum_low, sums = sum_high;
+    const auto in_xmm = [](const Ymm& ymm) { return Xmm(ymm.getIdx()); };
+    const std::vector<int16_t> ones(kWideLanes, 1);
+    const Address word_ones = constant_bytes(ones.data(), sizeof(int16_t) * kWideLanes, 32);
+    vmovss(array(I8Row::Array::scales, 32, 1), xmm_of(spare));
+    for (int half = 0; half < 2; ++half)
+        vmovss(ptr[row_out + index * 2 + row.array_offset_bytes(I8Row::Array::scales, 16) + half * 4], xmm_of(spare));
+    quantize_16(rsp);
+    vmovdqa(first_codes, codes);
+    quantize_16(rsp + kWideLanes * sizeof(float));
+    vpmaddwd(sums, first_codes, word_ones);
+    vpacksswb(first_codes, first_codes, codes);
+    vpmaddwd(codes, codes, word_ones);
+    vphaddd(sums, sums, codes);
+    vextracti128(in_xmm(codes), sums, 1);
+    vpaddd(in_xmm(sums), in_xmm(sums), in_xmm(codes));
+    vpermq(first_codes, first_codes, 0b11'01'10'00);  // VPACKSSWB works within 128 bits
+    std::array<uint8_t, 32> quads;
+    for (uint8_t i = 0; i < quads.size(); ++i) quads[i] = i % 16 / 4 * 4 + (i % 4 == 1 ? 2 : i % 4 == 2 ? 1 : i % 4);
+    vpshufb(first_codes, first_codes, constant_bytes(quads.data(), quads.size(), 32));
+    vmovdqu(ptr[row_out + index * 8 + row.codes_offset_bytes()], first_codes);
+    for (const auto& [group, times] : {std::pair{16u, 2}, {32u, 1}}) {
+        const auto store = [&](I8Row::Array which, const Xmm& value_of_group) {
+            group == 16 ? vmovq(array(which, group, times), value_of_group)
+                        : vmovd(array(which, group, times), value_of_group);
+        };
+        vphaddd(in_xmm(sums), in_xmm(sums), in_xmm(sums));  // of 16; then of 32
+        vpslld(in_xmm(codes), in_xmm(sums), 7);
+        vpxor(in_xmm(first_codes), in_xmm(first_codes), in_xmm(first_codes));
+        vpsubd(in_xmm(codes), in_xmm(first_codes), in_xmm(codes));
+        store(I8Row::Array::offsets, in_xmm(codes));
+        vcvtdq2ps(in_xmm(codes), in_xmm(sums));
+        vbroadcastss(in_xmm(first_codes), array(I8Row::Array::scales, 32, 1));
+        vmulps(in_xmm(codes), in_xmm(codes), in_xmm(first_codes));
+        store(I8Row::Array::sums, in_xmm(codes));
+    }
 }
 
 // Of 16 elements from `element` of the block on, whose codes are the words of `codes`. Both digits have at most seven

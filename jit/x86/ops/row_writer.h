@@ -30,10 +30,16 @@ private:
     void write_f32(uint32_t width, const Produce& produce);
     void write_bf16(uint32_t width, const Produce& produce);
     void write_i16(RowFormat format, uint32_t width, const Produce& produce);
+    void write_i8(uint32_t width, const Produce& produce);
+    void write_i8_group(const I8Row& row, uint32_t elements, const Produce& produce);
     void round_to_bf16();
     void collect_block(uint32_t elements, const Produce& produce);
     void collect_group(uint32_t group, uint32_t count, const Produce& produce);
-    void scale_from_largest();
+    // xmm_of(spare) = the scale of what is at most `largest`, whose lanes take the inverse.
+    void scale_from_largest(int most);
+    void store_block_scale();
+    // codes = 16 elements of the scratch at `from`, as words, which belong to the inverse in `largest`.
+    void quantize_16(const Xbyak::RegExp& from);
     void quantize_64(uint32_t part);
     void store_bf16_digits(uint32_t element);
     void store_byte_digits(uint32_t element);
@@ -46,6 +52,7 @@ private:
     const Reg64 offset = rax;
     const Wide unordered = wide(2);
 
+    // i8: 32 values wait in the scratch; `source` and `index` count bytes into the f32 row and the row's scales.
     // i16: a block's values wait at [pending + source] until its largest magnitude is known.
     const Reg64 source = r10;      // bytes into the f32 row
     const Reg64 pending = r9;      // rsp minus the block's first `source`

@@ -39,14 +39,17 @@ TEST(BackendX86, NamesTheObjectAfterTheKernelAndTheLevel) {
 
 TEST(BackendX86, ReadsActivationsInTheFormatOfTheWeight) {
     for (Isa isa : all_isas()) {
-        EXPECT_EQ(backend(isa).activation_format(DType::F32), RowFormat::f32);
-        EXPECT_EQ(backend(isa).activation_format(DType::F16), RowFormat::f32);
+        EXPECT_EQ(backend(isa).activation_format(DType::F32, Activations::i13), RowFormat::f32);
+        EXPECT_EQ(backend(isa).activation_format(DType::F16, Activations::i13), RowFormat::f32);
         const bool has_digits = isa == Isa::amx_int8;
         for (const DType type : {DType::Q4_K, DType::TQ1_0})
-            EXPECT_EQ(backend(isa).activation_format(type), has_digits ? RowFormat::i16_bytes : RowFormat::i16);
-        EXPECT_EQ(backend(isa).activation_format(DType::Q8_0), has_digits ? RowFormat::i16_bf16 : RowFormat::i16);
-        EXPECT_EQ(backend(isa).activation_format(DType::NVFP4), RowFormat::i16);
-        EXPECT_EQ(backend(isa).activation_format(DType::BF16), has_bf16(isa) ? RowFormat::bf16 : RowFormat::f32);
+            EXPECT_EQ(backend(isa).activation_format(type, Activations::i13),
+                      has_digits ? RowFormat::i16_bytes : RowFormat::i16);
+        EXPECT_EQ(backend(isa).activation_format(DType::Q8_0, Activations::i13),
+                  has_digits ? RowFormat::i16_bf16 : RowFormat::i16);
+        EXPECT_EQ(backend(isa).activation_format(DType::NVFP4, Activations::i13), RowFormat::i16);
+        EXPECT_EQ(backend(isa).activation_format(DType::BF16, Activations::i13),
+                  has_bf16(isa) ? RowFormat::bf16 : RowFormat::f32);
     }
 }
 

@@ -43,9 +43,11 @@ private:
 
     void generate() override {
         int next = 0;
-        DecodeSite::Registers registers{{}, {}, table};
-        for (size_t i = 0; i < decoder_.constants(isa_).size(); ++i) registers.constants.push_back(next++);
-        for (size_t i = 0; i < decoder_.temporaries(isa_); ++i) registers.temporaries.push_back(next++);
+        DecodeSite::Registers registers{Elements::pairs, {}, {}, table};
+        for (size_t i = 0; i < decoder_.constants(isa_, Elements::pairs).size(); ++i)
+            registers.constants.push_back(next++);
+        for (size_t i = 0; i < decoder_.temporaries(isa_, Elements::pairs); ++i)
+            registers.temporaries.push_back(next++);
         check(next <= static_cast<int>(max_decoder_registers(isa_)), "the decoder keeps to its registers");
         for (int half = 0; half < halves(); ++half) {
             const DecodeSite site(*this, decoder_.traits(), registers, {header, body, 0, 0, half});
@@ -62,7 +64,7 @@ private:
         for (uint32_t g = 0; g < kStepElements / group; ++g) {
             decoder_.sub_scale(site, g, value);
             store(*this, ptr[out + offsetof(DecodedStep, sub_scales) + g * 64 + offset], value);
-            decoder_.unpack(site, g, [&](const Xmm& pair, uint32_t index) {
+            decoder_.unpack_pairs(site, g, [&](const Xmm& pair, uint32_t index) {
                 store(*this, ptr[out + (g * group / 2 + index) * 64 + offset], pair);
             });
         }

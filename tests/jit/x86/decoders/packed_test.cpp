@@ -74,7 +74,7 @@ TEST_P(Packed, HasZeroRowsAfterTheLast) {
 INSTANTIATE_TEST_SUITE_P(Types, Packed, testing::ValuesIn(weight_types()),
                          [](const auto& info) { return std::string(name(info.param)); });
 
-// Element 2j at bit bits * j, element 2j + 1 at bit 16 + bits * j, as decoder_ops.h says.
+// Element 2j at bit bits * (j / 2) + 8 * (j % 2), element 2j + 1 sixteen bits higher, as decoder_ops.h says.
 template <int bits>
 void expect_fields_in_place() {
     Random random(bits);
@@ -83,7 +83,7 @@ void expect_fields_in_place() {
         uint32_t expected = 0;
         for (int i = 0; i < 32 / bits; ++i) {
             elements[i] = static_cast<uint8_t>(random.below(1u << bits));
-            expected |= uint32_t(elements[i]) << (i / 2 * bits + i % 2 * 16);
+            expected |= uint32_t(elements[i]) << (i / 4 * bits + i / 2 % 2 * 8 + i % 2 * 16);
         }
         EXPECT_EQ(pack_fields<bits>(elements), expected);
     }

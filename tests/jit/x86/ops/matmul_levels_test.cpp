@@ -60,8 +60,11 @@ TEST(MatmulLevels, UseOnlyTheInstructionsOfTheirLevel) {
         if (!type.is_weight) continue;
         for (const Isa isa : all_isas()) {
             for (const MatmulForm form : {MatmulForm::vector, MatmulForm::tile})
-                expect_only_allowed(MatmulSpec{type.type, 40, 512, 48, form, Epilogue::accumulate, Presence::present},
-                                    isa);
+                for (const Activations activations : {Activations::i13, Activations::i8})
+                    if (activations == Activations::i13 || is_quantized(type.type))
+                        expect_only_allowed(MatmulSpec{type.type, 40, 512, 48, form, Epilogue::accumulate,
+                                                       Presence::present, KOrder::sequence, activations},
+                                            isa);
             expect_only_allowed(EmbedSpec{type.type, 512}, isa);
         }
     }
@@ -84,7 +87,7 @@ TEST(MatmulLevels, UseTheDotProductThatTheLevelAdds) {
     EXPECT_TRUE(extensions(Isa::amx_bf16, DType::BF16).contains("AMX_BF16"));
 }
 
-// ---- VPDPWSSD in its VEX form, emulated where the processor does not know it ----
+// ---- VPDPWSSD and VPDPBUSD in their VEX form, emulated where the processor does not know them ----
 
 struct Ymm {
     int32_t lanes[8];
@@ -111,15 +114,16 @@ private:
     std::byte* area_;
 };
 
-// SDM volume 2, VPDPWSSD: VEX.256.66.0F38.W0 52 /r, three registers.
+// SDM volume 2, VPDPWSSD: VEX.256.66.0F38.W0 52 /r, VPDPBUSD: 50 /r, three registers.
 struct VexDotProduct {
     static constexpr int kBytes = 5;
-    bool is_valid;
+    bool is_valid, takes_bytes;
     int sum, left, right;
 
     explicit VexDotProduct(const uint8_t* code)
-        : is_valid(code[0] == 0xc4 && (code[1] & 0x1f) == 2 && (code[2] & 0x87) == 5 && code[3] == 0x52 &&
-                   code[4] >= 0xc0),
+        : is_valid(code[0] == 0xc4 && (code[1] & 0x1f) == 2 && (code[2] & 0x87) == 5 &&
+                   (code[3] == 0x52 || code[3] == 0x50) && code[4] >= 0xc0),
+          takes_bytes(code[3] == 0x50),
           sum((code[4] >> 3 & 7) | (~code[1] >> 7 & 1) << 3),
           left(~code[2] >> 3 & 15),
           right((code[4] & 7) | (~code[1] >> 5 & 1) << 3) {}
@@ -127,6 +131,12 @@ struct VexDotProduct {
 
 int32_t pair_product(int32_t left, int32_t right) {
     return int32_t(int16_t(left)) * int16_t(right) + int32_t(int16_t(left >> 16)) * int16_t(right >> 16);
+}
+
+int32_t quad_product(int32_t left, int32_t right) {
+    int32_t sum = 0;
+    for (int bit = 0; bit < 32; bit += 8) sum += int32_t(uint8_t(left >> bit)) * int8_t(right >> bit);
+    return sum;
 }
 
 int emulated_instructions = 0;
@@ -142,7 +152,8 @@ void emulate_dot_product(int, siginfo_t*, void* raw_context) {
     SavedYmm registers(context);
     Ymm sum = registers.read(instruction.sum);
     const Ymm left = registers.read(instruction.left), right = registers.read(instruction.right);
-    for (int i = 0; i < 8; ++i) sum.lanes[i] += pair_product(left.lanes[i], right.lanes[i]);
+    for (int i = 0; i < 8; ++i)
+        sum.lanes[i] += (instruction.takes_bytes ? quad_product : pair_product)(left.lanes[i], right.lanes[i]);
     registers.write(instruction.sum, sum);
     instruction_pointer += VexDotProduct::kBytes;
     ++emulated_instructions;
@@ -174,17 +185,23 @@ TEST(MatmulLevels, GiveTheSameBitsWithAvxVnniAsWithAvx2) {
     const EmulateAvxVnni emulation;
     const bool has_avx_vnni = std::ranges::count(machine_isas(), Isa::avx_vnni) > 0;
     for (const DTypeTraits& type : all_dtypes()) {
-        if (!type.is_weight || activation_format(type.type, Isa::avx2) != RowFormat::i16) continue;
+        if (!type.is_weight || !is_quantized(type.type)) continue;
         constexpr uint32_t kRows = 16, kTokens = 4, kWidth = 256;
         const WeightsUnderTest weights(type.type, kRows, kWidth);
-        const RowsUnderTest x(RowFormat::i16, kTokens, kWidth, random_values(kTokens * kWidth, 9));
-        for (const MatmulForm form : {MatmulForm::vector, MatmulForm::tile}) {
-            const MatmulSpec spec{type.type, kRows, kWidth, kRows, form, Epilogue::store, Presence::absent};
-            emulated_instructions = 0;
-            EXPECT_EQ(multiply(spec, Isa::avx_vnni, weights, x), multiply(spec, Isa::avx2, weights, x))
-                << kernel_name(spec);
-            // Eight rows and two elements an instruction.
-            EXPECT_EQ(emulated_instructions, has_avx_vnni ? 0 : kRows / 8 * kTokens * kWidth / 2) << kernel_name(spec);
+        for (const Activations activations : {Activations::i13, Activations::i8}) {
+            const RowFormat format = activation_format(type.type, activations, Isa::avx2);
+            const RowsUnderTest x(format, kTokens, kWidth, random_values(kTokens * kWidth, 9));
+            const uint32_t elements = activations == Activations::i8 ? 4 : 2;  // an instruction, for eight rows
+            for (const MatmulForm form : {MatmulForm::vector, MatmulForm::tile}) {
+                const MatmulSpec spec{type.type,  kRows,           kWidth,           kRows,
+                                      form,       Epilogue::store, Presence::absent, KOrder::sequence,
+                                      activations};
+                emulated_instructions = 0;
+                EXPECT_EQ(multiply(spec, Isa::avx_vnni, weights, x), multiply(spec, Isa::avx2, weights, x))
+                    << kernel_name(spec);
+                EXPECT_EQ(emulated_instructions, has_avx_vnni ? 0 : kRows / 8 * kTokens * kWidth / elements)
+                    << kernel_name(spec);
+            }
         }
     }
 }

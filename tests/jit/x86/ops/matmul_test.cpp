@@ -41,9 +41,31 @@ std::vector<Shape> shapes(DType type) {
             {17, block, 37}};
 }
 
-MatmulSpec spec_of(DType type, const Shape& shape, MatmulForm form) {
+// A type of weights and what it is multiplied by.
+struct Operands {
+    DType type;
+    Activations activations = Activations::i13;
+};
+std::vector<Operands> all_operands() {
+    std::vector<Operands> operands;
+    for (const DType type : weight_types()) {
+        operands.push_back({type});
+        if (is_quantized(type)) operands.push_back({type, Activations::i8});
+    }
+    return operands;
+}
+std::string operands_name(const testing::TestParamInfo<Operands>& info) {
+    const auto& [type, activations] = info.param;
+    return fmt::format("{}{}", name(type), activations == Activations::i8 ? "_i8" : "");
+}
+
+MatmulSpec spec_of(const Operands& operands, const Shape& shape, MatmulForm form) {
     const auto stride = static_cast<uint32_t>(round_up(shape.rows, 16));
-    return {type, shape.rows, shape.width, stride, form, Epilogue::store, Presence::absent};
+    return {operands.type,    shape.rows,       shape.width,         stride, form, Epilogue::store,
+            Presence::absent, KOrder::sequence, operands.activations};
+}
+RowFormat format_of(const Operands& operands, Isa isa) {
+    return activation_format(operands.type, operands.activations, isa);
 }
 
 // Runs over all panels; `out` begins as `initial`.
@@ -110,12 +132,14 @@ Expected expected_product(const WeightsUnderTest& weights, uint32_t row, std::sp
 
 // Integer sums are exact. What is left are f32 roundings, each at most 2^-24 of a sum that is no larger than the sum of
 // magnitudes: one conversion and one multiply-add per segment or minimum of a step of 256 (32 at most, of segments of
-// 16 elements), one multiply-add per step; with float weights one per element, for VDPBF16PS too. Then bias and the
+// 16 elements), one multiply-add per step; with activations of 8 bits two for each group and its minimum, which has a
+// rounded scale, all of them in one sum; with float weights one per element, for VDPBF16PS too. Then bias and the
 // addition to what was there. The last factor covers second-order terms.
-double rounding_bound(const WeightsUnderTest& weights, const Expected& expected) {
-    const bool is_float = traits(weights.type).block_elements == 1;
-    const uint32_t steps = (weights.width + kI16Block - 1) / kI16Block;
-    const double roundings = 2 + (is_float ? weights.width : 33 + steps);
+double rounding_bound(const WeightsUnderTest& weights, RowFormat format, const Expected& expected) {
+    const uint32_t steps = (weights.width + kI16Block - 1) / kI16Block, groups = (weights.width + 15) / 16;
+    const double roundings = 2 + (!is_quantized(format)     ? weights.width
+                                  : format == RowFormat::i8 ? 4 * groups
+                                                            : 33 + steps);
     return roundings * kHalfUlp * expected.magnitude * 1.001;
 }
 
@@ -126,7 +150,7 @@ void expect_products(std::span<const float> out, const WeightsUnderTest& weights
         const std::vector<float> row_minima = minima(weights, row);
         for (uint32_t token = 0; token < x.count; ++token) {
             const Expected expected = expected_product(weights, row, row_minima, x, token);
-            ASSERT_NEAR(out[token * stride + row], expected.value, rounding_bound(weights, expected))
+            ASSERT_NEAR(out[token * stride + row], expected.value, rounding_bound(weights, x.format, expected))
                 << what << " token " << token << " row " << row;
         }
     }
@@ -136,17 +160,18 @@ std::string label(const MatmulSpec& spec, Isa isa, uint32_t tokens) {
     return fmt::format("{} at {}, {} tokens", kernel_name(spec), name(isa), tokens);
 }
 
-class Matmul : public testing::TestWithParam<DType> {};
+class Matmul : public testing::TestWithParam<Operands> {};
 
 TEST_P(Matmul, IsExactUpToFloatRoundingOverShapesWithTails) {
-    const DType type = GetParam();
+    const Operands operands = GetParam();
+    const DType type = operands.type;
     for (const Shape& shape : shapes(type)) {
         const WeightsUnderTest weights(type, shape.rows, shape.width);
         const auto values = random_values(size_t(shape.tokens) * shape.width, 1);
         for (const Isa isa : machine_isas()) {
-            const RowsUnderTest x(activation_format(type, isa), shape.tokens, shape.width, values);
+            const RowsUnderTest x(format_of(operands, isa), shape.tokens, shape.width, values);
             for (const MatmulForm form : kForms) {
-                const MatmulSpec spec = spec_of(type, shape, form);
+                const MatmulSpec spec = spec_of(operands, shape, form);
                 expect_products(multiply(spec, isa, weights, x), weights, x, label(spec, isa, shape.tokens));
             }
         }
@@ -162,16 +187,17 @@ int bits_of(DType type, Isa isa) {
 
 // Padding rows included: they are zero.
 TEST_P(Matmul, GivesTheSameBitsInBothFormsAtEveryLevelAndInAnyBatch) {
-    const DType type = GetParam();
+    const Operands operands = GetParam();
+    const DType type = operands.type;
     for (const Shape& shape : shapes(type)) {
         const WeightsUnderTest weights(type, shape.rows, shape.width);
         const auto values = random_values(size_t(shape.tokens) * shape.width, 2);
         std::map<int, std::vector<float>> first;
         for (const Isa isa : machine_isas()) {
-            const RowFormat format = activation_format(type, isa);
+            const RowFormat format = format_of(operands, isa);
             const RowsUnderTest x(format, shape.tokens, shape.width, values);
             for (const MatmulForm form : kForms) {
-                const MatmulSpec spec = spec_of(type, shape, form);
+                const MatmulSpec spec = spec_of(operands, shape, form);
                 const auto out = multiply(spec, isa, weights, x);
                 const auto& same = first.try_emplace(bits_of(type, isa), out).first->second;
                 ASSERT_EQ(std::memcmp(out.data(), same.data(), out.size() * sizeof(float)), 0)
@@ -188,13 +214,14 @@ TEST_P(Matmul, GivesTheSameBitsInBothFormsAtEveryLevelAndInAnyBatch) {
 // |x - scale * code| <= scale / 2, and 0.001 of a code for the roundings of scale and quotient, so the product is off
 // by no more than half a code per weight: what is left between the file's values and a layer's output.
 TEST_P(Matmul, DiffersFromTheUnroundedActivationsByHalfACodeAtMost) {
-    const DType type = GetParam();
+    const Operands operands = GetParam();
+    const DType type = operands.type;
     const Shape shape{32, std::max<uint32_t>(512, traits(type).block_elements), 3};
     const WeightsUnderTest weights(type, shape.rows, shape.width);
     const auto values = random_values(size_t(shape.tokens) * shape.width, 3);
     const Isa isa = machine_isas().front();
-    const RowsUnderTest x(activation_format(type, isa), shape.tokens, shape.width, values);
-    const auto out = multiply(spec_of(type, shape, MatmulForm::vector), isa, weights, x);
+    const RowsUnderTest x(format_of(operands, isa), shape.tokens, shape.width, values);
+    const auto out = multiply(spec_of(operands, shape, MatmulForm::vector), isa, weights, x);
     for (uint32_t row = 0; row < shape.rows; ++row) {
         const std::vector<float> row_minima = minima(weights, row);
         for (uint32_t token = 0; token < shape.tokens; ++token) {
@@ -205,7 +232,7 @@ TEST_P(Matmul, DiffersFromTheUnroundedActivationsByHalfACodeAtMost) {
                 if (is_quantized(x.format)) half_codes += std::fabs(weight) * x.scale(token, k) * 0.501;
             }
             const Expected stored = expected_product(weights, row, row_minima, x, token);
-            ASSERT_NEAR(out[token * shape.rows + row], product, half_codes + rounding_bound(weights, stored))
+            ASSERT_NEAR(out[token * shape.rows + row], product, half_codes + rounding_bound(weights, x.format, stored))
                 << "row " << row << " token " << token;
         }
     }
@@ -227,10 +254,11 @@ std::vector<std::byte> extreme_block(DType type, uint8_t fill) {
     return block;
 }
 
-class IntegerSums : public testing::TestWithParam<DType> {};
+class IntegerSums : public testing::TestWithParam<Operands> {};
 
 TEST_P(IntegerSums, HoldTheLargest) {
-    const DType type = GetParam();
+    const Operands operands = GetParam();
+    const DType type = operands.type;
     if (traits(type).block_elements == 1) return;  // no integer sums
     const Shape shape{16, 512, 18};
     const uint32_t blocks = shape.rows * shape.width / traits(type).block_elements;
@@ -243,9 +271,9 @@ TEST_P(IntegerSums, HoldTheLargest) {
             for (const float sign = token % 2 == 0 ? 1.0f : -1.0f; const float weight : weights.row(0))
                 values.push_back(weight < 0 ? -sign : sign);
         for (const Isa isa : machine_isas()) {
-            const RowsUnderTest x(activation_format(type, isa), shape.tokens, shape.width, values);
+            const RowsUnderTest x(format_of(operands, isa), shape.tokens, shape.width, values);
             for (const MatmulForm form : kForms) {
-                const MatmulSpec spec = spec_of(type, shape, form);
+                const MatmulSpec spec = spec_of(operands, shape, form);
                 expect_products(multiply(spec, isa, weights, x), weights, x, label(spec, isa, shape.tokens));
             }
         }
@@ -253,14 +281,15 @@ TEST_P(IntegerSums, HoldTheLargest) {
 }
 
 TEST_P(Matmul, DoesOnlyTheUnitsAskedFor) {
-    const DType type = GetParam();
+    const Operands operands = GetParam();
+    const DType type = operands.type;
     const Shape shape{72, std::max<uint32_t>(256, traits(type).block_elements), 18};
     const WeightsUnderTest weights(type, shape.rows, shape.width);
     const auto values = random_values(size_t(shape.tokens) * shape.width, 4);
     for (const Isa isa : machine_isas()) {
-        const RowsUnderTest x(activation_format(type, isa), shape.tokens, shape.width, values);
+        const RowsUnderTest x(format_of(operands, isa), shape.tokens, shape.width, values);
         for (const MatmulForm form : kForms) {
-            const MatmulSpec spec = spec_of(type, shape, form);
+            const MatmulSpec spec = spec_of(operands, shape, form);
             const auto whole = multiply(spec, isa, weights, x);
             const RunnableKernel kernel(spec, isa);
             const BatchState batch{.rows = shape.tokens};
@@ -283,7 +312,8 @@ TEST_P(Matmul, DoesOnlyTheUnitsAskedFor) {
 
 // result + bias, then what was there + that: two roundings after the plain product. The bias ends at an unmapped page.
 TEST_P(Matmul, AddsBiasesAndAccumulates) {
-    const DType type = GetParam();
+    const Operands operands = GetParam();
+    const DType type = operands.type;
     for (const uint32_t rows : {24u, 48u}) {
         const Shape shape{rows, std::max<uint32_t>(256, traits(type).block_elements), 20};
         const WeightsUnderTest weights(type, shape.rows, shape.width);
@@ -291,9 +321,9 @@ TEST_P(Matmul, AddsBiasesAndAccumulates) {
         GuardedBuffer<float> bias(rows);
         std::ranges::copy(random_values(rows, 6), bias.data());
         for (const Isa isa : machine_isas()) {
-            const RowsUnderTest x(activation_format(type, isa), shape.tokens, shape.width, values);
+            const RowsUnderTest x(format_of(operands, isa), shape.tokens, shape.width, values);
             for (const MatmulForm form : kForms) {
-                MatmulSpec spec = spec_of(type, shape, form);
+                MatmulSpec spec = spec_of(operands, shape, form);
                 const auto plain = multiply(spec, isa, weights, x);
                 spec.bias = Presence::present;
                 const auto with_bias = multiply(spec, isa, weights, x, &bias);
@@ -314,27 +344,31 @@ TEST_P(Matmul, AddsBiasesAndAccumulates) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Types, Matmul, testing::ValuesIn(weight_types()),
-                         [](const auto& info) { return std::string(name(info.param)); });
-std::vector<DType> types_of_blocks() {
-    std::vector<DType> types = weight_types();
-    std::erase_if(types, [](DType type) { return traits(type).block_elements == 1; });
-    return types;
+INSTANTIATE_TEST_SUITE_P(Types, Matmul, testing::ValuesIn(all_operands()), operands_name);
+std::vector<Operands> operands_of_blocks() {
+    std::vector<Operands> operands = all_operands();
+    std::erase_if(operands, [](const Operands& one) { return !is_quantized(one.type); });
+    return operands;
 }
-INSTANTIATE_TEST_SUITE_P(Types, IntegerSums, testing::ValuesIn(types_of_blocks()),
-                         [](const auto& info) { return std::string(name(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Types, IntegerSums, testing::ValuesIn(operands_of_blocks()), operands_name);
 
 // More tokens than a tile form keeps in cache at a time (256 at most), a width at which that is fewer, and a rest that
 // is no whole tile.
 TEST(MatmulTokenBlocks, DoNotShowInTheResult) {
-    for (const DType type : {DType::Q8_0, DType::Q4_K, DType::BF16}) {
+    for (const Operands& operands : {Operands{DType::Q8_0},
+                                     {DType::Q4_K},
+                                     {DType::BF16},
+                                     {DType::Q8_0, Activations::i8},
+                                     {DType::Q4_K, Activations::i8},
+                                     {DType::Q6_K, Activations::i8}}) {
+        const DType type = operands.type;
         for (const Shape& shape : {Shape{40, 256, 401}, Shape{24, 256, 261}, Shape{24, 4096, 103}}) {
             const WeightsUnderTest weights(type, shape.rows, shape.width);
             const auto values = random_values(size_t(shape.tokens) * shape.width, 8);
             for (const Isa isa : machine_isas()) {
-                const RowsUnderTest x(activation_format(type, isa), shape.tokens, shape.width, values);
-                const auto tile = multiply(spec_of(type, shape, MatmulForm::tile), isa, weights, x);
-                const auto vector = multiply(spec_of(type, shape, MatmulForm::vector), isa, weights, x);
+                const RowsUnderTest x(format_of(operands, isa), shape.tokens, shape.width, values);
+                const auto tile = multiply(spec_of(operands, shape, MatmulForm::tile), isa, weights, x);
+                const auto vector = multiply(spec_of(operands, shape, MatmulForm::vector), isa, weights, x);
                 ASSERT_EQ(std::memcmp(tile.data(), vector.data(), tile.size() * sizeof(float)), 0)
                     << name(type) << " at " << name(isa) << ", " << shape.tokens << " tokens";
             }

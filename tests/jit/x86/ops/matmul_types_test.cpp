@@ -63,8 +63,8 @@ struct Weights {
 };
 
 // Activation rows as a kernel reads them, and the values that they stand for.
-struct Activations {
-    Activations(RowFormat format, uint32_t row_count, uint32_t row_width)
+struct ActivationRows {
+    ActivationRows(RowFormat format, uint32_t row_count, uint32_t row_width)
         : width(row_width), stride(activation_row_bytes(format, width)), bytes(size_t(stride) * row_count) {
         Random random(5);
         std::vector<float> row(width);
@@ -103,7 +103,7 @@ constexpr uint32_t kRows = 40;  // two panels and a half
 constexpr uint32_t kTokens = 5;
 constexpr uint32_t kStride = 64;  // of output rows, in floats
 
-std::vector<float> run_matmul(const MatmulSpec& spec, Isa isa, const Weights& weights, const Activations& x,
+std::vector<float> run_matmul(const MatmulSpec& spec, Isa isa, const Weights& weights, const ActivationRows& x,
                               std::span<const float> bias) {
     const RunnableKernel kernel(spec, isa);
     const BatchState batch{.rows = kTokens};
@@ -137,7 +137,7 @@ double error_bound(std::span<const float> weights, std::span<const double> x) {
     return kHalfUlp * roundings * (4 * largest * sum + 2);
 }
 
-void expect_products(std::span<const float> out, const Weights& weights, const Activations& x, const Option& option,
+void expect_products(std::span<const float> out, const Weights& weights, const ActivationRows& x, const Option& option,
                      std::span<const float> bias, const std::string& what) {
     for (uint32_t token = 0; token < kTokens; ++token) {
         for (uint32_t r = 0; r < kRows; ++r) {
@@ -162,8 +162,8 @@ TEST_P(WeightTypes, MultiplyInBothFormsAtEveryLevel) {
         // By option and way of adding up, which quantised weights have in common and bf16 ones at AMX for themselves.
         std::map<std::tuple<bool, bool, std::string>, std::vector<float>> first;
         for (const Isa isa : machine_isas()) {
-            const RowFormat format = activation_format(type, isa);
-            const Activations x(format, kTokens, width);
+            const RowFormat format = activation_format(type, Activations::i13, isa);
+            const ActivationRows x(format, kTokens, width);
             for (const MatmulForm form : {MatmulForm::vector, MatmulForm::tile}) {
                 for (const Option& option : kOptions) {
                     const MatmulSpec spec{type, kRows, width, kStride, form, option.epilogue, option.bias};
@@ -186,7 +186,7 @@ TEST_P(WeightTypes, MultiplyInBothFormsAtEveryLevel) {
 TEST(FloatMatmul, GivesTheBitsOfItsOrderOfAdditions) {
     for (const DType type : {DType::F32, DType::F16}) {
         const Weights weights(type, kRows, 519);
-        const Activations x(RowFormat::f32, kTokens, 519);
+        const ActivationRows x(RowFormat::f32, kTokens, 519);
         const MatmulSpec spec{type, kRows, 519, kStride, MatmulForm::tile, Epilogue::store, Presence::absent};
         for (const Isa isa : machine_isas()) {
             const auto out = run_matmul(spec, isa, weights, x, {});

@@ -60,7 +60,8 @@ TEST(QuantizeX86, KeepsTheWholeRangeOfFloats) {
     // Block by block: huge, tiny, below kI16Smallest, subnormal, zero, negative zero.
     const float scales[6] = {3e37f, 1e-30f, 1e-35f, 1e-40f, 0.0f, -0.0f};
     for (uint32_t i = 0; i < kTokens * width; ++i) x[i] *= scales[i / 256 % 6];
-    for (RowFormat output : {RowFormat::i16, RowFormat::bf16}) expect_reference_bytes({width, output}, x);
+    for (RowFormat output : {RowFormat::i16, RowFormat::bf16, RowFormat::i8})
+        expect_reference_bytes({width, output}, x);
 }
 
 TEST(QuantizeX86, RoundsTiesToEven) {

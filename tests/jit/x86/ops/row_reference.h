@@ -74,7 +74,44 @@ inline std::vector<std::byte> reference_i16_row(RowFormat format, std::span<cons
     return bytes;
 }
 
+// An element's place among the codes of quads.
+constexpr uint32_t quad_place(uint32_t element) {
+    return element % 4 == 1 ? element + 1 : element % 4 == 2 ? element - 1 : element;
+}
+
+inline std::vector<std::byte> reference_i8_row(std::span<const float> values) {
+    const I8Row row{static_cast<uint32_t>(values.size())};
+    std::vector<std::byte> bytes(row.used_bytes());
+    auto* codes = reinterpret_cast<int8_t*>(bytes.data());
+    const auto put = [&](I8Row::Array array, uint32_t group, uint32_t index, auto value) {
+        std::memcpy(bytes.data() + row.array_offset_bytes(array, group) + index * 4, &value, sizeof value);
+    };
+    for (uint32_t block = 0; block * kI8Block < row.width; ++block) {
+        const uint32_t begin = block * kI8Block, end = std::min(begin + kI8Block, row.width);
+        float largest = 0;
+        for (uint32_t i = begin; i < end; ++i) largest = std::max(largest, std::fabs(values[i]));
+        const bool is_zero = largest < kI16Smallest;
+        const float scale = is_zero ? 0.0f : largest / float(kI8Max),
+                    inverse = is_zero ? 0.0f : float(kI8Max) / largest;
+        int32_t sums[2] = {};
+        for (uint32_t i = begin; i < end; ++i) {
+            const auto code = static_cast<int8_t>(std::nearbyint(values[i] * inverse));
+            codes[quad_place(i)] = code;
+            sums[i % 32 / 16] += code;
+        }
+        const auto put_group = [&](uint32_t group, uint32_t index, int32_t sum) {
+            put(I8Row::Array::scales, group, index, scale);
+            put(I8Row::Array::offsets, group, index, -128 * sum);
+            put(I8Row::Array::sums, group, index, float(sum) * scale);
+        };
+        put_group(32, block, sums[0] + sums[1]);
+        for (uint32_t half = 0; half < 2; ++half) put_group(16, 2 * block + half, sums[half]);
+    }
+    return bytes;
+}
+
 inline std::vector<std::byte> reference_row(RowFormat format, std::span<const float> values) {
+    if (format == RowFormat::i8) return reference_i8_row(values);
     if (is_quantized(format)) return reference_i16_row(format, values);
     std::vector<std::byte> bytes;
     if (format == RowFormat::f32) {

@@ -73,11 +73,16 @@ struct RowsUnderTest {
         const std::byte* at = bytes.data() + size_t(row) * stride;
         if (format == RowFormat::f32) return reinterpret_cast<const float*>(at)[element];
         if (format == RowFormat::bf16) return bfloat_to_float(reinterpret_cast<const uint16_t*>(at)[element]);
+        if (format == RowFormat::i8)
+            return double(reinterpret_cast<const int8_t*>(at)[quad_place(element)]) * scale(row, element);
         return double(reinterpret_cast<const int16_t*>(at)[element]) * scale(row, element);
     }
     double scale(uint32_t row, uint32_t element) const {
-        const std::byte* at = bytes.data() + size_t(row) * stride + I16Row{width, format}.scales_offset_bytes();
-        return reinterpret_cast<const float*>(at)[element / kI16Block];
+        const std::byte* at = bytes.data() + size_t(row) * stride;
+        if (format == RowFormat::i8)
+            return reinterpret_cast<const float*>(
+                at + I8Row{width}.array_offset_bytes(I8Row::Array::scales, kI8Block))[element / kI8Block];
+        return reinterpret_cast<const float*>(at + I16Row{width, format}.scales_offset_bytes())[element / kI16Block];
     }
 
     RowFormat format;
