@@ -10,6 +10,7 @@ namespace riftjit::engine {
 namespace {
 
 StuckKernelHandler stuck_kernel_handler = nullptr;
+UnreleasedHandler unreleased_handler = nullptr;
 
 std::optional<uint32_t> parse_index(std::string_view text) {
     uint32_t value = 0;
@@ -65,6 +66,7 @@ Result<std::shared_ptr<const runtime::HipLibrary>> open_hip() {
 }
 
 void set_stuck_kernel_handler(StuckKernelHandler handler) { stuck_kernel_handler = handler; }
+void set_unreleased_handler(UnreleasedHandler handler) { unreleased_handler = handler; }
 
 Result<std::unique_ptr<runtime::Accelerator>> open_accelerator(const DeviceChoice& choice, uint32_t threads) {
     check(!choice.is_cpu(), "the processor is no accelerator");
@@ -74,7 +76,8 @@ Result<std::unique_ptr<runtime::Accelerator>> open_accelerator(const DeviceChoic
     RIFTJIT_TRY(hip, open_hip());
     RIFTJIT_TRY(devices, runtime::list_hip_devices(*hip));
     RIFTJIT_TRY(device, runtime::choose_hip_device(devices, choice.index));
-    RIFTJIT_TRY(accelerator, runtime::HipAccelerator::create(hip, device, {seconds, stuck_kernel_handler}));
+    const runtime::HipOptions options{seconds, stuck_kernel_handler, unreleased_handler};
+    RIFTJIT_TRY(accelerator, runtime::HipAccelerator::create(hip, device, options));
     return std::unique_ptr<runtime::Accelerator>(std::move(accelerator));
 }
 

@@ -33,6 +33,10 @@ Result<std::shared_ptr<const runtime::HipLibrary>> open_hip();
 // wait for the kernel cannot be broken off. Null, as at first: nobody watches.
 using StuckKernelHandler = void (*)(const std::string& line);
 void set_stuck_kernel_handler(StuckKernelHandler handler);
+// Gets the whole line when a card does not take back what it lent, though nothing failed before. Null, as at first: no
+// one hears of it.
+using UnreleasedHandler = void (*)(const std::string& line);
+void set_unreleased_handler(UnreleasedHandler handler);
 
 // A card or the software machine, which runs on `threads` threads where it checks nothing.
 Result<std::unique_ptr<runtime::Accelerator>> open_accelerator(const DeviceChoice& choice, uint32_t threads);

@@ -87,6 +87,7 @@ int program(int argc, char** argv) {
         write_diagnostic(fmt::format("error: {}\n", line));
         _exit(kExitError);
     });
+    engine::set_unreleased_handler(note_late_error);
     CLI::App app(kDescription, "riftjit");
     app.footer(kProgramExamples);
     app.set_version_flag("--version,-V", std::string("riftjit ") + RIFTJIT_VERSION);

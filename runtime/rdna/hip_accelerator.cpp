@@ -70,66 +70,104 @@ HipAccelerator::HipAccelerator(std::shared_ptr<const HipLibrary> hip, HipDevice 
     if (options_.stuck == nullptr) options_.patience_seconds = 0;
 }
 
+template <class Purpose>
+Result<void> HipAccelerator::of(const Purpose& purpose, Result<void> result) const {
+    if (result) return result;
+    has_failed_ = true;
+    std::string text;
+    if constexpr (std::is_invocable_v<Purpose>)
+        text = purpose();
+    else
+        text = purpose;
+    return fail(result.error().kind, "{}: {}: {}", name(), text, result.error().message);
+}
+
 Result<std::unique_ptr<HipAccelerator>> HipAccelerator::create(std::shared_ptr<const HipLibrary> hip, HipDevice device,
                                                                const HipOptions& options) {
     std::unique_ptr<HipAccelerator> made(new HipAccelerator(std::move(hip), std::move(device), options));
     RIFTJIT_TRY_VOID(made->enter());
-    RIFTJIT_TRY_VOID(made->of("", made->hip_->hipSetDeviceFlags(HipLibrary::kBlockingSync)));
+    RIFTJIT_TRY_VOID(made->of("how waits are to go", made->hip_->hipSetDeviceFlags(HipLibrary::kBlockingSync)));
     return made;
 }
 
-// Nothing is left to be told of what fails here.
 HipAccelerator::~HipAccelerator() {
     patience_.reset();
-    if (!enter()) return;
+    const bool had_failed = has_failed_;  // on a GPU that failed once releasing fails too, of which there is no news
+    const auto released = release_all();
+    if (!released && !had_failed && options_.unreleased != nullptr) options_.unreleased(released.error().message);
+}
+
+// All of it, and the first failure.
+Result<void> HipAccelerator::release_all() const {
+    RIFTJIT_TRY_VOID(enter());
+    Result<void> all;
+    const auto release = [&](const auto& purpose, Result<void> released) {
+        const auto told = of(purpose, std::move(released));
+        if (all) all = told;
+    };
     for (const Events* events : {&moments_, &ends_})
-        for (HipLibrary::Event event : events->all) hip_->hipEventDestroy.code(event);
-    for (const Loaded& kernel : kernels_) hip_->hipModuleUnload.code(kernel.module);
-    for (void* memory : memory_) hip_->hipFree.code(memory);
+        for (HipLibrary::Event event : events->all) release("giving an event back", hip_->hipEventDestroy(event));
+    for (const Loaded& kernel : kernels_)
+        release([&] { return "unloading " + kernel.name; }, hip_->hipModuleUnload(kernel.module));
+    for (const Allocated& memory : memory_)
+        release([&] { return "giving back " + memory.what; }, hip_->hipFree(reinterpret_cast<void*>(memory.address)));
+    return all;
 }
 
 Result<void> HipAccelerator::enter() const {
     if (current_device == device_.index) return {};
-    RIFTJIT_TRY_VOID(of("", hip_->hipSetDevice(device_.index)));
+    RIFTJIT_TRY_VOID(of("choosing the device", hip_->hipSetDevice(device_.index)));
     current_device = device_.index;
     return {};
 }
 
-Result<void> HipAccelerator::of(std::string_view what, Result<void> result) const {
-    if (result) return result;
-    return fail(result.error().kind, "{}: {}{}{}", name(), what, what.empty() ? "" : ": ", result.error().message);
+std::string HipAccelerator::memory_at(uint64_t address) const {
+    for (const Allocated& memory : memory_)
+        if (address - memory.address < memory.bytes) return memory.what;
+    return "memory";
 }
 
 Result<Accelerator::Memory> HipAccelerator::memory() const {
     RIFTJIT_TRY_VOID(enter());
     size_t free = 0, total = 0;
-    RIFTJIT_TRY_VOID(of("", hip_->hipMemGetInfo(&free, &total)));
+    RIFTJIT_TRY_VOID(of("how much memory is free", hip_->hipMemGetInfo(&free, &total)));
     return Memory{free, total};
 }
 
 Result<uint64_t> HipAccelerator::allocate(uint64_t bytes, std::string_view what) {
     RIFTJIT_TRY_VOID(enter());
     void* memory = nullptr;
-    const std::string purpose = fmt::format("{}, {} bytes", what, bytes);
-    RIFTJIT_TRY_VOID(of(purpose, hip_->hipMalloc(&memory, std::max<uint64_t>(bytes, 1))));
-    memory_.push_back(memory);
-    if (bytes != 0) RIFTJIT_TRY_VOID(of(purpose, hip_->hipMemset(memory, 0, bytes)));
-    return reinterpret_cast<uintptr_t>(memory);
+    const auto needed = [&] {
+        size_t free = 0, total = 0;
+        const bool is_known = hip_->hipMemGetInfo.code(&free, &total) == 0;
+        return fmt::format("{}, {} bytes{}", what, bytes,
+                           is_known ? fmt::format(" where {} of {} are free", free, total) : "");
+    };
+    RIFTJIT_TRY_VOID(of(needed, hip_->hipMalloc(&memory, std::max<uint64_t>(bytes, 1))));
+    const auto address = uint64_t(reinterpret_cast<uintptr_t>(memory));
+    memory_.push_back({address, bytes, std::string(what)});
+    if (bytes != 0)
+        RIFTJIT_TRY_VOID(
+            of([&] { return fmt::format("zeros in {}, {} bytes", what, bytes); }, hip_->hipMemset(memory, 0, bytes)));
+    return address;
 }
 
 Result<void> HipAccelerator::write(uint64_t to, std::span<const std::byte> bytes) {
     RIFTJIT_TRY_VOID(enter());
-    return of("", hip_->hipMemcpyHtoD(reinterpret_cast<void*>(to), bytes.data(), bytes.size()));
+    return of([&] { return fmt::format("writing {} bytes to {}", bytes.size(), memory_at(to)); },
+              hip_->hipMemcpyHtoD(reinterpret_cast<void*>(to), bytes.data(), bytes.size()));
 }
 
 Result<void> HipAccelerator::read(std::span<std::byte> to, uint64_t from) {
     RIFTJIT_TRY_VOID(wait());
-    return of("", hip_->hipMemcpyDtoH(to.data(), reinterpret_cast<void*>(from), to.size()));
+    return of([&] { return fmt::format("reading {} bytes of {}", to.size(), memory_at(from)); },
+              hip_->hipMemcpyDtoH(to.data(), reinterpret_cast<void*>(from), to.size()));
 }
 
 Result<void> HipAccelerator::copy(uint64_t to, uint64_t from, uint64_t bytes) {
     RIFTJIT_TRY_VOID(enter());
-    return of("", hip_->hipMemcpyDtoD(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes));
+    return of([&] { return fmt::format("copying {} bytes of {}", bytes, memory_at(from)); },
+              hip_->hipMemcpyDtoD(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from), bytes));
 }
 
 Result<Accelerator::Kernel> HipAccelerator::load(const CodeObject& object) {
@@ -137,8 +175,9 @@ Result<Accelerator::Kernel> HipAccelerator::load(const CodeObject& object) {
     if (known != kernels_.end()) return Kernel(known - kernels_.begin());
     RIFTJIT_TRY_VOID(enter());
     Loaded loaded{object.name, nullptr, nullptr};
-    RIFTJIT_TRY_VOID(of(object.name, hip_->hipModuleLoadData(&loaded.module, object.elf.data())));
-    if (auto found = of(object.name, hip_->hipModuleGetFunction(&loaded.function, loaded.module, object.name.c_str()));
+    const auto loading = [&] { return "loading " + object.name; };
+    RIFTJIT_TRY_VOID(of(loading, hip_->hipModuleLoadData(&loaded.module, object.elf.data())));
+    if (auto found = of(loading, hip_->hipModuleGetFunction(&loaded.function, loaded.module, object.name.c_str()));
         !found) {
         hip_->hipModuleUnload.code(loaded.module);
         return std::unexpected(found.error());
@@ -147,14 +186,15 @@ Result<Accelerator::Kernel> HipAccelerator::load(const CodeObject& object) {
     return Kernel(kernels_.size() - 1);
 }
 
-Result<HipLibrary::Event> HipAccelerator::record(Events& events) {
+template <class Purpose>
+Result<HipLibrary::Event> HipAccelerator::record(Events& events, const Purpose& purpose) {
     if (events.used == events.all.size()) {
         HipLibrary::Event event = nullptr;
-        RIFTJIT_TRY_VOID(of("", hip_->hipEventCreateWithFlags(&event, events.flags)));
+        RIFTJIT_TRY_VOID(of(purpose, hip_->hipEventCreateWithFlags(&event, events.flags)));
         events.all.push_back(event);
     }
     HipLibrary::Event event = events.all[events.used++];
-    RIFTJIT_TRY_VOID(of("", hip_->hipEventRecord(event, nullptr)));
+    RIFTJIT_TRY_VOID(of(purpose, hip_->hipEventRecord(event, nullptr)));
     return event;
 }
 
@@ -165,12 +205,13 @@ Result<void> HipAccelerator::launch(Kernel kernel, uint32_t groups, uint32_t lan
     size_t bytes = args.size();
     const auto key = [](uintptr_t number) { return reinterpret_cast<void*>(number); };
     void* extra[] = {key(1), const_cast<std::byte*>(args.data()), key(2), &bytes, key(3)};
-    RIFTJIT_TRY_VOID(of(loaded.name, hip_->hipModuleLaunchKernel(loaded.function, groups, 1, 1, lanes, 1, 1, 0, nullptr,
-                                                                 nullptr, extra)));
+    RIFTJIT_TRY_VOID(
+        of([&] { return "launching " + loaded.name; },
+           hip_->hipModuleLaunchKernel(loaded.function, groups, 1, 1, lanes, 1, 1, 0, nullptr, nullptr, extra)));
     launched_.push_back(kernel);
     if (options_.patience_seconds == 0 || (loaded.has_ended && launched_.size() % kLaunchesPerMilestone != 0))
         return {};
-    RIFTJIT_TRY(event, record(ends_));
+    RIFTJIT_TRY(event, record(ends_, [&] { return "an event behind " + loaded.name; }));
     milestones_.push_back({event, launched_.size()});
     return {};
 }
@@ -182,8 +223,9 @@ Result<void> HipAccelerator::wait() {
         if (patience_ == nullptr) patience_ = std::make_unique<Patience>(*this);
         patience_->begin();
     }
-    const std::string last = kernels_[launched_.back()].name;
-    const auto ended = of(fmt::format("{} launches up to {}", launched_.size(), last), hip_->hipStreamSynchronize({}));
+    const auto ended =
+        of([&] { return fmt::format("{} launches up to {}", launched_.size(), kernels_[launched_.back()].name); },
+           hip_->hipStreamSynchronize({}));
     if (patience_ != nullptr) patience_->end();
     if (ended)
         for (const Kernel kernel : launched_) kernels_[kernel].has_ended = true;
@@ -215,7 +257,7 @@ std::string HipAccelerator::who_is_stuck() const {
 
 Result<void> HipAccelerator::mark() {
     RIFTJIT_TRY_VOID(enter());
-    RIFTJIT_TRY_VOID(record(moments_));
+    RIFTJIT_TRY_VOID(record(moments_, "a moment between launches"));
     return {};
 }
 
@@ -223,7 +265,8 @@ Result<std::vector<double>> HipAccelerator::seconds_between_marks() {
     std::vector<double> seconds;
     for (size_t i = 0; i + 1 < moments_.used; ++i) {
         float milliseconds = 0;
-        RIFTJIT_TRY_VOID(of("", hip_->hipEventElapsedTime(&milliseconds, moments_.all[i], moments_.all[i + 1])));
+        RIFTJIT_TRY_VOID(of("the time between launches",
+                            hip_->hipEventElapsedTime(&milliseconds, moments_.all[i], moments_.all[i + 1])));
         seconds.push_back(1e-3 * double(milliseconds));
     }
     moments_.used = 0;

@@ -1,6 +1,7 @@
 // A card through HIP: its module API on the stream that every device has.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,6 +16,8 @@ struct HipOptions {
     // kernel. HIP's wait cannot be broken off, so `stuck` had better end the process. 0: never.
     uint32_t patience_seconds = 60;
     void (*stuck)(const std::string& line) = nullptr;
+    // Gets a line when something could not be released at the end, though nothing failed before.
+    void (*unreleased)(const std::string& line) = nullptr;
 };
 
 class HipAccelerator final : public Accelerator {
@@ -50,6 +53,10 @@ private:
         std::vector<HipLibrary::Event> all = {};
         size_t used = 0;
     };
+    struct Allocated {
+        uint64_t address, bytes;
+        std::string what;
+    };
     struct Milestone {
         HipLibrary::Event event;
         size_t launches;  // are behind it when the GPU comes to it
@@ -57,14 +64,20 @@ private:
 
     HipAccelerator(std::shared_ptr<const HipLibrary> hip, HipDevice device, const HipOptions& options);
     Result<void> enter() const;
-    Result<void> of(std::string_view what, Result<void> result) const;  // with the device's name
-    Result<HipLibrary::Event> record(Events& events);
+    // What fails is told with the device's name and what the call was for: a text, or what makes one.
+    template <class Purpose>
+    Result<void> of(const Purpose& purpose, Result<void> result) const;
+    std::string memory_at(uint64_t address) const;
+    template <class Purpose>
+    Result<HipLibrary::Event> record(Events& events, const Purpose& purpose);
     std::string who_is_stuck() const;
+    Result<void> release_all() const;
 
     std::shared_ptr<const HipLibrary> hip_;
     HipDevice device_;
     HipOptions options_;
-    std::vector<void*> memory_;
+    mutable std::atomic<bool> has_failed_ = false;
+    std::vector<Allocated> memory_;
     std::vector<Loaded> kernels_;
     std::vector<Kernel> launched_;  // since the last wait
     std::vector<Milestone> milestones_;

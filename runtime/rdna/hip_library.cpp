@@ -51,18 +51,23 @@ std::unexpected<Error> HipLibrary::failure(const char* call, int error) const {
     return fail(ErrorKind::Io, "HIP: {}: {} ({}, {})", call, error_string_(error), error_name_(error), error);
 }
 
+Result<void> HipLibrary::of(std::string_view purpose, Result<void> result) {
+    if (result) return result;
+    return fail(result.error().kind, "{}: {}", purpose, result.error().message);
+}
+
 Result<std::shared_ptr<const HipLibrary>> HipLibrary::open(const std::string& path) {
     RIFTJIT_TRY(opened, open_any(path));
     const std::shared_ptr<const HipLibrary> library(new HipLibrary(opened.first, opened.second));
     if (!library->missing_.empty())
         return fail(ErrorKind::Unsupported, "HIP: {} lacks {}", library->path_, fmt::join(library->missing_, ", "));
-    RIFTJIT_TRY_VOID(library->hipInit(0));
+    RIFTJIT_TRY_VOID(HipLibrary::of("beginning with " + library->path_, library->hipInit(0)));
     return library;
 }
 
 Result<int> HipLibrary::version() const {
     int version = 0;
-    RIFTJIT_TRY_VOID(hipRuntimeGetVersion(&version));
+    RIFTJIT_TRY_VOID(of("its version", hipRuntimeGetVersion(&version)));
     return version;
 }
 
@@ -80,7 +85,9 @@ Result<std::string> HipLibrary::gfx_id(int device) const {
         const auto function = reinterpret_cast<int (*)(void*, int)>(dlsym(handle_, layout.function));
         if (function == nullptr) continue;
         properties.fill(0);
-        if (const int error = function(properties.data(), device); error != 0) return failure(layout.function, error);
+        if (const int error = function(properties.data(), device); error != 0) {
+            RIFTJIT_TRY_VOID(of(fmt::format("the gfx id of hip:{}", device), failure(layout.function, error)));
+        }
         const std::string name(properties.data() + layout.name_offset, strnlen(&properties[layout.name_offset], 256));
         if (name.starts_with("gfx")) return name.substr(0, name.find(':'));  // without "sramecc+" and the like
     }
@@ -91,21 +98,27 @@ std::string HipDevice::text() const { return fmt::format("hip:{} ({}, {})", inde
 
 Result<std::vector<HipDevice>> list_hip_devices(const HipLibrary& hip) {
     int count = 0;
-    RIFTJIT_TRY_VOID(hip.hipGetDeviceCount(&count));
+    RIFTJIT_TRY_VOID(HipLibrary::of("how many devices there are", hip.hipGetDeviceCount(&count)));
     std::vector<HipDevice> devices;
     for (int index = 0; index < count; ++index) {
         HipDevice& device = devices.emplace_back(HipDevice{.index = index});
+        const auto of = [index](std::string_view what, Result<void> result) {
+            return HipLibrary::of(fmt::format("{} of hip:{}", what, index), std::move(result));
+        };
+        const auto ask = [&](std::string_view what, int& value, int attribute) {
+            return of(what, hip.hipDeviceGetAttribute(&value, attribute, index));
+        };
         std::array<char, 256> name{};
-        RIFTJIT_TRY_VOID(hip.hipDeviceGetName(name.data(), int(name.size()) - 1, index));
+        RIFTJIT_TRY_VOID(of("the name", hip.hipDeviceGetName(name.data(), int(name.size()) - 1, index)));
         device.name = name.data();
         RIFTJIT_TRY(gfx, hip.gfx_id(index));
         device.gfx = gfx;
         device.chip = rdna::target_from_name(gfx);
-        RIFTJIT_TRY_VOID(hip.hipDeviceTotalMem(&device.bytes, index));
+        RIFTJIT_TRY_VOID(of("the memory", hip.hipDeviceTotalMem(&device.bytes, index)));
         int is_integrated = 0, bus_bits = 0, clock_khz = 0;
-        RIFTJIT_TRY_VOID(hip.hipDeviceGetAttribute(&is_integrated, HipLibrary::kIntegrated, index));
-        RIFTJIT_TRY_VOID(hip.hipDeviceGetAttribute(&bus_bits, HipLibrary::kMemoryBusWidth, index));
-        RIFTJIT_TRY_VOID(hip.hipDeviceGetAttribute(&clock_khz, HipLibrary::kMemoryClockRate, index));
+        RIFTJIT_TRY_VOID(ask("the kind", is_integrated, HipLibrary::kIntegrated));
+        RIFTJIT_TRY_VOID(ask("the memory's bus", bus_bits, HipLibrary::kMemoryBusWidth));
+        RIFTJIT_TRY_VOID(ask("the memory's clock", clock_khz, HipLibrary::kMemoryClockRate));
         device.bytes_per_second = uint64_t(std::max(bus_bits, 0)) / 8 * uint64_t(std::max(clock_khz, 0)) * 1000;
         using Use = HipDevice::Use;
         if (!device.chip) {

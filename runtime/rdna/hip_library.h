@@ -1,14 +1,18 @@
 // libamdhip64, opened at run time: those of its functions that are used, each found by its name before the first call.
 //
-// Declarations are our own, since no header fits every release. They are those of Debian's headers of HIP 5.2
-// (libamdhip64-dev 5.2.3). Compared with what is published of HIP 6 and 7 were the numbers of attributes, which are the
-// same, the layouts of hipDeviceProp_t, which changed in 6.0 (hip_library.cpp), and AMD's list of changes in HIP 7. No
-// number of an error is relied upon but success.
+// Declarations are our own, since no header fits every release. They were compared with hip_runtime_api.h of
+// ROCm 5.0, 5.7, 6.0, 6.2 and of HIP's repository at 6.3: of the functions below each has the same parameters in all of
+// them, and so have the flags and the keys of launch arguments their values. Attributes have the same numbers there and
+// in the header of 7 (the development branch of ROCm/rocm-systems): what was withdrawn became "unused". hipDeviceProp_t
+// has the gfx id at byte 396 of 792 until 5.7 and at 1160 of 1472 from 6.0 on; in 7 the fields before it are the same
+// ones (hip_library.cpp). Of functions in 7 AMD's list of changes was read, which are of errors' numbers: none is
+// relied upon but success. No struct is passed but that one.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "host/result.h"
@@ -49,6 +53,9 @@ public:
     // `path`: that file; empty: libamdhip64.so.7, .6, .5 or without a number, where the system looks for libraries.
     // Initialised. Stays loaded.
     static Result<std::shared_ptr<const HipLibrary>> open(const std::string& path);
+
+    // A call that failed, and what it was for.
+    static Result<void> of(std::string_view purpose, Result<void> result);
 
     const std::string& path() const { return path_; }
     Result<int> version() const;  // of the runtime: 60342134

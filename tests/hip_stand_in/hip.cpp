@@ -4,7 +4,12 @@
 //   devices=gfx1100+gfx906  what there is (nothing: none); default gfx1100
 //   checks=all|none         of the machine; default none
 //   fail=N                  the N-th call fails (error 999), and does nothing but what releases something
+//   late=N                  the N-th launch fails, which whoever waits for it is told, and everything behind it
 //   hang=N                  the N-th launch has no end: nothing behind it is ever done
+//   taken=BYTES             so much of the memory is another process's once somebody has asked how much is free
+//   flip=PART@OFFSET        behind each launch of a kernel whose name contains PART the lowest bit is another one of
+//                           what the pointer at this offset of its arguments points to
+//   trace=FILE              a line for each call: its name, and of which kernel or of how many bytes it was
 //   count=FILE              at the end of the process, the number of calls and what was not released go there
 //
 // As HIP 6 does it, it has the properties of a device under three names. Compiled with STAND_IN_LACKS_EVENTS it lacks
@@ -31,7 +36,7 @@ namespace riftjit::hip_stand_in {
 namespace {
 
 constexpr int kInvalidValue = 1, kNotInitialized = 3, kNoDevice = 100, kInvalidDevice = 101, kNotReady = 600,
-              kUnknown = 999;
+              kLaunchFailure = 719, kUnknown = 999;
 constexpr uint64_t kMemory = uint64_t{8} << 30;
 
 using Clock = std::chrono::steady_clock;
@@ -46,11 +51,12 @@ struct Module {
 
 struct State {
     std::vector<std::string> devices;
-    std::string checks = "none", count_file;
-    uint64_t fail = 0, hang = 0;
+    std::string checks = "none", count_file, trace_file, flipped_kernel;
+    uint64_t fail = 0, hang = 0, late = 0, taken = 0, flipped_offset = 0;
     uint64_t calls = 0, launches = 0;
     int device = 0, socket = -1;
-    bool is_initialized = false, is_stuck = false;
+    bool is_initialized = false, is_stuck = false, is_lost = false, has_told_memory = false;
+    std::vector<std::string> kernels;
     std::string failed;  // the call that was told to fail
     int64_t allocations = 0, modules = 0, events = 0;
     uint64_t allocated = 0;
@@ -79,6 +85,14 @@ void configure() {
         const std::string key = item.substr(0, equals), value = item.substr(std::min(equals + 1, item.size()));
         if (key == "checks") state.checks = value;
         if (key == "count") state.count_file = value;
+        if (key == "trace") state.trace_file = value;
+        if (key == "late") state.late = std::strtoull(value.c_str(), nullptr, 10);
+        if (key == "taken") state.taken = std::strtoull(value.c_str(), nullptr, 10);
+        if (key == "flip") {
+            const size_t at = std::min(value.find('@'), value.size() - 1);
+            state.flipped_kernel = value.substr(0, at);
+            state.flipped_offset = std::strtoull(value.c_str() + at + 1, nullptr, 10);
+        }
         if (key == "fail") state.fail = std::strtoull(value.c_str(), nullptr, 10);
         if (key == "hang") state.hang = std::strtoull(value.c_str(), nullptr, 10);
         if (key != "devices") continue;
@@ -89,7 +103,8 @@ void configure() {
 }
 
 // Every call begins with it; an error ends the call.
-int enter(const char* call) {
+int enter(const char* call, const std::string& of = "") {
+    if (!state.trace_file.empty()) std::ofstream(state.trace_file, std::ios::app) << call << ' ' << of << '\n';
     if (++state.calls == state.fail) {
         state.failed = call;
         return kUnknown;
@@ -99,9 +114,15 @@ int enter(const char* call) {
 
 bool is_device(int device) { return device >= 0 && size_t(device) < state.devices.size(); }
 
-// Where the end of a launch is waited for that has none.
-void wait_for_launches() {
+// Where the end of launches is waited for, of which one may have none and one may have failed.
+int wait_for_launches() {
     while (state.is_stuck) pause();
+    return state.is_lost ? kLaunchFailure : 0;
+}
+
+uint64_t free_memory() {
+    const uint64_t used = state.allocated + (state.has_told_memory ? state.taken : 0);
+    return kMemory - std::min(kMemory, used);
 }
 
 int start_machine() {
@@ -138,6 +159,15 @@ int ask(Request request, const void* payload, uint64_t bytes, uint64_t* value = 
 
 uint64_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
+int flip_bit(const void* arguments) {
+    uint64_t address = 0;
+    std::memcpy(&address, static_cast<const char*>(arguments) + state.flipped_offset, sizeof address);
+    char byte = 0;
+    const int error = ask({.ask = Ask::read, .from = address, .count = 1}, nullptr, 0, nullptr, &byte);
+    byte ^= 1;
+    return error != 0 ? error : ask({.ask = Ask::write, .at = address}, &byte, 1);
+}
+
 int properties(const char* call, void* out, int device, size_t gfx_offset) {
     if (const int error = enter(call); error != 0) return error;
     if (!is_device(device)) return kInvalidDevice;
@@ -151,8 +181,8 @@ int properties(const char* call, void* out, int device, size_t gfx_offset) {
 
 using namespace riftjit::hip_stand_in;
 
-#define ENTER(call) \
-    if (const int error = enter(call); error != 0) return error
+#define ENTER(...) \
+    if (const int error = enter(__VA_ARGS__); error != 0) return error
 
 extern "C" {
 
@@ -243,13 +273,14 @@ int hipSetDeviceFlags(unsigned) {
 }
 int hipMemGetInfo(size_t* free, size_t* total) {
     ENTER("hipMemGetInfo");
-    *free = kMemory - state.allocated;
+    *free = free_memory();
+    state.has_told_memory = true;
     *total = kMemory;
     return 0;
 }
 int hipMalloc(void** memory, size_t bytes) {
-    ENTER("hipMalloc");
-    if (bytes > kMemory - state.allocated) return 2;
+    ENTER("hipMalloc", std::to_string(bytes));
+    if (bytes > free_memory()) return 2;
     uint64_t address = 0;
     if (const int error = ask({.ask = Ask::allocate, .count = bytes}, nullptr, 0, &address); error != 0) return error;
     *memory = reinterpret_cast<void*>(address);
@@ -267,25 +298,25 @@ int hipFree(void* memory) {
     state.sizes.erase(found);
     --state.allocations;
     const int error = ask({.ask = Ask::release, .at = number(memory)}, nullptr, 0);
-    return told != 0 ? told : error;
+    return told != 0 ? told : state.is_lost ? kLaunchFailure : error;
 }
 int hipMemset(void* memory, int byte, size_t bytes) {
-    ENTER("hipMemset");
+    ENTER("hipMemset", std::to_string(bytes));
     return ask({.ask = Ask::fill, .at = number(memory), .from = uint64_t(byte), .count = bytes}, nullptr, 0);
 }
 int hipMemcpyHtoD(void* to, const void* from, size_t bytes) {
-    ENTER("hipMemcpyHtoD");
-    wait_for_launches();
+    ENTER("hipMemcpyHtoD", std::to_string(bytes));
+    if (const int error = wait_for_launches(); error != 0) return error;
     return ask({.ask = Ask::write, .at = number(to)}, from, bytes);
 }
 int hipMemcpyDtoH(void* to, void* from, size_t bytes) {
-    ENTER("hipMemcpyDtoH");
-    wait_for_launches();
+    ENTER("hipMemcpyDtoH", std::to_string(bytes));
+    if (const int error = wait_for_launches(); error != 0) return error;
     return ask({.ask = Ask::read, .from = number(from), .count = bytes}, nullptr, 0, nullptr, to);
 }
 int hipMemcpyDtoD(void* to, void* from, size_t bytes) {
-    ENTER("hipMemcpyDtoD");
-    wait_for_launches();
+    ENTER("hipMemcpyDtoD", std::to_string(bytes));
+    if (const int error = wait_for_launches(); error != 0) return error;
     return ask({.ask = Ask::copy, .at = number(to), .from = number(from), .count = bytes}, nullptr, 0);
 }
 // The image's length is that of an ELF file without anything behind its section headers.
@@ -306,31 +337,39 @@ int hipModuleUnload(Module* module) {
     const int told = enter("hipModuleUnload");
     delete module;
     --state.modules;
-    return told;
+    return told != 0 ? told : state.is_lost ? kLaunchFailure : 0;
 }
 int hipModuleGetFunction(void** function, Module*, const char* name) {
-    ENTER("hipModuleGetFunction");
+    ENTER("hipModuleGetFunction", name);
     uint64_t kernel = 0;
     if (const int error = ask({.ask = Ask::find}, name, std::strlen(name), &kernel); error != 0) return error;
     *function = reinterpret_cast<void*>(kernel + 1);
+    state.kernels.resize(std::max<size_t>(state.kernels.size(), kernel + 1));
+    state.kernels[kernel] = name;
     return 0;
 }
 int hipModuleLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned, void*, void** parameters, void** extra) {
-    ENTER("hipModuleLaunchKernel");
-    if (function == nullptr || grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x == 0 || block_x > 1024 ||
-        block_y != 1 || block_z != 1 || parameters != nullptr || extra == nullptr || number(extra[0]) != 1 ||
-        number(extra[2]) != 2 || number(extra[4]) != 3)
+    const bool is_known = number(function) - 1 < state.kernels.size();
+    const std::string name = is_known ? state.kernels[number(function) - 1] : "";
+    ENTER("hipModuleLaunchKernel", name);
+    if (!is_known || grid_x == 0 || grid_y != 1 || grid_z != 1 || block_x == 0 || block_x > 1024 || block_y != 1 ||
+        block_z != 1 || parameters != nullptr || extra == nullptr || number(extra[0]) != 1 || number(extra[2]) != 2 ||
+        number(extra[4]) != 3)
         return kInvalidValue;
     if (++state.launches == state.hang) state.is_stuck = true;
-    if (state.is_stuck) return 0;
-    return ask({.ask = Ask::launch, .kernel = uint32_t(number(function) - 1), .groups = grid_x, .lanes = block_x},
-               extra[1], *static_cast<size_t*>(extra[3]));
+    if (state.launches == state.late) state.is_lost = true;
+    if (state.is_stuck || state.is_lost) return 0;
+    const Request launch{
+        .ask = Ask::launch, .kernel = uint32_t(number(function) - 1), .groups = grid_x, .lanes = block_x};
+    const int error = ask(launch, extra[1], *static_cast<size_t*>(extra[3]));
+    if (error != 0 || state.flipped_kernel.empty() || name.find(state.flipped_kernel) == std::string::npos)
+        return error;
+    return flip_bit(extra[1]);
 }
 int hipStreamSynchronize(void*) {
     ENTER("hipStreamSynchronize");
-    wait_for_launches();
-    return 0;
+    return wait_for_launches();
 }
 #ifndef STAND_IN_LACKS_EVENTS
 int hipEventCreateWithFlags(Event** event, unsigned) {
@@ -358,7 +397,7 @@ int hipEventDestroy(Event* event) {
     const int told = enter("hipEventDestroy");
     delete event;
     --state.events;
-    return told;
+    return told != 0 ? told : state.is_lost ? kLaunchFailure : 0;
 }
 
 }  // extern "C"

@@ -2,8 +2,10 @@
 // What a check finds goes to stderr, and the launch fails.
 #include "jit/rdna/emulator/machine/machine.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,8 +49,7 @@ private:
                 machine_.release(request.at);
                 return 0;
             case Ask::fill:
-                return machine_.write(request.at, std::vector(request.count, std::byte(request.from))) ? 0
-                                                                                                       : kInvalidValue;
+                return fill(request.at, std::byte(request.from), request.count);
             case Ask::write:
                 return machine_.write(request.at, payload) ? 0 : kInvalidValue;
             case Ask::read:
@@ -75,6 +76,16 @@ private:
                 return launch(request, payload);
         }
         return kInvalidValue;
+    }
+
+    // In pieces: what is filled is not in memory twice.
+    int fill(uint64_t at, std::byte byte, uint64_t count) {
+        const std::vector<std::byte> bytes(std::min<uint64_t>(count, 1 << 24), byte);
+        for (uint64_t done = 0; done < count; done += bytes.size()) {
+            const auto part = std::span(bytes).first(std::min<uint64_t>(count - done, bytes.size()));
+            if (!machine_.write(at + done, part)) return kInvalidValue;
+        }
+        return 0;
     }
 
     int read_to(std::vector<std::byte>& result, uint64_t from, uint64_t count) {

@@ -88,6 +88,13 @@ public:
         start(arguments, input, out);
         return wait_for_end();
     }
+    // Killed, with exit code 137, once that long a time has passed.
+    Outcome run_within(double seconds, const std::vector<std::string>& arguments) {
+        start(arguments);
+        for (int i = 0; i < int(seconds * 500) && !has_ended(); ++i) usleep(2000);
+        if (!has_ended()) send(SIGKILL);
+        return wait_for_end();
+    }
     Outcome run_from(const std::filesystem::path& in, const std::vector<std::string>& arguments) {
         start_from(in, arguments);
         return wait_for_end();

@@ -1,6 +1,7 @@
 #include "tools/cli/output.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -19,6 +20,8 @@ namespace {
 
 // stdio keeps that writing failed, but not why.
 int write_error = 0;
+
+bool has_late_error = false;
 
 bool has_reader() {
     pollfd output{STDOUT_FILENO, 0, 0};
@@ -44,7 +47,13 @@ void note_write_error(int error) {
     if (write_error == 0) write_error = error;
 }
 
+void note_late_error(const std::string& line) {
+    write_diagnostic(fmt::format("error: {}\n", line));
+    has_late_error = true;
+}
+
 int finish_output(int exit_code) {
+    if (has_late_error && exit_code == kExitDone) exit_code = kExitError;
     if (std::fflush(stdout) != 0) note_write_error(errno);
     if (std::ferror(stdout) != 0) note_write_error(EIO);
     if (write_error == 0 || write_error == EPIPE || !has_reader()) return exit_code;

@@ -3,6 +3,7 @@
 // And how the process ends.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace riftjit::tools {
@@ -13,7 +14,10 @@ bool write_output(std::string_view text);
 // What somebody else's write to stdout failed with.
 void note_write_error(int error);
 
-// Last thing before the program ends: the exit code, which a lost part of the output changes.
+// What went wrong when nobody could answer for it any more: prints the line now.
+void note_late_error(const std::string& line);
+
+// Last thing before the program ends: the exit code, which a lost part of the output and a late error change.
 int finish_output(int exit_code);
 
 void write_diagnostic(std::string_view text);

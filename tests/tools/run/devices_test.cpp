@@ -296,30 +296,6 @@ TEST(Predictions, LeaveANumberOfTokensWhatItWas) {
         EXPECT_EQ(program.run({"run", "-m", nano("q4_k"), "--prompt-ids", "5", "-c", "8", "-n", all}).exit_code, 0);
 }
 
-// Each call that a run makes, failing once: the first ones, then some between, then the last.
-TEST(Devices, EndInOneLineWhereACallFails) {
-    Program program;
-    const std::string count = program.folder() / "count", model = nano("q8_0");
-    const auto run_with = [&](const std::string& what) {
-        const auto environment = stand_in(what + ",count=" + count);
-        std::filesystem::remove(count);
-        return program.run(short_run(model, {"--device", "hip"}));
-    };
-    ASSERT_EQ(run_with("checks=none").exit_code, 0);
-    const int calls = std::stoi(read_whole(count));
-    const std::string left = "calls, 0 allocations, 0 modules, 0 events\n";
-    EXPECT_TRUE(read_whole(count).ends_with(left)) << read_whole(count);
-    for (int call = 1; call < calls; call += call < 25 ? 1 : 97) {
-        const Outcome outcome = run_with("fail=" + std::to_string(call));
-        EXPECT_TRUE(read_whole(count).ends_with(left)) << call << ": " << read_whole(count);
-        if (outcome.exit_code == 0) {
-            EXPECT_GT(call, calls / 2);  // what is released at the end
-            continue;
-        }
-        EXPECT_NE(error_line(outcome).find("unknown error (hipErrorUnknown, 999)"), std::string::npos) << call;
-    }
-}
-
 TEST(Devices, NameAKernelThatHasNoEnd) {
     const Environment environment(
         Variables{{"RIFTJIT_HIP_LIBRARY", kLibrary}, {"RIFTJIT_STAND_IN", "hang=9"}, {"RIFTJIT_HIP_PATIENCE", "1"}});
