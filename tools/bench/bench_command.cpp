@@ -13,6 +13,7 @@
 #include "tools/bench/bench_printer.h"
 #include "tools/bench/bench_roofline.h"
 #include "tools/bench/bench_run.h"
+#include "tools/cli/device_options.h"
 #include "tools/cli/output.h"
 #include "tools/cli/output_file.h"
 
@@ -60,9 +61,6 @@ Result<void> check_options(const BenchOptions& options) {
         return format == BenchFormat::md || format == BenchFormat::json || format == BenchFormat::jsonl;
     };
     const std::string device = engine::name(options.device);
-    if (options.device.kind == engine::DeviceChoice::Kind::emulate)
-        return fail(ErrorKind::Usage, "--device {}: the time that the software machine takes says nothing of a GPU's",
-                    device);
     if (!options.device.is_cpu() && (options.peaks || !options.roofline.empty() || !options.plot.empty()))
         return fail(ErrorKind::Usage, "{} measures the processor, and --device {} is none",
                     options.peaks          ? "--peaks"
@@ -183,9 +181,14 @@ void add_bench_command(CLI::App& app, Command& chosen) {
         "  riftjit bench --peaks                                what this processor reaches at best");
     auto options = std::make_shared<BenchOptions>();
     add_bench_options(*command, *options);
-    on_chosen(*command, chosen, [options] {
+    on_chosen(*command, chosen, [command, options] {
         Reporter reporter;
+        const auto agreed = check_device_flags(*command, options->device);
+        if (!agreed) return report(agreed.error());
         if (const auto fits = check_options(*options); !fits) return report(fits.error());
+        if (options->device.kind == engine::DeviceChoice::Kind::emulate)
+            reporter.warn(fmt::format("--device {}: times are the software machine's and say nothing of a GPU's",
+                                      engine::name(options->device)));
         if (options->threads.empty()) keep_to_performance_cores();
         if (!options->peaks) return Bench(*options, reporter).run();
         const auto result = run_peaks(*options, reporter);

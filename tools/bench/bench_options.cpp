@@ -147,6 +147,7 @@ void add_setup_options(CLI::App& app, BenchOptions& o) {
     add_types(app, "--cache-type-k", o.key_types, "-ctk: type of cached keys (default: f16)")->group(kGroup);
     add_types(app, "--cache-type-v", o.value_types, "-ctv: type of cached values (default: f16)")->group(kGroup);
     add_device_option(app, kGroup, o.device);
+    add_check_option(app, kGroup, o.device);
     add_kernel_choice(app, kGroup, o.kernels);
     add_list(app, "--flash-attn", "-fa: on, 1 or auto; there is no other attention here",
              [](const std::string& text, bool) {

@@ -25,7 +25,9 @@ ordered_json setup_json(const BenchResult& r) {
         {"build_number", r.build_number},
         {"cpu_info", r.processor},
         {"gpu_info", r.device},
-        {"backends", r.device.empty() ? "CPU" : "HIP"},
+        {"backends", r.device.empty()                   ? "CPU"
+                     : r.device.starts_with("emulate:") ? "software machine"
+                                                        : "HIP"},
         {"model_filename", r.model.filename},
         {"model_type", r.model.type},
         {"model_size", r.model.size_bytes},

@@ -118,8 +118,8 @@ TEST(Devices, AreNotMeasuredInTheirPlace) {
         EXPECT_EQ(outcome.exit_code, 1);
         return outcome.err;
     };
-    EXPECT_EQ(error({"--device", "emulate:gfx1100"}),
-              "error: --device emulate:gfx1100: the time that the software machine takes says nothing of a GPU's\n");
+    EXPECT_EQ(error({"--check", "none"}),
+              "error: --check changes nothing with --device cpu, only with emulate:TARGET\n");
     EXPECT_EQ(error({"--device", "hip", "--peaks"}),
               "error: --peaks measures the processor, and --device hip is none\n");
     EXPECT_EQ(error({"--device", "hip:1", "-t", "1"}),
