@@ -25,17 +25,10 @@ Result<Accelerator::Memory> EmulatedAccelerator::memory() const {
     return Memory{free, free};
 }
 
-// In pieces: the zeros are not in memory twice.
 Result<uint64_t> EmulatedAccelerator::allocate(uint64_t bytes, std::string_view what) {
     if (const auto available = memory_below(bytes))
         return fail(ErrorKind::OutOfMemory, "{}: {} takes {} bytes, {} are available", name(), what, bytes, *available);
-    const uint64_t address = machine_.allocate(std::string(what), bytes);
-    const std::vector<std::byte> zeros(std::min<uint64_t>(bytes, 1 << 24));
-    for (uint64_t done = 0; done < bytes; done += zeros.size()) {
-        const uint64_t part = std::min<uint64_t>(bytes - done, zeros.size());
-        RIFTJIT_TRY_VOID(machine_.write(address + done, std::span(zeros).first(part)));
-    }
-    return address;
+    return machine_.allocate_zeros(std::string(what), bytes);
 }
 
 Result<void> EmulatedAccelerator::read(std::span<std::byte> to, uint64_t from) {

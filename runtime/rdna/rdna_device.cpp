@@ -16,6 +16,9 @@ namespace {
 constexpr uint32_t kMostRowsTogether = 16;
 constexpr uint64_t kMostPartBytes = uint64_t{64} << 20;
 
+// Of weights, so many bytes are packed before they are written: enough for a copy to take longer than its start.
+constexpr uint64_t kPackedTogether = uint64_t{8} << 20;
+
 uint64_t number_of(Address address) { return reinterpret_cast<uintptr_t>(address); }
 
 // The launches of a plan in its order: every one ends before the next begins.
@@ -38,6 +41,7 @@ private:
     };
 
     Result<void> reserve_parts(uint32_t pages_per_sequence);
+    Result<void> check_grids() const;
     Result<void> launch(Launch& launch);
     Result<void> note_times();
     Result<bool> is_finite(const Argument& argument, uint64_t address, uint32_t rows) const;
@@ -59,6 +63,7 @@ Result<void> RdnaPlan::bind(const RdnaBackend& backend, KernelCache& kernels, co
         launches_.push_back({.shape = shape});
     }
     RIFTJIT_TRY_VOID(reserve_parts(addresses.pages_per_sequence));
+    RIFTJIT_TRY_VOID(check_grids());
     batch_.emplace(plan_.max_tokens, addresses.pages_per_sequence, 0, rows_together_);
     RIFTJIT_TRY(batch, accelerator_.allocate(batch_->bytes(), "the batch"));
     batch_->move_to(batch);
@@ -99,6 +104,19 @@ Result<void> RdnaPlan::reserve_parts(uint32_t pages_per_sequence) {
                 accelerator_.allocate(rows_together_ * groups * sizeof(uint32_t), "the counters of attention"));
     parts_ = parts;
     finished_ = finished;
+    return {};
+}
+
+// Packets count the lanes of a grid in 32 bits, and kernels divide numbers of workgroups by counting on it.
+Result<void> RdnaPlan::check_grids() const {
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        const rdna::kernels::LaunchShape& shape = launches_[i].shape;
+        const uint64_t rows = shape.part_bytes == 0 ? plan_.max_tokens : uint64_t(rows_together_) * segments_;
+        const uint64_t lanes = (rows + shape.rows_per_group - 1) / shape.rows_per_group * shape.groups * shape.lanes;
+        if (lanes >> 32 != 0)
+            return fail(ErrorKind::Unsupported, "{}: {}: {} rows at once are a grid of {} lanes, not below 2^32",
+                        accelerator_.name(), describe(plan_.steps[i].spec), rows, lanes);
+    }
     return {};
 }
 
@@ -201,13 +219,29 @@ Result<void> RdnaDevice::copy(Address to, Address from, uint64_t bytes) {
     return accelerator_->copy(number_of(to), number_of(from), bytes);
 }
 
+// Some panels at a time: the tensor is in memory twice nowhere.
 Result<void> RdnaDevice::pack(const FileTensor& tensor, Address to, const Release& release) {
-    std::vector<std::byte> packed(backend_.packed_bytes(tensor.type, tensor.rows, tensor.width));
-    const uint32_t panels = uint32_t(round_up(tensor.rows, rdna::kernels::kPanelRows) / rdna::kernels::kPanelRows);
-    rdna::kernels::pack_grid(tensor.type, packed.data());
-    rdna::kernels::pack_panels(tensor.type, tensor.rows, tensor.width, tensor.data, packed.data(), 0, panels);
-    RIFTJIT_TRY_VOID(write(to, packed));
-    if (release) release({tensor.data, tensor.rows * row_bytes(tensor.type, tensor.width)});
+    using rdna::kernels::kPanelRows;
+    const auto [type, rows, width, data] = tensor;
+    const uint64_t grid_bytes = rdna::kernels::panels_offset_bytes(type), file_row_bytes = row_bytes(type, width);
+    const uint64_t panel_bytes = rdna::kernels::panel_bytes(type, width);
+    const auto panels = uint32_t(round_up(rows, kPanelRows) / kPanelRows);
+    const auto together = uint32_t(std::clamp<uint64_t>(kPackedTogether / panel_bytes, 1, panels));
+    std::vector<std::byte> packed(grid_bytes + together * panel_bytes);
+    rdna::kernels::pack_grid(type, packed.data());
+    for (uint32_t panel = 0; panel < panels; panel += together) {
+        const uint32_t first_row = panel * kPanelRows, count = std::min(together, panels - panel);
+        const uint32_t packed_rows = std::min(rows - first_row, count * kPanelRows);
+        const std::byte* file = data + first_row * file_row_bytes;
+        const uint64_t begin = panel == 0 ? 0 : grid_bytes, end = grid_bytes + count * panel_bytes;
+        if (packed_rows % kPanelRows != 0)  // what the last panel lacks is zeros
+            std::fill_n(packed.begin() + ptrdiff_t(grid_bytes), count * panel_bytes, std::byte{});
+        rdna::kernels::pack_panels(type, packed_rows, width, file, packed.data(), 0, count);
+        RIFTJIT_TRY_VOID(write(to + begin + panel * panel_bytes, std::span(packed).subspan(begin, end - begin)));
+        if (release) release({file, packed_rows * file_row_bytes});
+    }
+    // And once more all of it: a page that two pieces share is released with neither.
+    if (release) release({data, rows * file_row_bytes});
     return {};
 }
 

@@ -263,12 +263,20 @@ void KernelAssembler::group_sum_f64(Vgpr value, Vgpr other, Vgpr lane, unsigned 
     reduce_group(value, other, lane, group_lanes, add_f64(value, other));
 }
 
-// By the reciprocal: ceil(2^32 / divisor) is off by less than divisor / 2^32.
+// By ceil(2^(32 + shift) / divisor), which times the divisor is too large by `excess`: a dividend's quotient is right
+// while dividend * excess stays below 2^(32 + shift). The excess is below the divisor, so a shift is found before the
+// factor needs 33 bits.
 void KernelAssembler::s_divide_u32(Sgpr quotient, Sgpr dividend, uint32_t divisor) {
-    if (divisor == 1)
-        s_mov_b32(quotient, dividend);
-    else
-        s_mul_hi_u32(quotient, dividend, (uint64_t{1} << 32) / divisor + ((uint64_t{1} << 32) % divisor != 0));
+    if (divisor == 1) return s_mov_b32(quotient, dividend);
+    constexpr uint64_t kMostDividend = uint64_t{1} << 27;
+    for (uint32_t shift = 0;; ++shift) {
+        const uint64_t power = uint64_t{1} << (32 + shift), factor = (power + divisor - 1) / divisor;
+        if ((factor * divisor - power) * kMostDividend > power) continue;
+        check(factor >> 32 == 0, "a factor of 32 bits divides");
+        s_mul_hi_u32(quotient, dividend, uint32_t(factor));
+        if (shift != 0) s_lshr_b32(quotient, quotient, shift);
+        return;
+    }
 }
 
 void KernelAssembler::s_divide_u32(Sgpr quotient, Sgpr remainder, Sgpr dividend, uint32_t divisor) {

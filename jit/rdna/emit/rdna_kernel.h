@@ -84,7 +84,8 @@ public:
     // address += count * bytes, in 64 bits.
     void s_advance(Sgpr address, Sgpr count, uint32_t bytes);
 
-    // quotient = dividend / divisor for a dividend below 2^32 / divisor, and the remainder.
+    // quotient = dividend / divisor, and the remainder. The dividend is below 2^27, as numbers of workgroups are: a
+    // grid has fewer than 2^32 lanes.
     void s_divide_u32(Sgpr quotient, Sgpr dividend, uint32_t divisor);
     void s_divide_u32(Sgpr quotient, Sgpr remainder, Sgpr dividend, uint32_t divisor);
     // quotient = numerator / denominator, correctly rounded, denormals kept. Clobbers vcc and the scratch registers.

@@ -125,7 +125,9 @@ private:
 };
 
 enum class MemoryAccess : uint8_t { read_only, read_write };
-enum class InitialBytes : uint8_t { given, undefined };  // undefined: garbage that is reported when it matters
+// given: the caller fills them at once. undefined: garbage that is reported when it matters. zeros: memory of the host
+// that is touched as far as it is used.
+enum class InitialBytes : uint8_t { given, undefined, zeros };
 
 // With Checks::visibility. stale: a cached line lives until something invalidates it; random: or until chance does.
 enum class CacheModel : uint8_t { coherent, random, stale };

@@ -153,6 +153,9 @@ uint64_t Machine::allocate(std::string name, std::span<const std::byte> bytes) {
 uint64_t Machine::allocate(std::string name, uint64_t size) {
     return impl_->memory.allocate(std::move(name), size, MemoryAccess::read_write, InitialBytes::undefined);
 }
+uint64_t Machine::allocate_zeros(std::string name, uint64_t size) {
+    return impl_->memory.allocate(std::move(name), size, MemoryAccess::read_write, InitialBytes::zeros);
+}
 Result<void> Machine::write(uint64_t address, std::span<const std::byte> bytes) {
     return impl_->memory.write(address, bytes);
 }

@@ -93,6 +93,7 @@ public:
     // Device memory. A size of 0 is legal. Bytes that are not given are garbage, and undefined.
     uint64_t allocate(std::string name, std::span<const std::byte> bytes);
     uint64_t allocate(std::string name, uint64_t size);
+    uint64_t allocate_zeros(std::string name, uint64_t size);  // takes of the host what is then written
     Result<void> write(uint64_t address, std::span<const std::byte> bytes);
     Result<std::vector<std::byte>> read(uint64_t address, uint64_t size) const;
     void release(uint64_t address);

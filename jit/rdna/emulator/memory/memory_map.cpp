@@ -1,6 +1,7 @@
 #include "jit/rdna/emulator/memory/memory_map.h"
 
 #include <algorithm>
+#include <new>
 
 #include "host/round_up.h"
 
@@ -11,6 +12,13 @@ uint64_t mix(uint64_t value) {  // SplitMix64's finaliser
     value = (value ^ value >> 30) * 0xBF58476D1CE4E5B9u;
     value = (value ^ value >> 27) * 0x94D049BB133111EBu;
     return value ^ value >> 31;
+}
+
+// Large ones are pages that nobody touched: to be zeros costs nothing.
+std::byte* allocate_zeros(uint64_t bytes) {
+    void* const zeros = std::calloc(bytes, 1);
+    if (zeros == nullptr) throw std::bad_alloc();
+    return static_cast<std::byte*>(zeros);
 }
 
 }  // namespace
@@ -88,12 +96,12 @@ Allocation& MemoryMap::allocate(std::string name, uint64_t size, MemoryAccess ac
     allocation->size = size;
     allocation->access = access;
     const uint64_t stored = round_up(std::max<uint64_t>(size, 1), kCacheLineBytes);
-    allocation->storage = std::make_unique_for_overwrite<std::byte[]>(stored);
+    allocation->storage.reset(allocate_zeros(stored));
     allocation->bytes = allocation->storage.get();
     const uint64_t before = placement == Placement::across_slots ? round_up(size / 2, 256) % kSlotBytes : 0;
 
     const std::lock_guard lock(mutex_);
-    fill_with_garbage({allocation->bytes, stored}, seed_ * 0x10001 + ++garbage_);
+    if (initial != InitialBytes::zeros) fill_with_garbage({allocation->bytes, stored}, seed_ * 0x10001 + ++garbage_);
     if (initial == InitialBytes::undefined) allocation->make_undefined();
     const size_t slots = static_cast<size_t>((size + kSlotBytes - 1) / kSlotBytes) + (before != 0 ? 1 : 0);
     const uint64_t first = free_slots(std::max<size_t>(slots, 1));
@@ -113,7 +121,7 @@ Result<uint64_t> MemoryMap::allocate_at(uint64_t address, std::string name, uint
     auto allocation = std::make_unique<Allocation>();
     const uint64_t lead = address % kCacheLineBytes;  // lines are aligned by address, and copied whole
     const uint64_t stored = round_up(lead + std::max<uint64_t>(size, 1), kCacheLineBytes);
-    allocation->storage = std::make_unique<std::byte[]>(stored);
+    allocation->storage.reset(allocate_zeros(stored));
     allocation->bytes = allocation->storage.get() + lead;
     allocation->name = std::move(name);
     allocation->base = address;

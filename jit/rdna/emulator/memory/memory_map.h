@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -91,7 +92,7 @@ struct Region {
 struct Allocation : Region {
     std::string name;
     MemoryAccess access = MemoryAccess::read_write;
-    std::unique_ptr<std::byte[]> storage;
+    std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
     Allocation* next = nullptr;  // in the same slot
 };
 

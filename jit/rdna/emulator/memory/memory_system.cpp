@@ -27,7 +27,7 @@ MemorySystem::~MemorySystem() = default;
 
 uint64_t MemorySystem::allocate(std::string name, uint64_t size, MemoryAccess access, InitialBytes initial) {
     MemoryModel& model = impl_->model;
-    if (!model.configuration.checks.undefined) initial = InitialBytes::given;
+    if (!model.configuration.checks.undefined && initial == InitialBytes::undefined) initial = InitialBytes::given;
     return model.map.allocate(std::move(name), size, access, initial, MemoryMap::Placement::across_slots).base;
 }
 

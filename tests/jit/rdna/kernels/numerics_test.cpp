@@ -259,5 +259,73 @@ TEST(RdnaNumerics, FoldSumsInTheOrderOfLanes64) {
     }
 }
 
+// out[i] = {x[i] / divisor, x[i] % divisor}; a workgroup takes one, in every lane.
+struct QuotientSpec {
+    uint32_t divisor;
+};
+struct QuotientArgs {
+    const uint32_t* x;
+    uint32_t* out;
+};
+class QuotientKernel final : public RdnaKernel<QuotientSpec> {
+public:
+    using RdnaKernel::RdnaKernel;
+
+    void generate() override {
+        header_.max_flat_workgroup_size = 32;
+        const BoundArguments<QuotientArgs> bound =
+            bind_arguments<QuotientArgs>({field("x", &QuotientArgs::x), field("out", &QuotientArgs::out)});
+        const Sgpr from = sgpr(), dividend = sgpr(), quotient = sgpr(), remainder = sgpr();
+        const Vgpr to = vgpr(), both = vgpr(2);
+        s_lshl_b32(from, launch_workgroup(), 2);
+        s_load_b32(dividend, bound[&QuotientArgs::x], from, 0);
+        s_divide_u32(quotient, remainder, dividend, spec_.divisor);
+        v_mov_b32(both[0], quotient);
+        v_mov_b32(both[1], remainder);
+        v_lshl_add_u32(to, launch_workgroup(), 5, launch_lane());
+        v_lshlrev_b32(to, 3, to);
+        global_store_b64(to, both, bound[&QuotientArgs::out]);
+    }
+};
+
+// Around multiples of the divisor, up to the largest dividend.
+KernelCase quotient_case(uint32_t divisor) {
+    constexpr uint32_t kEnd = 1u << 27;
+    std::vector<uint32_t> x = {0, 1, kEnd - 1, kEnd - 2};
+    for (const uint32_t multiple : {divisor, kEnd / 2 / divisor * divisor, (kEnd - 1) / divisor * divisor})
+        for (const uint32_t value : {multiple - 1, multiple, multiple + 1})
+            if (value < kEnd) x.push_back(value);
+    return {"quotient",
+            [divisor](KernelTarget t, PassOptions o) {
+                return assemble<QuotientKernel>(t, QuotientSpec{divisor}, "quotient", o);
+            },
+            {bytes_of(x), zeros(x.size() * 32 * 8)},
+            {BufferIndex{0}, BufferIndex{1}},
+            static_cast<uint32_t>(x.size()),
+            always(32),
+            [=](const std::vector<Bytes>& after) -> std::string {
+                const auto found = values_of<uint32_t>(after[1]);
+                for (size_t i = 0; i < x.size(); ++i)
+                    if (found[i * 64] != x[i] / divisor || found[i * 64 + 1] != x[i] % divisor)
+                        return fmt::format("{} / {} is {}, remainder {}", x[i], divisor, found[i * 64],
+                                           found[i * 64 + 1]);
+                return "";
+            }};
+}
+
+// 4748 panels of a vocabulary of 151936, 8000 of one of 256000: factors with and without a shift.
+TEST(RdnaNumerics, DivideNumbersOfWorkgroups) {
+    for (const uint32_t divisor :
+         {1u, 2u, 3u, 5u, 7u, 31u, 33u, 96u, 641u, 4748u, 8000u, 65537u, 1000003u, 134217727u}) {
+        const KernelCase test = quotient_case(divisor);
+        for (const Target target : {Target::gfx1030, Target::gfx1201}) {
+            const auto program = test.assemble({target}, {});
+            ASSERT_TRUE(program) << program.error().message;
+            const RunOutcome outcome = run_program(test, *program, {});
+            EXPECT_TRUE(outcome.clean()) << name(target) << ": " << outcome.text();
+        }
+    }
+}
+
 }  // namespace numerics_test
 }  // namespace riftjit::rdna::kernels
