@@ -95,6 +95,13 @@ Result<void> Sequences::truncate(SequenceId id, uint32_t length) {
     return {};
 }
 
+Result<void> Sequences::skip(SequenceId id, uint32_t positions) {
+    std::ranges::fill(grown_by_, 0);
+    grown_by_[id] = positions;
+    RIFTJIT_TRY_VOID(check_growth());
+    return extend(id, positions);
+}
+
 void Sequences::close(SequenceId id) { tables_.close(id); }
 
 // Leaves in grown_by_ how many positions each sequence gets.
@@ -116,6 +123,11 @@ Result<void> Sequences::check_rows(std::span<const StepRow> rows) {
     }
     if (outputs > plan.max_outputs)
         return fail(ErrorKind::Usage, "logits of {} rows are wanted: at most {} fit", outputs, plan.max_outputs);
+    return check_growth();
+}
+
+// Whether there is room for what grown_by_ says.
+Result<void> Sequences::check_growth() const {
     uint64_t pages = 0;
     for (SequenceId id = 0; id < limits_.sequences; ++id) {
         if (grown_by_[id] == 0) continue;
@@ -130,12 +142,16 @@ Result<void> Sequences::check_rows(std::span<const StepRow> rows) {
     return {};
 }
 
+Result<void> Sequences::extend(SequenceId id, uint32_t positions) {
+    const auto copy = tables_.extend(id, positions);
+    return copy ? kv_.copy_page(*copy, *model_->device) : Result<void>{};
+}
+
 Result<void> Sequences::place_rows(std::span<const StepRow> rows) {
     for (SequenceId id = 0; id < limits_.sequences; ++id) {
         if (grown_by_[id] == 0) continue;
         next_position_[id] = length(id);
-        if (const auto copy = tables_.extend(id, grown_by_[id]))
-            RIFTJIT_TRY_VOID(kv_.copy_page(*copy, *model_->device));
+        RIFTJIT_TRY_VOID(extend(id, grown_by_[id]));
     }
     batch_.clear();
     ids_.clear();

@@ -50,6 +50,9 @@ public:
     Result<void> truncate(SequenceId id, uint32_t length);
     // Fails where truncate() would, whichever sequence it was: for whoever will have to take back.
     Result<void> check_truncatable() const { return need_positions_alone("be truncated"); }
+    // The next positions hold what the cache's memory held, zeros at first: for those who count what a step behind them
+    // takes. Fails on more positions than there is room for.
+    Result<void> skip(SequenceId id, uint32_t positions);
     void close(SequenceId id);
 
     uint32_t length(SequenceId id) const { return tables_.length(id); }
@@ -83,6 +86,8 @@ private:
     Result<void> bind();
     Result<void> need_positions_alone(std::string_view wish) const;
     Result<void> check_rows(std::span<const StepRow> rows);
+    Result<void> check_growth() const;
+    Result<void> extend(SequenceId id, uint32_t positions);
     Result<void> place_rows(std::span<const StepRow> rows);
 
     std::shared_ptr<const DeviceModel> model_;

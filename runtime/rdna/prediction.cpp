@@ -6,9 +6,8 @@
 
 #include "jit/rdna/emulator/checks/waits.h"
 #include "jit/rdna/encode/encoding.h"
-#include "jit/rdna/object/loader.h"
-#include "jit/rdna/object/occupancy.h"
 #include "runtime/rdna/emulated_accelerator.h"
+#include "runtime/rdna/kernel_needs.h"
 #include "runtime/rdna/rdna_device.h"
 
 namespace riftjit::runtime {
@@ -54,43 +53,6 @@ uint32_t most_bytes_in_flight(std::span<const std::byte> code, rdna::Target chip
     return most;
 }
 
-// A model with memory for one sequence of which all but the last position is there.
-class LastToken {
-public:
-    LastToken(const DeviceModel& model, uint32_t context) : model_(model), context_(context) {}
-
-    Result<void> run() {
-        Device& device = *model_.device;
-        const graph::Plan& plan = model_.decode_plan;
-        RIFTJIT_TRY(arena, device.allocate(plan.arena_bytes, MemoryUse::random, "the activations"));
-        RIFTJIT_TRY(token, device.allocate(sizeof(int32_t), MemoryUse::random, "the token id"));
-        const BatchRow row{0, context_ - 1};
-        std::vector<Address> tables;
-        for (const RopeTable& table : model_.rope_tables) {
-            std::vector<float> angles(table.floats_per_row());
-            RIFTJIT_TRY(address, device.allocate(angles.size() * sizeof(float), MemoryUse::random, "rotations"));
-            table.fill(std::span(&row, 1), angles);
-            RIFTJIT_TRY_VOID(device.write(address, std::as_bytes(std::span(angles))));
-            tables.push_back(address);
-        }
-        const ModelOptions& options = model_.options;
-        RIFTJIT_TRY(kv, reserve_kv_cache({model_.slots, context_, options.key_type, options.value_type}, device));
-        std::vector<uint32_t> pages(page_count(context_));
-        for (uint32_t page = 0; page < pages.size(); ++page) pages[page] = page;
-        RIFTJIT_TRY(bound, device.bind(plan, {arena, model_.weights.addresses, kv.keys, kv.values, tables, token,
-                                              uint32_t(pages.size())}));
-        RIFTJIT_TRY_VOID(device.make_ready());
-        Batch batch(1);
-        batch.add(row);
-        batch.add_output(0);
-        return bound->run(batch.finish(pages.data(), uint32_t(pages.size())));
-    }
-
-private:
-    const DeviceModel& model_;
-    uint32_t context_;
-};
-
 // Read and written once each, of one row.
 uint64_t least_bytes(const graph::Step& step, const DeviceModel& model, uint32_t context) {
     const Backend& backend = model.device->backend();
@@ -121,16 +83,14 @@ Result<PredictedKernel> describe_kernel(const KernelSpec& spec, rdna::Target chi
                                         KernelCache& kernels) {
     RIFTJIT_TRY(found, kernels.get(spec, RdnaBackend(chip).target()));
     RIFTJIT_TRY(object, rdna::load_code_object(found->object.elf, chip));
-    const rdna::LoadedKernel& kernel = object.kernels.at(0);
-    const rdna::KernelDescriptor& needs = kernel.descriptor;
-    RIFTJIT_TRY(occupancy, rdna::occupancy(chip, needs.wave_size, needs.vgprs(), needs.lds_bytes, launch.lanes));
+    RIFTJIT_TRY(needs, kernel_needs(object, launch.lanes));
     PredictedKernel predicted{found->object.name, describe(spec)};
     predicted.waves = launch.groups * (launch.lanes / kLanes);
-    predicted.vgprs = needs.vgprs();
+    predicted.vgprs = needs.vgprs;
     predicted.lds_bytes = needs.lds_bytes;
     predicted.scratch_bytes = needs.scratch_bytes;
-    predicted.waves_per_simd = occupancy.waves_per_simd;
-    predicted.bytes_in_flight = most_bytes_in_flight(object.bytes(kernel.code), chip, needs.wave_size);
+    predicted.waves_per_simd = needs.waves_per_simd;
+    predicted.bytes_in_flight = most_bytes_in_flight(object.bytes(object.kernels.at(0).code), chip, needs.wave_size);
     return predicted;
 }
 
@@ -201,7 +161,11 @@ Result<std::vector<PredictedKernel>> predict_token(const graph::Graph& graph, co
     accelerator->note_launches(&launches);
     RIFTJIT_TRY(model, DeviceModel::create(graph, {1, 1, options.key_type, options.value_type, options.passes},
                                            std::make_unique<RdnaDevice>(std::move(accelerator), kernels), {}));
-    RIFTJIT_TRY_VOID(LastToken(*model, options.context).run());
+    RIFTJIT_TRY(sequences, Sequences::create(model, {.positions = options.context}));
+    RIFTJIT_TRY(text, sequences.open());
+    RIFTJIT_TRY_VOID(sequences.skip(text, options.context - 1));
+    const StepRow row{text, 0, StepRow::Logits::wanted};
+    RIFTJIT_TRY_VOID(sequences.step({&row, 1}));
 
     std::vector<PredictedKernel> predicted;
     std::map<std::string, size_t> index_of_name;

@@ -377,5 +377,22 @@ TEST(Sequences, TwoSetsShareAModel) {
     EXPECT_EQ(hashes, alone(text));
 }
 
+// Positions that nobody computed hold zeros, like values of attention that sees them: the next token is at their end.
+TEST(Sequences, SkipPositions) {
+    TestModel model(kNanoQ4K, best_isa());
+    auto loaded = load(model, best_isa(), model.graph(), {.batch = 4});
+    Sequences sequences = sequences_of(loaded, {.positions = 600});
+    const SequenceId text = sequences.open().value();
+    ASSERT_TRUE(sequences.skip(text, 599));
+    EXPECT_EQ(sequences.length(text), 599u);
+    const Text ids = some_tokens(1, 3);
+    const auto logits = sequences.step(rows_of(text, ids));
+    ASSERT_TRUE(logits) << logits.error().message;
+    EXPECT_EQ(sequences.length(text), 600u);
+    const auto refused = sequences.skip(text, 1);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message, "1 tokens after 600 exceed the context of 600 positions");
+}
+
 }  // namespace sequences_test
 }  // namespace riftjit::runtime

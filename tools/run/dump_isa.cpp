@@ -5,10 +5,10 @@
 #include "engine/kernel_uses.h"
 #include "engine/model_files.h"
 #include "jit/rdna/assembly/object_listing.h"
-#include "jit/rdna/object/occupancy.h"
 #include "jit/x86/backend.h"
 #include "jit/x86/listing.h"
 #include "runtime/rdna/hip_accelerator.h"
+#include "runtime/rdna/kernel_needs.h"
 #include "runtime/rdna/rdna_backend.h"
 #include "tools/bench/bench_peaks.h"
 #include "tools/cli/reporter.h"
@@ -75,19 +75,17 @@ Result<void> print_gpu_kernel(const engine::KernelUse& use, std::span<const Kern
     RIFTJIT_TRY(shape, backend.launch_shape(use.spec));
     RIFTJIT_TRY(object, rdna::load_code_object(code.elf, backend.chip()));
     const rdna::LoadedKernel& kernel = object.kernels.at(0);
-    const rdna::KernelDescriptor& needs = kernel.descriptor;
+    RIFTJIT_TRY(needs, runtime::kernel_needs(object, shape.lanes));
     const std::vector<rdna::ListedFunction> functions = rdna::list_functions(object);
     size_t instructions = 0;
     for (const rdna::ListedFunction& function : functions)
         if (function.kernel != nullptr) instructions += function.instructions.size();
-    RIFTJIT_TRY(occupancy,
-                rdna::occupancy(backend.chip(), needs.wave_size, needs.vgprs(), needs.lds_bytes, shape.lanes));
     fmt::print("; kernel       {}\n", code.name);
     fmt::print("; spec         {}\n", describe(use.spec));
     fmt::print("; target       {}\n", name(use.target));
     fmt::print("; code         {} bytes, {} instructions\n", kernel.code.size, instructions);
-    fmt::print("; registers    {} VGPRs, {} SGPRs, {} bytes of LDS, {} of scratch: {} waves per SIMD\n", needs.vgprs(),
-               kernel.metadata.sgpr_count, needs.lds_bytes, needs.scratch_bytes, occupancy.waves_per_simd);
+    fmt::print("; registers    {} VGPRs, {} SGPRs, {} bytes of LDS, {} of scratch: {} waves per SIMD\n", needs.vgprs,
+               needs.sgprs, needs.lds_bytes, needs.scratch_bytes, needs.waves_per_simd);
     fmt::print("; grid         {} workgroups of {} lanes for {}\n", shape.groups, shape.lanes,
                shape.rows_per_group == 1 ? "each row" : fmt::format("every {} rows", shape.rows_per_group));
     for (const auto& [label, text] : notes) fmt::print("; {:<12} {}\n", label, text);
