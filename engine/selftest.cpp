@@ -2,15 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cmath>
-#include <cstring>
 #include <deque>
-#include <random>
 
-#include "engine/kernel_uses.h"
-#include "graph/dequantize.h"
+#include "engine/kernel_trials.h"
+#include "engine/random_weights.h"
 #include "graph/reference.h"
-#include "host/half.h"
+#include "jit/x86/backend.h"
+#include "jit/x86/host_kernels.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/rdna/rdna_device.h"
 #include "runtime/session.h"
@@ -25,55 +25,22 @@ constexpr float kEpsilon = 1e-5f, kRopeBase = 10000;
 
 class Weights {
 public:
-    explicit Weights(DType type) : type_(type), random_(uint32_t(type) + 1) { fill_pool(); }
+    explicit Weights(DType type) : random_(type) {}
 
     // Of the type, or of f32 for a vector.
     graph::TensorId matrix(graph::Graph& graph, const std::string& name, uint32_t rows, uint32_t width) {
-        std::vector<std::byte>& bytes = storage_.emplace_back();
-        for (uint64_t block = 0; block < uint64_t(rows) * width / traits(type_).block_elements; ++block) {
-            const std::vector<std::byte>& one = pool_[random_() % pool_.size()];
-            bytes.insert(bytes.end(), one.begin(), one.end());
-        }
-        return graph.add_weight(name, type_, rows, width, bytes.data());
+        const std::vector<std::byte>& bytes = storage_.emplace_back(random_.matrix(rows, width));
+        return graph.add_weight(name, random_.type(), rows, width, bytes.data());
     }
     graph::TensorId vector(graph::Graph& graph, const std::string& name, uint32_t width, float about) {
-        std::vector<std::byte>& bytes = storage_.emplace_back(width * sizeof(float));
-        for (uint32_t i = 0; i < width; ++i) {
-            const float value = about + 0.2f * normal_(random_);
-            std::memcpy(&bytes[i * sizeof value], &value, sizeof value);
-        }
-        return graph.add_weight(name, DType::F32, 1, width, bytes.data());
+        const std::vector<float> values = random_.vector(width, about);
+        const auto bytes = std::as_bytes(std::span(values));
+        storage_.emplace_back(bytes.begin(), bytes.end());
+        return graph.add_weight(name, DType::F32, 1, width, storage_.back().data());
     }
 
 private:
-    // Random bytes are blocks of every quantised type; those are kept whose elements are of the size of weights.
-    void fill_pool() {
-        const DTypeTraits& type = traits(type_);
-        std::vector<float> values(type.block_elements);
-        while (pool_.size() < 256) {
-            std::vector<std::byte> block(type.block_bytes);
-            for (std::byte& byte : block) byte = std::byte(random_());
-            const float element = 0.02f * normal_(random_);
-            const uint16_t half = type_ == DType::F16 ? float_to_half(element) : float_to_bfloat(element);
-            if (type_ == DType::F32) std::memcpy(block.data(), &element, sizeof element);
-            if (type_ == DType::F16 || type_ == DType::BF16) std::memcpy(block.data(), &half, sizeof half);
-            if (type_ == DType::NVFP4)  // its four scales hardly ever are small together by chance
-                for (int i = 0; i < 4; ++i) block[i] = std::byte(1 + random_() % 5);
-            graph::dequantize_row(type_, block.data(), type.block_elements, values.data());
-            float most = 0;
-            bool is_finite = true;
-            for (const float value : values) {
-                is_finite = is_finite && std::isfinite(value);
-                most = std::max(most, std::fabs(value));
-            }
-            if (is_finite && (type.block_elements == 1 || (most > 0.01f && most < 0.06f))) pool_.push_back(block);
-        }
-    }
-
-    DType type_;
-    std::mt19937 random_;
-    std::normal_distribution<float> normal_;
-    std::vector<std::vector<std::byte>> pool_;
+    RandomWeights random_;
     std::deque<std::vector<std::byte>> storage_;  // the graph points into it
 };
 
@@ -137,6 +104,103 @@ Result<std::vector<float>> logits_on(std::unique_ptr<runtime::Device> device, co
     return all;
 }
 
+// The processor's kernels at avx2, where none rounds in a way of its own.
+Result<std::unique_ptr<runtime::Device>> processor_at(Isa level, KernelCache& kernels) {
+    RIFTJIT_TRY(cpu, runtime::CpuDevice::create(level, 2, runtime::Helpers::when_useful, kernels));
+    return std::unique_ptr<runtime::Device>(std::move(cpu));
+}
+
+Result<std::unique_ptr<runtime::Device>> open_chosen(const DeviceChoice& choice, Isa level, KernelCache& kernels) {
+    if (choice.is_cpu()) return processor_at(level, kernels);
+    RIFTJIT_TRY(accelerator, open_accelerator(choice, 2));
+    return std::make_unique<runtime::RdnaDevice>(std::move(accelerator), kernels);
+}
+
+// At the levels with bf16 products those round differently (docs/ARCHITECTURE.md), within a bound of their own.
+bool has_own_rounding(const DeviceChoice& choice, Isa level, DType weights) {
+    return choice.is_cpu() && weights == DType::BF16 && has_bf16(level);
+}
+
+// ---- kernels -------------------------------------------------------------------------------------------------------
+
+// Of the value that is nearest to its bound, or farthest beyond it.
+void note_worst(const std::vector<double>& found, const std::vector<graph::Bounded>& expected, KernelSelftest& result) {
+    double worst = -1;
+    for (size_t i = 0; i < expected.size(); ++i) {
+        const double error = std::fabs(found[i] - expected[i].value), bound = expected[i].bound;
+        const double share = error == 0 ? 0 : std::isnan(error) || bound == 0 ? INFINITY : error / bound;
+        if (share <= worst) continue;
+        worst = share;
+        result.error = error;
+        result.bound = bound;
+    }
+}
+
+Result<KernelSelftest> run_trial(const trials::KernelTrial& trial, const DeviceChoice& choice, Isa level,
+                                 KernelCache& kernels) {
+    RIFTJIT_TRY(device, open_chosen(choice, level, kernels));
+    RIFTJIT_TRY(outcome, run_case(trial.on_device, *device));
+    RIFTJIT_TRY(processor, processor_at(Isa::avx2, kernels));
+    RIFTJIT_TRY(processors, run_case(trial.on_processor, *processor));
+    KernelSelftest result{.name = kernel_name(trial.spec), .text = describe(trial.spec), .seconds = outcome.seconds};
+    const auto* matmul = std::get_if<MatmulSpec>(&trial.spec);
+    result.has_processors_bits = (matmul != nullptr && has_own_rounding(choice, level, matmul->weight)) ||
+                                 difference(processors.found, outcome.found).empty();
+    std::vector<double> values;
+    for (const runtime::trial::Found& found : outcome.found)
+        values.insert(values.end(), found.values.begin(), found.values.end());
+    const std::vector<graph::Bounded> expected = trial.expected(outcome.found);
+    check(values.size() == expected.size(), "a trial expects as many values as there are");
+    note_worst(values, expected, result);
+    return result;
+}
+
+// Over logits with equals, and some that are no numbers. Exact: an index and counts.
+Result<KernelSelftest> run_reduction(ReduceKind kind, Isa level, KernelCache& kernels) {
+    constexpr uint32_t kLogits = 1003, kCapacity = 40;
+    constexpr float kThreshold = 2.5f;
+    std::vector<float> logits = RandomWeights(DType::F32).vector(kLogits, 0);
+    for (uint32_t i = 0; i < kLogits; i += 97) logits[i] = 2.5f + float(i % 2);
+    logits[7] = logits[500] = NAN;
+    const bool is_argmax = kind == ReduceKind::argmax;
+    std::vector<graph::Bounded> expected;
+    uint32_t largest = 0, nans = 0;
+    for (uint32_t i = 0; i < kLogits; ++i) {
+        if (std::isnan(logits[i])) ++nans;
+        if (logits[i] > logits[largest]) largest = i;
+        if (!is_argmax && logits[i] >= kThreshold) expected.push_back({double(i), 0});
+    }
+    if (is_argmax)
+        expected = {{double(largest), 0}, {double(nans), 0}};
+    else
+        expected.insert(expected.begin(), {double(expected.size()), 0});
+
+    const ReduceSpec spec{kind, kLogits};
+    KernelSelftest result{.name = kernel_name(spec), .text = describe(spec)};
+    const auto run_at = [&](Isa isa) -> Result<std::vector<double>> {
+        x86::HostKernels host(kernels);
+        RIFTJIT_TRY(kernel, host.get(spec, isa));
+        RIFTJIT_TRY_VOID(host.seal());
+        std::vector<uint32_t> indices(kCapacity);
+        ReduceArgs args{.x = logits.data(), .threshold = kThreshold, .count = kCapacity, .indices = indices.data()};
+        const auto begin = std::chrono::steady_clock::now();
+        kernel(&args, 0, 1);
+        result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        if (is_argmax) return std::vector<double>{double(args.index), double(args.count)};
+        std::vector<double> values = {double(args.count)};
+        values.insert(values.end(), indices.begin(), indices.begin() + std::min(args.count, kCapacity));
+        return values;
+    };
+    RIFTJIT_TRY(at_avx2, run_at(Isa::avx2));
+    RIFTJIT_TRY(values, run_at(level));
+    result.has_processors_bits = values == at_avx2;
+    values.resize(expected.size(), NAN);
+    note_worst(values, expected, result);
+    return result;
+}
+
+// ---- models --------------------------------------------------------------------------------------------------------
+
 // Of the worst logit, in standard deviations of the reference's.
 double largest_error(const std::vector<float>& found, const std::vector<double>& expected) {
     double sum = 0, squares = 0, most = 0;
@@ -159,32 +223,44 @@ double bound_of(DType cache) { return cache == DType::Q8_0 ? 8 * 0.0068 : 8 * 0.
 
 }  // namespace
 
-Result<SelftestResult> selftest(const DeviceChoice& choice, DType type, DType cache) {
+Result<std::vector<std::string>> selftest_kernels(const DeviceChoice& choice,
+                                                  const std::function<void(const KernelSelftest&)>& tell) {
+    RIFTJIT_TRY(level, select_isa(std::nullopt));
+    KernelCache kernels(compile, DiskCache::disabled());
+    trials::KernelTrials all;
+    {
+        RIFTJIT_TRY(device, open_chosen(choice, level, kernels));
+        all = trials::kernel_trials(device->backend(), x86::backend(Isa::avx2));
+    }
+    for (const trials::KernelTrial& trial : all.trials) {
+        RIFTJIT_TRY(result, run_trial(trial, choice, level, kernels));
+        tell(result);
+    }
+    if (!choice.is_cpu()) {
+        all.lacking.emplace_back("reduce");
+        return std::move(all.lacking);
+    }
+    for (const ReduceKind kind : {ReduceKind::argmax, ReduceKind::collect_above}) {
+        RIFTJIT_TRY(result, run_reduction(kind, level, kernels));
+        tell(result);
+    }
+    return std::move(all.lacking);
+}
+
+Result<ModelSelftest> selftest_model(const DeviceChoice& choice, DType type, DType cache) {
     Weights weights(type);
     RIFTJIT_TRY(graph, make_graph(weights, type));
     KernelCache kernels(compile, DiskCache::disabled());
-    RIFTJIT_TRY(isa, select_isa(std::nullopt));
-    const auto on_processor = [&](Isa level) -> Result<std::vector<float>> {
-        RIFTJIT_TRY(cpu, runtime::CpuDevice::create(level, 2, runtime::Helpers::when_useful, kernels));
-        return logits_on(std::move(cpu), graph, cache);
-    };
-    SelftestResult result{type, cache, 0, 0, bound_of(cache)};
-    std::vector<float> found;
-    if (choice.is_cpu()) {
-        RIFTJIT_TRY(logits, on_processor(isa));
-        found = std::move(logits);
-    } else {
-        RIFTJIT_TRY(accelerator, open_accelerator(choice, 2));
-        RIFTJIT_TRY(logits,
-                    logits_on(std::make_unique<runtime::RdnaDevice>(std::move(accelerator), kernels), graph, cache));
-        found = std::move(logits);
-    }
+    RIFTJIT_TRY(level, select_isa(std::nullopt));
+    ModelSelftest result{type, cache, 0, 0, bound_of(cache)};
+    RIFTJIT_TRY(device, open_chosen(choice, level, kernels));
+    RIFTJIT_TRY(found, logits_on(std::move(device), graph, cache));
     result.kernels = uint32_t(kernels.kernels().size());
-    RIFTJIT_TRY(processors, on_processor(Isa::avx2));
+    RIFTJIT_TRY(processor, processor_at(Isa::avx2, kernels));
+    RIFTJIT_TRY(processors, logits_on(std::move(processor), graph, cache));
     result.has_processors_bits = std::ranges::equal(
         found, processors, [](float a, float b) { return std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b); });
-    // At the levels with bf16 products those round differently (docs/ARCHITECTURE.md), within a bound of their own.
-    if (choice.is_cpu() && type == DType::BF16 && has_bf16(isa)) {
+    if (has_own_rounding(choice, level, type)) {
         result.has_processors_bits = true;
         result.bound = 8 * 0.00113 * std::sqrt(6.0);
     }

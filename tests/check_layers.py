@@ -43,9 +43,12 @@ ALLOWED = {
     "runtime/rdna": RDNA
     | {"jit/cache", "jit/rdna/emit", "jit/rdna/kernels", "jit/rdna/emulator", "graph", "runtime"},
     "runtime/sampling": {"host", "jit"},
+    # Where each back end keeps rows and cache.
+    "runtime/trial": JIT | {"jit/x86", "jit/rdna/kernels", "graph", "runtime"},
     "engine": JIT
     | MODELS
-    | {"jit/cache", "jit/x86", "jit/rdna/table", "graph", "runtime", "runtime/cpu", "runtime/rdna", "runtime/sampling"},
+    | {"jit/cache", "jit/x86", "jit/rdna/table", "graph", "runtime", "runtime/cpu", "runtime/rdna", "runtime/sampling"}
+    | {"runtime/trial"},
     "sim": JIT | {"jit/x86", "sim"},
     "tools": {"host", "jit", "graph", "models", "runtime", "engine", "sim"},
 }

@@ -3,6 +3,7 @@
 
 #include <iostream>
 
+#include "jit/rdna/kernels/kv_layout.h"
 #include "jit/rdna/kernels/packed.h"
 #include "jit/rdna/object/occupancy.h"
 #include "runtime/rdna/emulated_accelerator.h"

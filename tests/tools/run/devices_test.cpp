@@ -327,29 +327,5 @@ TEST(Devices, SayWhatChangesNothingOnThem) {
     EXPECT_EQ(outcome.err.find("-ngl"), std::string::npos);
 }
 
-TEST(Selftest, PassesOnTheProcessorAndOnAGpu) {
-    const auto environment = stand_in("checks=none");
-    Program program;
-    for (const char* device : {"cpu", "hip", "emulate:gfx1201"}) {
-        std::vector<std::string> arguments = {"selftest", "--json", "--device", device};
-        if (std::string(device).starts_with("emulate")) arguments.insert(arguments.end(), {"--check", "none"});
-        const Outcome outcome = program.run(arguments);
-        EXPECT_EQ(outcome.exit_code, 0) << device << ": " << outcome.err;
-        if (outcome.exit_code != 0) continue;
-        const auto json = nlohmann::json::parse(outcome.out);
-        EXPECT_EQ(json.at("device"), device);
-        EXPECT_EQ(json.at("models").size(), 30u);  // 28 types, two caches more
-    }
-}
-
-TEST(Selftest, PrintsATable) {
-    Program program;
-    const Outcome outcome = program.run({"selftest"});
-    EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
-    EXPECT_TRUE(outcome.out.starts_with("WEIGHTS  CACHE KERNELS    ERROR    BOUND  BITS             RESULT\n"));
-    EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 31);
-    EXPECT_EQ(outcome.out.find("FAILED"), std::string::npos) << outcome.out;
-}
-
 }  // namespace devices_test
 }  // namespace riftjit::tools

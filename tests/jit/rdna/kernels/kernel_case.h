@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "graph/kernel_error.h"
 #include "host/half.h"
 #include "jit/batch.h"
 #include "jit/rdna/kernels/rows.h"
@@ -23,7 +24,7 @@
 namespace riftjit::rdna::kernels {
 
 using Bytes = std::vector<std::byte>;
-inline constexpr double kUlp = 0x1p-24;
+inline constexpr double kUlp = graph::kRounding;
 
 template <class T>
 Bytes bytes_of(const std::vector<T>& values) {
@@ -143,8 +144,6 @@ inline std::string compare_i16(const std::byte* row, const std::vector<double>& 
                 expected.begin() + static_cast<ptrdiff_t>(block * kI16Block),
                 expected.begin() + static_cast<ptrdiff_t>(std::min<size_t>((block + 1) * kI16Block, expected.size())));
         wanted.resize(kI16Block);  // zeros behind the row
-        double largest = 0;
-        for (const double value : wanted) largest = std::max(largest, std::abs(value));
         std::vector<int32_t> sums(16), stored(16);
         std::memcpy(stored.data(), at + I16Row::kSumsOffset, 64);
         for (size_t i = 0; i < kI16Block; ++i) {
@@ -152,8 +151,7 @@ inline std::string compare_i16(const std::byte* row, const std::vector<double>& 
             got.push_back(double{scales[block]} * code);
             sums[i / 16] += code;
         }
-        // Scale, inverse and product round once each.
-        const std::vector<double> bound(kI16Block, largest / kI16Max / 2 + largest * (before + 4 * kUlp));
+        const std::vector<double> bound = graph::quantisation_error(wanted, before);
         if (std::string wrong = compare(got, wanted, bound); !wrong.empty())
             return "block " + std::to_string(block) + ": " + wrong;
         if (std::string wrong = compare_exactly(stored, sums); !wrong.empty())
@@ -162,13 +160,10 @@ inline std::string compare_i16(const std::byte* row, const std::vector<double>& 
     return "";
 }
 
-// Of silu 3 ulp (emit_silu), and the product.
-inline constexpr double kSwigluError = 8 * kUlp;
-inline double swiglu_of(double gate, double up) { return gate / (1 + std::exp(-gate)) * up; }
+using graph::kSwigluError;
+using graph::rms_norm_error;
+using graph::swiglu_of;
 
-// Sums of positive numbers, an addition for each 64 and 6 for the 64 sums, halved by the root; so are the mean and
-// epsilon; root, inverse and two products are four.
-inline double rms_norm_error(uint32_t width) { return ((width / 64 + 1 + 6 + 2) / 2.0 + 5) * kUlp; }
 inline std::vector<double> rms_norm_of(const float* x, const std::vector<float>& gain) {
     const size_t width = gain.size();
     double sum = 0;

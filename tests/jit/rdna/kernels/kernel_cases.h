@@ -117,24 +117,11 @@ inline KernelCase layer_norm_case(uint32_t rows = 2, uint32_t width = 600) {
     result.wrong = [=](const std::vector<Bytes>& after) {
         std::vector<double> expected(x.size()), bound(x.size(), 1e9);
         for (size_t row = 0; row < rows; ++row) {
-            const float* in = x.data() + row * stride;
-            double mean = 0, size = 0, squares = 0, differences = 0;
-            for (size_t i = 0; i < width; ++i) mean += in[i], size += std::abs(in[i]);
-            mean /= width, size /= width;
+            const auto normed =
+                graph::layer_norm_of(std::span(x).subspan(row * stride, width), gain, bias, double{spec.epsilon});
             for (size_t i = 0; i < width; ++i) {
-                squares += (in[i] - mean) * (in[i] - mean);
-                differences += std::abs(in[i] - mean);
-            }
-            const double scale = 1 / std::sqrt(squares / width + double{spec.epsilon});
-            // The mean is off by what its sums round, and so is each difference, which rounds once more. Squares take
-            // twice that along and round as sums do; the root halves it; root, inverse, product and fma are four.
-            const double chain = width / 64 + 1 + 6, of_mean = (chain + 1) * size * kUlp;
-            const double of_squares = 2 * differences * of_mean / squares + (chain + 4) * kUlp;
-            for (size_t i = 0; i < width; ++i) {
-                const double normed = (in[i] - mean) * scale;
-                expected[row * stride + i] = normed * gain[i] + bias[i];
-                bound[row * stride + i] = (of_mean * scale + std::abs(normed) * (of_squares / 2 + 5 * kUlp)) * gain[i] +
-                                          std::abs(expected[row * stride + i]) * kUlp;
+                expected[row * stride + i] = normed[i].value;
+                bound[row * stride + i] = normed[i].bound;
             }
         }
         return compare(values_of<float>(after[3]), expected, bound);

@@ -4,8 +4,6 @@
 
 #include <array>
 
-#include "jit/formats/lane_reference.h"
-#include "jit/formats/weight_bounds.h"
 #include "jit/rdna/kernels/packed.h"
 #include "tests/jit/formats/random_blocks.h"
 #include "tests/jit/rdna/kernels/kernel_case.h"
@@ -36,56 +34,17 @@ struct TestMatrix {
         return bytes;
     }
 
-    struct Row {
-        std::vector<double> values, magnitudes;  // of what is added up to be the value
-    };
-    Row row(uint32_t number) const {
-        const WeightFormat& format = weight_format(type);
-        const uint32_t elements = traits(type).block_elements, count = std::min(elements, kMostLanes);
-        const std::byte* block = file.data() + number * row_bytes(type, width);
-        Row result;
-        for (uint32_t done = 0; done < width; done += elements, block += traits(type).block_bytes)
-            for (uint32_t first = 0; first < elements; first += count) {
-                const LaneGroup group = decode_group(format, block, first, count);
-                for (uint32_t i = 0; i < count; ++i) {
-                    const double product = double{group.scale[i]} * group.multiplier[i] * group.code[i];
-                    const double minimum =
-                        group.minimum[i] == 0 ? 0 : double{group.minimum_scale[i]} * group.minimum[i];
-                    result.values.push_back(product - minimum);
-                    result.magnitudes.push_back(std::abs(product) + std::abs(minimum));
-                }
-            }
-        return result;
-    }
-
-    // Of a sum over a row. Quantised: sums of integers are converted, codes' and minima's, and added, a segment each
-    // and the minima once; the last step's block takes part in as many sums as there are steps.
-    double roundings() const {
-        if (is_float(type)) return width;
-        const Summation sums = summation(weight_format(type), kI16Max, kStepElements);
-        return 2 + kStepElements / sums.segment + 1 + PanelLayout(type, width).steps();
+    graph::WeightRow row(uint32_t number) const {
+        return graph::weight_row(type, file.data() + number * row_bytes(type, width), width);
     }
 };
 
-// A product and how far off it may be, where elements of x are off by x_error.
-struct TestProduct {
-    double value = 0, bound = 0;
-};
+using TestProduct = graph::Bounded;
+using graph::plus;
+using graph::quantisation_error;
 inline TestProduct product_of(const TestMatrix& matrix, uint32_t row, const std::vector<double>& x,
                               const std::vector<double>& x_error = {}) {
-    const TestMatrix::Row weights = matrix.row(row);
-    TestProduct product;
-    for (uint32_t k = 0; k < matrix.width; ++k) {
-        product.value += weights.values[k] * x[k];
-        product.bound += weights.magnitudes[k] * std::abs(x[k]) * matrix.roundings() * kUlp;
-        if (!x_error.empty()) product.bound += weights.magnitudes[k] * x_error[k] * (1 + matrix.roundings() * kUlp);
-    }
-    return product;
-}
-// Two more roundings, of a bias and of what lies there.
-inline TestProduct plus(const TestProduct& product, double added) {
-    return {product.value + added,
-            product.bound * (1 + 2 * kUlp) + 2 * (std::abs(product.value) + std::abs(added)) * kUlp};
+    return graph::product_of(matrix.row(row), graph::product_roundings(matrix.type, matrix.width), x, x_error);
 }
 
 // Rows of RowFormat::i16, and their values.
@@ -115,19 +74,6 @@ inline CodeRows random_code_rows(uint32_t rows, uint32_t width, unsigned seed) {
         }
     }
     return result;
-}
-
-// How far off the elements of a row are that is quantised from one whose own are off by `before`, relative to the
-// largest of their block (compare_i16 has the argument).
-inline std::vector<double> quantisation_error(const std::vector<double>& x, double before) {
-    std::vector<double> error(x.size());
-    for (size_t first = 0; first < x.size(); first += kI16Block) {
-        const size_t end = std::min<size_t>(first + kI16Block, x.size());
-        double largest = 0;
-        for (size_t i = first; i < end; ++i) largest = std::max(largest, std::abs(x[i]));
-        for (size_t i = first; i < end; ++i) error[i] = largest / kI16Max / 2 + largest * (before + 4 * kUlp);
-    }
-    return error;
 }
 
 // Rows of results, `stride` floats apart.
@@ -167,11 +113,9 @@ inline KernelCase product_case(std::string name, const MatmulSpec& spec, uint32_
     std::vector<std::vector<TestProduct>> expected(rows);
     for (uint32_t row = 0; row < rows; ++row)
         for (uint32_t i = 0; i < spec.rows; ++i) {
-            const double added = (spec.bias == Presence::present ? bias[i] : 0.0) +
-                                 (spec.epilogue == Epilogue::accumulate ? before[row * spec.out_stride + i] : 0.0);
-            const double size = std::abs(added) + (spec.bias == Presence::present ? std::abs(bias[i]) : 0.0);
-            expected[row].push_back(plus(product_of(matrix, i, x.values[row]), added));
-            expected[row].back().bound += 2 * size * kUlp;  // the bias may cancel what lies there
+            const double added = spec.bias == Presence::present ? bias[i] : 0;
+            const double there = spec.epilogue == Epilogue::accumulate ? before[row * spec.out_stride + i] : 0;
+            expected[row].push_back(plus(product_of(matrix, i, x.values[row]), added, there));
         }
     BatchState batch;
     batch.rows = rows;
@@ -216,7 +160,7 @@ inline KernelCase fused_matmul_case() {
     const std::vector<double> values(x.begin(), x.begin() + product.width);
     std::vector<TestProduct> expected;
     for (uint32_t i = 0; i < product.rows; ++i)
-        expected.push_back(plus(product_of(matrix, i, values, quantisation_error(values, 0)), before[i]));
+        expected.push_back(plus(product_of(matrix, i, values, quantisation_error(values, 0)), 0, before[i]));
     KernelCase result = op_case("fused_matmul", spec, 1);
     result.buffers = {matrix.packed(), bytes_of(x), bytes_of(before)};
     result.args = {BufferIndex{0}, NullPointer{},  NullPointer{}, BufferIndex{1},
@@ -240,10 +184,7 @@ inline KernelCase gated_matmul_case() {
     for (uint32_t i = 0; i < product.rows; ++i) {
         const TestProduct gate = product_of(gate_matrix, i, normed, error),
                           up = product_of(up_matrix, i, normed, error);
-        const double value = swiglu_of(gate.value, up.value);
-        // silu is at most as large as its argument, and 1.1 times as steep.
-        const double bound = 1.1 * gate.bound * (std::abs(up.value) + up.bound) + std::abs(gate.value) * up.bound;
-        expected.push_back({value, bound + (std::abs(value) + bound) * kSwigluError});
+        expected.push_back(graph::gated(gate, up));
     }
     KernelCase result = op_case("gated_matmul", spec, 1);
     result.buffers = {gate_matrix.packed(), up_matrix.packed(), bytes_of(x), bytes_of(gain),
