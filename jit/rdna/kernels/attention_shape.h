@@ -17,10 +17,10 @@ struct AttentionShape {
     // Query heads of a KV head are divided among so many waves of a workgroup, and so many workgroups.
     uint32_t wave_parts, grid_parts;
     uint32_t waves;  // of a workgroup
-    // Rows and vectors of 32 elements whose outputs a wave has. In tile form the waves' rows are theirs alone; in
-    // vector form each takes a block of the segment's positions and then a share of outputs, row_shares times
-    // vector_shares.
-    uint32_t output_rows, output_vectors, row_shares, vector_shares;
+    // Of the rows a wave has the outputs of so many vectors of 32 elements. In tile form those are all; in vector form,
+    // where each wave takes a block of the segment's positions and then outputs, the first vector_shares waves of the
+    // workgroup have them: a value is read once.
+    uint32_t output_vectors, vector_shares;
 
     constexpr uint32_t rows() const { return heads * tokens; }
 };
@@ -38,10 +38,8 @@ constexpr AttentionShape attention_shape(const AttentionSpec& spec) {
         shape.waves = kKvPage / kAttentionBlock;
         shape.wave_parts = 1;
         shape.grid_parts = group / shape.heads;
-        shape.vector_shares = vectors >= 3 ? 4 : vectors;
-        shape.row_shares = shape.waves / shape.vector_shares;
-        shape.output_rows = (shape.heads + shape.row_shares - 1) / shape.row_shares;
-        shape.output_vectors = (vectors + shape.vector_shares - 1) / shape.vector_shares;
+        shape.output_vectors = (vectors + shape.waves - 1) / shape.waves;
+        shape.vector_shares = (vectors + shape.output_vectors - 1) / shape.output_vectors;
         return shape;
     }
     // All heads of the KV head if there is room for them, and as many tokens as there is room for then.
@@ -54,18 +52,16 @@ constexpr AttentionShape attention_shape(const AttentionSpec& spec) {
     if (shape.wave_parts > 4) shape.wave_parts = 4;
     shape.grid_parts = parts / shape.wave_parts;
     shape.waves = kMaxTileRows / shape.tokens * shape.wave_parts;
-    shape.output_rows = shape.rows();
     shape.output_vectors = vectors;
-    shape.row_shares = shape.vector_shares = 1;
+    shape.vector_shares = 1;
     return shape;
 }
 
-// What a workgroup leaves of a segment: outputs, sums and maxima of each wave, in registers of 32 lanes, by four.
-// Vector form.
+// What a workgroup leaves of a segment, in whole cache lines: outputs [row][element], the sums of 16 lanes [row][lane],
+// maxima [row]. Vector form.
 constexpr uint64_t attention_part_bytes(const AttentionSpec& spec) {
     if (spec.form == MatmulForm::tile) return 0;
-    const AttentionShape shape = attention_shape(spec);
-    return shape.waves * round_up(shape.output_rows * (shape.output_vectors + 1) + 1, 4) * 32 * sizeof(float);
+    return round_up(uint64_t(attention_shape(spec).heads) * (spec.head_dim + 16 + 1) * sizeof(float), 128);
 }
 
 }  // namespace riftjit::rdna::kernels

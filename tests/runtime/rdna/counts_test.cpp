@@ -61,43 +61,78 @@ TEST(CountsOnRdna, AProductWithOneRowReadsItsWeightsAndTheRowOnce) {
             }
 }
 
-// A single row over three segments of cache.
-TEST(CountsOnRdna, AttentionReadsItsCacheOnce) {
-    constexpr uint32_t kKvHeads = 2, kHeadDim = 128, kPositions = 3 * kKvPage;
+// What one row's attention must move beside its cache, of one KV head: each segment needs the queries, all segments but
+// the last to end leave a part that is written and read (here, where one workgroup runs after the other; on a card two
+// that end at once both leave theirs), and there are outputs. So much for each segment, whose cache it is compared
+// with: only the group and the cache's type matter, not how long the text is.
+struct AttentionBytes {
+    double cache, queries, parts, outputs;
+    double beside() const { return queries + parts + outputs; }
+};
+AttentionBytes least_attention_bytes(const AttentionSpec& spec, uint32_t position) {
+    const double head = spec.head_dim * sizeof(float), heads = spec.heads / spec.kv_heads;
+    const double segments = segment_count(position);
+    const double page = double(rdna::kernels::key_head_bytes(spec.key_type, spec.head_dim) +
+                               rdna::kernels::value_head_bytes(spec.value_type, spec.head_dim));
+    // Of a part: outputs, 16 sums, a maximum.
+    return {page / kKvPage * (position + 1), segments * heads * head, 2 * (segments - 1) * heads * (head + 16 * 4 + 4),
+            heads * head};
+}
+
+Counts attention_counts(const AttentionSpec& spec, uint32_t position, rdna::Target chip) {
+    Case test{"attention", {}, 2};
+    test.steps = {{"attention", spec, {buffer(0), keys(), values(), buffer(1)}}};
+    test.key_type = spec.key_type;
+    test.value_type = spec.value_type;
+    test.kv_heads = spec.kv_heads;
+    test.head_dim = spec.head_dim;
+    test.pages = test.pages_per_sequence = segment_count(position);
+    test.runs = {{positions(position, 1), {}, {{0, random_floats(spec.q_stride, 1)}}}};
+    return counts_of(test, chip);
+}
+
+// Queries come to LDS once for a workgroup, and of parts each number is written by one lane once and read by one, but
+// for the maxima, which every wave has in both halves. Behind a whole number of segments nothing else is read.
+TEST(CountsOnRdna, AttentionReadsItsCacheOnceAndWhatItMustBeside) {
+    constexpr uint32_t kKvHeads = 2;
     for (const DType type : {DType::F16, DType::F32, DType::Q8_0})
-        for (const uint32_t group : {1u, 4u})
-            for (const rdna::Target chip : chips()) {
-                const uint32_t width = kKvHeads * group * kHeadDim;
-                Case test{fmt::format("attention to {}", name(type)), {}, 2};
-                test.steps = {{"attention",
-                               AttentionSpec{kKvHeads * group, kKvHeads, kHeadDim, width, width, type, type, 0.1f,
-                                             MatmulForm::vector},
-                               {buffer(0), keys(), values(), buffer(1)}}};
-                test.key_type = test.value_type = type;
-                test.kv_heads = kKvHeads;
-                test.head_dim = kHeadDim;
-                test.pages = test.pages_per_sequence = 3;
-                test.runs = {{positions(kPositions - 1, 1), {}, {{0, random_floats(width, 1)}}}};
-                const Counts counts = counts_of(test, chip);
-                const auto cache = double(3 * kKvHeads) * double(rdna::kernels::key_head_bytes(type, kHeadDim) +
-                                                                 rdna::kernels::value_head_bytes(type, kHeadDim));
-                const auto global = double(counts.global_bytes_loaded);
-                const std::string where = fmt::format("{}, groups of {}, on {}", test.name, group, rdna::name(chip));
-                // Beside the cache: outputs of segments, which the last one to end reads again, and queries, which lie
-                // in caches but for the first time. Each of four waves reads them, to either half of its lanes.
-                const double segments = 3.0 * kKvHeads, queries = 4 * 2 * group * kHeadDim * sizeof(float);
-                const double parts =
-                    segments * double(rdna::kernels::launch_shape({chip}, test.steps[0].spec).value().part_bytes);
-                // Scales of values are scalars.
-                const double scales = segments * rdna::kernels::cache_scale_blocks(type, kHeadDim) * kKvPage *
-                                      rdna::kernels::kCacheScaleBytes;
-                EXPECT_GE(double(counts.scalar_bytes_loaded), scales) << where;
-                EXPECT_NEAR(global / (cache - scales + parts + segments * queries), 1, 0.001) << where;
-                EXPECT_EQ(counts.scratch_bytes_loaded + counts.scratch_bytes_stored, 0u) << where;
-                std::cout << fmt::format("{}: {:.4f} of the cache, scalars {:.4f}, parts {:.4f}, queries {:.4f}\n",
-                                         where, global / cache, double(counts.scalar_bytes_loaded) / cache,
-                                         parts / cache, segments * queries / cache);
-            }
+        for (const uint32_t head_dim : {64u, 128u})
+            for (const uint32_t group : {1u, 2u, 4u, 8u})
+                for (const uint32_t position : {255u, 300u, 1023u, 4095u}) {
+                    const uint32_t width = kKvHeads * group * head_dim;
+                    const AttentionSpec spec{kKvHeads * group,  kKvHeads, head_dim, width, width, type, type, 0.1f,
+                                             MatmulForm::vector};
+                    const auto [cache, queries, parts, outputs] = least_attention_bytes(spec, position);
+                    for (const rdna::Target chip : chips()) {
+                        const Counts counts = attention_counts(spec, position, chip);
+                        const std::string where = fmt::format("{} heads of {} to {}, {} positions, on {}", group,
+                                                              head_dim, name(type), position + 1, rdna::name(chip));
+                        // Values' scales are scalars, and so are arguments and the batch: some 200 bytes a wave.
+                        const double vector =
+                            double(counts.global_bytes_loaded + counts.global_bytes_stored) / kKvHeads;
+                        const double scalar = double(counts.scalar_bytes_loaded) / kKvHeads;
+                        const double scales = rdna::kernels::cache_scale_blocks(type, head_dim) *
+                                              rdna::kernels::kCacheScaleBytes * (position + 1.0);
+                        const double segments = segment_count(position);
+                        const double maxima = (segments - 1) * group * 4 * (2 * std::min(4u, head_dim / 32) - 1);
+                        const double must = cache - scales + queries + parts + maxima + outputs;
+                        if ((position + 1) % kKvPage == 0)
+                            EXPECT_NEAR(vector / must, 1, 0.0005) << where;
+                        else  // keys of whole blocks, values by 16, scales of keys two to a dword
+                            EXPECT_LE(vector / must, 1.05) << where;
+                        EXPECT_LE(scalar, scales + segments * 4 * 250) << where;
+                        const double beside = (vector + scalar) / cache - 1;
+                        // The rest, maxima, arguments and the batch, is 0.3 % of 128 elements in f16. Where queries,
+                        // parts and outputs alone come near 5 % of the cache, which is then narrow for so many heads,
+                        // no way of asking helps.
+                        if (position >= 1023 && (queries + parts + outputs) / cache < 0.0462)
+                            EXPECT_LE(beside, 0.05) << where;
+                        EXPECT_EQ(counts.scratch_bytes_loaded + counts.scratch_bytes_stored, 0u) << where;
+                        if (chip == chips().back())
+                            std::cout << fmt::format("{}: {:.2f} % beside the cache, of which {:.2f} must be\n", where,
+                                                     100 * beside, 100 * (queries + parts + outputs) / cache);
+                    }
+                }
 }
 
 TEST(CountsOnRdna, TilesOfProductsMeetAtMostTwoInABankOfLds) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <random>
 #include <span>
 #include <string>
@@ -60,6 +61,7 @@ struct KernelCase {
     std::function<std::string(const std::vector<Bytes>&)> wrong;
     bool runs_in_wave64 = true;
     std::vector<PointerBetween> pointers = {};
+    std::optional<size_t> scratch = {};  // the buffer of which it does not matter what is left there
 };
 
 // The batch in device memory, as buffers of the case; returns that of its BatchState.

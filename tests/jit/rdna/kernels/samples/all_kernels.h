@@ -35,7 +35,8 @@ inline RopeSpec rope_keys_spec(uint32_t heads) {
 }
 inline ValueStoreSpec value_store_spec(uint32_t heads) { return {heads, 64, heads * 64, DType::Q8_0}; }
 inline AttentionSpec attention_spec(MatmulForm form) {
-    return {4, 2, 32, 128, 128, DType::F16, DType::Q8_0, 0.2f, form};
+    if (form == MatmulForm::tile) return {4, 2, 32, 128, 128, DType::F16, DType::Q8_0, 0.2f, form};
+    return {4, 2, 64, 256, 256, DType::F16, DType::Q8_0, 0.05f, form};  // whose waves exchange all that they can
 }
 // More steps than a workgroup has waves, of which the last is short and of a wave that has had another; two panels, of
 // which the last has rows that there are not.
