@@ -78,10 +78,10 @@ struct Matrix {
     std::vector<graph::WeightRow> rows;
 };
 
-// Activations that every format of rows holds exactly: codes of 13 bits of which each block has a largest, times a
+// ActivationRows that every format of rows holds exactly: codes of 13 bits of which each block has a largest, times a
 // power of two, or, for float weights, bf16.
-struct Activations {
-    Activations(DType type, uint32_t tokens) {
+struct ActivationRows {
+    ActivationRows(DType type, uint32_t tokens) {
         std::mt19937 random(uint32_t(type) + 100);
         for (uint32_t token = 0; token < tokens; ++token) {
             Quantized row;
@@ -267,9 +267,9 @@ KernelTrial embed_trial(const Matrix& table) {
 
 // The product alone, of activations in the format that the back end reads. Formats that trials do not write are made by
 // a step before it, exactly.
-Case product_case(const Backend& backend, const MatmulSpec& spec, const Matrix& matrix, const Activations& x,
+Case product_case(const Backend& backend, const MatmulSpec& spec, const Matrix& matrix, const ActivationRows& x,
                   const std::vector<float>& bias, const std::vector<float>& there) {
-    const RowFormat format = backend.activation_format(spec.weight);
+    const RowFormat format = backend.activation_format(spec.weight, spec.activations);
     Case test{.steps = {{"", spec, {weight(0), weight(1), buffer(0), buffer(1)}}}, .buffers = 3};
     if (spec.bias == Presence::absent) test.steps[0].places[1] = no_place();
     test.weights = {matrix.weight(), vector_weight(bias)};
@@ -300,7 +300,7 @@ KernelTrial matmul_trial(const Backend& device, const Backend& processor, const 
                           form,
                           is_odd ? Epilogue::store : Epilogue::accumulate,
                           is_odd ? Presence::present : Presence::absent};
-    const Activations x(type, tokens);
+    const ActivationRows x(type, tokens);
     const auto bias = normals(kMatrixRows, 10), there = normals(size_t(tokens) * stride, 11);
     Expected expected;
     for (uint32_t token = 0; token < tokens; ++token) {
@@ -554,7 +554,7 @@ KernelTrial side_by_side_trial(const Backend& device, const Matrix& matrix) {
                              Epilogue::store,
                              Presence::absent};
     const RopeSpec rope{kHeads, kHeadDim, kHeadDim, kHeads * kHeadDim, RopePairing::half, Presence::absent, 0, {}};
-    const Activations x(type, 1);
+    const ActivationRows x(type, 1);
     const auto heads = normals(rope.row_stride, 16), bias = normals(kMatrixRows, 17);
     const std::vector<float> angles = angles_of(5, kHeadDim);
     Case test = product_case(device, product, matrix, x, bias, normals(product.out_stride, 18));

@@ -77,8 +77,8 @@ public:
           cache_(std::make_unique<KernelCache>(x86::compile, DiskCache::disabled())) {}
 
     Session session(uint32_t threads, DType kv_type = DType::F32, uint32_t batch = 512, uint32_t context = 256,
-                    const std::string& passes = "all") {
-        const SessionOptions options{context, batch, kv_type, kv_type, passes, batch};
+                    const std::string& passes = "all", Activations activations = Activations::i13) {
+        const SessionOptions options{context, batch, kv_type, kv_type, passes, batch, activations};
         auto created = Session::create(graph_, options, device(threads), {});
         if (!created) throw std::runtime_error(created.error().message);
         return std::move(*created);
