@@ -155,9 +155,9 @@ TimeBound time_bound(std::span<const PredictedKernel> kernels, const Card& card)
 }
 
 Result<std::vector<PredictedKernel>> predict_token(const graph::Graph& graph, const SessionOptions& options,
-                                                   rdna::Target chip, uint32_t threads, KernelCache& kernels) {
+                                                   rdna::Target chip, KernelCache& kernels) {
     std::vector<EmulatedLaunch> launches;
-    auto accelerator = std::make_unique<EmulatedAccelerator>(chip, MachineChecks::none, threads);
+    auto accelerator = std::make_unique<EmulatedAccelerator>(chip, MachineChecks::none);
     accelerator->note_launches(&launches);
     RIFTJIT_TRY(model, DeviceModel::create(graph, {1, 1, options.key_type, options.value_type, options.passes},
                                            std::make_unique<RdnaDevice>(std::move(accelerator), kernels), {}));

@@ -52,8 +52,9 @@ TimeBound time_bound(const PredictedKernel& kernel, const Card& card);
 TimeBound time_bound(std::span<const PredictedKernel> kernels, const Card& card);
 
 // Of a token at the last position of the context, which attends to all before it. What the cache holds does not matter,
-// so it holds zeros. In the order of the plan.
+// so it holds zeros. In the order of the plan. On one thread: which workgroup of attention ends last decides what it
+// asks for, and counts are to repeat.
 Result<std::vector<PredictedKernel>> predict_token(const graph::Graph& graph, const SessionOptions& options,
-                                                   rdna::Target chip, uint32_t threads, KernelCache& kernels);
+                                                   rdna::Target chip, KernelCache& kernels);
 
 }  // namespace riftjit::runtime

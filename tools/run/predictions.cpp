@@ -186,7 +186,6 @@ Result<int> print_predictions(const engine::EngineOptions& options, std::span<co
     RIFTJIT_TRY(graph, model.build());
     const uint32_t context =
         options.context != 0 ? options.context : std::min(kUsualContext, model.hyperparameters.context_length);
-    const uint32_t threads = options.threads.value_or(default_threads());
     const auto kernels = engine::open_kernel_cache(options.cache_directory, options.cache_mode, reporter.warner());
     std::string text =
         fmt::format("{}\n{}: one token at position {} (-c {}), keys {}, values {}\n", kWhatItIs,
@@ -196,7 +195,7 @@ Result<int> print_predictions(const engine::EngineOptions& options, std::span<co
         const auto predicted = [&] {
             const Progress progress(fmt::format("counting for {}", name(chip)));
             return runtime::predict_token(graph, {context, 1, options.key_type, options.value_type, options.passes, 1},
-                                          chip, threads, *kernels);
+                                          chip, *kernels);
         }();
         if (!predicted) return std::unexpected(predicted.error());
         if (as_json)
