@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "jit/cache/kernel_publisher.h"
 
@@ -12,9 +13,24 @@ namespace riftjit {
 
 namespace {
 
-double milliseconds_since(std::chrono::steady_clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
+// For how long somebody is at it, be they one thread or several: what a user waits for.
+class BusyTime {
+public:
+    void begin() {
+        if (busy_++ == 0) since_ = Clock::now();
+    }
+    // Milliseconds that no end() before has told.
+    double end() {
+        --busy_;
+        const Clock::time_point now = Clock::now();
+        return std::chrono::duration<double, std::milli>(now - std::exchange(since_, now)).count();
+    }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    uint32_t busy_ = 0;
+    Clock::time_point since_;
+};
 
 // Exact identity of spec and target, floats by their bits.
 std::string identity(const KernelSpec& spec, Target target) {
@@ -52,25 +68,30 @@ struct KernelCache::Impl {
     std::map<std::string, Slot> slots;
     uint32_t next_order = 0;
     CacheStatistics statistics;
+    BusyTime loading, compiling;
 
     KernelPublisher publisher;  // last: it is joined before what it reads goes away
 };
 
 Result<KernelCache::Impl::Obtained> KernelCache::Impl::load_or_compile(const KernelSpec& spec, Target target) {
-    const auto load_start = std::chrono::steady_clock::now();
-    RIFTJIT_TRY(loaded, disk.load(spec, target));
-    const double load_ms = milliseconds_since(load_start);
-    if (loaded) {
+    {
         const std::lock_guard lock(mutex);
-        statistics.load_ms += load_ms;
-        ++statistics.hits;
-        return Obtained{std::move(*loaded), Origin::disk};
+        loading.begin();
     }
-    const auto compile_start = std::chrono::steady_clock::now();
+    auto loaded = disk.load(spec, target);
+    {
+        const std::lock_guard lock(mutex);
+        statistics.load_ms += loading.end();
+        if (!loaded) return std::unexpected(loaded.error());
+        if (*loaded) {
+            ++statistics.hits;
+            return Obtained{std::move(**loaded), Origin::disk};
+        }
+        compiling.begin();
+    }
     auto compiled = compile(spec, target);
     const std::lock_guard lock(mutex);
-    statistics.load_ms += load_ms;
-    statistics.compile_ms += milliseconds_since(compile_start);
+    statistics.compile_ms += compiling.end();
     ++statistics.misses;
     if (!compiled) return std::unexpected(compiled.error());
     return Obtained{std::move(*compiled), Origin::compiler};

@@ -21,8 +21,8 @@ struct Kernel {
 
 struct CacheStatistics {
     uint32_t hits = 0, misses = 0;  // disk hits and compilations
-    double compile_ms = 0;          // time in the back end
-    double load_ms = 0;             // time reading entries
+    double compile_ms = 0;          // while one thread or more is in the back end
+    double load_ms = 0;             // while one or more reads entries
 };
 
 class KernelCache {
