@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 
+#include "jit/cache/kernel_batch.h"
 #include "jit/rdna/kernels/packed.h"
 #include "runtime/rdna/batch_image.h"
 #include "runtime/rdna/emulated_accelerator.h"
@@ -58,10 +59,14 @@ private:
 };
 
 Result<void> RdnaPlan::bind(const RdnaBackend& backend, KernelCache& kernels, const Addresses& addresses) {
+    std::vector<KernelRequest> requests;  // each once
     for (const graph::Step& step : plan_.steps) {
         RIFTJIT_TRY(shape, backend.launch_shape(step.spec));
         launches_.push_back({.shape = shape});
+        if (std::ranges::find(requests, step.spec, &KernelRequest::spec) == requests.end())
+            requests.push_back({step.spec, backend.target()});
     }
+    RIFTJIT_TRY_VOID(make_kernels(kernels, requests));
     RIFTJIT_TRY_VOID(reserve_parts(addresses.pages_per_sequence));
     RIFTJIT_TRY_VOID(check_grids());
     batch_.emplace(plan_.max_tokens, addresses.pages_per_sequence, 0, rows_together_);
