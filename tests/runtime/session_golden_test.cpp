@@ -22,8 +22,9 @@ constexpr double kBf16Bound = 0.0236;
 // of thousands is four to five times that.
 constexpr double kQuantisedBound = 0.008;
 // Activations of 8 bits: of 32 values with a normal distribution the largest has 2.1 deviations, so rounding adds
-// 2.1 / 127 / sqrt(12) = 0.0048 of the activations' deviation, after 15 to 57 matmuls 0.018 to 0.036, and the largest of
-// thousands is four to five times that. llama.cpp, which has such activations too, reaches 0.07 to 0.16 on these files.
+// 2.1 / 127 / sqrt(12) = 0.0048 of the activations' deviation, after 15 to 57 matmuls 0.018 to 0.036, and the largest
+// of thousands is four to five times that. llama.cpp, which has such activations too, reaches 0.07 to 0.16 on these
+// files.
 constexpr double kByteBound = 0.16;
 // f16 keys and values are off by up to 2^-12; scores and outputs by as much, in each layer.
 constexpr double kF16CacheBound = 0.006;

@@ -16,7 +16,7 @@ namespace riftjit::tools {
 namespace {
 
 struct WarmOptions {
-    std::string model, levels, cache_directory, passes = "all";
+    std::string model, levels, cache_directory, passes = "all", activations = "i13";
     std::vector<Target> targets;
     std::string cache_type_k = "f16", cache_type_v = "f16";
     bool json = false;
@@ -59,7 +59,8 @@ Result<double> warm_target(const graph::Graph& graph, const WarmOptions& options
                                                    .outputs = kManyRows,
                                                    .key_type = *dtype_from_name(options.cache_type_k),
                                                    .value_type = *dtype_from_name(options.cache_type_v),
-                                                   .passes = options.passes}));
+                                                   .passes = options.passes,
+                                                   .activations = *activations_from_name(options.activations)}));
     const bool is_gpu = target.architecture == Architecture::rdna;
     std::vector<Isa> samplers(all_isas().begin(), all_isas().end());
     if (!is_gpu) samplers = {isa_of(target)};
@@ -130,6 +131,8 @@ void add_warm_command(CLI::App& app, Command& chosen) {
         ->add_option("--isa", options->levels,
                      "levels: all, or a list of " + isa_names() + " (default: this machine's)")
         ->type_name("ISAS");
+    add_choice(*command, "--activations", options->activations, {"i13", "i8"},
+               "what quantised weights will be multiplied by");
     command
         ->add_option_function<std::string>(
             "--target",
