@@ -45,8 +45,6 @@ enum class RowFormat : uint8_t {
 };
 constexpr size_t kRowFormats = 6;
 constexpr bool is_quantized(RowFormat format) { return format != RowFormat::f32 && format != RowFormat::bf16; }
-// Codes of 13 bits and a scale per 256, whatever else.
-constexpr bool has_wide_codes(RowFormat format) { return is_quantized(format) && format != RowFormat::i8; }
 constexpr uint32_t f32_row_bytes(uint32_t width) { return uint32_t(round_up(width, 16) * sizeof(float)); }
 
 // Quantised activations. Per super-block of 256 elements (the last may be shorter, and is zero padded to 256):

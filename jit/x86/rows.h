@@ -65,6 +65,10 @@ struct I8Row {
         const uint32_t first = blocks() * kI8Block + (group == 16 ? kArrays * blocks() * 4 : 0);
         return first + uint32_t(array) * blocks() * (kI8Block / group) * 4;
     }
+    // From a group's scale to what another array has of it.
+    constexpr int from_scales(Array array, uint32_t group) const {
+        return static_cast<int>(array_offset_bytes(array, group) - array_offset_bytes(Array::scales, group));
+    }
     constexpr uint32_t used_bytes() const { return blocks() * (kI8Block + kArrays * (4 + 8)); }
     constexpr uint32_t bytes() const { return uint32_t(round_up(used_bytes(), 64)); }
 };

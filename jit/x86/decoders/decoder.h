@@ -44,6 +44,7 @@ inline constexpr uint32_t kStepElements = 256;
 
 // What a kernel wants elements in.
 enum class Elements : uint8_t { pairs, quads };
+constexpr uint32_t count_in(Elements elements) { return elements == Elements::pairs ? 2 : 4; }
 
 enum class SubScale : uint8_t { none, integer };
 enum class Minimum : uint8_t { none, real, integer };
@@ -125,10 +126,9 @@ private:
     Place place_;
 };
 
-// Receives every pair of a group (index 0 .. group / 2 - 1) once, in any order. May overwrite `pair`, and no other of
-// the decoder's registers. Of quads likewise (0 .. group / 4 - 1).
-using PairSink = std::function<void(const Xbyak::Xmm& pair, uint32_t index)>;
-using QuadSink = std::function<void(const Xbyak::Xmm& quad, uint32_t index)>;
+// Receives every pair of a group (index 0 .. group / 2 - 1) or quad (0 .. group / 4 - 1) once, in any order. May
+// overwrite `pair_or_quad`, and no other of the decoder's registers.
+using ElementSink = std::function<void(const Xbyak::Xmm& pair_or_quad, uint32_t index)>;
 
 // Stateless. The emitting functions may use the site's temporaries, k1 to k7 and nothing else, besides `out`.
 class Decoder {
@@ -147,9 +147,8 @@ public:
 
     // Once per kernel: loads the constants. Override (and call this) to set up site.table() as well.
     virtual void prepare(const DecodeSite& site) const;
-    // The elements q of one group. Quads are i8 where traits().is_signed, else u8.
-    virtual void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const = 0;
-    virtual void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const = 0;
+    // The elements q of one group, in what the site wants them. Quads are i8 where traits().is_signed, else u8.
+    virtual void unpack(const DecodeSite& site, uint32_t group, const ElementSink& sink) const = 0;
     // out = f32 scale D of a segment.
     virtual void scale(const DecodeSite& site, uint32_t segment, const Xbyak::Xmm& out) const = 0;
     // out = i32 multiplier m of a group (SubScale::integer).

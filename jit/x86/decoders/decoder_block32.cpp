@@ -21,16 +21,14 @@ public:
     std::vector<VectorConstant> constants(Isa, Elements) const override { return {}; }
     size_t temporaries(Isa, Elements) const override { return 2; }
 
-    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
-        for (uint32_t i = 0; i < 8; ++i) {
-            load(site.code, site.temporary(0), site.body_dwords(group, i));
-            sink(site.temporary(0), i);
-        }
-    }
-    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
+    void unpack(const DecodeSite& site, uint32_t group, const ElementSink& sink) const override {
         const Xmm bytes = site.temporary(0), pair = site.temporary(1);
         for (uint32_t i = 0; i < 8; ++i) {
             load(site.code, bytes, site.body_dwords(group, i));
+            if (site.elements() == Elements::quads) {
+                sink(bytes, i);
+                continue;
+            }
             site.code.vpsllw(pair, bytes, 8);
             site.code.vpsraw(pair, pair, 8);
             sink(pair, 2 * i);
@@ -68,32 +66,12 @@ public:
     }
     size_t temporaries(Isa, Elements) const override { return kHasFifthBit ? 4 : 2; }
 
-    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
-        const Xmm nibbles = site.temporary(0), quad = site.temporary(1);
-        if (kHasFifthBit) load(site.code, site.temporary(2), site.body_dwords(group, 0));
-        for (uint32_t index = 0; index < 8; ++index) {
-            if (index % 2 == 0) load(site.code, nibbles, site.body_dwords(group, first_nibbles() + index / 2));
-            extract_quad(site.code, quad, nibbles, 4, index % 2, site.constant(0));
-            if (kHasFifthBit) {
-                shift_dwords(site.code, site.temporary(3), site.temporary(2), static_cast<int>(index) - 4);
-                merge_bits(site.code, quad, site.temporary(3), site.constant(1));
-            }
-            sink(quad, index);
-        }
-    }
-    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
-        const Xmm nibbles = site.temporary(0), pair = site.temporary(1);
-        const auto fifth_bits = [&] { return site.temporary(2); };
-        if (kHasFifthBit) load(site.code, fifth_bits(), site.body_dwords(group, 0));
-        for (uint32_t index = 0; index < 16; ++index) {
-            if (index % 4 == 0) load(site.code, nibbles, site.body_dwords(group, first_nibbles() + index / 4));
-            extract_pair(site.code, pair, nibbles, 4, index % 4, site.constant(0));
-            if (kHasFifthBit) {
-                const Xmm bit = site.temporary(3);
-                shift_dwords(site.code, bit, fifth_bits(), pair_shift(1, index) - 4);
-                merge_bits(site.code, pair, bit, site.constant(1));
-            }
-            sink(pair, index);
+    void unpack(const DecodeSite& site, uint32_t group, const ElementSink& sink) const override {
+        if constexpr (kHasFifthBit) {
+            const Xmm fifth_mask = site.constant(1);
+            unpack_nibbles(site, group, 0, site.constant(0), &fifth_mask, sink);
+        } else {
+            unpack_nibbles(site, group, 0, site.constant(0), nullptr, sink);
         }
     }
     void scale(const DecodeSite& site, uint32_t segment, const Xmm& out) const override {

@@ -21,19 +21,23 @@ public:
     }
     size_t temporaries(Isa isa, Elements elements) const override { return has_words(isa, elements) ? 2 : 3; }
 
-    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
-        for_each_dword(site, group, [&](uint32_t dword) {
-            const auto sink_pair = [&](const Xmm& pair, uint32_t index) { sink(pair, 4 * dword + index); };
-            if (has_words(site.code.isa(), Elements::pairs))
-                look_up_words(site, sink_pair);
+    void unpack(const DecodeSite& site, uint32_t group, const ElementSink& sink) const override {
+        const Elements elements = site.elements();
+        const uint32_t group_dwords = traits().group / 8;
+        const uint32_t groups_per_block = block_elements() / traits().group;
+        for (uint32_t i = 0; i < group_dwords; ++i) {
+            const uint32_t dword = first_nibbles_ + group % groups_per_block * group_dwords + i;
+            load(site.code, site.temporary(0), site.body_dwords(group / groups_per_block, dword));
+            const auto sink_part = [&](const Xmm& part, uint32_t index) {
+                sink(part, count_per_dword(elements, 4) * i + index);
+            };
+            if (has_words(site.code.isa(), elements))
+                look_up_words(site, sink_part);
+            else if (elements == Elements::quads)
+                look_up_bytes(site, sink_part);
             else
-                look_up_bytes(site, [&](const Xmm& quad, uint32_t index) { widen(site, quad, index, sink_pair); });
-        });
-    }
-    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
-        for_each_dword(site, group, [&](uint32_t dword) {
-            look_up_bytes(site, [&](const Xmm& quad, uint32_t index) { sink(quad, 2 * dword + index); });
-        });
+                look_up_bytes(site, [&](const Xmm& quad, uint32_t index) { widen(site, quad, index, sink_part); });
+        }
     }
 
 protected:
@@ -50,20 +54,9 @@ protected:
 private:
     static bool has_words(Isa isa, Elements elements) { return has_avx512(isa) && elements == Elements::pairs; }
 
-    // Of the group's nibbles, each dword in temporary(0).
-    template <class Body>
-    void for_each_dword(const DecodeSite& site, uint32_t group, const Body& body) const {
-        const uint32_t group_dwords = traits().group / 8;
-        const uint32_t groups_per_block = block_elements() / traits().group;
-        for (uint32_t i = 0; i < group_dwords; ++i) {
-            const uint32_t dword = first_nibbles_ + group % groups_per_block * group_dwords + i;
-            load(site.code, site.temporary(0), site.body_dwords(group / groups_per_block, dword));
-            body(i);
-        }
-    }
     // VPERMW takes five bits of index: with the table there twice, the neighbouring nibble's lowest bit is harmless and
     // no mask is needed.
-    void look_up_words(const DecodeSite& site, const PairSink& sink) const {
+    void look_up_words(const DecodeSite& site, const ElementSink& sink) const {
         const Xmm nibbles = site.temporary(0), pair = site.temporary(1);
         for (uint32_t index = 0; index < 4; ++index) {
             if (index > 0) site.code.vpsrlw(pair, nibbles, static_cast<uint8_t>(pair_shift(4, index)));
@@ -72,7 +65,7 @@ private:
         }
     }
     // The bytes of a dword hold quad 0 in their low nibbles and quad 1 in their high ones.
-    void look_up_bytes(const DecodeSite& site, const QuadSink& sink) const {
+    void look_up_bytes(const DecodeSite& site, const ElementSink& sink) const {
         const Xmm nibbles = site.temporary(0), values = site.temporary(1);
         for (uint32_t index = 0; index < 2; ++index) {
             if (index > 0) site.code.vpsrlw(nibbles, nibbles, 4);
@@ -81,7 +74,7 @@ private:
             sink(values, index);
         }
     }
-    void widen(const DecodeSite& site, const Xmm& quad, uint32_t index, const PairSink& sink) const {
+    void widen(const DecodeSite& site, const Xmm& quad, uint32_t index, const ElementSink& sink) const {
         const Xmm pair = site.temporary(2);
         site.code.vpsllw(pair, quad, 8);
         site.code.vpsraw(pair, pair, 8);

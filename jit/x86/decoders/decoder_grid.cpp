@@ -35,8 +35,7 @@ public:
     std::vector<VectorConstant> constants(Isa isa, Elements) const override;
     size_t temporaries(Isa isa, Elements) const override { return is_permuted(isa) ? 7 : 5; }
     void prepare(const DecodeSite& site) const override;
-    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override;
-    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override;
+    void unpack(const DecodeSite& site, uint32_t group, const ElementSink& sink) const override;
     void scale(const DecodeSite& site, uint32_t segment, const Xmm& out) const override;
     void sub_scale(const DecodeSite& site, uint32_t group, const Xmm& out) const override;
 
@@ -74,13 +73,14 @@ private:
     void complete_parity(const DecodeSite& site) const;
     void merge_high_bits(const DecodeSite& site, uint32_t row, int bit) const;
     void merge_signs(const DecodeSite& site, uint32_t row) const;
-    void emit_quads(const DecodeSite& site, uint32_t first_quad, const QuadSink& sink) const;
+    void emit_quads(const DecodeSite& site, uint32_t first_quad, const ElementSink& sink) const;
 
-    void unpack_gathered(const DecodeSite& site, uint32_t group, const QuadSink& sink) const;
+    void unpack_quads(const DecodeSite& site, uint32_t group, const ElementSink& sink) const;
+    void unpack_gathered(const DecodeSite& site, uint32_t group, const ElementSink& sink) const;
     void load_row_number(const DecodeSite& site, uint32_t row, uint32_t first_row) const;
     void gather_fields(const DecodeSite& site) const;
 
-    void unpack_permuted(const DecodeSite& site, uint32_t group, const QuadSink& sink) const;
+    void unpack_permuted(const DecodeSite& site, uint32_t group, const ElementSink& sink) const;
     void load_two_row_numbers(const DecodeSite& site, uint32_t row) const;
     void permute_rows(const DecodeSite& site) const;
     void spread_fields(const DecodeSite& site, uint32_t row) const;
@@ -214,11 +214,12 @@ void GridDecoder::merge_signs(const DecodeSite& site, uint32_t row) const {
 
 // ---- rows by gather -------------------------------------------------------------------------------------------------
 
-void GridDecoder::unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const {
+void GridDecoder::unpack_quads(const DecodeSite& site, uint32_t group, const ElementSink& sink) const {
     is_permuted(site.code.isa()) ? unpack_permuted(site, group, sink) : unpack_gathered(site, group, sink);
 }
 
-void GridDecoder::unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const {
+void GridDecoder::unpack(const DecodeSite& site, uint32_t group, const ElementSink& sink) const {
+    if (site.elements() == Elements::quads) return unpack_quads(site, group, sink);
     X86Emitter& code = site.code;
     unpack_quads(site, group, [&](const Xmm& quad, uint32_t index) {
         code.vpmaddubsw(pair(site), low_bytes(site), quad);  // 1 * byte 0 + 0 * byte 1, widened
@@ -228,7 +229,7 @@ void GridDecoder::unpack_pairs(const DecodeSite& site, uint32_t group, const Pai
     });
 }
 
-void GridDecoder::unpack_gathered(const DecodeSite& site, uint32_t group, const QuadSink& sink) const {
+void GridDecoder::unpack_gathered(const DecodeSite& site, uint32_t group, const ElementSink& sink) const {
     const uint32_t first_row = group * group_rows();
     if (layout_.signs != GridSigns::shift) load_signs(site, first_row);
     for (uint32_t i = 0; i < group_rows(); ++i) {
@@ -275,7 +276,7 @@ void GridDecoder::gather_fields(const DecodeSite& site) const {
     }
 }
 
-void GridDecoder::emit_quads(const DecodeSite& site, uint32_t first_quad, const QuadSink& sink) const {
+void GridDecoder::emit_quads(const DecodeSite& site, uint32_t first_quad, const ElementSink& sink) const {
     X86Emitter& code = site.code;
     for (uint32_t round = 0; round < layout_.row_elements / 4u; ++round) {
         if (round > 0) code.vpsrlw(fields(site), fields(site), 4);
@@ -286,7 +287,7 @@ void GridDecoder::emit_quads(const DecodeSite& site, uint32_t first_quad, const 
 
 // ---- rows by permutation --------------------------------------------------------------------------------------------
 
-void GridDecoder::unpack_permuted(const DecodeSite& site, uint32_t group, const QuadSink& sink) const {
+void GridDecoder::unpack_permuted(const DecodeSite& site, uint32_t group, const ElementSink& sink) const {
     const uint32_t first_row = group * group_rows();
     load_signs(site, first_row);
     for (uint32_t i = 0; i < group_rows(); ++i) {

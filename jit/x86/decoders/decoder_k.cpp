@@ -45,30 +45,12 @@ public:
     }
     size_t temporaries(Isa, Elements) const override { return kHasFifthBit ? 4 : 2; }
 
-    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
-        const Xmm nibbles = site.temporary(0), pair = site.temporary(1);
-        if (kHasFifthBit) load(site.code, site.temporary(2), site.body_dwords(0, group_start(group)));
-        for (uint32_t index = 0; index < 16; ++index) {
-            if (index % 4 == 0) load(site.code, nibbles, site.body_dwords(0, nibbles_of(group) + index / 4));
-            extract_pair(site.code, pair, nibbles, 4, index % 4, site.constant(0));
-            if (kHasFifthBit) {
-                shift_dwords(site.code, site.temporary(3), site.temporary(2), pair_shift(1, index) - 4);
-                merge_bits(site.code, pair, site.temporary(3), site.constant(2));
-            }
-            sink(pair, index);
-        }
-    }
-    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
-        const Xmm nibbles = site.temporary(0), quad = site.temporary(1);
-        if (kHasFifthBit) load(site.code, site.temporary(2), site.body_dwords(0, group_start(group)));
-        for (uint32_t index = 0; index < 8; ++index) {
-            if (index % 2 == 0) load(site.code, nibbles, site.body_dwords(0, nibbles_of(group) + index / 2));
-            extract_quad(site.code, quad, nibbles, 4, index % 2, site.constant(0));
-            if (kHasFifthBit) {
-                shift_dwords(site.code, site.temporary(3), site.temporary(2), static_cast<int>(index) - 4);
-                merge_bits(site.code, quad, site.temporary(3), site.constant(2));
-            }
-            sink(quad, index);
+    void unpack(const DecodeSite& site, uint32_t group, const ElementSink& sink) const override {
+        if constexpr (kHasFifthBit) {
+            const Xmm fifth_mask = site.constant(2);
+            unpack_nibbles(site, 0, group_start(group), site.constant(0), &fifth_mask, sink);
+        } else {
+            unpack_nibbles(site, 0, group_start(group), site.constant(0), nullptr, sink);
         }
     }
     void sub_scale(const DecodeSite& site, uint32_t group, const Xmm& out) const override {
@@ -104,26 +86,17 @@ public:
     }
     size_t temporaries(Isa, Elements) const override { return 4; }
 
-    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
-        const Xmm low = site.temporary(0), high = site.temporary(1), pair = site.temporary(2), top = site.temporary(3);
+    void unpack(const DecodeSite& site, uint32_t group, const ElementSink& sink) const override {
+        const Xmm low = site.temporary(0), high = site.temporary(1), out = site.temporary(2), top = site.temporary(3);
+        const uint32_t per_dword = count_per_dword(site.elements(), 4);
         load(site.code, high, site.body_dwords(0, group_start(group)));
-        for (uint32_t index = 0; index < 8; ++index) {
-            if (index % 4 == 0) load(site.code, low, site.body_dwords(0, group_start(group) + 1 + index / 4));
-            extract_pair(site.code, pair, low, 4, index % 4, site.constant(0));
-            shift_dwords(site.code, top, high, pair_shift(2, index) - 4);
-            merge_bits(site.code, pair, top, site.constant(1));
-            sink(pair, index);
-        }
-    }
-    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
-        const Xmm low = site.temporary(0), high = site.temporary(1), quad = site.temporary(2), top = site.temporary(3);
-        load(site.code, high, site.body_dwords(0, group_start(group)));
-        for (uint32_t index = 0; index < 4; ++index) {
-            if (index % 2 == 0) load(site.code, low, site.body_dwords(0, group_start(group) + 1 + index / 2));
-            extract_quad(site.code, quad, low, 4, index % 2, site.constant(0));
-            shift_dwords(site.code, top, high, 2 * static_cast<int>(index) - 4);
-            merge_bits(site.code, quad, top, site.constant(1));
-            sink(quad, index);
+        for (uint32_t index = 0; index < 16 / count_in(site.elements()); ++index) {
+            if (index % per_dword == 0)
+                load(site.code, low, site.body_dwords(0, group_start(group) + 1 + index / per_dword));
+            extract(site.code, site.elements(), out, low, 4, index % per_dword, site.constant(0));
+            shift_dwords(site.code, top, high, shift_of(site.elements(), 2, index) - 4);
+            merge_bits(site.code, out, top, site.constant(1));
+            sink(out, index);
         }
     }
     void sub_scale(const DecodeSite& site, uint32_t group, const Xmm& out) const override {
@@ -158,26 +131,16 @@ public:
     }
     size_t temporaries(Isa, Elements) const override { return 4; }
 
-    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
-        const Xmm low = site.temporary(0), high = site.temporary(1), pair = site.temporary(2), top = site.temporary(3);
+    void unpack(const DecodeSite& site, uint32_t group, const ElementSink& sink) const override {
+        const Xmm low = site.temporary(0), high = site.temporary(1), out = site.temporary(2), top = site.temporary(3);
+        const uint32_t count = 16 / count_in(site.elements());
         load(site.code, low, site.body_dwords(0, low_of(group)));
         load(site.code, high, site.body_dwords(0, high_of(group)));
-        for (uint32_t index = 0; index < 8; ++index) {
-            extract_pair(site.code, pair, low, 2, index, site.constant(0));
-            shift_dwords(site.code, top, high, pair_shift(1, 8 * (group % 2) + index) - 2);
-            merge_bits(site.code, pair, top, site.constant(1));
-            sink(pair, index);
-        }
-    }
-    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
-        const Xmm low = site.temporary(0), high = site.temporary(1), quad = site.temporary(2), top = site.temporary(3);
-        load(site.code, low, site.body_dwords(0, low_of(group)));
-        load(site.code, high, site.body_dwords(0, high_of(group)));
-        for (uint32_t index = 0; index < 4; ++index) {
-            extract_quad(site.code, quad, low, 2, index, site.constant(0));
-            shift_dwords(site.code, top, high, static_cast<int>(4 * (group % 2) + index) - 2);
-            merge_bits(site.code, quad, top, site.constant(1));
-            sink(quad, index);
+        for (uint32_t index = 0; index < count; ++index) {
+            extract(site.code, site.elements(), out, low, 2, index, site.constant(0));
+            shift_dwords(site.code, top, high, shift_of(site.elements(), 1, count * (group % 2) + index) - 2);
+            merge_bits(site.code, out, top, site.constant(1));
+            sink(out, index);
         }
     }
     void sub_scale(const DecodeSite& site, uint32_t group, const Xmm& out) const override {
@@ -208,20 +171,12 @@ public:
     }
     size_t temporaries(Isa, Elements) const override { return 2; }
 
-    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
-        const Xmm codes = site.temporary(0), pair = site.temporary(1);
+    void unpack(const DecodeSite& site, uint32_t group, const ElementSink& sink) const override {
+        const Xmm codes = site.temporary(0), out = site.temporary(1);
         load(site.code, codes, site.body_dwords(0, kCodes + group));
-        for (uint32_t index = 0; index < 8; ++index) {
-            extract_pair(site.code, pair, codes, 2, index, site.constant(0));
-            sink(pair, index);
-        }
-    }
-    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
-        const Xmm codes = site.temporary(0), quad = site.temporary(1);
-        load(site.code, codes, site.body_dwords(0, kCodes + group));
-        for (uint32_t index = 0; index < 4; ++index) {
-            extract_quad(site.code, quad, codes, 2, index, site.constant(0));
-            sink(quad, index);
+        for (uint32_t index = 0; index < 16 / count_in(site.elements()); ++index) {
+            extract(site.code, site.elements(), out, codes, 2, index, site.constant(0));
+            sink(out, index);
         }
     }
     void sub_scale(const DecodeSite& site, uint32_t group, const Xmm& out) const override {

@@ -94,17 +94,33 @@ uint32_t pack_bit_fields(uint32_t bits) {
     return halves_of_pairs(even_bits(bits)) | halves_of_pairs(even_bits(bits >> 1)) << 16;
 }
 
-void extract_pair(X86Emitter& code, const Xmm& out, const Xmm& packed, int bits, uint32_t index, const Xmm& mask) {
-    const int shift = pair_shift(bits, index);
+void extract(X86Emitter& code, Elements elements, const Xmm& out, const Xmm& packed, int bits, uint32_t index,
+             const Xmm& mask) {
+    const int shift = shift_of(elements, bits, index);
     if (shift == 0) return bit_and(code, out, packed, mask);
-    code.vpsrlw(out, packed, static_cast<uint8_t>(shift));
-    if (shift + bits < 16) bit_and(code, out, out, mask);
+    if (elements == Elements::quads)
+        code.vpsrld(out, packed, static_cast<uint8_t>(shift));
+    else
+        code.vpsrlw(out, packed, static_cast<uint8_t>(shift));
+    const bool is_alone = elements == Elements::pairs && shift + bits == 16;
+    if (!is_alone) bit_and(code, out, out, mask);
 }
 
-void extract_quad(X86Emitter& code, const Xmm& out, const Xmm& packed, int bits, uint32_t index, const Xmm& mask) {
-    if (index == 0) return bit_and(code, out, packed, mask);
-    code.vpsrld(out, packed, static_cast<uint8_t>(bits * static_cast<int>(index)));
-    bit_and(code, out, out, mask);
+void unpack_nibbles(const DecodeSite& site, uint32_t block, uint32_t first, const Xmm& nibble_mask,
+                    const Xmm* fifth_mask, const ElementSink& sink) {
+    const Xmm nibbles = site.temporary(0), out = site.temporary(1);
+    const uint32_t per_dword = count_per_dword(site.elements(), 4);
+    if (fifth_mask != nullptr) load(site.code, site.temporary(2), site.body_dwords(block, first++));
+    for (uint32_t index = 0; index < 32 / count_in(site.elements()); ++index) {
+        if (index % per_dword == 0) load(site.code, nibbles, site.body_dwords(block, first + index / per_dword));
+        extract(site.code, site.elements(), out, nibbles, 4, index % per_dword, nibble_mask);
+        if (fifth_mask != nullptr) {
+            const Xmm bit = site.temporary(3);
+            shift_dwords(site.code, bit, site.temporary(2), shift_of(site.elements(), 1, index) - 4);
+            merge_bits(site.code, out, bit, *fifth_mask);
+        }
+        sink(out, index);
+    }
 }
 
 void extract_field(const DecodeSite& site, const Xmm& out, uint32_t block, uint32_t dword, int shift, const Xmm& mask) {

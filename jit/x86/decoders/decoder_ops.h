@@ -30,12 +30,19 @@ constexpr uint32_t mask_of(Elements elements, uint32_t element_mask) {
     return elements == Elements::pairs ? pair_mask(element_mask) : element_mask * 0x101'0101;
 }
 
-// out = pair `index` of fields of `bits` bits in `packed`; mask holds pair_mask of one field.
-void extract_pair(X86Emitter& code, const Xbyak::Xmm& out, const Xbyak::Xmm& packed, int bits, uint32_t index,
-                  const Xbyak::Xmm& mask);
-// out = quad `index`; mask holds one field in every byte.
-void extract_quad(X86Emitter& code, const Xbyak::Xmm& out, const Xbyak::Xmm& packed, int bits, uint32_t index,
-                  const Xbyak::Xmm& mask);
+// Where pair or quad `index` of such fields begins, and how many a dword has.
+constexpr int shift_of(Elements elements, int bits, uint32_t index) {
+    return elements == Elements::pairs ? pair_shift(bits, index) : bits * static_cast<int>(index);
+}
+constexpr uint32_t count_per_dword(Elements elements, uint32_t bits) { return 32 / bits / count_in(elements); }
+// out = pair or quad `index` of fields of `bits` bits in `packed`; mask holds mask_of one field.
+void extract(X86Emitter& code, Elements elements, const Xbyak::Xmm& out, const Xbyak::Xmm& packed, int bits,
+             uint32_t index, const Xbyak::Xmm& mask);
+// A group of 32 with nibbles from dword `first` of the block's body on. With fifth bits that dword has them and the
+// nibbles follow. `nibble_mask` and `fifth_mask`, 0x10, are the decoder's constants; takes temporaries 0 and 1, 2
+// and 3.
+void unpack_nibbles(const DecodeSite& site, uint32_t block, uint32_t first, const Xbyak::Xmm& nibble_mask,
+                    const Xbyak::Xmm* fifth_mask, const ElementSink& sink);
 
 // out = field of `bits` bits at `shift` of the body's dword, as i32. mask holds 2^bits - 1.
 void extract_field(const DecodeSite& site, const Xbyak::Xmm& out, uint32_t block, uint32_t dword, int shift,

@@ -28,7 +28,7 @@ struct StepDecoder::Target {
     const Reg64& decoded;
     const DecodedStep& step;
     X86Emitter& code;
-    const PairSink& sink;
+    const ElementSink& sink;
 
     void store_line(int first, uint32_t index, int half, const Xmm& value) const {
         store(code, code.ptr[decoded + first + static_cast<int>(index) * step.line_bytes + half * 32], value);
@@ -70,7 +70,7 @@ void StepDecoder::emit_step(uint32_t blocks, const Reg64& header, const Reg64& b
 }
 
 void StepDecoder::emit_step(uint32_t blocks, const Reg64& header, const Reg64& body, const Reg64& decoded,
-                            const DecodedStep& to, const Reg64& next_body, uint32_t lines, const PairSink& sink) {
+                            const DecodedStep& to, const Reg64& next_body, uint32_t lines, const ElementSink& sink) {
     const uint32_t groups = blocks * riftjit::traits(traits_.type).block_elements / traits_.group;
     const Target target{decoded, to, code_, sink};
     for (uint32_t group = 0; group < groups; ++group) {
@@ -95,7 +95,7 @@ void StepDecoder::decode_pairs(const DecodeSite& site, uint32_t group, const Tar
         bit_and(code_, multiplier_, multiplier_, low_halves_);
         bit_or(code_, multiplier_, multiplier_, scratch_);
     }
-    decoder_.unpack_pairs(site, group, [&](const Xmm& pair, uint32_t index) {
+    decoder_.unpack(site, group, [&](const Xmm& pair, uint32_t index) {
         if (traits_.zero_point != 0) code_.vpsubw(pair, pair, zero_point_);
         if (traits_.sub_scale == SubScale::integer) code_.vpmullw(pair, pair, multiplier_);
         const uint32_t index_in_step = group * traits_.group / 2 + index;
@@ -106,7 +106,7 @@ void StepDecoder::decode_pairs(const DecodeSite& site, uint32_t group, const Tar
 
 // q - zero_point, raised to u8 for VPDPBUSD; without VNNI zero points are left to the sums.
 void StepDecoder::decode_quads(const DecodeSite& site, uint32_t group, const Target& target) {
-    decoder_.unpack_quads(site, group, [&](const Xmm& quad, uint32_t index) {
+    decoder_.unpack(site, group, [&](const Xmm& quad, uint32_t index) {
         if (quad_offset(traits_, code_.isa()) != 0) code_.vpaddb(quad, quad, zero_point_);
         target.store_line(target.step.elements, group * traits_.group / 4 + index, site.half(), quad);
     });

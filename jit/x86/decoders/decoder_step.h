@@ -41,7 +41,7 @@ public:
     // in any order within a group) go there instead.
     void emit_step(uint32_t blocks, const Xbyak::Reg64& header, const Xbyak::Reg64& body, const Xbyak::Reg64& decoded,
                    const DecodedStep& to, const Xbyak::Reg64& next_body, uint32_t lines,
-                   const PairSink& sink = nullptr);
+                   const ElementSink& sink = nullptr);
 
 private:
     struct Target;

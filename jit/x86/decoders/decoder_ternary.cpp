@@ -37,24 +37,14 @@ public:
     }
     size_t temporaries(Isa, Elements) const override { return 2; }
 
-    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
-        const Xmm bits = site.temporary(0), pair = site.temporary(1);
+    void unpack(const DecodeSite& site, uint32_t group, const ElementSink& sink) const override {
+        const Xmm bits = site.temporary(0), out = site.temporary(1);
         load(site.code, bits, site.body_dwords(group / groups_per_block(), group % groups_per_block()));
-        for (uint32_t index = 0; index < 16; ++index) {
-            const int shift = pair_shift(1, index) - 1;
-            const Xmm& shifted = shift == 0 ? bits : pair;
-            if (shift != 0) shift_dwords(site.code, pair, bits, shift);
-            bit_and(site.code, pair, shifted, site.constant(0));
-            sink(pair, index);
-        }
-    }
-    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
-        const Xmm bits = site.temporary(0), quad = site.temporary(1);
-        load(site.code, bits, site.body_dwords(group / groups_per_block(), group % groups_per_block()));
-        for (uint32_t index = 0; index < 8; ++index) {
-            shift_dwords(site.code, quad, bits, static_cast<int>(index) - 1);
-            bit_and(site.code, quad, quad, site.constant(0));
-            sink(quad, index);
+        for (uint32_t index = 0; index < 32 / count_in(site.elements()); ++index) {
+            const int shift = shift_of(site.elements(), 1, index) - 1;
+            if (shift != 0) shift_dwords(site.code, out, bits, shift);
+            bit_and(site.code, out, shift == 0 ? bits : out, site.constant(0));
+            sink(out, index);
         }
     }
 };
@@ -77,22 +67,14 @@ public:
     }
     size_t temporaries(Isa, Elements) const override { return 2; }
 
-    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
-        const Xmm codes = site.temporary(0), pair = site.temporary(1);
-        for (uint32_t index = 0; index < 16; ++index) {
-            const uint32_t dword = 2 * (group % groups_per_block()) + index / 8;
-            if (index % 8 == 0) load(site.code, codes, site.body_dwords(group / groups_per_block(), dword));
-            extract_pair(site.code, pair, codes, 2, index % 8, site.constant(0));
-            sink(pair, index);
-        }
-    }
-    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
-        const Xmm codes = site.temporary(0), quad = site.temporary(1);
-        for (uint32_t index = 0; index < 8; ++index) {
-            const uint32_t dword = 2 * (group % groups_per_block()) + index / 4;
-            if (index % 4 == 0) load(site.code, codes, site.body_dwords(group / groups_per_block(), dword));
-            extract_quad(site.code, quad, codes, 2, index % 4, site.constant(0));
-            sink(quad, index);
+    void unpack(const DecodeSite& site, uint32_t group, const ElementSink& sink) const override {
+        const Xmm codes = site.temporary(0), out = site.temporary(1);
+        const uint32_t per_dword = count_per_dword(site.elements(), 2);
+        for (uint32_t index = 0; index < 32 / count_in(site.elements()); ++index) {
+            const uint32_t dword = 2 * (group % groups_per_block()) + index / per_dword;
+            if (index % per_dword == 0) load(site.code, codes, site.body_dwords(group / groups_per_block(), dword));
+            extract(site.code, site.elements(), out, codes, 2, index % per_dword, site.constant(0));
+            sink(out, index);
         }
     }
 };
@@ -114,7 +96,19 @@ public:
     std::vector<VectorConstant> constants(Isa, Elements) const override { return {broadcast(pair_mask(3))}; }
     size_t temporaries(Isa, Elements elements) const override { return elements == Elements::pairs ? 2 : 3; }
 
-    void unpack_pairs(const DecodeSite& site, uint32_t group, const PairSink& sink) const override {
+    void unpack(const DecodeSite& site, uint32_t group, const ElementSink& sink) const override {
+        if (site.elements() == Elements::pairs) return unpack_pairs(site, group, sink);
+        const Xmm even_pair = site.temporary(2);  // one after the other
+        unpack_pairs(site, group, [&](const Xmm& pair, uint32_t index) {
+            if (index % 2 == 0) return site.code.vmovaps(even_pair, pair);
+            site.code.vpsllw(pair, pair, 8);
+            bit_or(site.code, pair, pair, even_pair);
+            sink(pair, index / 2);
+        });
+    }
+
+private:
+    void unpack_pairs(const DecodeSite& site, uint32_t group, const ElementSink& sink) const {
         const Xmm rest = site.temporary(0), pair = site.temporary(1), three = site.constant(0);
         for (uint32_t index = 0; index < 16; ++index) {
             const uint32_t position = 16 * group + index, digit = position % kDigits;
@@ -125,18 +119,6 @@ public:
             if (index != 15 && digit != kDigits - 1) site.code.vpmullw(rest, rest, three);
         }
     }
-    // Digits come in pairs, one after the other.
-    void unpack_quads(const DecodeSite& site, uint32_t group, const QuadSink& sink) const override {
-        const Xmm even_pair = site.temporary(2);
-        unpack_pairs(site, group, [&](const Xmm& pair, uint32_t index) {
-            if (index % 2 == 0) return site.code.vmovaps(even_pair, pair);
-            site.code.vpsllw(pair, pair, 8);
-            bit_or(site.code, pair, pair, even_pair);
-            sink(pair, index / 2);
-        });
-    }
-
-private:
     static constexpr uint32_t kDwords = 13, kDigits = 10;
 
     static constexpr uint32_t power_of_three(uint32_t exponent) {

@@ -10,6 +10,8 @@
 
 namespace riftjit::x86 {
 
+inline bool is_one_group_per_segment(const DecoderTraits& traits) { return traits.segment == traits.group; }
+
 // Quads of unsigned codes whose products VPMADDUBSW's signed words hold: two of each quad meet in a word.
 inline uint32_t summable_quads(const DecoderTraits& traits) {
     return static_cast<uint32_t>(std::numeric_limits<int16_t>::max() / (2 * kI8Max * int{traits.most}));

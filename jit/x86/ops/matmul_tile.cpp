@@ -159,7 +159,7 @@ void TileMatmul::multiply_group(const Part& do_step) {
 
 // ---- decoding ----
 
-void TileMatmul::decode_step(const PairSink& sink, int panel_bytes) {
+void TileMatmul::decode_step(const ElementSink& sink, int panel_bytes) {
     Label is_tail, done;
     StepDecoder step_decoder(*this, decoder_, elements_, table);
     step_decoder.prepare();
@@ -196,7 +196,7 @@ void TileMatmul::point_at_next_body() {
     mov(variable(Variable::ahead), next_body);
 }
 
-void TileMatmul::decode_panels(StepDecoder& step_decoder, uint32_t blocks, const PairSink& sink, int panel_bytes) {
+void TileMatmul::decode_panels(StepDecoder& step_decoder, uint32_t blocks, const ElementSink& sink, int panel_bytes) {
     Label again;
     const bool is_full = blocks == layout_.blocks_per_step;
     L(again);

@@ -116,9 +116,9 @@ protected:
 
     // Decoding.
     // A sink takes the pairs instead of memory; `arranged` moves by panel_bytes from panel to panel, for its use.
-    void decode_step(const PairSink& sink = nullptr, int panel_bytes = 0);
+    void decode_step(const ElementSink& sink = nullptr, int panel_bytes = 0);
     void point_at_next_body();
-    void decode_panels(StepDecoder& step_decoder, uint32_t blocks, const PairSink& sink, int panel_bytes);
+    void decode_panels(StepDecoder& step_decoder, uint32_t blocks, const ElementSink& sink, int panel_bytes);
 
     // Multiplying.
     // Points codes, Variable::scales and Variable::sums at the step of the block's first token.

@@ -4,8 +4,6 @@
 // With VNNI weights are unsigned, where need be raised by 128, which the sums begin without. Below, VPMADDUBSW sums two
 // products in 16 bits and saturates: codes of few bits are summed there as long as none can, and signed ones lend their
 // sign to the activations.
-#include <bit>
-
 #include "jit/x86/decoders/decoder_ops.h"
 #include "jit/x86/ops/byte_sums.h"
 #include "jit/x86/ops/matmul_tile.h"
@@ -24,12 +22,9 @@ private:
     // Quads that VPMADDUBSW's sums of 16 bits hold.
     const uint32_t summable_ = summable_quads(traits_);
 
-    bool is_one_group_per_segment() const { return traits_.segment == traits_.group; }
-    int array_offset(I8Row::Array array) const {
-        return static_cast<int>(row_.array_offset_bytes(array, traits_.group));
-    }
+    const bool is_one_group_per_segment_ = is_one_group_per_segment(traits_);
     // From `sums`, which runs along the scales of the groups.
-    int from_scales(I8Row::Array array) const { return array_offset(array) - array_offset(I8Row::Array::scales); }
+    int from_scales(I8Row::Array array) const { return row_.from_scales(array, traits_.group); }
     // From `scale`, which runs along their lines.
     int from_scale_lines(int lines) const { return lines - decoded_step_.scales; }
 
@@ -40,7 +35,7 @@ private:
         mov(codes, variable(Variable::x_block));
         mov(eax, step);
         imul(ebx, eax, static_cast<int>(kStepElements / traits_.group * 4));
-        lea(rbx, ptr[codes + rbx + array_offset(I8Row::Array::scales)]);
+        lea(rbx, ptr[codes + rbx + static_cast<int>(row_.array_offset_bytes(I8Row::Array::scales, traits_.group))]);
         mov(variable(Variable::sums), rbx);
         shl(rax, 8);
         add(codes, rax);
@@ -53,10 +48,10 @@ private:
         mov(tile_codes, codes);
         lea(scale, ptr[rsp + decoded_step_.scales]);
         mov(sums, variable(Variable::sums));
-        if (is_one_group_per_segment())
+        if (is_one_group_per_segment_)
             for_each_sum(columns, tokens, [&](int c, int t) { vmovaps(block_sum(c, t), total(c, t)); });
         L(next_segment);
-        if (!is_one_group_per_segment()) {
+        if (!is_one_group_per_segment_) {
             for_each_sum(columns, tokens, [&](int c, int t) { set_zero(*this, block_sum(c, t)); });
             mov(chunks_left, traits_.segment / traits_.group);
         }
@@ -68,13 +63,13 @@ private:
         add(tile_codes, traits_.group);
         add(sums, 4);
         add(scale, line_bytes());
-        if (!is_one_group_per_segment()) {
+        if (!is_one_group_per_segment_) {
             dec(chunks_left);
             jnz(next_group);
             finish_segment(columns, tokens);
         }
         dec(segments_left);
-        if (is_one_group_per_segment()) {
+        if (is_one_group_per_segment_) {
             jnz(next_segment);
         } else {
             Label is_last;
@@ -224,7 +219,7 @@ private:
                 if (has_multiplier)
                     vmulps(sum(c, t), sum(c, t),
                            ptr[scale + from_scale_lines(decoded_step_.multipliers) + column_offset(c)]);
-                if (is_one_group_per_segment()) {
+                if (is_one_group_per_segment_) {
                     vmulps(sum(c, t), sum(c, t), activation());
                     vfmadd231ps(block_sum(c, t), sum(c, t), ptr[scale + column_offset(c)]);
                 } else {
@@ -236,7 +231,7 @@ private:
     }
 
     void add_real_minimum(int columns, int tokens) {
-        check(is_one_group_per_segment(), "real minima belong to segments of one group");
+        check(is_one_group_per_segment_, "real minima belong to segments of one group");
         for (int t = 0; t < tokens; ++t) {
             vbroadcastss(activation(), ptr[sums + row_offset(t) + from_scales(I8Row::Array::sums)]);
             for (int c = 0; c < columns; ++c)

@@ -130,7 +130,7 @@ private:
                 vmovaps(group_sum(half), shared);
             else
                 set_zero(*this, group_sum(half));
-            decoder_.unpack_pairs(site(half), group, [&](const Xmm& pair, uint32_t index) {
+            decoder_.unpack(site(half), group, [&](const Xmm& pair, uint32_t index) {
                 dot_pair(group_sum(half), pair, codes + (group * traits_.group + 2 * index) * 2, scratch);
             });
         }

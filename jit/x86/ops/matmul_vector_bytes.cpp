@@ -25,11 +25,8 @@ private:
     const Xmm group_sum = vector(4), words = vector(5), scratch = vector(6);
     const Opmask negative = k1;
 
-    bool is_one_group_per_segment() const { return traits_.segment == traits_.group; }
-    int from_scales(I8Row::Array array) const {
-        return static_cast<int>(row_.array_offset_bytes(array, traits_.group)) -
-               static_cast<int>(row_.array_offset_bytes(I8Row::Array::scales, traits_.group));
-    }
+    const bool is_one_group_per_segment_ = is_one_group_per_segment(traits_);
+    int from_scales(I8Row::Array array) const { return row_.from_scales(array, traits_.group); }
 
     Xmm sum_of_step(int half) const override { return segment_sum(half); }
     void point_at_row() override {
@@ -45,27 +42,27 @@ private:
         const uint32_t group_count = groups(blocks), groups_per_segment = traits_.segment / traits_.group;
         const bool has_integer_minima = traits_.minimum == Minimum::integer;
         for (int half = 0; half < halves(); ++half) {
-            if (is_one_group_per_segment()) load(*this, segment_sum(half), total(half));
+            if (is_one_group_per_segment_) load(*this, segment_sum(half), total(half));
             if (has_integer_minima) set_zero(*this, minima_sum(half));
         }
         for (uint32_t group = 0; group < group_count; ++group) {
             prefetch_share(group, group_count, blocks);
             const bool is_first = group % groups_per_segment == 0, is_last = (group + 1) % groups_per_segment == 0;
             for (int half = 0; half < halves(); ++half) {
-                if (is_first && !is_one_group_per_segment()) set_zero(*this, segment_sum(half));
+                if (is_first && !is_one_group_per_segment_) set_zero(*this, segment_sum(half));
                 sum_group(group, half);
                 finish_group(group, half);
-                if (is_last && !is_one_group_per_segment()) finish_segment(group / groups_per_segment, half);
+                if (is_last && !is_one_group_per_segment_) finish_segment(group / groups_per_segment, half);
                 if (has_integer_minima) add_minimum(group, half, minima_sum(half));
             }
         }
         for (int half = 0; half < halves(); ++half) {
             if (has_integer_minima) {
-                if (!is_one_group_per_segment()) load(*this, segment_sum(half), total(half));
+                if (!is_one_group_per_segment_) load(*this, segment_sum(half), total(half));
                 decoder_.minimum_scale(site(half), scratch);
                 vfnmadd231ps(segment_sum(half), minima_sum(half), scratch);
             }
-            if (has_integer_minima || is_one_group_per_segment()) store(*this, total(half), segment_sum(half));
+            if (has_integer_minima || is_one_group_per_segment_) store(*this, total(half), segment_sum(half));
         }
     }
 
@@ -74,7 +71,7 @@ private:
     void sum_group(uint32_t group, int half) {
         start_group(group);
         const auto activation = [&](uint32_t quad) { return codes + group * traits_.group + quad * 4; };
-        decoder_.unpack_quads(site(half), group, [&](const Xmm& quad, uint32_t index) {
+        decoder_.unpack(site(half), group, [&](const Xmm& quad, uint32_t index) {
             if (has_vnni(isa_)) return sum_by_dwords(quad, activation(index));
             traits_.is_signed ? sum_signed(quad, activation(index)) : sum_in_words(quad, activation(index));
         });
@@ -136,7 +133,7 @@ private:
         }
         vcvtdq2ps(group_sum, group_sum);
         vbroadcastss(shared, ptr[scales + group * 4]);
-        if (!is_one_group_per_segment()) return vfmadd231ps(segment_sum(half), group_sum, shared);
+        if (!is_one_group_per_segment_) return vfmadd231ps(segment_sum(half), group_sum, shared);
         vmulps(group_sum, group_sum, shared);
         decoder_.scale(site(half), group, scratch);
         vfmadd231ps(segment_sum(half), group_sum, scratch);

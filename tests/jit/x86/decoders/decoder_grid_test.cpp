@@ -64,7 +64,7 @@ private:
         for (uint32_t g = 0; g < kStepElements / group; ++g) {
             decoder_.sub_scale(site, g, value);
             store(*this, ptr[out + offsetof(DecodedStep, sub_scales) + g * 64 + offset], value);
-            decoder_.unpack_pairs(site, g, [&](const Xmm& pair, uint32_t index) {
+            decoder_.unpack(site, g, [&](const Xmm& pair, uint32_t index) {
                 store(*this, ptr[out + (g * group / 2 + index) * 64 + offset], pair);
             });
         }
