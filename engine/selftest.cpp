@@ -66,8 +66,8 @@ Result<graph::Graph> make_graph(Weights& weights, DType type) {
     RIFTJIT_TRY(q, heads("q", kHeads));
     RIFTJIT_TRY(k, heads("k", kKvHeads));
     RIFTJIT_TRY(v, graph.matmul("v", normed, matrix("v", kKvHeads * kHeadDim, kWidth), bias(kKvHeads * kHeadDim)));
-    RIFTJIT_TRY(q_turned, graph.rope("rope_q", q, kNoTensor, kHeadDim, kHeadDim, pairing, kRopeBase, 1));
-    RIFTJIT_TRY(k_turned, graph.rope("rope_k", k, kNoTensor, kHeadDim, kHeadDim, pairing, kRopeBase, 1));
+    RIFTJIT_TRY(q_turned, graph.rope("rope_q", q, kHeadDim, pairing, {kHeadDim, kRopeBase}));
+    RIFTJIT_TRY(k_turned, graph.rope("rope_k", k, kHeadDim, pairing, {kHeadDim, kRopeBase}));
     const graph::SlotId slot = graph.add_slot({"kv", graph::KvSlot{kKvHeads, kHeadDim}});
     RIFTJIT_TRY(attended, graph.attention("attn", q_turned, k_turned, v, slot, kHeads, 0.125f));
     RIFTJIT_TRY(out, graph.matmul("out", attended, matrix("out", kWidth, kHeads * kHeadDim)));

@@ -106,7 +106,7 @@ bool Lowering::fuse_source(size_t i) {
 // Step `i`, if it gates two products of one row, is left to them; what reads its quantised rows quantises by itself.
 bool Lowering::fuse_gate(size_t i) {
     const auto* swiglu = std::get_if<SwigluSpec>(&plan_.steps[i].spec);
-    if (swiglu == nullptr) return false;
+    if (swiglu == nullptr || swiglu->activation != Activation::silu || swiglu->up == Presence::absent) return false;
     const std::vector<Place> places = plan_.steps[i].places;
     const auto product_of = [&](const Place& rows) -> std::optional<size_t> {
         const std::vector<size_t> steps = steps_of(rows.index);

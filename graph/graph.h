@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "graph/rope_angles.h"
 #include "graph/state_slot.h"
 #include "host/result.h"
 #include "jit/formats/dtype.h"
@@ -67,15 +68,30 @@ struct AddOp {
     static constexpr const char* kName = "add";
     static void tensors(auto& op, auto&& visit) { visit.in(op.left, op.right), visit.out(op.out); }
 };
+// Weight vectors [rotary_dims/2] that divide the frequencies. `far`, where it is there, takes the place of `usual` in
+// texts whose context is longer than angles.original_context.
+struct RopeFactors {
+    TensorId usual = kNoTensor, far = kNoTensor;
+    bool operator==(const RopeFactors&) const = default;
+};
 struct RopeOp {
-    TensorId x, factors, out;  // factors: optional weight [rotary_dims/2]; divides the frequencies
-    uint32_t head_dim, rotary_dims;
+    TensorId x, out;
+    RopeFactors factors;
+    uint32_t head_dim;
     RopePairing pairing;
-    float base, scale;          // angle = position * scale * base^(-2i/rotary_dims) / factor
+    RopeAngles angles;
     TensorId gain = kNoTensor;  // fused form: each head is RMS-normed with this gain first
     float epsilon = 0.0f;
     static constexpr const char* kName = "rope";
-    static void tensors(auto& op, auto&& visit) { visit.in(op.x, op.factors, op.gain), visit.out(op.out); }
+    static void tensors(auto& op, auto&& visit) {
+        visit.in(op.x, op.factors.usual, op.factors.far, op.gain), visit.out(op.out);
+    }
+};
+// What attention may do beside scaling scores (jit/kernel_spec.h, AttentionSpec).
+struct AttentionTraits {
+    float softcap = 0.0f;        // 0: none
+    uint32_t window = 0;         // 0: none
+    TensorId sinks = kNoTensor;  // a weight vector, one score per head
 };
 // Writes k and v at the batch's positions of a KvSlot, whose heads these are, then attends. heads = width(q) /
 // head_dim.
@@ -84,11 +100,14 @@ struct AttentionOp {
     SlotId slot;
     uint32_t heads, kv_heads, head_dim;
     float scale;
+    AttentionTraits traits;
     static constexpr const char* kName = "attention";
-    static void tensors(auto& op, auto&& visit) { visit.in(op.q, op.k, op.v), visit.out(op.out); }
+    static void tensors(auto& op, auto&& visit) { visit.in(op.q, op.k, op.v, op.traits.sinks), visit.out(op.out); }
 };
+// out = activation(gate) [* up]
 struct SwigluOp {
     TensorId gate, up, out;
+    Activation activation;
     static constexpr const char* kName = "swiglu";
     static void tensors(auto& op, auto&& visit) { visit.in(op.gate, op.up), visit.out(op.out); }
 };
@@ -103,7 +122,14 @@ struct ScaleOp {
     static constexpr const char* kName = "scale";
     static void tensors(auto& op, auto&& visit) { visit.in(op.x), visit.out(op.out); }
 };
-// Fused form of chains of Add and Scale: see ElementwiseSpec.
+// out = cap * tanh(x / cap)
+struct SoftcapOp {
+    TensorId x, out;
+    float cap;
+    static constexpr const char* kName = "softcap";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.x), visit.out(op.out); }
+};
+// Fused form of chains of Add, Scale and Softcap: see ElementwiseSpec.
 struct ElementwiseChainOp {
     std::vector<TensorId> inputs;
     std::vector<ElementwiseStep> steps;
@@ -113,7 +139,7 @@ struct ElementwiseChainOp {
 };
 
 using Op = std::variant<EmbedOp, RmsNormOp, LayerNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, GatherRowsOp,
-                        ScaleOp, ElementwiseChainOp>;
+                        ScaleOp, SoftcapOp, ElementwiseChainOp>;
 
 struct Node {
     std::string name;  // "blk.3.attn_norm"
@@ -139,13 +165,14 @@ public:
     Result<TensorId> layer_norm(std::string name, TensorId x, TensorId gain, TensorId bias, float epsilon);
     Result<TensorId> matmul(std::string name, TensorId x, TensorId weight, TensorId bias = kNoTensor);
     Result<TensorId> add(std::string name, TensorId left, TensorId right);
-    Result<TensorId> rope(std::string name, TensorId x, TensorId factors, uint32_t head_dim, uint32_t rotary_dims,
-                          RopePairing pairing, float base, float scale);
+    Result<TensorId> rope(std::string name, TensorId x, uint32_t head_dim, RopePairing pairing,
+                          const RopeAngles& angles, const RopeFactors& factors = {});
     Result<TensorId> attention(std::string name, TensorId q, TensorId k, TensorId v, SlotId slot, uint32_t heads,
-                               float scale);
-    Result<TensorId> swiglu(std::string name, TensorId gate, TensorId up);
+                               float scale, const AttentionTraits& traits = {});
+    Result<TensorId> swiglu(std::string name, TensorId gate, TensorId up, Activation activation = Activation::silu);
     Result<TensorId> gather_rows(std::string name, TensorId x);
     Result<TensorId> scale(std::string name, TensorId x, float factor);
+    Result<TensorId> softcap(std::string name, TensorId x, float cap);
 
     const Tensor& tensor(TensorId id) const { return tensors[id]; }
 

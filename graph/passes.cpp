@@ -116,6 +116,8 @@ std::optional<ElementwiseChainOp> as_chain(const Op& op) {
         return ElementwiseChainOp{{add->left, add->right}, {{ElementwiseOp::add, 0, 1, 0.0f}}, add->out};
     if (const auto* scale = std::get_if<ScaleOp>(&op))
         return ElementwiseChainOp{{scale->x}, {{ElementwiseOp::scale, 0, 0, scale->factor}}, scale->out};
+    if (const auto* softcap = std::get_if<SoftcapOp>(&op))
+        return ElementwiseChainOp{{softcap->x}, {{ElementwiseOp::softcap, 0, 0, softcap->cap}}, softcap->out};
     if (const auto* chain = std::get_if<ElementwiseChainOp>(&op)) return *chain;
     return std::nullopt;
 }

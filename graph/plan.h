@@ -52,9 +52,8 @@ struct Step {
 
 // A rope table the runtime fills for every batch: {cos, sin} f32 pairs [tokens][rotary_dims/2].
 struct RopeTable {
-    uint32_t rotary_dims;
-    float base, scale;
-    TensorId factors;
+    RopeAngles angles;
+    RopeFactors factors;
 };
 
 struct Plan {

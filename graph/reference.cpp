@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <numeric>
 
 #include "graph/dequantize.h"
@@ -28,32 +29,33 @@ void matmul_row(DType type, const std::byte* weight_row, const double* x, uint32
     *out = dot(weights.data(), x, width);
 }
 
-void rope(double* head, uint32_t rotary_dims, RopePairing pairing, double base, double scale, const float* factors,
-          uint32_t position) {
-    const uint32_t pairs = rotary_dims / 2;
+void rope(double* head, RopePairing pairing, const RopeAngles& angles, const float* factors, uint32_t position) {
+    const uint32_t pairs = angles.rotary_dims / 2;
     for (uint32_t i = 0; i < pairs; ++i) {
-        const double frequency = std::pow(base, -2.0 * i / rotary_dims) / (factors == nullptr ? 1.0 : factors[i]);
-        const double angle = position * scale * frequency;
+        const double angle = position * angles.frequency(i, factors == nullptr ? 1.0 : factors[i]);
+        const double magnitude = angles.magnitude_at(position);
+        const double cosine = magnitude * std::cos(angle), sine = magnitude * std::sin(angle);
         const bool is_adjacent = pairing == RopePairing::adjacent;
         double& first = head[is_adjacent ? 2 * i : i];
         double& second = head[is_adjacent ? 2 * i + 1 : i + pairs];
         const double a = first, b = second;
-        first = a * std::cos(angle) - b * std::sin(angle);
-        second = a * std::sin(angle) + b * std::cos(angle);
+        first = a * cosine - b * sine;
+        second = a * sine + b * cosine;
     }
 }
 
 void attention_head(const double* q, const double* keys, const double* values, uint32_t positions, uint32_t stride,
-                    uint32_t head_dim, double scale, double* out) {
+                    uint32_t head_dim, double scale, double* out, double softcap, const double* sink) {
     std::vector<double> weights(positions);
     for (uint32_t p = 0; p < positions; ++p) {
         const double* key = keys + size_t{p} * stride;
         double score = 0;
         for (uint32_t i = 0; i < head_dim; ++i) score += q[i] * key[i];
-        weights[p] = score * scale;
+        weights[p] = softcap == 0 ? score * scale : softcap * std::tanh(score * scale / softcap);
     }
-    const double largest = *std::max_element(weights.begin(), weights.end());
-    double total = 0;
+    double largest = *std::max_element(weights.begin(), weights.end());
+    if (sink != nullptr) largest = std::max(largest, *sink);
+    double total = sink == nullptr ? 0 : std::exp(*sink - largest);
     for (double& weight : weights) total += weight = std::exp(weight - largest);
     std::fill_n(out, head_dim, 0.0);
     for (uint32_t p = 0; p < positions; ++p)
@@ -61,6 +63,29 @@ void attention_head(const double* q, const double* keys, const double* values, u
 }
 
 double silu(double x) { return x / (1 + std::exp(-x)); }
+
+double activate(Activation activation, double gate, double up) {
+    switch (activation) {
+        case Activation::silu:
+            return silu(gate) * up;
+        case Activation::gelu_tanh: {  // x (1 + tanh(u)) / 2, of which 1 + tanh(u) alone would cancel
+            const double u = std::sqrt(2 / std::numbers::pi) * (gate + 0.044715 * gate * gate * gate);
+            return gate / (1 + std::exp(-2 * u)) * up;
+        }
+        case Activation::gelu_erf:
+            return gate / 2 * std::erfc(-gate / std::numbers::sqrt2) * up;
+        case Activation::relu:
+            return std::max(gate, 0.0) * up;
+        case Activation::relu_squared:
+            return std::max(gate, 0.0) * std::max(gate, 0.0) * up;
+        case Activation::clamped_silu: {
+            const double clamped = std::min(gate, double(kClampedLimit));
+            const double other = std::clamp(up, -double(kClampedLimit), double(kClampedLimit)) + 1;
+            return clamped / (1 + std::exp(-double(kClampedSteepness) * clamped)) * other;
+        }
+    }
+    check_failed("unknown activation", std::source_location::current());
+}
 
 }  // namespace reference
 

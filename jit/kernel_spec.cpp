@@ -76,6 +76,12 @@ public:
     void operator()(std::string_view tag, uint32_t field, uint32_t usual) {
         if (field != usual) put(tag, field);
     }
+    void operator()(std::string_view tag, float field, float usual) {
+        if (field != usual) put(tag, field);
+    }
+    void operator()(std::string_view tag, Presence field, Presence usual) {
+        if (field != usual) fields_.append(is_present(field) ? "_" : "_no_").append(tag);
+    }
     void rest(const auto&...) { has_rest_ = true; }
 
     std::string finish(std::string_view op, const KernelSpec& spec) const {

@@ -250,14 +250,19 @@ struct ValueStoreArgs {
 // Causal attention with grouped queries, online softmax in f32 over blocks of 64 positions, which begins anew in every
 // segment of kKvPage; the segments are merged in ascending order. Both are anchored at absolute positions, so that any
 // split of a prompt into batches, and of a row's segments among threads, gives the same bits.
+// softcap c (0: none): scores are c * tanh(score * scale / c). window w (0: none): a query at position p sees the keys
+// of positions above p - w and up to p. sinks: per head, a score that takes part in the softmax and has no value.
 // out rows: f32 [heads*head_dim], stride out_stride.
 // Unit: kv_head + kv_heads * tile, of the batch's tiles in tile form and of its single rows in vector form; where the
-// batch has room for parts, of its single rows' segments, one row's after the other's.
+// batch has room for parts and there is no window, of its single rows' segments, one row's after the other's.
 struct AttentionSpec {
     uint32_t heads, kv_heads, head_dim, q_stride, out_stride;
     DType key_type, value_type;
     float scale;
     MatmulForm form;
+    float softcap = 0.0f;
+    uint32_t window = 0;
+    Presence sinks = Presence::absent;
     auto operator<=>(const AttentionSpec&) const = default;
 };
 struct AttentionArgs {
@@ -266,12 +271,26 @@ struct AttentionArgs {
     const std::byte* values;
     float* out;
     const BatchState* batch;
+    const float* sinks;  // one per head
 };
 
-// out = silu(gate) * up. gate and up rows have stride in_stride floats. Unit: token.
+// The non-linearity of a feed-forward block.
+enum class Activation : uint8_t {
+    silu,          // x / (1 + exp(-x))
+    gelu_tanh,     // x / (1 + exp(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3): GELU by its approximation with tanh
+    gelu_erf,      // x (1 + erf(x / sqrt(2))) / 2
+    relu,          // max(x, 0)
+    relu_squared,  // max(x, 0)^2
+    clamped_silu,  // g / (1 + exp(-1.702 g)) with g = min(x, 7); up becomes clamp(up, -7, 7) + 1 (gpt-oss)
+};
+inline constexpr float kClampedLimit = 7.0f, kClampedSteepness = 1.702f;
+
+// out = activation(gate) (* up). gate and up rows have stride in_stride floats. Unit: token.
 struct SwigluSpec {
     uint32_t width, in_stride;
     RowFormat output;
+    Activation activation = Activation::silu;
+    Presence up = Presence::present;
     auto operator<=>(const SwigluSpec&) const = default;
 };
 struct SwigluArgs {
@@ -283,11 +302,15 @@ struct SwigluArgs {
 
 // A chain of elementwise steps over f32 rows, compiled by asmjit. Registers: values[0..inputs) are the inputs; each
 // step appends one value; the last value is stored. Unit: token.
-enum class ElementwiseOp : uint8_t { add, scale };
+enum class ElementwiseOp : uint8_t {
+    add,
+    scale,    // left * constant
+    softcap,  // constant * tanh(left / constant)
+};
 struct ElementwiseStep {
     ElementwiseOp op;
     uint8_t left, right;
-    float constant;  // of scale, whose `right` is unused
+    float constant;  // of ops on one value, whose `right` is unused
     auto operator<=>(const ElementwiseStep&) const = default;
 };
 struct ElementwiseInput {

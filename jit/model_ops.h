@@ -309,9 +309,11 @@ template <>
 struct OpTraits<AttentionSpec> {
     static constexpr std::string_view kName = "attention";
     static void fields(auto& spec, auto&& visit) {
-        auto& [heads, kv_heads, head_dim, q_stride, out_stride, key_type, value_type, scale, form] = spec;
+        auto& [heads, kv_heads, head_dim, q_stride, out_stride, key_type, value_type, scale, form, softcap, window,
+               sinks] = spec;
         visit("", form), visit("", key_type), visit("", value_type), visit("h", heads), visit("g", kv_heads);
         visit("d", head_dim), visit("q", q_stride), visit("o", out_stride), visit("c", scale);
+        visit("cap", softcap, 0.0f), visit("w", window, 0u), visit("sinks", sinks);
     }
     static Signature arguments(const AttentionSpec& spec) {
         const uint32_t width = spec.heads * spec.head_dim;
@@ -320,6 +322,7 @@ struct OpTraits<AttentionSpec> {
                  other(Role::cache, "keys", offsetof(AttentionArgs, keys)),
                  other(Role::cache, "values", offsetof(AttentionArgs, values)),
                  f32_rows("out", offsetof(AttentionArgs, out), kWrite, width, spec.out_stride),
+                 other(Role::vector, "sinks", offsetof(AttentionArgs, sinks), kRead, spec.sinks),
                  other(Role::batch, "batch", offsetof(AttentionArgs, batch))}};
     }
     static uint32_t units(const AttentionSpec& spec, uint32_t tiles) { return spec.kv_heads * tiles; }
@@ -334,11 +337,17 @@ struct OpTraits<AttentionSpec> {
             .at_least("out_stride", spec.out_stride, "heads times head_dim rounded up to 16", round_up(row, 16))
             .cache_type("key_type", spec.key_type, spec.head_dim)
             .cache_type("value_type", spec.value_type, spec.head_dim)
-            .finite("scale", spec.scale);
+            .finite("scale", spec.scale)
+            .finite("softcap", spec.softcap);
+        if (claims.is_fine() && spec.softcap < 0) claims.refuse("softcap {} is negative", spec.softcap);
     }
     static std::string text(const AttentionSpec& spec) {
-        return fmt::format("attention {} heads on {} of {}, keys {}, values {}, {} form", spec.heads, spec.kv_heads,
-                           spec.head_dim, name(spec.key_type), name(spec.value_type), riftjit::text(spec.form));
+        return fmt::format("attention {} heads on {} of {}, keys {}, values {}, {} form{}{}{}", spec.heads,
+                           spec.kv_heads, spec.head_dim, name(spec.key_type), name(spec.value_type),
+                           riftjit::text(spec.form),
+                           spec.window != 0 ? fmt::format(", window {}", spec.window) : std::string(),
+                           spec.softcap != 0 ? fmt::format(", softcap {}", spec.softcap) : std::string(),
+                           when(is_present(spec.sinks), ", sinks"));
     }
 };
 
@@ -346,15 +355,17 @@ template <>
 struct OpTraits<SwigluSpec> {
     static constexpr std::string_view kName = "swiglu";
     static void fields(auto& spec, auto&& visit) {
-        auto& [width, in_stride, output] = spec;
-        visit("w", width), visit("s", in_stride), visit("", output);
+        auto& [width, in_stride, output, activation, up] = spec;
+        visit("w", width), visit("s", in_stride), visit("", output), visit("", activation);
+        visit("up", up, Presence::present);
     }
     static Signature arguments(const SwigluSpec& spec) {
-        return {sizeof(SwigluArgs),
-                {f32_rows("gate", offsetof(SwigluArgs, gate), kRead, spec.width, spec.in_stride),
-                 f32_rows("up", offsetof(SwigluArgs, up), kRead, spec.width, spec.in_stride),
-                 rows_in(spec.output, "out", offsetof(SwigluArgs, out), kWrite, spec.width),
-                 other(Role::batch, "batch", offsetof(SwigluArgs, batch))}};
+        return {
+            sizeof(SwigluArgs),
+            {f32_rows("gate", offsetof(SwigluArgs, gate), kRead, spec.width, spec.in_stride),
+             only_if(is_present(spec.up), f32_rows("up", offsetof(SwigluArgs, up), kRead, spec.width, spec.in_stride)),
+             rows_in(spec.output, "out", offsetof(SwigluArgs, out), kWrite, spec.width),
+             other(Role::batch, "batch", offsetof(SwigluArgs, batch))}};
     }
     static uint32_t units(const SwigluSpec&, uint32_t tokens) { return tokens; }
     static KernelCost cost(const SwigluSpec& spec) { return {(kSiluFlops + 1) * spec.width, 0}; }
@@ -362,7 +373,11 @@ struct OpTraits<SwigluSpec> {
         claims.positive("width", spec.width).at_least("in_stride", spec.in_stride, "width", spec.width);
     }
     static std::string text(const SwigluSpec& spec) {
-        return fmt::format("swiglu {}, to {}", spec.width, riftjit::text(spec.output));
+        if (spec.activation == Activation::silu && is_present(spec.up))
+            return fmt::format("swiglu {}, to {}", spec.width, riftjit::text(spec.output));
+        return fmt::format("{} {}{}, to {}",
+                           spec.activation == Activation::silu ? "silu" : riftjit::text(spec.activation), spec.width,
+                           when(is_present(spec.up), ", gated"), riftjit::text(spec.output));
     }
 };
 
@@ -410,6 +425,8 @@ struct OpTraits<ElementwiseSpec> {
         if (claims.is_fine() && step.op == ElementwiseOp::add && step.right >= values)
             claims.refuse("step {} reads value {} as right, of {} so far", index, step.right, values);
         claims.finite(fmt::format("constant of step {}", index), step.constant);
+        if (claims.is_fine() && step.op == ElementwiseOp::softcap && !(step.constant > 0))
+            claims.refuse("constant of step {} is {}, not above 0", index, step.constant);
     }
     static std::string text(const ElementwiseSpec& spec) {
         std::string chain;

@@ -33,7 +33,15 @@ inline std::string_view text(RowFormat format) {
 inline std::string_view text(MatmulForm form) { return form == MatmulForm::vector ? "vector" : "tile"; }
 inline std::string_view text(RopePairing pairing) { return pairing == RopePairing::adjacent ? "adjacent" : "half"; }
 inline std::string_view text(ReduceKind kind) { return kind == ReduceKind::argmax ? "argmax" : "collect_above"; }
-inline std::string_view text(ElementwiseOp op) { return op == ElementwiseOp::add ? "add" : "scale"; }
+inline std::string_view text(ElementwiseOp op) {
+    static constexpr std::array<std::string_view, 3> kTexts = {"add", "scale", "softcap"};
+    return kTexts.at(size_t(op));
+}
+inline std::string_view text(Activation activation) {
+    static constexpr std::array<std::string_view, 6> kTexts = {"",     "gelu_tanh",    "gelu_erf",
+                                                               "relu", "relu_squared", "clamped_silu"};
+    return kTexts.at(size_t(activation));
+}
 inline std::string_view text(Addend addend) { return addend == Addend::none ? "" : "residual"; }
 inline std::string_view text(Epilogue epilogue) { return epilogue == Epilogue::store ? "" : "accumulate"; }
 inline std::string_view text(RowSource source) { return source == RowSource::quantize ? "quantize" : "rms_norm"; }

@@ -40,9 +40,10 @@ Result<std::shared_ptr<const DeviceModel>> DeviceModel::create(const graph::Grap
     model->prompt_plan = std::move(plans.prompt);
     check(model->decode_plan.rope_tables.size() == model->prompt_plan.rope_tables.size(), "plans of one graph");
     for (const graph::RopeTable& table : model->prompt_plan.rope_tables) {
-        std::vector<float> factors;
-        if (table.factors != graph::kNoTensor) factors = vector_weight(plans.graph.tensor(table.factors));
-        model->rope_tables.emplace_back(table, factors);
+        const auto factors_of = [&](graph::TensorId id) {
+            return id == graph::kNoTensor ? std::vector<float>() : vector_weight(plans.graph.tensor(id));
+        };
+        model->rope_tables.emplace_back(table.angles, factors_of(table.factors.usual), factors_of(table.factors.far));
     }
     const std::array<const graph::Plan*, 2> both = {&model->decode_plan, &model->prompt_plan};
     RIFTJIT_TRY(weights, load_weights(plans.graph, both, *model->device, release));

@@ -9,19 +9,21 @@
 
 namespace riftjit::runtime {
 
-// Angle of pair i at position p: p * scale * base^(-2i / rotary_dims) / factor[i]. Frequencies, angles, cosines and
-// sines are computed in double, so that an entry depends on its position alone and far positions stay exact.
+// Angles as graph/rope_angles.h has them. Frequencies, angles, cosines and sines are computed in double, so that an
+// entry depends on its position alone and far positions stay exact.
 class RopeTable {
 public:
-    // factors: rotary_dims / 2 numbers, or empty.
-    RopeTable(const graph::RopeTable& table, std::span<const float> factors);
+    // factors: rotary_dims / 2 numbers, or empty; far_factors likewise, for contexts beyond the original one.
+    RopeTable(const graph::RopeAngles& angles, std::span<const float> factors, std::span<const float> far_factors = {});
 
     uint32_t floats_per_row() const { return uint32_t(2 * frequencies_.size()); }
-    // {cos, sin} pairs of each row's position, to the front of `out`; returns what was written.
-    std::span<const float> fill(std::span<const BatchRow> rows, std::span<float> out) const;
+    // {cos, sin} pairs of each row's position, to the front of `out`, in a text of up to `context` positions; returns
+    // what was written.
+    std::span<const float> fill(std::span<const BatchRow> rows, uint32_t context, std::span<float> out) const;
 
 private:
-    std::vector<double> frequencies_;
+    std::vector<double> frequencies_, far_frequencies_;
+    graph::RopeAngles angles_;
 };
 
 }  // namespace riftjit::runtime

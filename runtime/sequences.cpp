@@ -171,7 +171,8 @@ Result<StepLogits> Sequences::step(std::span<const StepRow> rows) {
     const BatchState& state = batch_.finish(tables_.tables(), tables_.pages_per_sequence());
     RIFTJIT_TRY_VOID(device.write(token_ids_, std::as_bytes(std::span(ids_))));
     for (size_t i = 0; i < rope_addresses_.size(); ++i) {
-        const auto filled = model_->rope_tables[i].fill(std::span(state.row, state.rows), rope_rows_);
+        const auto filled =
+            model_->rope_tables[i].fill(std::span(state.row, state.rows), limits_.positions, rope_rows_);
         RIFTJIT_TRY_VOID(device.write(rope_addresses_[i], std::as_bytes(filled)));
     }
     last_run_ = rows.size() == 1 ? decode_.get() : prompt_.get();

@@ -48,6 +48,13 @@ inline std::vector<SwigluSpec> swiglu() {
     std::vector<SwigluSpec> specs;
     for (uint32_t width : kWidths)
         for (RowFormat output : kRowFormats) specs.push_back({width, 2 * width + 3, output});
+    for (uint32_t width : {33u, 272u})
+        for (Activation activation : {Activation::silu, Activation::gelu_tanh, Activation::gelu_erf, Activation::relu,
+                                      Activation::relu_squared, Activation::clamped_silu})
+            for (Presence up : {Presence::present, Presence::absent})
+                if (activation != Activation::clamped_silu || up == Presence::present)
+                    for (RowFormat output : kRowFormats)
+                        specs.push_back({width, 2 * width + 3, output, activation, up});
     return specs;
 }
 
@@ -103,6 +110,25 @@ inline std::vector<AttentionSpec> attention() {
     return specs;
 }
 
+// Windows around the lengths of tiles, blocks and segments, caps and sinks, alone and together. In tile form.
+inline std::vector<AttentionSpec> attention_variants() {
+    std::vector<AttentionSpec> specs;
+    const auto add = [&](DType type, float softcap, uint32_t window, Presence sinks) {
+        specs.push_back({6, 2, 32, 192 + 3, 192, type, type, 0.2f, MatmulForm::tile, softcap, window, sinks});
+    };
+    for (uint32_t window : {1u, 2u, 7u, 63u, 64u, 65u, 100u, 256u, 1000u, 1u << 31})
+        add(DType::F16, 0, window, Presence::absent);
+    for (DType type : kCacheTypes) {
+        add(type, 2.0f, 0, Presence::absent);
+        add(type, 0, 0, Presence::present);
+        add(type, 3.0f, 33, Presence::present);
+    }
+    for (uint32_t head_dim : {40u, 256u})
+        specs.push_back({3, 1, head_dim, 3 * head_dim, uint32_t(round_up(3 * head_dim, 16)), DType::F16, DType::F32,
+                         0.1f, MatmulForm::tile, 5.0f, 20, Presence::present});
+    return specs;
+}
+
 inline std::vector<ReduceSpec> reduce() {
     std::vector<ReduceSpec> specs;
     for (ReduceKind kind : {ReduceKind::argmax, ReduceKind::collect_above})
@@ -127,7 +153,7 @@ inline std::vector<LifStepSpec> lif_step() {
     return specs;
 }
 
-inline constexpr ElementwiseOp kElementwiseOps[] = {ElementwiseOp::add, ElementwiseOp::scale};
+inline constexpr ElementwiseOp kElementwiseOps[] = {ElementwiseOp::add, ElementwiseOp::scale, ElementwiseOp::softcap};
 
 inline std::vector<ElementwiseSpec> elementwise() {
     std::vector<ElementwiseSpec> specs;

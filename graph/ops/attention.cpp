@@ -8,7 +8,7 @@
 namespace riftjit::graph {
 
 Result<TensorId> Graph::attention(std::string name, TensorId q, TensorId k, TensorId v, SlotId slot, uint32_t heads,
-                                  float scale) {
+                                  float scale, const AttentionTraits& traits) {
     const auto* kv = slot < slots.size() ? std::get_if<KvSlot>(&slots[slot].shape) : nullptr;
     if (kv == nullptr) return fail(ErrorKind::Format, "{}: slot {} is none of keys and values", name, slot);
     const auto [kv_heads, head_dim] = *kv;
@@ -18,8 +18,9 @@ Result<TensorId> Graph::attention(std::string name, TensorId q, TensorId k, Tens
     RIFTJIT_TRY_VOID(expect_width(*this, name, "query", q, heads * head_dim));
     RIFTJIT_TRY_VOID(expect_width(*this, name, "key", k, kv_heads * head_dim));
     RIFTJIT_TRY_VOID(expect_width(*this, name, "value", v, kv_heads * head_dim));
+    RIFTJIT_TRY_VOID(expect_vector(*this, name, "sinks", traits.sinks, heads));
     const TensorId out = add_activation(name, heads * head_dim);
-    nodes.push_back({std::move(name), AttentionOp{q, k, v, out, slot, heads, kv_heads, head_dim, scale}});
+    nodes.push_back({std::move(name), AttentionOp{q, k, v, out, slot, heads, kv_heads, head_dim, scale, traits}});
     return out;
 }
 
@@ -29,13 +30,17 @@ Result<void> ReferenceRun::apply(const AttentionOp& op) {
     auto &keys = owner_.keys_[op.slot], &values = owner_.values_[op.slot];
     keys.insert(keys.end(), rows_[op.k].begin(), rows_[op.k].end());
     values.insert(values.end(), rows_[op.v].begin(), rows_[op.v].end());
+    const std::vector<double> sinks = weight_vector(op.traits.sinks);
     resize(op.out, tokens);
     for (uint32_t token = 0; token < tokens; ++token) {
         const uint32_t visible = owner_.position_ + token + 1;
+        const uint32_t first = op.traits.window != 0 && op.traits.window < visible ? visible - op.traits.window : 0;
         for (uint32_t head = 0; head < op.heads; ++head) {
-            const uint32_t offset = head * op.head_dim, kv_offset = head / group * op.head_dim;
+            const uint32_t offset = head * op.head_dim;
+            const size_t kv_offset = size_t{first} * stride + head / group * op.head_dim;
             reference::attention_head(row(op.q, token) + offset, keys.data() + kv_offset, values.data() + kv_offset,
-                                      visible, stride, op.head_dim, op.scale, row(op.out, token) + offset);
+                                      visible - first, stride, op.head_dim, op.scale, row(op.out, token) + offset,
+                                      op.traits.softcap, sinks.empty() ? nullptr : &sinks[head]);
         }
     }
     return {};
@@ -52,14 +57,15 @@ Result<void> Lowering::lower(const AttentionOp& op) {
     }
     emit(ValueStoreSpec{op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.v).width), options_.value_type},
          {input(op.v), values}, StepRows::batch);
-    const Place q = input(op.q), out = output(op.out);
+    const Place q = input(op.q), out = output(op.out), sinks = weight_place(op.traits.sinks);
     // Tiles, and rows that stand alone: a prompt plan takes both, a decode plan has but the latter.
     for (const MatmulForm form : {MatmulForm::tile, MatmulForm::vector})
         if (form == MatmulForm::vector || plan_.form == MatmulForm::tile)
             emit(AttentionSpec{op.heads, op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.q).width),
                                f32_stride(graph_.tensor(op.out).width), options_.key_type, options_.value_type,
-                               op.scale, form},
-                 {q, keys, values, out}, StepRows::batch);
+                               op.scale, form, op.traits.softcap, op.traits.window,
+                               op.traits.sinks == kNoTensor ? Presence::absent : Presence::present},
+                 {q, keys, values, out, sinks}, StepRows::batch);
     return {};
 }
 

@@ -1,5 +1,6 @@
 // Sums and scalings, alone or in chains.
 #include <algorithm>
+#include <cmath>
 
 #include "graph/lowering.h"
 #include "graph/reference_run.h"
@@ -15,6 +16,8 @@ double apply_step(const ElementwiseStep& step, double left, double right) {
             return left + right;
         case ElementwiseOp::scale:
             return left * step.constant;
+        case ElementwiseOp::softcap:
+            return step.constant * std::tanh(left / step.constant);
     }
     check_failed("unknown elementwise step", std::source_location::current());
 }
@@ -39,6 +42,12 @@ Result<TensorId> Graph::add(std::string name, TensorId left, TensorId right) {
 Result<TensorId> Graph::scale(std::string name, TensorId x, float factor) {
     const TensorId out = add_activation(name, tensor(x).width);
     nodes.push_back({std::move(name), ScaleOp{x, out, factor}});
+    return out;
+}
+
+Result<TensorId> Graph::softcap(std::string name, TensorId x, float cap) {
+    const TensorId out = add_activation(name, tensor(x).width);
+    nodes.push_back({std::move(name), SoftcapOp{x, out, cap}});
     return out;
 }
 
@@ -78,6 +87,14 @@ Result<void> ReferenceRun::apply(const ScaleOp& op) {
 }
 
 template <>
+Result<void> ReferenceRun::apply(const SoftcapOp& op) {
+    resize(op.out, token_count(op.x));
+    std::ranges::transform(rows_[op.x], rows_[op.out].begin(),
+                           [&](double x) { return op.cap * std::tanh(x / op.cap); });
+    return {};
+}
+
+template <>
 Result<void> Lowering::lower(const ElementwiseChainOp& op) {
     ElementwiseSpec spec{graph_.tensor(op.out).width, f32_stride(graph_.tensor(op.out).width), {}, op.steps};
     std::vector<Place> places;
@@ -101,6 +118,11 @@ Result<void> Lowering::lower(const AddOp& op) {
 template <>
 Result<void> Lowering::lower(const ScaleOp& op) {
     return lower(ElementwiseChainOp{{op.x}, {{ElementwiseOp::scale, 0, 0, op.factor}}, op.out});
+}
+
+template <>
+Result<void> Lowering::lower(const SoftcapOp& op) {
+    return lower(ElementwiseChainOp{{op.x}, {{ElementwiseOp::softcap, 0, 0, op.cap}}, op.out});
 }
 
 }  // namespace riftjit::graph

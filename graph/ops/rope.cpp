@@ -7,15 +7,16 @@
 
 namespace riftjit::graph {
 
-Result<TensorId> Graph::rope(std::string name, TensorId x, TensorId factors, uint32_t head_dim, uint32_t rotary_dims,
-                             RopePairing pairing, float base, float scale) {
-    const uint32_t width = tensor(x).width;
+Result<TensorId> Graph::rope(std::string name, TensorId x, uint32_t head_dim, RopePairing pairing,
+                             const RopeAngles& angles, const RopeFactors& factors) {
+    const uint32_t width = tensor(x).width, rotary_dims = angles.rotary_dims;
     if (head_dim == 0 || width % head_dim != 0 || rotary_dims > head_dim || rotary_dims % 2 != 0)
         return fail(ErrorKind::Format, "{}: rotary dimensions {} and head size {} do not fit width {}", name,
                     rotary_dims, head_dim, width);
-    RIFTJIT_TRY_VOID(expect_vector(*this, name, "frequency factors", factors, rotary_dims / 2));
+    for (const TensorId vector : {factors.usual, factors.far})
+        RIFTJIT_TRY_VOID(expect_vector(*this, name, "frequency factors", vector, rotary_dims / 2));
     const TensorId out = add_activation(name, width);
-    nodes.push_back({std::move(name), RopeOp{x, factors, out, head_dim, rotary_dims, pairing, base, scale}});
+    nodes.push_back({std::move(name), RopeOp{x, out, factors, head_dim, pairing, angles}});
     return out;
 }
 
@@ -23,11 +24,11 @@ template <>
 Result<void> ReferenceRun::apply(const RopeOp& op) {
     std::vector<double> heads = rows_[op.x];
     const std::vector<double> gain = weight_vector(op.gain);
-    const float* factors = op.factors == kNoTensor ? nullptr : owner_.weight_row(op.factors, 0).data();
+    const float* factors = op.factors.usual == kNoTensor ? nullptr : owner_.weight_row(op.factors.usual, 0).data();
     for (size_t at = 0; at < heads.size(); at += op.head_dim) {
         if (!gain.empty()) reference::rms_norm(&heads[at], gain.data(), op.epsilon, op.head_dim, &heads[at]);
         const uint32_t position = owner_.position_ + static_cast<uint32_t>(at / width(op.x));
-        reference::rope(&heads[at], op.rotary_dims, op.pairing, op.base, op.scale, factors, position);
+        reference::rope(&heads[at], op.pairing, op.angles, factors, position);
     }
     rows_[op.out] = std::move(heads);
     return {};
@@ -36,10 +37,10 @@ Result<void> ReferenceRun::apply(const RopeOp& op) {
 template <>
 Result<void> Lowering::lower(const RopeOp& op) {
     const AttentionOp* attention = sole_key_reader(op.out);
-    const Place table = op.rotary_dims == 0 ? Place{} : rope_table(op);
+    const Place table = op.angles.rotary_dims == 0 ? Place{} : rope_table(op);
     if (gathered_[op.x]) return fail_gathered();
     RopeSpec spec = rope_spec(op.x, op.head_dim);
-    spec.rotary_dims = op.rotary_dims;
+    spec.rotary_dims = op.angles.rotary_dims;
     spec.pairing = op.pairing;
     spec.norm = op.gain == kNoTensor ? Presence::absent : Presence::present;
     spec.epsilon = op.epsilon;
@@ -58,11 +59,10 @@ Result<void> Lowering::lower(const RopeOp& op) {
 Place Lowering::rope_table(const RopeOp& op) {
     for (size_t i = 0; i < plan_.rope_tables.size(); ++i) {
         const RopeTable& table = plan_.rope_tables[i];
-        if (table.rotary_dims == op.rotary_dims && table.base == op.base && table.scale == op.scale &&
-            table.factors == op.factors)
+        if (table.angles == op.angles && table.factors == op.factors)
             return Place{Place::Kind::rope_table, 0, static_cast<uint32_t>(i)};
     }
-    plan_.rope_tables.push_back({op.rotary_dims, op.base, op.scale, op.factors});
+    plan_.rope_tables.push_back({op.angles, op.factors});
     return Place{Place::Kind::rope_table, 0, static_cast<uint32_t>(plan_.rope_tables.size() - 1)};
 }
 

@@ -7,18 +7,19 @@
 
 namespace riftjit::graph {
 
-Result<TensorId> Graph::swiglu(std::string name, TensorId gate, TensorId up) {
-    RIFTJIT_TRY_VOID(expect_width(*this, name, "up", up, tensor(gate).width));
+Result<TensorId> Graph::swiglu(std::string name, TensorId gate, TensorId up, Activation activation) {
+    if (up != kNoTensor) RIFTJIT_TRY_VOID(expect_width(*this, name, "up", up, tensor(gate).width));
     const TensorId out = add_activation(name, tensor(gate).width);
-    nodes.push_back({std::move(name), SwigluOp{gate, up, out}});
+    nodes.push_back({std::move(name), SwigluOp{gate, up, out, activation}});
     return out;
 }
 
 template <>
 Result<void> ReferenceRun::apply(const SwigluOp& op) {
     resize(op.out, token_count(op.gate));
-    std::transform(rows_[op.gate].begin(), rows_[op.gate].end(), rows_[op.up].begin(), rows_[op.out].begin(),
-                   [](double gate, double up) { return reference::silu(gate) * up; });
+    const std::vector<double>& gate = rows_[op.gate];
+    for (size_t i = 0; i < gate.size(); ++i)
+        rows_[op.out][i] = reference::activate(op.activation, gate[i], op.up == kNoTensor ? 1 : rows_[op.up][i]);
     return {};
 }
 
@@ -26,9 +27,11 @@ template <>
 Result<void> Lowering::lower(const SwigluOp& op) {
     const uint32_t width = graph_.tensor(op.gate).width;
     gathered_[op.out] = gathered_[op.gate];
-    const Place gate = input(op.gate), up = input(op.up);
+    const bool has_up = op.up != kNoTensor;
+    const Place gate = input(op.gate), up = has_up ? input(op.up) : Place{};
     const RowFormat format = output_format(op.out);
-    emit(SwigluSpec{width, f32_stride(width), format}, {gate, up, output(op.out, format)}, rows_of(op.gate));
+    emit(SwigluSpec{width, f32_stride(width), format, op.activation, has_up ? Presence::present : Presence::absent},
+         {gate, up, output(op.out, format)}, rows_of(op.gate));
     return {};
 }
 

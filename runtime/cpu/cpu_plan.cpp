@@ -81,7 +81,9 @@ void CpuPlan::bind_arguments(const Addresses& addresses) {
         launches_[i].args = next;
         for (size_t place = 0; const Argument& argument : signatures[i].arguments) {
             const void* value = step.rows == graph::StepRows::batch ? &batch_ : &outputs_;
-            if (argument.role != Role::batch) value = resolve(step.places.at(place++), addresses);
+            // Places of absent arguments may be left out at the end.
+            if (argument.role != Role::batch && place < step.places.size())
+                value = resolve(step.places[place++], addresses);
             check(argument.presence == Presence::absent || value != nullptr, "every argument has an address");
             std::memcpy(next + argument.offset_bytes, &value, sizeof value);
         }
@@ -160,7 +162,8 @@ bool CpuPlan::is_counted() const {
 
 bool CpuPlan::is_cut(const graph::Step& step) const {
     const auto* attention = std::get_if<AttentionSpec>(&step.spec);
-    return attention_.segments != 0 && attention != nullptr && attention->form == MatmulForm::vector;
+    return attention_.segments != 0 && attention != nullptr && attention->form == MatmulForm::vector &&
+           attention->window == 0;
 }
 
 // A barrier that no launch has passed since the last one is left out.

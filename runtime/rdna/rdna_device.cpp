@@ -83,7 +83,8 @@ Result<void> RdnaPlan::bind(const RdnaBackend& backend, KernelCache& kernels, co
         for (size_t place = 0; const Argument& argument : arguments.arguments) {
             uint64_t address =
                 step.rows == graph::StepRows::batch ? batch_->batch_address() : batch_->outputs_address();
-            if (argument.role != Role::batch) address = number_of(resolve(step.places.at(place++), addresses));
+            if (argument.role != Role::batch)
+                address = place < step.places.size() ? number_of(resolve(step.places[place++], addresses)) : 0;
             std::memcpy(launch.args.data() + argument.offset_bytes, &address, sizeof address);
         }
     }

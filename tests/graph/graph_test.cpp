@@ -46,8 +46,8 @@ TEST(Graph, RefusesANormOfHeadsThatDoNotFillTheRow) {
     Graph g;
     const TensorId x = g.embed("embed", g.add_input("ids"), g.add_weight("t", DType::F32, 8, 12, nullptr)).value();
     EXPECT_FALSE(g.rms_norm("norm", x, kNoTensor, 1e-6f, 5));
-    EXPECT_FALSE(g.rope("rope", x, kNoTensor, 4, 6, RopePairing::half, 1e4f, 1.0f));
-    EXPECT_FALSE(g.rope("rope", x, kNoTensor, 4, 3, RopePairing::half, 1e4f, 1.0f));
+    EXPECT_FALSE(g.rope("rope", x, 4, RopePairing::half, {6, 1e4f}));
+    EXPECT_FALSE(g.rope("rope", x, 4, RopePairing::half, {3, 1e4f}));
     EXPECT_FALSE(g.add("add", x, g.matmul("m", x, g.add_weight("w", DType::F32, 3, 12, nullptr)).value()));
     EXPECT_FALSE(g.embed("embed", x, x));
 }

@@ -52,19 +52,21 @@ TEST(ReferenceMatmul, DecodesTheRowItMultiplies) {
 }
 
 TEST(ReferenceRope, TurnsThePairsOfEachPairing) {
-    const double quarter = std::numbers::pi / 2;  // the first pair turns by position * scale * base^0
+    // The first pair turns by position * scale * base^0; as a float the angle is off by 4.4e-8.
+    const auto quarter = float(std::numbers::pi / 2);
+    constexpr double kBound = 3e-7;
     Row head = counting_row(6);
-    reference::rope(head.data(), 4, RopePairing::adjacent, 1e30, quarter, nullptr, 1);
-    EXPECT_LT(largest_difference(head, {-2, 1, 3, 4, 5, 6}), 1e-12);  // the second by base^(-1/2): nothing
+    reference::rope(head.data(), RopePairing::adjacent, {4, 1e30f, quarter}, nullptr, 1);
+    EXPECT_LT(largest_difference(head, {-2, 1, 3, 4, 5, 6}), kBound);  // the second by base^(-1/2): nothing
     head = counting_row(6);
-    reference::rope(head.data(), 4, RopePairing::half, 1e30, quarter, nullptr, 1);
-    EXPECT_LT(largest_difference(head, {-3, 2, 1, 4, 5, 6}), 1e-12);
+    reference::rope(head.data(), RopePairing::half, {4, 1e30f, quarter}, nullptr, 1);
+    EXPECT_LT(largest_difference(head, {-3, 2, 1, 4, 5, 6}), kBound);
 }
 
 TEST(ReferenceRope, AngleIsPositionTimesScaleTimesPowerOfBaseOverFactor) {
     const float factors[2] = {1.0f, 4.0f};
     Row head = {1, 0, 1, 0};
-    reference::rope(head.data(), 4, RopePairing::adjacent, 100.0, 0.5, factors, 7);
+    reference::rope(head.data(), RopePairing::adjacent, {4, 100.0f, 0.5f}, factors, 7);
     const double first = 7 * 0.5, second = 7 * 0.5 / 10 / 4;
     EXPECT_LT(largest_difference(head, {std::cos(first), std::sin(first), std::cos(second), std::sin(second)}),
               kRounding);
@@ -73,8 +75,8 @@ TEST(ReferenceRope, AngleIsPositionTimesScaleTimesPowerOfBaseOverFactor) {
 TEST(ReferenceRope, ScoresDependOnTheDistanceOnly) {
     const auto score = [](uint32_t query_position, uint32_t key_position) {
         Row q = counting_row(8), k = {3, -1, 4, 1, -5, 9, 2, -6};
-        reference::rope(q.data(), 8, RopePairing::half, 10000.0, 1.0, nullptr, query_position);
-        reference::rope(k.data(), 8, RopePairing::half, 10000.0, 1.0, nullptr, key_position);
+        reference::rope(q.data(), RopePairing::half, {8, 10000.0f}, nullptr, query_position);
+        reference::rope(k.data(), RopePairing::half, {8, 10000.0f}, nullptr, key_position);
         return std::inner_product(q.begin(), q.end(), k.begin(), 0.0);
     };
     EXPECT_NEAR(score(5, 2), score(1003, 1000), 1e-9);

@@ -86,10 +86,8 @@ inline TinyModel make_tiny(const TinyShape& shape = {}, uint32_t seed = 1) {
                            shape.head_dim)
                     .value();
         }
-        q = g.rope(name(l, "q_rope"), q, kNoTensor, shape.head_dim, shape.head_dim, RopePairing::half, 10000.0f, 1.0f)
-                .value();
-        k = g.rope(name(l, "k_rope"), k, kNoTensor, shape.head_dim, shape.head_dim, RopePairing::half, 10000.0f, 1.0f)
-                .value();
+        q = g.rope(name(l, "q_rope"), q, shape.head_dim, RopePairing::half, {shape.head_dim, 10000.0f}).value();
+        k = g.rope(name(l, "k_rope"), k, shape.head_dim, RopePairing::half, {shape.head_dim, 10000.0f}).value();
         const TensorId a =
             g.attention(name(l, "attn"), q, k, v, g.add_slot({name(l, "kv"), KvSlot{shape.kv_heads, shape.head_dim}}),
                         shape.heads, 0.25f)

@@ -7,9 +7,7 @@
 namespace riftjit::runtime {
 namespace rope_tables_test {
 
-graph::RopeTable table(uint32_t rotary_dims, float base, float scale) {
-    return {rotary_dims, base, scale, graph::kNoTensor};
-}
+graph::RopeAngles table(uint32_t rotary_dims, float base, float scale) { return {rotary_dims, base, scale}; }
 
 std::vector<BatchRow> rows_at(uint32_t position, uint32_t count) {
     std::vector<BatchRow> rows;
@@ -27,7 +25,7 @@ TEST(RopeTables, EqualTheFormulaUpToFarPositions) {
         std::vector<float> room(3 * dims);
         ASSERT_EQ(rope.floats_per_row(), dims);
         for (uint32_t position : {0u, 1u, 1000u, 1'000'000u}) {
-            const auto filled = rope.fill(rows_at(position, 3), room);
+            const auto filled = rope.fill(rows_at(position, 3), 4096, room);
             ASSERT_EQ(filled.size(), 3u * dims);
             for (uint32_t token = 0; token < 3; ++token) {
                 for (uint32_t pair = 0; pair < dims / 2; ++pair) {
@@ -45,7 +43,7 @@ TEST(RopeTables, FactorsDivideTheFrequencies) {
     const std::vector<float> factors = {1, 2, 8, 0, 0};  // padded, as vectors of weights are
     const RopeTable rope(table(6, 10000, 1), factors);
     std::vector<float> room(6);
-    const auto filled = rope.fill(rows_at(5, 1), room);
+    const auto filled = rope.fill(rows_at(5, 1), 4096, room);
     for (uint32_t pair = 0; pair < 3; ++pair) {
         const double angle = 5 * std::pow(10000.0, -2.0 * pair / 6) / factors[pair];
         EXPECT_NEAR(filled[2 * pair], std::cos(angle), kBound);
@@ -56,9 +54,9 @@ TEST(RopeTables, FactorsDivideTheFrequencies) {
 TEST(RopeTables, APositionsRowDoesNotDependOnItsBatch) {
     const RopeTable rope(table(64, 10000, 1), {});
     std::vector<float> batch_room(16 * 64), room(64);
-    const auto all = rope.fill(rows_at(100, 16), batch_room);
+    const auto all = rope.fill(rows_at(100, 16), 4096, batch_room);
     for (uint32_t token = 0; token < 16; ++token) {
-        const auto one = rope.fill(rows_at(100 + token, 1), room);
+        const auto one = rope.fill(rows_at(100 + token, 1), 4096, room);
         EXPECT_TRUE(std::equal(one.begin(), one.end(), all.begin() + token * 64));
     }
 }

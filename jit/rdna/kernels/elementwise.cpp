@@ -68,6 +68,8 @@ private:
                     case ElementwiseOp::scale:
                         v_mul_f32(results[quad][i], step.constant, left);
                         break;
+                    case ElementwiseOp::softcap:  // refused
+                        break;
                 }
             }
         }
@@ -79,6 +81,8 @@ private:
 
 Result<LaunchShape> shape_of(KernelTarget target, const ElementwiseSpec& spec) {
     RIFTJIT_TRY_VOID(check_wave32("elementwise", target.wave_size));
+    for (const ElementwiseStep& step : spec.steps)
+        RIFTJIT_TRY_VOID(refuse_if(step.op == ElementwiseOp::softcap, "elementwise", "a softcap"));
     return SplitRows::shape(spec.width);
 }
 

@@ -46,6 +46,8 @@ private:
 
 Result<LaunchShape> shape_of(KernelTarget target, const SwigluSpec& spec) {
     RIFTJIT_TRY_VOID(check_wave32("swiglu", target.wave_size));
+    RIFTJIT_TRY_VOID(refuse_if(spec.activation != Activation::silu || spec.up == Presence::absent, "swiglu",
+                               "another activation than silu(gate) * up"));
     RIFTJIT_TRY_VOID(RowWriter::check_format("swiglu", spec.output));
     return SplitRows::shape(spec.width);
 }

@@ -65,4 +65,17 @@ void ChainCompiler::load_masked(const Vec& out, const Mem& start, const Mask& ma
     has_avx512(isa_) ? k(mask.bits).z().vmovups(out, start) : vmaskmovps(out, mask.words, start);
 }
 
+void ChainCompiler::compare(const Mask& mask, const Vec& left, const Mem& right, Compare predicate) {
+    const auto immediate = static_cast<uint8_t>(predicate);
+    has_avx512(isa_) ? vcmpps(mask.bits, left, right, immediate) : vcmpps(mask.words, left, right, immediate);
+}
+
+void ChainCompiler::select(const Vec& out, const Mask& mask, const Vec& yes, const Vec& no) {
+    has_avx512(isa_) ? k(mask.bits).vblendmps(out, no, yes) : vblendvps(out, no, yes, mask.words);
+}
+
+void ChainCompiler::keep(const Vec& out, const Mask& mask, const Vec& value) {
+    has_avx512(isa_) ? k(mask.bits).z().vmovaps(out, value) : vandps(out, value, mask.words);
+}
+
 }  // namespace riftjit::x86

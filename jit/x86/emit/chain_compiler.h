@@ -41,6 +41,11 @@ public:
     void set_first_lanes(const Mask& mask, int count);
     void load_masked(const Vec& out, const Mem& start, const Mask& mask);
 
+    // As WideEmitter has them.
+    void compare(const Mask& mask, const Vec& left, const Mem& right, Compare predicate);
+    void select(const Vec& out, const Mask& mask, const Vec& yes, const Vec& no);
+    void keep(const Vec& out, const Mask& mask, const Vec& value);
+
 protected:
     Mem pooled(const void* bytes, size_t size, size_t alignment);
 

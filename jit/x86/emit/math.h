@@ -57,15 +57,33 @@ void emit_exp(E& e, const V& out, const V& x, const ExpScratch<V, M>& scratch, E
     e.select(out, scratch.mask, r, out);
 }
 
+// out = x / (1 + exp(exponent)).
+template <class E, class V, class M>
+void emit_gated_by_exp(E& e, const V& out, const V& x, const V& exponent, const ExpScratch<V, M>& scratch) {
+    emit_exp(e, out, exponent, scratch, ExpDomain::any);
+    e.vaddps(out, out, e.splat(1.0f));
+    e.vdivps(out, x, out);
+}
+
 // out = x / (1 + exp(-x)). `negated` is scratch. Within 3 ulp: exp's error is halved or vanishes in 1 + exp(-x) where
 // that is dominated by 1 and passes undiminished where it is not (1.4), the sum and the quotient round once each
 // (0.5 and 0.5, up to 2 and 1 units of the result's last place); -0 for x below -kExpMax.
 template <class E, class V, class M>
 void emit_silu(E& e, const V& out, const V& x, const V& negated, const ExpScratch<V, M>& scratch) {
     e.vxorps(negated, x, e.splat_u32(0x8000'0000));
-    emit_exp(e, out, negated, scratch, ExpDomain::any);
+    emit_gated_by_exp(e, out, x, negated, scratch);
+}
+
+// out = tanh(x) = 1 - 2 / (1 + exp(2 x)); x may be `out`. `doubled` is scratch. exp's error is damped by at least 2
+// and the rounding of the last difference is that of a number up to 1: off by less than 2^-23, in absolute terms.
+template <class E, class V, class M>
+void emit_tanh(E& e, const V& out, const V& x, const V& doubled, const ExpScratch<V, M>& scratch) {
+    e.vaddps(doubled, x, x);
+    emit_exp(e, out, doubled, scratch, ExpDomain::any);
     e.vaddps(out, out, e.splat(1.0f));
-    e.vdivps(out, x, out);
+    e.vbroadcastss(doubled, e.constant(-2.0f));
+    e.vdivps(out, doubled, out);
+    e.vaddps(out, out, e.splat(1.0f));
 }
 
 }  // namespace riftjit::x86

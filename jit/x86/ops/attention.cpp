@@ -13,6 +13,11 @@
 // but for rows that see nothing of the segment, whose total is left as it is (0 times a part would make +0 of -0). So
 // a part depends on nothing outside its segment, and no bit shows who computed it and when: in vector form a unit is a
 // row with all its segments, or one of them (BatchState::parts), and then whoever finishes a row's last merges all.
+//
+// With a window a row sees nothing of the first segments, and the rows of a tile begin in different ones. The total is
+// then that of no position at all at first (no score, zeros) and every segment is merged into it: for a row, segments
+// before its window change nothing in a total of zeros, so that again no bit shows where its tile began. Units are
+// whole rows. A sink takes part in the softmax at the very end.
 #include <array>
 #include <bit>
 #include <limits>
@@ -45,6 +50,8 @@ class AttentionKernel final : public AttentionProducts {
     const int group = int(spec_.heads / spec_.kv_heads);
     const int tile_tokens = spec_.form == MatmulForm::vector ? 1 : int(kMaxTileRows);
     const int rows = group * tile_tokens;
+    const bool has_window = spec_.window != 0, has_sinks = spec_.sinks == Presence::present;
+    const bool has_parts = tile_tokens == 1 && !has_window;
     static constexpr int page_panels = kKvPage / kPanel;
 
     // Within a phase.
@@ -75,7 +82,7 @@ class AttentionKernel final : public AttentionProducts {
     const int queries_at = reserve(tile_tokens == 1 ? 0 : uint64_t(rows) * query_row_bytes() + 64);
     const uint64_t state_bytes = attention_part_bytes(uint32_t(rows), spec_.head_dim);
     const int total_at = reserve(state_bytes), part_at = reserve(state_bytes);
-    const int slots_at = reserve(13 * sizeof(uint64_t));
+    const int slots_at = reserve(14 * sizeof(uint64_t));
     // A state: outputs, sums of probabilities (16 lanes a row), maxima.
     const int outputs_at = 0;
     const int sums_at = outputs_at + rows * int(output_row_bytes());
@@ -89,6 +96,7 @@ class AttentionKernel final : public AttentionProducts {
     // Where a unit is a segment: what counts the finished ones of its row, or null; the row's first part and last
     // segment.
     const Address saved_args = slot(9), finished = slot(10), first_part = slot(11), last_segment = slot32(12);
+    const Address head_sinks = slot(13);
 
     void generate() override {
         check(uint64_t(maxima_at) + padded_rows * sizeof(float) == state_bytes, "a part is a state");
@@ -100,9 +108,13 @@ class AttentionKernel final : public AttentionProducts {
             Label next_segment, is_total, done;
             locate_unit();
             if (tile_tokens > 1) copy_queries();
+            if (has_window) {
+                reset_rows();
+                lea(state, ptr[rsp + part_at]);
+            }
             L(next_segment);
             compute_segment();
-            if (tile_tokens == 1) merge_if_last(is_total, done);
+            if (has_parts) merge_if_last(is_total, done);
             add_to_total();
             compare_with_end();
             jb(next_segment);
@@ -125,12 +137,13 @@ class AttentionKernel final : public AttentionProducts {
         mov(batch, ptr[args + offsetof(AttentionArgs, batch)]);
         lea(state, ptr[rsp + total_at]);
         xor_(block_start, block_start);
-        if (tile_tokens > 1) {
-            imul(tile, rax, sizeof(BatchTile));
-            add(tile, ptr[batch + offsetof(BatchState, tile)]);
-        } else {
+        if (has_parts) {
             locate_single(tile, kv_head, batch);
+        } else {
+            imul(tile, rax, sizeof(BatchTile));
+            add(tile, ptr[batch + (tile_tokens > 1 ? offsetof(BatchState, tile) : offsetof(BatchState, single))]);
         }
+        if (has_window) find_first_block(tile);
         mov(table.cvt32(), ptr[batch + offsetof(BatchState, pages_per_sequence)]);
         mov(eax, ptr[tile + offsetof(BatchTile, sequence)]);
         imul(table, rax);
@@ -146,6 +159,15 @@ class AttentionKernel final : public AttentionProducts {
         mov(token.cvt32(), ptr[tile + offsetof(BatchTile, first_row)]);
         locate_rows(args, kv_head, token);
         locate_cache(args, kv_head);
+    }
+    // The block of the first position that the tile's first row sees.
+    void find_first_block(const Reg64& tile) {
+        const Reg32 zero = r11d;
+        xor_(zero, zero);
+        mov(block_start, ptr[tile + offsetof(BatchTile, position)]);
+        sub(block_start, spec_.window - 1);
+        cmovb(block_start, zero);
+        and_(block_start, ~(kBlock - 1));
     }
     // The single row of number rax or, where rows are cut, the one that has segment rax of all rows' segments: with
     // that segment, its part and its row's counter.
@@ -212,6 +234,10 @@ class AttentionKernel final : public AttentionProducts {
         imul(rax, kv_head, int(kKvPage) * value_bytes());
         add(rax, ptr[args + offsetof(AttentionArgs, values)]);
         mov(head_values, rax);
+        if (!has_sinks) return;
+        imul(rax, kv_head, group * int(sizeof(float)));
+        add(rax, ptr[args + offsetof(AttentionArgs, sinks)]);
+        mov(head_sinks, rax);
     }
     void enter_next_page() {
         const Reg64 page = rcx;
@@ -225,6 +251,15 @@ class AttentionKernel final : public AttentionProducts {
         mov(values, value_page_bytes(spec_.value_type, spec_.kv_heads, spec_.head_dim));
         imul(values, page);
         add(values, head_values);
+        if (!has_window) return;
+        const Reg64 offset = rax;  // the first segment's first block may not be the page's
+        mov(offset.cvt32(), block_start);
+        and_(offset.cvt32(), kKvPage - 1);
+        static_assert(kBlock % kPanel == 0);
+        imul(page, offset, panel_bytes() / int(kPanel));
+        add(keys, page);
+        imul(offset, offset, value_bytes());
+        add(values, offset);
     }
     // Runs `body` with `token` = 0, 1, ... below `limit`, at least once; with `head` counting the group's heads down.
     void for_each_token(const Reg32& token, const Xbyak::Operand& limit, const std::function<void()>& body) {
@@ -376,15 +411,26 @@ class AttentionKernel final : public AttentionProducts {
         });
     }
     const Wide nothing = wide(2), limit = wide(3);
-    // score = scale * score, or -infinity from position number `limit` of the block on; the largest in lane 0.
+    // score = scale * score, capped, or -infinity from position number `limit` of the block on and `window` before it;
+    // the largest in lane 0.
     void mask_row(const Xmm& largest) {
-        const Wide score = wide(0), largest_lanes = wide(1);
+        const Wide score = wide(0), largest_lanes = wide(1), window_start = wide(7);
         const LaneMask is_visible = lane_mask(0, wide(4));
         for (int panel = 0; panel < int(kBlock / kPanel); ++panel) {
             vmovups(score, lanes_at(score_row + 64 * panel));
-            vmulps(score, score, splat(spec_.scale));
+            vmulps(score, score, splat(spec_.softcap == 0 ? spec_.scale : spec_.scale / spec_.softcap));
+            if (spec_.softcap != 0) {
+                emit_tanh(*this, score, score, wide(5),
+                          ExpScratch<Wide, LaneMask>{wide(6), wide(7), lane_mask(0, wide(4))});
+                vmulps(score, score, splat(spec_.softcap));
+            }
             compare_greater_i32(is_visible, limit, positions_of(panel));
             select(score, is_visible, score, nothing);
+            if (has_window) {
+                vpaddd(window_start, limit, splat_u32(0u - spec_.window));
+                compare_greater_i32(is_visible, window_start, positions_of(panel));
+                select(score, is_visible, nothing, score);
+            }
             vmovups(lanes_at(score_row + 64 * panel), score);
             panel == 0 ? vmovaps(largest_lanes, score) : vmaxps(largest_lanes, largest_lanes, score);
         }
@@ -520,8 +566,10 @@ class AttentionKernel final : public AttentionProducts {
         const Reg64 total = rax, part = r11;
         Label is_first;
         lea(total, ptr[rsp + total_at]);
-        cmp(state, total);
-        je(is_first);
+        if (!has_window) {
+            cmp(state, total);
+            je(is_first);
+        }
         mov(part, state);
         mov(state, total);
         merge(part);
@@ -613,31 +661,55 @@ class AttentionKernel final : public AttentionProducts {
         const Reg32 token = ecx, head = r11d;
         lea(output_row, ptr[state + outputs_at]);
         lea(sums, ptr[state + sums_at]);
+        lea(maxima, ptr[state + maxima_at]);
         mov(target_row, out);
         for_each_token(token, tokens, [&] {
             mov(target, target_row);
+            if (has_sinks) mov(sink, head_sinks);
             for_each_head(head, [&] {
                 store_output(target, output_row, sums);
                 add(output_row, output_row_bytes());
                 add(sums, kPanel * uint32_t(sizeof(float)));
                 add(target, query_row_bytes());
+                if (!has_sinks) return;
+                add(sink, uint32_t(sizeof(float)));
+                add(maxima, uint32_t(sizeof(float)));
             });
             add(target_row, spec_.out_stride * uint32_t(sizeof(float)));
         });
     }
+    const Reg64 maxima = rbx, sink = r13;  // no block is begun any more
     void store_output(const Reg64& target, const Reg64& output_row, const Reg64& sums) {
         const Reg64 offset = rax;
         const Xmm total = xmm_of(wide(1)), inverse = xmm_of(wide(2));
         const Wide factor = wide(3), value = wide(4), spare = wide(5);
+        if (has_sinks) weigh_sink();
         vmovups(wide(0), lanes_at(sums));
         fold_sum(total, wide(0), inverse);
         vmovss(inverse, constant(1.0f));
+        if (has_sinks) {
+            vmovaps(inverse, xmm_of(row_weight));
+            vfmadd213ss(total, inverse, xmm_of(sink_weight));
+        }
         vdivss(inverse, inverse, total);
         vbroadcastss(factor, inverse);
         for_each_group(offset, spec_.head_dim, 2, [&](int index, uint32_t count) {
             vmulps(value, factor, lanes_at(output_row + offset + 64 * index));
             store_lanes(target + offset + 64 * index, value, count, spare);
         });
+    }
+    // With the sink's score among those of the row, all weights are relative to the larger of the two maxima.
+    const Wide sink_weight = wide(6), row_weight = wide(7);
+    void weigh_sink() {
+        const Wide row_maximum = wide(0), sink_score = wide(1), largest = wide(4);
+        const ExpScratch<Wide, LaneMask> scratch = {wide(2), wide(3), lane_mask(0, wide(2))};
+        vbroadcastss(row_maximum, ptr[maxima]);
+        vbroadcastss(sink_score, ptr[sink]);
+        vmaxps(largest, row_maximum, sink_score);
+        vsubps(row_maximum, row_maximum, largest);
+        vsubps(sink_score, sink_score, largest);
+        emit_exp(*this, sink_weight, sink_score, scratch, ExpDomain::not_positive);
+        emit_exp(*this, row_weight, row_maximum, scratch, ExpDomain::not_positive);
     }
 };
 

@@ -104,6 +104,12 @@ private:
                 return cc_.vaddps(out, x, *values_[step.right]), void();
             case ElementwiseOp::scale:
                 return cc_.vmulps(out, x, cc_.splat(step.constant)), void();
+            case ElementwiseOp::softcap: {
+                const ExpScratch<Vec, Mask> scratch = {cc_.new_vector(), cc_.new_vector(), cc_.new_mask()};
+                cc_.vmulps(out, x, cc_.splat(1.0f / step.constant));
+                emit_tanh(cc_, out, out, cc_.new_vector(), scratch);
+                return cc_.vmulps(out, out, cc_.splat(step.constant)), void();
+            }
         }
     }
 

@@ -17,7 +17,7 @@ namespace attention_test {
 struct Scene {
     AttentionSpec spec;
     uint32_t positions;
-    GuardedBuffer<float> q;
+    GuardedBuffer<float> q, sinks;
     GuardedBuffer<std::byte> keys, values;
     CacheLayout key_layout, value_layout;
 
@@ -25,12 +25,14 @@ struct Scene {
         : spec(spec),
           positions(positions),
           q((positions - 1) * spec.q_stride + spec.heads * spec.head_dim),
+          sinks(spec.heads),
           keys(CacheLayout{spec.key_type, spec.kv_heads, spec.head_dim}.key_bytes(positions)),
           values(CacheLayout{spec.value_type, spec.kv_heads, spec.head_dim}.value_bytes(positions)),
           key_layout{spec.key_type, spec.kv_heads, spec.head_dim, reversed_pages(positions)},
           value_layout{spec.value_type, spec.kv_heads, spec.head_dim, reversed_pages(positions)} {
         Random random(spec.head_dim * 31 + positions);
         for (size_t i = 0; i < q.size(); ++i) q[i] = random.normal(2.0);
+        for (size_t i = 0; i < sinks.size(); ++i) sinks[i] = random.normal(2.0);
         std::vector<float> head(spec.head_dim);
         for (uint32_t position = 0; position < positions; ++position)
             for (uint32_t kv = 0; kv < spec.kv_heads; ++kv) {
@@ -52,8 +54,8 @@ struct Scene {
         uint32_t position = 0;
         for (uint32_t rows : batches) {
             const PagedBatch batch(rows, position, key_layout.pages, form == MatmulForm::tile ? kMaxTileRows : 1);
-            const AttentionArgs args{q.data() + position * spec.q_stride, keys.data(), values.data(),
-                                     out.data() + position * spec.out_stride, batch.state()};
+            const AttentionArgs args{q.data() + position * spec.q_stride,     keys.data(),   values.data(),
+                                     out.data() + position * spec.out_stride, batch.state(), sinks.data()};
             run_units(tile_kernel, args, unit_count(tile_spec, batch.state()->tiles));
             run_units(single_kernel, args, unit_count(single_spec, batch.state()->singles));
             position += rows;
@@ -87,7 +89,7 @@ struct Scene {
         for (size_t row = 0; row < rows.size(); ++row)
             std::memcpy(queries.data() + row * spec.q_stride, q.data() + rows[row] * spec.q_stride,
                         spec.heads * spec.head_dim * sizeof(float));
-        const AttentionArgs args{queries.data(), keys.data(), values.data(), out.data(), &state};
+        const AttentionArgs args{queries.data(), keys.data(), values.data(), out.data(), &state, sinks.data()};
         for (int launch = 0; launch < 2; ++launch) {
             std::memset(out.data(), 0xff, out.bytes());
             run_all([&](uint32_t begin, uint32_t end) { kernel(&args, begin, end); }, units);
@@ -138,29 +140,40 @@ Reference reference_of(const Scene& scene, uint32_t first = 0) {
     for (uint32_t position = first; position < scene.positions; ++position)
         for (uint32_t head = 0; head < spec.heads; ++head) {
             const size_t kv = head / (spec.heads / spec.kv_heads) * spec.head_dim;
-            const uint32_t count = position + 1;
+            const uint32_t seen = position + 1, begin = spec.window != 0 && spec.window < seen ? seen - spec.window : 0;
+            const uint32_t count = seen - begin;
+            const double* const key = keys.data() + begin * stride + kv;
+            const double* const value = values.data() + begin * stride + kv;
             const float* q = scene.q.data() + position * spec.q_stride + head * spec.head_dim;
             std::vector<double> scores(count), out(spec.head_dim), size(spec.head_dim);
             double largest = -INFINITY, score_error = 0, sum = 0;
             for (uint32_t j = 0; j < count; ++j) {
                 double terms = 0;
                 for (uint32_t d = 0; d < spec.head_dim; ++d) {
-                    const double term = q[d] * keys[j * stride + kv + d];
+                    const double term = q[d] * key[j * stride + d];
                     scores[j] += term;
                     terms += std::fabs(term);
                 }
                 scores[j] *= double(spec.scale);
                 score_error = std::max(score_error, kHalfUlp * (spec.head_dim + 1) * terms * std::fabs(spec.scale));
+                if (spec.softcap != 0) scores[j] = spec.softcap * std::tanh(scores[j] / spec.softcap);
                 largest = std::max(largest, scores[j]);
+            }
+            // The cap is never steeper than 1; tanh is off by 2^-23 (emit_tanh), its argument by three roundings.
+            if (spec.softcap != 0) score_error += spec.softcap * 0x1p-22 + score_error * 0x1p-20;
+            if (spec.sinks == Presence::present) {  // one more merge
+                largest = std::max(largest, double(scene.sinks[head]));
+                sum = std::exp(scene.sinks[head] - largest);
+                score_error += 8 * kHalfUlp;
             }
             for (double& score : scores) sum += score = std::exp(score - largest);
             for (uint32_t j = 0; j < count; ++j)
                 for (uint32_t d = 0; d < spec.head_dim; ++d) {
-                    const double term = scores[j] / sum * values[j * stride + kv + d];
+                    const double term = scores[j] / sum * value[j * stride + d];
                     out[d] += term;
                     size[d] += std::fabs(term);
                 }
-            const double segments = segment_count(position);
+            const double segments = segment_count(position) + 1;                // and a window's first total
             const double factors = std::min((count + 63) / 64, 4u) + segments;  // blocks of one segment, and merges
             const double roundings = count + 4 * (factors + 1) + 3;
             const double probability_error = score_error + kHalfUlp * std::fabs(largest) * (factors + 1);
@@ -252,6 +265,33 @@ TEST(AttentionX86, AnySplitOverSegmentsGivesTheSameBits) {
     for (DType type : kernel_cases::kCacheTypes) {
         const AttentionSpec spec{3, 1, 32, 96, 96, type, type, 0.3f, MatmulForm::tile};
         expect_same_bits(spec, 1030, {{1030}, {253, 8, 249, 3, 2, 507, 8}});
+    }
+}
+
+TEST(AttentionX86, WindowsCapsAndSinksMatchTheReference) {
+    for (const AttentionSpec& spec : kernel_cases::attention_variants()) {
+        expect_close_in_both_forms(Scene(spec, 140));
+        expect_close_in_both_forms(Scene(spec, 530), 500);
+    }
+}
+
+TEST(AttentionX86, WindowsCapsAndSinksGiveTheSameBitsHoweverAPromptIsCut) {
+    for (const AttentionSpec& spec : kernel_cases::attention_variants())
+        expect_same_bits(spec, 530, {{530}, {1, 69, 186, 3, 271}, {253, 8, 7, 250, 12}, {500, 1, 1, 1, 1, 26}});
+}
+
+// Rows whose window begins in a later segment than their tile's first one.
+TEST(AttentionX86, WindowsKeepTheSignsOfZeros) {
+    for (const uint32_t window : {3u, 14u, 260u}) {
+        Scene scene({2, 1, 16, 32, 32, DType::F32, DType::F32, 0.5f, MatmulForm::tile, 0, window}, 270);
+        const std::vector<float> tiny(16, -0x1p-149f);
+        for (uint32_t position = 0; position < 270; ++position)
+            store_value(scene.value_layout, scene.values.data(), position, 0, tiny);
+        const auto expected = scene.run_whole(machine_isas().front(), MatmulForm::tile);
+        for (Isa isa : machine_isas())
+            for (MatmulForm form : {MatmulForm::vector, MatmulForm::tile})
+                for (const std::vector<uint32_t>& batches : {std::vector<uint32_t>{270}, {61, 9, 182, 18}})
+                    EXPECT_EQ(scene.run(isa, batches, form), expected) << name(isa) << " window " << window;
     }
 }
 

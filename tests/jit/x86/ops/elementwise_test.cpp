@@ -38,7 +38,11 @@ struct Bounded {
 };
 
 // Each step passes on its operands' errors and adds its own: half an ulp. Subnormals are multiples of 2^-149.
+// tanh is never steeper than 1, and off by 2^-23 (emit_tanh).
 Bounded apply(const ElementwiseStep& step, const Bounded& left, const Bounded& right) {
+    if (step.op == ElementwiseOp::softcap)
+        return {step.constant * std::tanh(left.value / step.constant),
+                left.error * 1.0001 + step.constant * 0x1p-23 + std::fabs(left.value) * 4 * kHalfUlp};
     const bool is_sum = step.op == ElementwiseOp::add;
     const double value = is_sum ? left.value + right.value : left.value * step.constant;
     const double passed = is_sum ? left.error + right.error : left.error * std::fabs(step.constant);

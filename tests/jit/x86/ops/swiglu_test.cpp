@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "graph/reference.h"
 #include "tests/jit/x86/ops/kernel_runner.h"
 #include "tests/jit/x86/ops/row_reference.h"
 #include "tests/kernel_cases.h"
@@ -40,7 +41,17 @@ std::vector<std::vector<std::byte>> run(const SwigluSpec& spec, Isa isa, const I
 }
 
 // 3 ulp of silu (argued beside emit_silu) and half of one for the product; an ulp is at most 2 kHalfUlp of its value.
+// The exponent of gelu_tanh and of clamped_silu is off by up to 5 roundings, and what it gates by as much times it:
+// |t| exp(t) / (1 + exp(t)) is below |t|, for t beyond 88 all is 0.
 constexpr double kRelativeBound = 6 * kHalfUlp + kHalfUlp;
+double relative_bound(const SwigluSpec& spec, double gate) {
+    if (spec.activation == Activation::silu) return kRelativeBound;
+    if (spec.activation == Activation::clamped_silu) return kRelativeBound + (5 * 15 + 2) * kHalfUlp;
+    const double exponent = std::min(88.0, 1.6 * std::fabs(gate) * (1 + 0.045 * gate * gate));
+    return kRelativeBound + 5 * exponent * kHalfUlp;
+}
+// Of gelu_erf the normal distribution is off by that much in absolute terms: its polynomial's 0.75e-7 and roundings.
+constexpr double kErfBound = 0.75e-7 + 8 * kHalfUlp;
 
 void expect_close_to_reference(const SwigluSpec& spec, const Input& input) {
     for (Isa isa : machine_isas()) {
@@ -50,9 +61,14 @@ void expect_close_to_reference(const SwigluSpec& spec, const Input& input) {
             for (uint32_t i = 0; i < spec.width; ++i) {
                 const double gate = input.gate()[token * spec.in_stride + i],
                              up = input.up()[token * spec.in_stride + i];
-                const double expected = gate / (1.0 + std::exp(-gate)) * up;
+                const bool has_up = spec.up == Presence::present;
+                const double expected = graph::reference::activate(spec.activation, gate, has_up ? up : 1.0);
+                const double size = std::fabs(gate * (has_up ? up : 1.0));
+                const double bound = spec.activation == Activation::gelu_erf
+                                         ? size * kErfBound
+                                         : std::fabs(expected) * relative_bound(spec, gate);
                 // Below -kExpMax silu is -0 instead of some 1e-37; subnormals are multiples of 2^-149.
-                EXPECT_NEAR(out[i], expected, std::fabs(expected) * kRelativeBound + 1e-36 * std::fabs(up) + 0x1p-149)
+                EXPECT_NEAR(out[i], expected, bound + 1e-36 * std::max(1.0, std::fabs(up)) + 0x1p-149)
                     << name(isa) << " " << kernel_name(spec) << " gate " << gate;
             }
         }
@@ -74,7 +90,8 @@ TEST(SwigluX86, QuantisesTheVeryRowThatItWouldWriteAsFloats) {
         const Input input(spec);
         for (Isa isa : machine_isas()) {
             const auto rows = run(spec, isa, input);
-            const auto float_rows = run({spec.width, spec.in_stride, RowFormat::f32}, isa, input);
+            const auto float_rows =
+                run({spec.width, spec.in_stride, RowFormat::f32, spec.activation, spec.up}, isa, input);
             for (uint32_t token = 0; token < kTokens; ++token) {
                 const auto* values = reinterpret_cast<const float*>(float_rows[token].data());
                 EXPECT_EQ(rows[token], reference_row(spec.output, {values, spec.width}))
