@@ -14,23 +14,26 @@ namespace riftjit::models {
 
 namespace {
 
-constexpr auto kArchitectures = std::to_array<Architecture>({
-    {"llama", read_llama, build_llama},
-    {"qwen2", read_qwen2, build_qwen2},
-    {"qwen3", read_qwen3, build_qwen3},
-});
+// The order of messages and lists.
+const std::array kArchitectures = {
+    &kLlama,   &kQwen2,     &kQwen3,      &kGemma,        &kGemma2,   &kGemma3,   &kPhi3,    &kArcee,
+    &kSeedOss, &kInternlm2, &kXverse,     &kExaone,       &kErnie45,  &kSmollm3,  &kGranite, &kMinicpm,
+    &kOlmo2,   &kGlm4,      &kExaone4,    &kHunyuanDense, &kCommandR, &kCohere2,  &kPhi2,    &kFalcon,
+    &kGptneox, &kStablelm,  &kStarcoder2, &kNemotron,     &kOrion,    &kMistral3,
+};
 
 const Architecture* find_architecture(std::string_view name) {
-    const auto found = std::ranges::find(kArchitectures, name, &Architecture::name);
-    return found == kArchitectures.end() ? nullptr : &*found;
+    for (const Architecture* architecture : kArchitectures)
+        if (architecture->name == name) return architecture;
+    return nullptr;
 }
 
 Result<const Architecture*> architecture_of(const Gguf& file) {
     RIFTJIT_TRY(name, file.require_string("general.architecture"));
     if (const Architecture* architecture = find_architecture(name)) return architecture;
     std::string known;
-    for (const Architecture& architecture : kArchitectures)
-        known += (known.empty() ? "" : ", ") + std::string(architecture.name);
+    for (const Architecture* architecture : kArchitectures)
+        known += (known.empty() ? "" : ", ") + std::string(architecture->name);
     return fail(ErrorKind::Unsupported, "{}: unknown model architecture: '{}'; known are {}",
                 file.place_of(*file.find("general.architecture")), printable(name), known);
 }
@@ -56,7 +59,7 @@ ConvertedVectors convert_vectors(const Gguf& file) {
 
 }  // namespace
 
-std::span<const Architecture> architectures() { return kArchitectures; }
+std::span<const Architecture* const> architectures() { return kArchitectures; }
 
 Result<Model> load_model(const std::filesystem::path& path) {
     RIFTJIT_TRY(file, Gguf::open(path));

@@ -14,12 +14,26 @@
 
 namespace riftjit::models {
 
+// What may differ from one layer to the next.
+struct LayerTraits {
+    uint32_t window = 0;    // of attention (jit/kernel_spec.h); 0: none
+    bool is_local = false;  // rotates by local_rope
+    bool rotates = true;
+};
+
 struct Hyperparameters {
     std::string architecture, name;
-    uint32_t context_length, width, layers, ffn_width, heads, kv_heads, head_dim, vocabulary, rotary_dims;
-    float norm_epsilon, rope_base, rope_scale;  // rope_scale = 1 / factor
+    uint32_t context_length, width, layers, ffn_width, heads, kv_heads, head_dim, vocabulary;
+    float norm_epsilon;
     RopePairing pairing;
+    graph::RopeAngles rope, local_rope;
+    bool needs_rope_factors = false;  // rope.scaling.type is longrope
     bool tied_output;
+    std::vector<LayerTraits> layer;                                           // one per layer
+    float embedding_scale = 1.0f, residual_scale = 1.0f, logit_scale = 1.0f;  // factors
+    float attention_scale;                                                    // 1 / sqrt(head_dim) where no key says
+    float attention_softcap = 0.0f, logit_softcap = 0.0f;                     // 0: none
+    float query_temperature = 0.0f;  // t: queries times 1 + t ln(1 + floor(position / rope.original_context))
 };
 
 // Norm gains and biases that the file stores as f16 or bf16, by tensor name: the graph wants them as f32.
@@ -50,6 +64,6 @@ struct Architecture {
     Result<Hyperparameters> (*read)(const Gguf&);
     Result<BuiltGraph> (*build)(const Model&);
 };
-std::span<const Architecture> architectures();
+std::span<const Architecture* const> architectures();
 
 }  // namespace riftjit::models

@@ -1,17 +1,39 @@
-// The entry points of every architecture, for the table in models/model.cpp.
+// Every architecture, one per file beside this one, for the table in models/model.cpp.
 #pragma once
 
 #include "models/model.h"
 
 namespace riftjit::models {
 
-Result<Hyperparameters> read_llama(const Gguf& file);
-Result<BuiltGraph> build_llama(const Model& model);
-
-Result<Hyperparameters> read_qwen2(const Gguf& file);
-Result<BuiltGraph> build_qwen2(const Model& model);
-
-Result<Hyperparameters> read_qwen3(const Gguf& file);
-Result<BuiltGraph> build_qwen3(const Model& model);
+extern const Architecture kLlama;
+extern const Architecture kQwen2;
+extern const Architecture kQwen3;
+extern const Architecture kGemma;
+extern const Architecture kGemma2;
+extern const Architecture kGemma3;
+extern const Architecture kPhi3;
+extern const Architecture kArcee;
+extern const Architecture kSeedOss;
+extern const Architecture kInternlm2;
+extern const Architecture kXverse;
+extern const Architecture kExaone;
+extern const Architecture kErnie45;
+extern const Architecture kSmollm3;
+extern const Architecture kGranite;
+extern const Architecture kMinicpm;
+extern const Architecture kOlmo2;
+extern const Architecture kGlm4;
+extern const Architecture kExaone4;
+extern const Architecture kHunyuanDense;
+extern const Architecture kCommandR;
+extern const Architecture kCohere2;
+extern const Architecture kPhi2;
+extern const Architecture kFalcon;
+extern const Architecture kGptneox;
+extern const Architecture kStablelm;
+extern const Architecture kStarcoder2;
+extern const Architecture kNemotron;
+extern const Architecture kOrion;
+extern const Architecture kMistral3;
 
 }  // namespace riftjit::models

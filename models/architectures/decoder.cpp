@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "models/architectures/weights.h"
+#include "models/gguf/gguf_text.h"
 
 namespace riftjit::models {
 
@@ -20,10 +21,10 @@ public:
         RIFTJIT_TRY(table, weights_.matrix("token_embd.weight", hyper_.vocabulary, hyper_.width));
         RIFTJIT_TRY_VOID(read_rope_factors());
         RIFTJIT_TRY(embedded, graph_.embed("token_embd", graph_.add_input("token_ids"), table));
-        TensorId x = embedded;
+        RIFTJIT_TRY(scaled, scale_by("token_embd.scale", embedded, hyper_.embedding_scale));
+        TensorId x = scaled;
         for (uint32_t layer = 0; layer < hyper_.layers; ++layer) {
-            RIFTJIT_TRY(attended, add_attention(layer, x));
-            RIFTJIT_TRY(out, add_feed_forward(layer, attended));
+            RIFTJIT_TRY(out, decoder_.branches == Branches::parallel ? add_parallel(layer, x) : add_branches(layer, x));
             x = out;
         }
         RIFTJIT_TRY_VOID(add_output(x, table));
@@ -31,24 +32,71 @@ public:
     }
 
 private:
+    using Branches = DecoderTraits::Branches;
+    using HeadNorms = DecoderTraits::HeadNorms;
+
     static std::string block(uint32_t layer, std::string_view what) { return fmt::format("blk.{}.{}", layer, what); }
 
+    // ---- rope ----
+
+    // One of llama 3's frequencies, or two of longrope's: for short contexts and for long ones.
     Result<void> read_rope_factors() {
-        if (decoder_.rope_factors == Presence::absent) return {};
-        RIFTJIT_TRY(factors, weights_.optional_vector("rope_freqs.weight", hyper_.rotary_dims / 2));
-        rope_factors_ = factors;
-        if (factors == kNoTensor) return {};
-        const auto* values = reinterpret_cast<const float*>(graph_.tensor(factors).data);
-        for (uint32_t i = 0; i < hyper_.rotary_dims / 2; ++i)
-            if (!(values[i] > 0) || !std::isfinite(values[i]))
-                return fail(ErrorKind::Format, "{}: element {} is {}; it divides a frequency and must be above 0",
-                            model_.file.place_of(*model_.file.find_tensor("rope_freqs.weight")), i, values[i]);
+        const bool has_two = weights_.has("rope_factors_short.weight") && weights_.has("rope_factors_long.weight");
+        if (hyper_.needs_rope_factors && !has_two)
+            return fail(ErrorKind::Format,
+                        "{}: {}.rope.scaling.type is 'longrope', but tensors 'rope_factors_short.weight' and "
+                        "'rope_factors_long.weight' are not both there",
+                        printable_path(model_.file.path()), hyper_.architecture);
+        if (has_two && !weights_.has("rope_freqs.weight")) {
+            RIFTJIT_TRY(usual, read_rope_factors("rope_factors_short.weight"));
+            RIFTJIT_TRY(far, read_rope_factors("rope_factors_long.weight"));
+            rope_factors_ = {usual, far};
+        } else {
+            RIFTJIT_TRY(usual, read_rope_factors("rope_freqs.weight"));
+            rope_factors_ = {usual, kNoTensor};
+        }
         return {};
     }
 
-    Result<TensorId> norm(const std::string& name, TensorId x, uint32_t head_dim = 0) {
-        RIFTJIT_TRY(gain, weights_.vector(name + ".weight", head_dim == 0 ? hyper_.width : head_dim));
-        return graph_.rms_norm(name, x, gain, hyper_.norm_epsilon, head_dim);
+    Result<TensorId> read_rope_factors(std::string_view name) {
+        const uint32_t pairs = hyper_.rope.rotary_dims / 2;
+        RIFTJIT_TRY(factors, weights_.optional_vector(name, pairs));
+        if (factors == kNoTensor) return factors;
+        const auto* values = reinterpret_cast<const float*>(graph_.tensor(factors).data);
+        for (uint32_t i = 0; i < pairs; ++i)
+            if (!(values[i] > 0) || !std::isfinite(values[i]))
+                return fail(ErrorKind::Format, "{}: element {} is {}; it divides a frequency and must be above 0",
+                            model_.file.place_of(*model_.file.find_tensor(name)), i, values[i]);
+        return factors;
+    }
+
+    // ---- norms and products ----
+
+    Result<TensorId> scale_by(const std::string& name, TensorId x, float factor) {
+        return factor == 1.0f ? Result<TensorId>(x) : graph_.scale(name, x, factor);
+    }
+
+    Result<TensorId> norm(const std::string& name, TensorId x) {
+        RIFTJIT_TRY(gain, weights_.vector(name + ".weight", hyper_.width));
+        if (decoder_.norm == DecoderTraits::Norm::rms) return graph_.rms_norm(name, x, gain, hyper_.norm_epsilon);
+        RIFTJIT_TRY(bias, weights_.optional_vector(name + ".bias", hyper_.width));
+        return graph_.layer_norm(name, x, gain, bias, hyper_.norm_epsilon);
+    }
+
+    Result<TensorId> norm_before(const std::string& name, TensorId x) {
+        return decoder_.branches == Branches::normed_after ? Result<TensorId>(x) : norm(name, x);
+    }
+
+    // x + branch, which is normed and scaled first where the family does so.
+    Result<TensorId> join(uint32_t layer, std::string_view post_norm, std::string_view name, TensorId x,
+                          TensorId branch) {
+        TensorId out = branch;
+        if (decoder_.branches == Branches::normed_after || decoder_.branches == Branches::normed_both) {
+            RIFTJIT_TRY(normed, norm(block(layer, post_norm), out));
+            out = normed;
+        }
+        RIFTJIT_TRY(scaled, scale_by(block(layer, fmt::format("{}.scale", name)), out, hyper_.residual_scale));
+        return graph_.add(block(layer, name), x, scaled);
     }
 
     // x W^T [* scale] [+ bias], with the tensors that belong to `name`.
@@ -101,45 +149,112 @@ private:
         return Projected{q, k, v};
     }
 
-    // Head norm where the architecture has it, then the rotation.
+    // Head norm where the architecture has it, and the rotation.
     Result<TensorId> position_heads(uint32_t layer, std::string_view what, TensorId x) {
+        const std::string norm_name = block(layer, fmt::format("attn_{}_norm", what));
         TensorId heads = x;
-        if (decoder_.head_norms == Presence::present) {
-            RIFTJIT_TRY(normed, norm(block(layer, fmt::format("attn_{}_norm", what)), x, hyper_.head_dim));
+        if (decoder_.head_norms == HeadNorms::each_head || decoder_.head_norms == HeadNorms::whole_row) {
+            RIFTJIT_TRY(normed, norm_heads(norm_name, heads));
             heads = normed;
         }
-        return graph_.rope(block(layer, fmt::format("rope_{}", what)), heads, rope_factors_, hyper_.head_dim,
-                           hyper_.rotary_dims, hyper_.pairing, hyper_.rope_base, hyper_.rope_scale);
+        if (const LayerTraits& traits = hyper_.layer[layer]; traits.rotates) {
+            graph::RopeAngles angles = traits.is_local ? hyper_.local_rope : hyper_.rope;
+            if (what == "q") angles.temperature = hyper_.query_temperature;
+            RIFTJIT_TRY(
+                rotated,
+                graph_.rope(
+                    block(layer, fmt::format("rope_{}", what)), heads, hyper_.head_dim, hyper_.pairing, angles,
+                    traits.is_local && !(hyper_.local_rope == hyper_.rope) ? graph::RopeFactors{} : rope_factors_));
+            heads = rotated;
+        }
+        return decoder_.head_norms == HeadNorms::each_head_late ? norm_heads(norm_name, heads) : heads;
     }
 
-    Result<TensorId> add_attention(uint32_t layer, TensorId x) {
-        RIFTJIT_TRY(normed, norm(block(layer, "attn_norm"), x));
-        RIFTJIT_TRY(projected, project_qkv(layer, normed));
+    Result<TensorId> norm_heads(const std::string& name, TensorId x) {
+        const bool is_whole = decoder_.head_norms == HeadNorms::whole_row;
+        RIFTJIT_TRY(gain, weights_.vector(name + ".weight", is_whole ? graph_.tensor(x).width : hyper_.head_dim));
+        return graph_.rms_norm(name, x, gain, hyper_.norm_epsilon, is_whole ? 0 : hyper_.head_dim);
+    }
+
+    // Of rows that are normed already.
+    Result<TensorId> attend(uint32_t layer, TensorId x) {
+        RIFTJIT_TRY(projected, project_qkv(layer, x));
         RIFTJIT_TRY(q, position_heads(layer, "q", projected.q));
         RIFTJIT_TRY(k, position_heads(layer, "k", projected.k));
-        const float scale = 1.0f / std::sqrt(static_cast<float>(hyper_.head_dim));
         const graph::SlotId slot =
             graph_.add_slot({block(layer, "kv"), graph::KvSlot{hyper_.kv_heads, hyper_.head_dim}});
-        RIFTJIT_TRY(attended, graph_.attention(block(layer, "attn"), q, k, projected.v, slot, hyper_.heads, scale));
-        RIFTJIT_TRY(out, project(block(layer, "attn_output"), attended, hyper_.width));
-        return graph_.add(block(layer, "attn_residual"), x, out);
+        graph::AttentionTraits traits{hyper_.attention_softcap, hyper_.layer[layer].window};
+        if (decoder_.has_sinks) {
+            RIFTJIT_TRY(sinks, weights_.vector(block(layer, "attn_sinks.weight"), hyper_.heads));
+            traits.sinks = sinks;
+        }
+        RIFTJIT_TRY(attended, graph_.attention(block(layer, "attn"), q, k, projected.v, slot, hyper_.heads,
+                                               hyper_.attention_scale, traits));
+        return project(block(layer, "attn_output"), attended, hyper_.width);
     }
 
     // ---- the rest ----
 
-    Result<TensorId> add_feed_forward(uint32_t layer, TensorId x) {
-        RIFTJIT_TRY(normed, norm(block(layer, "ffn_norm"), x));
-        RIFTJIT_TRY(gate, project(block(layer, "ffn_gate"), normed, hyper_.ffn_width));
-        RIFTJIT_TRY(up, project(block(layer, "ffn_up"), normed, hyper_.ffn_width));
-        RIFTJIT_TRY(gated, graph_.swiglu(block(layer, "ffn_swiglu"), gate, up));
-        RIFTJIT_TRY(out, project(block(layer, "ffn_down"), gated, hyper_.width));
-        return graph_.add(block(layer, "ffn_residual"), x, out);
+    Result<TensorId> feed_forward(uint32_t layer, TensorId x) {
+        const auto name = [&](std::string_view what) { return block(layer, what); };
+        TensorId gate = kNoTensor, up = kNoTensor;
+        if (decoder_.gates_in_up) {
+            RIFTJIT_TRY(gate_rows, project_half(layer, x, "gate", 0));
+            RIFTJIT_TRY(up_rows, project_half(layer, x, "up", hyper_.ffn_width));
+            gate = gate_rows, up = up_rows;
+        } else {
+            RIFTJIT_TRY(up_rows, project(name("ffn_up"), x, hyper_.ffn_width));
+            gate = up_rows;
+            if (decoder_.is_gated) {
+                RIFTJIT_TRY(gate_rows, project(name("ffn_gate"), x, hyper_.ffn_width));
+                gate = gate_rows, up = up_rows;
+            }
+        }
+        RIFTJIT_TRY(gated, graph_.swiglu(name("ffn_swiglu"), gate, up, decoder_.activation));
+        return project(name("ffn_down"), gated, hyper_.width);
+    }
+
+    Result<TensorId> project_half(uint32_t layer, TensorId x, std::string_view part, uint32_t first) {
+        const std::string fused = block(layer, "ffn_up");
+        const uint32_t rows = 2 * hyper_.ffn_width;
+        RIFTJIT_TRY(weight, weights_.matrix_rows(fused + ".weight", rows, hyper_.width, first, hyper_.ffn_width, part));
+        TensorId bias = kNoTensor;
+        if (weights_.has(fused + ".bias")) {
+            RIFTJIT_TRY(half, weights_.vector_part(fused + ".bias", rows, first, hyper_.ffn_width, part));
+            bias = half;
+        }
+        return project(block(layer, fmt::format("ffn_{}", part)), x, weight, bias);
+    }
+
+    Result<TensorId> add_branches(uint32_t layer, TensorId x) {
+        RIFTJIT_TRY(attention_input, norm_before(block(layer, "attn_norm"), x));
+        RIFTJIT_TRY(attended, attend(layer, attention_input));
+        RIFTJIT_TRY(middle, join(layer, "post_attention_norm", "attn_residual", x, attended));
+        RIFTJIT_TRY(ffn_input, norm_before(block(layer, decoder_.ffn_norm), middle));
+        RIFTJIT_TRY(fed, feed_forward(layer, ffn_input));
+        return join(layer, "post_ffw_norm", "ffn_residual", middle, fed);
+    }
+
+    Result<TensorId> add_parallel(uint32_t layer, TensorId x) {
+        RIFTJIT_TRY(normed, norm(block(layer, "attn_norm"), x));
+        TensorId attention_input = normed, ffn_input = normed;
+        if (const std::string name = block(layer, decoder_.ffn_norm); weights_.has(name + ".weight")) {
+            RIFTJIT_TRY(second, norm(name, x));
+            ffn_input = second;
+        } else if (const std::string other = block(layer, "attn_norm_2"); weights_.has(other + ".weight")) {
+            RIFTJIT_TRY(second, norm(other, x));
+            attention_input = second;
+        }
+        RIFTJIT_TRY(attended, attend(layer, attention_input));
+        RIFTJIT_TRY(middle, join(layer, "", "attn_residual", x, attended));
+        RIFTJIT_TRY(fed, feed_forward(layer, ffn_input));
+        return join(layer, "", "ffn_residual", middle, fed);
     }
 
     Result<void> add_output(TensorId x, TensorId table) {
         // Before the norm: only rows whose logits are wanted are normed and projected.
         RIFTJIT_TRY(rows, graph_.gather_rows("output_rows", x));
-        RIFTJIT_TRY(normed, norm("output_norm", rows));
+        RIFTJIT_TRY(normed, norm(std::string(decoder_.output_norm), rows));
         TensorId weight = table;
         if (!hyper_.tied_output) {
             RIFTJIT_TRY(untied, weights_.matrix("output.weight", hyper_.vocabulary, hyper_.width));
@@ -147,7 +262,11 @@ private:
         }
         RIFTJIT_TRY(bias, weights_.optional_vector("output.bias", hyper_.vocabulary));
         RIFTJIT_TRY(projected, project("output", normed, weight, bias));
-        graph_.logits = projected;
+        RIFTJIT_TRY(scaled, scale_by("output.scaled", projected, hyper_.logit_scale));
+        graph_.logits = scaled;
+        if (hyper_.logit_softcap == 0) return {};
+        RIFTJIT_TRY(capped, graph_.softcap("output.capped", scaled, hyper_.logit_softcap));
+        graph_.logits = capped;
         return {};
     }
 
@@ -156,7 +275,7 @@ private:
     const Hyperparameters& hyper_;
     graph::Graph graph_;
     Weights weights_;
-    TensorId rope_factors_ = kNoTensor;
+    graph::RopeFactors rope_factors_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The graph of a decoder-only transformer with RMS norms before each branch, grouped-query attention and SwiGLU.
+// The graph of a decoder-only transformer: grouped-query attention and a feed-forward block per layer.
 #pragma once
 
 #include "jit/kernel_spec.h"
@@ -6,9 +6,29 @@
 
 namespace riftjit::models {
 
+// How the families differ beside their hyperparameters. What is not named here is that of llama: RMS norms before each
+// branch, SwiGLU. Biases are used where the file has them.
 struct DecoderTraits {
-    Presence head_norms;    // attn_q_norm and attn_k_norm, over each head before the rotation
-    Presence rope_factors;  // rope_freqs.weight is used when the file has it
+    enum class Norm : uint8_t { rms, layer } norm = Norm::rms;
+    enum class Branches : uint8_t {
+        normed_before,  // x + f(norm(x))
+        normed_after,   // x + norm(f(x)): post_attention_norm, post_ffw_norm
+        normed_both,    // x + norm(f(norm(x)))
+        parallel,       // x + attention(norm(x)) + feed_forward(norm'(x)): attn_norm and, if it is there, ffn_norm;
+                        // or attn_norm_2, if it is there, and attn_norm
+    } branches = Branches::normed_before;
+    enum class HeadNorms : uint8_t {
+        none,
+        each_head,       // attn_q_norm and attn_k_norm, over each head before the rotation
+        each_head_late,  // over each head, after it
+        whole_row,       // over all heads together, before it
+    } head_norms = HeadNorms::none;
+    Activation activation = Activation::silu;
+    bool is_gated = true;
+    bool has_sinks = false;                  // attn_sinks, a score per head
+    bool gates_in_up = false;                // ffn_up has the rows of the gate, then those of up
+    std::string_view ffn_norm = "ffn_norm";  // its tensor's name
+    std::string_view output_norm = "output_norm";
 };
 
 Result<BuiltGraph> build_decoder(const Model& model, const DecoderTraits& decoder);

@@ -18,17 +18,22 @@ constexpr uint64_t kHeadDimMultiple = 8;
 
 class HyperparameterReader {
 public:
-    HyperparameterReader(const Gguf& file, std::string_view architecture) : file_(file) {
-        result_.architecture = architecture;
+    HyperparameterReader(const Gguf& file, const Reading& reading) : file_(file), reading_(reading) {
+        result_.architecture = reading.architecture;
+        result_.pairing = reading.pairing;
     }
 
-    Result<Hyperparameters> run(RopePairing pairing) {
-        result_.pairing = pairing;
+    Result<Hyperparameters> run() {
         RIFTJIT_TRY_VOID(read_sizes());
         RIFTJIT_TRY_VOID(read_heads());
         RIFTJIT_TRY_VOID(read_head_dim());
-        RIFTJIT_TRY(epsilon, positive_number("attention.layer_norm_rms_epsilon", std::nullopt, 1.0));
+        const bool is_rms = reading_.norm == Reading::Norm::rms;
+        RIFTJIT_TRY(epsilon,
+                    positive_number(is_rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
+                                    std::nullopt, 1.0));
         result_.norm_epsilon = epsilon;
+        result_.attention_scale = 1.0f / std::sqrt(static_cast<float>(result_.head_dim));
+        result_.layer.resize(result_.layers);
         RIFTJIT_TRY_VOID(read_rope());
         RIFTJIT_TRY_VOID(read_vocabulary());
         return result_;
@@ -129,27 +134,53 @@ private:
 
     Result<void> read_rope() {
         RIFTJIT_TRY(rotary_dims, file_.integer(key("rope.dimension_count"), 0, UINT32_MAX));
-        if (rotary_dims.value_or(result_.head_dim) != result_.head_dim)
+        const auto dims = static_cast<uint32_t>(rotary_dims.value_or(result_.head_dim));
+        const bool is_partial = reading_.is_partly_rotated && dims % 2 == 0 && dims <= result_.head_dim;
+        if (dims != result_.head_dim && !is_partial)
             return fail(ErrorKind::Unsupported, "{}: invalid n_rot: {}, expected {} (the head size)",
                         place("rope.dimension_count"), *rotary_dims, result_.head_dim);
-        result_.rotary_dims = result_.head_dim;
         RIFTJIT_TRY(base, positive_number("rope.freq_base", 10000.0, std::numeric_limits<float>::max()));
-        result_.rope_base = base;
-        return read_rope_scaling();
+        result_.rope = {dims, base};
+        RIFTJIT_TRY_VOID(read_rope_scaling());
+        result_.local_rope = result_.rope;
+        return {};
     }
 
     Result<void> read_rope_scaling() {
+        graph::RopeAngles& rope = result_.rope;
         RIFTJIT_TRY(type, file_.string(key("rope.scaling.type")));
-        if (type == "yarn" || type == "longrope")
-            return fail(ErrorKind::Unsupported, "{} is '{}': unsupported; supported are 'none' and 'linear'",
-                        place("rope.scaling.type"), *type);
-        if (type && *type != "none" && *type != "linear")
+        if (type && *type != "none" && *type != "linear" && *type != "yarn" && *type != "longrope")
             return fail(ErrorKind::Format, "{} is '{}'; allowed are 'none', 'linear', 'yarn' and 'longrope'",
                         place("rope.scaling.type"), printable(*type));
         const std::string_view suffix =
             file_.find(key("rope.scaling.factor")) != nullptr ? "rope.scaling.factor" : "rope.scale_linear";
         RIFTJIT_TRY(factor, positive_number(suffix, 1.0, std::numeric_limits<float>::max()));
-        result_.rope_scale = type == "none" ? 1.0f : 1.0f / factor;
+        RIFTJIT_TRY(original, file_.integer(key("rope.scaling.original_context_length"), 1, INT32_MAX));
+        RIFTJIT_TRY(magnitude, positive_number("rope.scaling.attn_factor", 1.0, 1e3));
+        rope.original_context = static_cast<uint32_t>(original.value_or(result_.context_length));
+        rope.magnitude = magnitude;
+        // The factors of longrope (Ding et al. 2024) stand in tensors.
+        rope.scale = type == "none" || type == "longrope" ? 1.0f : 1.0f / factor;
+        result_.needs_rope_factors = type == "longrope";
+        if (type == "yarn") return read_yarn(factor);
+        return {};
+    }
+
+    // Magnitude: 0.1 m ln(factor) + 1 of m = 1, divided by that of m = yarn_log_multiplier, if there is one
+    // (DeepSeek-V2, arXiv 2405.04434, whose softmax scale takes the rest).
+    Result<void> read_yarn(float factor) {
+        graph::RopeAngles& rope = result_.rope;
+        const double most = std::numeric_limits<float>::max();
+        RIFTJIT_TRY(fast, positive_number("rope.scaling.yarn_beta_fast", 32.0, most));
+        RIFTJIT_TRY(slow, positive_number("rope.scaling.yarn_beta_slow", 1.0, most));
+        RIFTJIT_TRY(log_multiplier, file_.number(key("rope.scaling.yarn_log_multiplier")));
+        const auto magnitude_of = [&](double m) { return factor <= 1 ? 1.0 : 0.1 * m * std::log(factor) + 1; };
+        rope.yarn = true;
+        rope.beta_fast = fast;
+        rope.beta_slow = slow;
+        double magnitude = magnitude_of(1);
+        if (log_multiplier.value_or(0) != 0) magnitude /= magnitude_of(*log_multiplier);
+        rope.magnitude *= static_cast<float>(magnitude);
         return {};
     }
 
@@ -177,16 +208,72 @@ private:
     }
 
     const Gguf& file_;
+    const Reading& reading_;
     uint32_t blocks_ = 0;  // with draft blocks
     Hyperparameters result_ = {};
 };
 
 }  // namespace
 
-Result<Hyperparameters> read_hyperparameters(const Gguf& file, std::string_view architecture, RopePairing pairing) {
-    RIFTJIT_TRY(result, HyperparameterReader(file, architecture).run(pairing));
-    RIFTJIT_TRY_VOID(check_keys(file, result));
+Result<Hyperparameters> read_hyperparameters(const Gguf& file, const Reading& reading) {
+    RIFTJIT_TRY(result, HyperparameterReader(file, reading).run());
+    RIFTJIT_TRY_VOID(check_keys(file, result, reading.implemented));
     return result;
+}
+
+Result<float> read_factor(const Gguf& file, std::string_view architecture, std::string_view suffix, float fallback) {
+    const std::string key = fmt::format("{}.{}", architecture, suffix);
+    RIFTJIT_TRY(number, file.number(key));
+    if (!number) return fallback;
+    const auto value = static_cast<float>(*number);
+    if (!std::isfinite(value) || value < 0)
+        return fail(ErrorKind::Format, "{} is {}; allowed are numbers from 0 on", file.place_of(*file.find(key)),
+                    *number);
+    return value;
+}
+
+Result<void> read_granite_factors(const Gguf& file, Hyperparameters& result) {
+    const auto factor = [&](std::string_view suffix, float usual) {
+        return read_factor(file, result.architecture, suffix, usual);
+    };
+    RIFTJIT_TRY(embedding, factor("embedding_scale", 1));
+    RIFTJIT_TRY(residual, factor("residual_scale", 1));
+    RIFTJIT_TRY(attention, factor("attention.scale", result.attention_scale));
+    RIFTJIT_TRY(logit, factor("logit_scale", 1));
+    const auto or_usual = [](float value, float usual) { return value == 0 ? usual : value; };
+    result.embedding_scale = or_usual(embedding, 1);
+    result.residual_scale = or_usual(residual, 1);
+    result.attention_scale = or_usual(attention, result.attention_scale);
+    result.logit_scale = 1 / or_usual(logit, 1);
+    RIFTJIT_TRY(is_rotated, file.boolean(fmt::format("{}.rope.scaling.finetuned", result.architecture)));
+    if (!is_rotated.value_or(true))
+        for (LayerTraits& layer : result.layer) layer.rotates = false;
+    return {};
+}
+
+Result<void> read_windows(const Gguf& file, const WindowDefaults& defaults, Hyperparameters& result) {
+    const auto key = [&](std::string_view suffix) { return fmt::format("{}.{}", result.architecture, suffix); };
+    RIFTJIT_TRY(window, file.integer(key("attention.sliding_window"), 0, INT32_MAX));
+    const auto positions = static_cast<uint32_t>(window.value_or(defaults.window));
+    if (positions == 0) return {};
+    RIFTJIT_TRY(local_base, read_factor(file, result.architecture, "rope.freq_base_swa", defaults.local_base));
+    if (local_base != 0) result.local_rope = {result.rope.rotary_dims, local_base};
+    const std::string pattern_key = key("attention.sliding_window_pattern");
+    const GgufEntry* pattern = file.find(pattern_key);
+    if (pattern != nullptr && pattern->type == GgufType::array) {
+        RIFTJIT_TRY(flags, file.integers(pattern_key));
+        if (flags->size() < result.layers)
+            return fail(ErrorKind::Format, "{}: key {} has wrong array length; expected {}, got {}",
+                        file.place_of(*pattern), pattern_key, result.layers, flags->size());
+        for (uint32_t i = 0; i < result.layers; ++i) result.layer[i].is_local = (*flags)[i] != 0;
+    } else {
+        RIFTJIT_TRY(period, file.integer(pattern_key, 0, INT32_MAX));
+        const auto n = static_cast<uint32_t>(period.value_or(defaults.period));
+        for (uint32_t i = 0; i < result.layers; ++i) result.layer[i].is_local = n == 0 || i % n < n - 1;
+    }
+    for (LayerTraits& layer : result.layer)
+        if (layer.is_local) layer.window = positions;
+    return {};
 }
 
 }  // namespace riftjit::models

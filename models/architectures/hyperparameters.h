@@ -7,7 +7,32 @@ namespace riftjit::models {
 
 inline constexpr uint64_t kMaxWidth = 1u << 20;  // of any activation; far above any published model
 
-// Keys begin with `architecture`. Fails on keys whose value asks for something that is not implemented.
-Result<Hyperparameters> read_hyperparameters(const Gguf& file, std::string_view architecture, RopePairing pairing);
+// What an architecture's keys mean beside what they mean for all.
+struct Reading {
+    std::string_view architecture;  // what keys begin with
+    RopePairing pairing;
+    // Keys that change the computation and that this architecture follows, without the architecture, divided by
+    // spaces. Others fail if their value asks for anything.
+    std::string_view implemented = "";
+    enum class Norm : uint8_t { rms, layer } norm = Norm::rms;  // whose epsilon it is
+    bool is_partly_rotated = false;                             // rope.dimension_count may be below the head size
+};
+
+Result<Hyperparameters> read_hyperparameters(const Gguf& file, const Reading& reading);
+
+// embedding_scale, residual_scale, attention.scale, and logit_scale, which divides.
+Result<void> read_granite_factors(const Gguf& file, Hyperparameters& result);
+
+// A number from 0 on, as a float; `fallback` where the key is absent.
+Result<float> read_factor(const Gguf& file, std::string_view architecture, std::string_view suffix, float fallback);
+
+// attention.sliding_window (fallback where it is absent) for the layers that sliding_window_pattern names: one flag
+// each, or a period n of which the last layer sees everything (0: none does). They rotate by rope.freq_base_swa
+// (fallback `local_base`; 0: as the others do).
+struct WindowDefaults {
+    uint32_t window, period;
+    float local_base;
+};
+Result<void> read_windows(const Gguf& file, const WindowDefaults& defaults, Hyperparameters& result);
 
 }  // namespace riftjit::models

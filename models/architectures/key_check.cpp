@@ -35,7 +35,6 @@ constexpr auto kNeutralKeys = std::to_array<NeutralKey>({
     {"expert_count", {0, 0}},
     {"expert_used_count", {0, 0}},
     {"expert_shared_count", {0, 0}},
-    {"rope.scaling.attn_factor", {0, 1}},
     {"rope.scaling.alpha", {0, 0}},
     {"rope.dimension_sections", {0, 0}},
 });
@@ -44,9 +43,12 @@ constexpr auto kNeutralKeys = std::to_array<NeutralKey>({
 constexpr std::string_view kInertKeys =
     "context_length embedding_length block_count nextn_predict_layers feed_forward_length vocab_size "
     "attention.head_count attention.head_count_kv attention.key_length attention.value_length "
-    "attention.layer_norm_rms_epsilon attention.layer_norm_epsilon attention.sliding_window pooling_type "
-    "rope.dimension_count rope.freq_base rope.scale_linear rope.scaling.type rope.scaling.factor "
-    "rope.scaling.original_context_length rope.scaling.finetuned tensor_data_layout";
+    "attention.layer_norm_rms_epsilon attention.layer_norm_epsilon attention.sliding_window "
+    "attention.sliding_window_pattern pooling_type "
+    "rope.dimension_count rope.freq_base rope.freq_base_swa rope.scale_linear rope.scaling.type rope.scaling.factor "
+    "rope.scaling.original_context_length rope.scaling.finetuned rope.scaling.yarn_beta_fast "
+    "rope.scaling.yarn_beta_slow rope.scaling.yarn_log_multiplier rope.scaling.yarn_ext_factor "
+    "rope.scaling.yarn_attn_factor rope.scaling.attn_factor tensor_data_layout";
 
 std::string full_key(std::string_view architecture, std::string_view suffix) {
     return fmt::format("{}.{}", architecture, suffix);
@@ -110,13 +112,13 @@ Result<void> check_sliding_window(const Gguf& file, const Hyperparameters& hyper
 
 }  // namespace
 
-Result<void> check_keys(const Gguf& file, const Hyperparameters& hyperparameters) {
+Result<void> check_keys(const Gguf& file, const Hyperparameters& hyperparameters, std::string_view implemented) {
     const std::string& architecture = hyperparameters.architecture;
     RIFTJIT_TRY_VOID(check_experts(file, architecture));
-    RIFTJIT_TRY_VOID(check_sliding_window(file, hyperparameters));
+    if (!lists(implemented, "attention.sliding_window")) RIFTJIT_TRY_VOID(check_sliding_window(file, hyperparameters));
     for (const NeutralKey& key : kNeutralKeys) {
         const GgufEntry* entry = file.find(full_key(architecture, key.suffix));
-        if (entry == nullptr) continue;
+        if (entry == nullptr || lists(implemented, key.suffix)) continue;
         if (const auto effect = first_effect(*entry, key))
             return fail(ErrorKind::Unsupported, "{} is {}: unsupported for architecture {}; supported is only {}",
                         file.place_of(*entry), *effect, architecture, key.neutral[1]);
@@ -130,8 +132,7 @@ std::vector<std::string> key_warnings(const Gguf& file, std::string_view archite
     for (const GgufEntry& entry : file.entries()) {
         if (!entry.key.starts_with(prefix)) continue;
         const std::string_view suffix = entry.key.substr(prefix.size());
-        const bool is_known = suffix.starts_with("rope.scaling.yarn_") ||  // refused with the type that reads them
-                              lists(kInertKeys, suffix) ||
+        const bool is_known = lists(kInertKeys, suffix) ||
                               std::ranges::find(kNeutralKeys, suffix, &NeutralKey::suffix) != kNeutralKeys.end();
         if (!is_known) warnings.push_back(file.place_of(entry) + " is unknown to this build and ignored");
         if (suffix == "pooling_type" && as_number(entry.value).value_or(0) != 0)

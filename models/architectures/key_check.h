@@ -9,8 +9,9 @@
 
 namespace riftjit::models {
 
-// Fails on a key whose value asks for something not implemented, naming both.
-Result<void> check_keys(const Gguf& file, const Hyperparameters& hyperparameters);
+// Fails on a key whose value asks for something not implemented, naming both. `implemented` are those (without the
+// architecture, divided by spaces) that this architecture's reader follows.
+Result<void> check_keys(const Gguf& file, const Hyperparameters& hyperparameters, std::string_view implemented);
 
 // One line each for keys of this architecture that are unknown or have no effect here.
 std::vector<std::string> key_warnings(const Gguf& file, std::string_view architecture);

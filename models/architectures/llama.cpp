@@ -6,12 +6,18 @@
 
 namespace riftjit::models {
 
+namespace {
+
 Result<Hyperparameters> read_llama(const Gguf& file) {
-    return read_hyperparameters(file, "llama", RopePairing::adjacent);
+    RIFTJIT_TRY(result, read_hyperparameters(file, {"llama", RopePairing::adjacent, "attention.sliding_window"}));
+    RIFTJIT_TRY_VOID(read_windows(file, {0, 0, 0}, result));  // Mistral 7B's first release: every layer
+    return result;
 }
 
-Result<BuiltGraph> build_llama(const Model& model) {
-    return build_decoder(model, {.head_norms = Presence::absent, .rope_factors = Presence::present});
-}
+Result<BuiltGraph> build_llama(const Model& model) { return build_decoder(model, {}); }
+
+}  // namespace
+
+const Architecture kLlama = {"llama", read_llama, build_llama};
 
 }  // namespace riftjit::models

@@ -5,10 +5,16 @@
 
 namespace riftjit::models {
 
-Result<Hyperparameters> read_qwen2(const Gguf& file) { return read_hyperparameters(file, "qwen2", RopePairing::half); }
+namespace {
 
-Result<BuiltGraph> build_qwen2(const Model& model) {
-    return build_decoder(model, {.head_norms = Presence::absent, .rope_factors = Presence::absent});
+Result<Hyperparameters> read_qwen2(const Gguf& file) {
+    return read_hyperparameters(file, {"qwen2", RopePairing::half});
 }
+
+Result<BuiltGraph> build_qwen2(const Model& model) { return build_decoder(model, {}); }
+
+}  // namespace
+
+const Architecture kQwen2 = {"qwen2", read_qwen2, build_qwen2};
 
 }  // namespace riftjit::models

@@ -6,10 +6,18 @@
 
 namespace riftjit::models {
 
-Result<Hyperparameters> read_qwen3(const Gguf& file) { return read_hyperparameters(file, "qwen3", RopePairing::half); }
+namespace {
+
+Result<Hyperparameters> read_qwen3(const Gguf& file) {
+    return read_hyperparameters(file, {"qwen3", RopePairing::half});
+}
 
 Result<BuiltGraph> build_qwen3(const Model& model) {
-    return build_decoder(model, {.head_norms = Presence::present, .rope_factors = Presence::absent});
+    return build_decoder(model, {.head_norms = DecoderTraits::HeadNorms::each_head});
 }
+
+}  // namespace
+
+const Architecture kQwen3 = {"qwen3", read_qwen3, build_qwen3};
 
 }  // namespace riftjit::models

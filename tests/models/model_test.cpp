@@ -117,11 +117,11 @@ TEST(Model, ReadsHyperparameters) {
     EXPECT_EQ(hyper.heads, 4u);
     EXPECT_EQ(hyper.kv_heads, 2u);
     EXPECT_EQ(hyper.head_dim, 128u);  // not 256 / 4
-    EXPECT_EQ(hyper.rotary_dims, 128u);
+    EXPECT_EQ(hyper.rope.rotary_dims, 128u);
     EXPECT_EQ(hyper.vocabulary, 4096u);
     EXPECT_EQ(hyper.norm_epsilon, 1e-6f);
-    EXPECT_EQ(hyper.rope_base, 1e6f);
-    EXPECT_EQ(hyper.rope_scale, 1.0f);
+    EXPECT_EQ(hyper.rope.base, 1e6f);
+    EXPECT_EQ(hyper.rope.scale, 1.0f);
     EXPECT_EQ(hyper.pairing, RopePairing::half);
     EXPECT_TRUE(hyper.tied_output);
     const auto graph = model.build();
@@ -158,7 +158,7 @@ TEST(Model, DefaultsWhatTheFileLeavesOut) {
             tensor.data += tensor.data;
         }
     const Hyperparameters hyper = tiny_hyperparameters(builder);
-    EXPECT_EQ(hyper.rope_base, 10000.0f);
+    EXPECT_EQ(hyper.rope.base, 10000.0f);
     EXPECT_EQ(hyper.kv_heads, hyper.heads);
     EXPECT_EQ(hyper.head_dim, 16u);
 }
@@ -166,13 +166,13 @@ TEST(Model, DefaultsWhatTheFileLeavesOut) {
 TEST(Model, ScalesRotationsLinearlyByTheInverseFactor) {
     GgufBuilder builder = tiny_model();
     builder.set("llama.rope.scale_linear", f32(2));
-    EXPECT_EQ(tiny_hyperparameters(builder).rope_scale, 0.5f);  // the older name
+    EXPECT_EQ(tiny_hyperparameters(builder).rope.scale, 0.5f);  // the older name
     builder.set("llama.rope.scaling.factor", f32(4));
-    EXPECT_EQ(tiny_hyperparameters(builder).rope_scale, 0.25f);
+    EXPECT_EQ(tiny_hyperparameters(builder).rope.scale, 0.25f);
     builder.set("llama.rope.scaling.type", string("linear"));
-    EXPECT_EQ(tiny_hyperparameters(builder).rope_scale, 0.25f);
+    EXPECT_EQ(tiny_hyperparameters(builder).rope.scale, 0.25f);
     builder.set("llama.rope.scaling.type", string("none"));
-    EXPECT_EQ(tiny_hyperparameters(builder).rope_scale, 1.0f);
+    EXPECT_EQ(tiny_hyperparameters(builder).rope.scale, 1.0f);
 }
 
 TEST(Model, TakesAnyIntegerTypeAndPerLayerArrays) {
@@ -365,9 +365,9 @@ TEST(Model, AcceptsAFileTypeThatDoesNotMatchItsTensors) {
 }
 
 TEST(Architectures, AreListedOnce) {
-    std::vector<std::string_view> names;
-    for (const Architecture& architecture : architectures()) names.push_back(architecture.name);
-    EXPECT_EQ(names, (std::vector<std::string_view>{"llama", "qwen2", "qwen3"}));
+    std::set<std::string_view> names;
+    for (const Architecture* architecture : architectures()) EXPECT_TRUE(names.insert(architecture->name).second);
+    EXPECT_TRUE(names.contains("llama"));
 }
 
 }  // namespace model_test

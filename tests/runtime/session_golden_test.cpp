@@ -39,7 +39,8 @@ double bound_for(const std::string& golden, Isa isa) {
 // What llama.cpp reaches on the same file, rounded to four decimals.
 double llama_cpp_error(const std::string& golden) {
     std::ifstream file(source_path("tests/data/goldens/llama-cpp-errors.json"));
-    return nlohmann::json::parse(file).at("files").at(golden).at("max_error_sd");
+    const nlohmann::json files = nlohmann::json::parse(file).at("files");
+    return files.contains(golden) ? double(files.at(golden).at("max_error_sd")) : INFINITY;  // not run there
 }
 
 // A token may differ only where the two best logits are closer than both can be wrong together.

@@ -1,0 +1,23 @@
+// granite: llama's blocks with factors on embeddings, scores, branches and logits.
+#include "models/architectures/architectures.h"
+#include "models/architectures/decoder.h"
+#include "models/architectures/hyperparameters.h"
+
+namespace riftjit::models {
+
+namespace {
+
+Result<Hyperparameters> read_granite(const Gguf& file) {
+    RIFTJIT_TRY(result, read_hyperparameters(file, {"granite", RopePairing::adjacent,
+                                                    "embedding_scale residual_scale logit_scale attention.scale"}));
+    RIFTJIT_TRY_VOID(read_granite_factors(file, result));
+    return result;
+}
+
+Result<BuiltGraph> build_granite(const Model& model) { return build_decoder(model, {}); }
+
+}  // namespace
+
+const Architecture kGranite = {"granite", read_granite, build_granite};
+
+}  // namespace riftjit::models

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Makes tests/data/families/NAME.gguf and tests/data/goldens/family-NAME.safetensors.
+
+    python make_family_files.py --llama-cpp SOURCE [NAME ...]
+
+A tiny random model of a Hugging Face family, with the features on that a wrong program would miss, in f16; its logits
+and greedy tokens in float64 from transformers (eager attention). Needs torch, transformers, gguf, safetensors, and the
+source of llama.cpp, whose converter writes the file. The tokenizer is that of tests/data/families/llama.gguf."""
+import argparse, math, pathlib, sys, tempfile
+import numpy, torch, transformers
+from safetensors.numpy import save_file
+
+HERE = pathlib.Path(__file__).resolve().parent.parent
+VOCABULARY, PROMPT, GREEDY = 512, 48, 24
+COMMON = dict(vocab_size=VOCABULARY, hidden_size=64, intermediate_size=96, num_hidden_layers=3, num_attention_heads=4,
+              num_key_value_heads=2, max_position_embeddings=512, bos_token_id=511, eos_token_id=511, pad_token_id=509,
+              tie_word_embeddings=True)
+
+def rope(**of): return dict(rope_theta=10000.0, rope_type="default") | of
+
+# name: (class of transformers, what its configuration has beside COMMON)
+FAMILIES = {
+    "gemma": ("Gemma", dict(head_dim=32, hidden_activation="gelu_pytorch_tanh")),
+    "gemma2": ("Gemma2", dict(head_dim=32, sliding_window=8, attn_logit_softcapping=3.0, final_logit_softcapping=4.0,
+                              query_pre_attn_scalar=32, num_hidden_layers=4)),
+    "arcee": ("Arcee", dict(hidden_act="relu2", tie_word_embeddings=False)),
+    "seed_oss": ("SeedOss", dict(head_dim=32, attention_bias=True, attention_out_bias=False, tie_word_embeddings=False)),
+    "smollm3": ("SmolLM3", dict(num_hidden_layers=5, no_rope_layer_interval=4)),
+    "granite": ("Granite", dict(embedding_multiplier=3.0, residual_multiplier=0.5, attention_multiplier=0.1,
+                                logits_scaling=2.0)),
+    "olmo2": ("Olmo2", dict(tie_word_embeddings=False)),
+    "olmo3": ("Olmo3", dict(tie_word_embeddings=False, sliding_window=8, num_hidden_layers=5,
+                            rope_parameters=rope(rope_type="yarn", factor=4.0, original_max_position_embeddings=64,
+                                                 attention_factor=1.13862943611))),
+    "glm4": ("Glm4", dict(head_dim=32, partial_rotary_factor=0.5, attention_bias=True, tie_word_embeddings=False)),
+    "exaone4": ("Exaone4", dict(head_dim=32)),
+    "command_r": ("Cohere", dict(logit_scale=0.25)),
+    "cohere2": ("Cohere2", dict(logit_scale=0.25, sliding_window=8, num_hidden_layers=5)),
+    "phi2": ("Phi", dict(intermediate_size=256, partial_rotary_factor=0.5, num_key_value_heads=4, tie_word_embeddings=False)),
+    "gptneox": ("GPTNeoX", dict(rope_parameters=rope(partial_rotary_factor=0.5), use_parallel_residual=True, tie_word_embeddings=False)),
+    "gptneox_sequential": ("GPTNeoX", dict(rope_parameters=rope(partial_rotary_factor=0.5), use_parallel_residual=False, tie_word_embeddings=False)),
+    "falcon": ("Falcon", dict(multi_query=True, parallel_attn=True, new_decoder_architecture=False, bias=False,
+                              alibi=False)),
+    "falcon_40b": ("Falcon", dict(new_decoder_architecture=True, num_kv_heads=2, bias=False, alibi=False)),
+    "stablelm": ("StableLm", dict(partial_rotary_factor=0.5, use_qkv_bias=True, tie_word_embeddings=False)),
+    "stablelm_parallel": ("StableLm", dict(partial_rotary_factor=0.5, use_parallel_residual=True,
+                                           tie_word_embeddings=False)),
+    "starcoder2": ("Starcoder2", dict(use_bias=True, sliding_window=None)),
+    "nemotron": ("Nemotron", dict(partial_rotary_factor=0.5, tie_word_embeddings=False)),
+    "ministral3": ("Ministral3", dict(head_dim=32, tie_word_embeddings=False, rope_parameters=rope(
+        rope_type="yarn", factor=8.0, original_max_position_embeddings=16, beta_fast=32.0, beta_slow=1.0, mscale=1.0,
+        mscale_all_dim=1.0, llama_4_scaling_beta=0.3))),
+    "ernie4_5": ("Ernie4_5", dict(head_dim=32, use_bias=True)),
+    "hunyuan_dense": ("HunYuanDenseV1", dict(head_dim=32, tie_word_embeddings=True)),
+    "llama_yarn": ("Llama", dict(head_dim=32, tie_word_embeddings=False, rope_parameters=rope(
+        rope_type="yarn", factor=4.0, original_max_position_embeddings=32))),
+    "mistral": ("Mistral", dict(head_dim=32, sliding_window=8, tie_word_embeddings=False)),
+    "phi3_long": ("Phi3", dict(original_max_position_embeddings=32, max_position_embeddings=512, sliding_window=None,
+                               tie_word_embeddings=False, rope_parameters=rope(
+        rope_type="longrope", short_factor=[1.0 + 0.05 * i for i in range(8)],
+        long_factor=[1.0 + 0.7 * i for i in range(8)], original_max_position_embeddings=32))),
+}
+
+
+# What the converter looks for in config.json and this version of transformers no longer writes.
+ALSO_IN_CONFIG = {
+    "cohere2": dict(rotary_pct=1.0),
+    "gptneox": dict(rotary_pct=0.5, rotary_emb_base=10000),
+    "gptneox_sequential": dict(rotary_pct=0.5, rotary_emb_base=10000),
+    "falcon": dict(num_kv_heads=1),
+}
+
+
+def randomise(model, seed):
+    """Every weight a number that f16 holds; sizes at which scores, gates and windows matter."""
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            noise = torch.randn(weight.shape, generator=generator)
+            if weight.ndim == 1 and name.endswith("bias"): value = 0.3 * noise
+            elif weight.ndim == 1: value = 1 + 0.2 * noise if not hasattr(model, "zero_gains") else 0.2 * noise
+            elif "embed" in name or "wte" in name: value = 0.6 * noise
+            else: value = noise * 1.2 / math.sqrt(weight.shape[-1])
+            weight.copy_(value.half().float())
+
+
+def convert(name, folder, out):
+    """Runs llama.cpp's converter with the tokenizer that is given, whatever the family has otherwise."""
+    import conversion, gguf
+    from conversion.base import ModelBase, TextModel, ModelType, get_model_architecture
+    tokens, merges = tokenizer()
+    def set_vocab(self):
+        writer = self.gguf_writer
+        writer.add_tokenizer_model("gpt2")
+        writer.add_tokenizer_pre("qwen2")
+        writer.add_token_list(tokens)
+        writer.add_token_types([1] * len(tokens))
+        writer.add_token_merges(merges)
+        writer.add_eos_token_id(511)
+        writer.add_pad_token_id(509)
+        writer.add_add_bos_token(False)
+    with torch.inference_mode():
+        hparams = ModelBase.load_hparams(folder, False)
+        kind = conversion.get_model_class(get_model_architecture(hparams, ModelType.TEXT))
+        if name == "ministral3": kind = kind.Ministral3Model  # the outer one wants a tokenizer of its own
+        kind.set_vocab = set_vocab
+        if name == "mistral":  # whose window it leaves out
+            write_keys = kind.set_gguf_parameters
+            kind.set_gguf_parameters = lambda self: (write_keys(self), self.gguf_writer.add_sliding_window(8))
+        model = kind(folder, gguf.LlamaFileType.MOSTLY_F16, out, model_name="tiny model")
+        model.hparams.update(ALSO_IN_CONFIG.get(name, {}))
+        model.write()
+
+
+def tokenizer():
+    import gguf
+    fields = gguf.GGUFReader(HERE / "families" / "llama.gguf").fields
+    return [fields["tokenizer.ggml." + what].contents() for what in ("tokens", "merges")]
+
+
+def make(name):
+    kind, own = FAMILIES[name]
+    config = getattr(transformers, kind + "Config")(**(COMMON | own))
+    config._attn_implementation = "eager"
+    model = getattr(transformers, kind + "ForCausalLM")(config).eval()
+    if name in ("gemma", "gemma2", "nemotron"): model.zero_gains = True  # the gain is 1 + weight
+    randomise(model, sum(name.encode()))
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder)
+        convert(name, pathlib.Path(folder), HERE / "families" / (name + ".gguf"))
+    model = model.double()
+    prompt = torch.tensor([[(7 * i * i + 3 * i + 11) % (VOCABULARY - 4) for i in range(PROMPT)]])
+    with torch.inference_mode():
+        logits = model(prompt).logits[0]
+        text, greedy, gaps = prompt, [], []
+        for _ in range(GREEDY):
+            best = torch.topk(model(text, use_cache=False).logits[0, -1], 2)
+            greedy.append(int(best.indices[0]))
+            gaps.append(float(best.values[0] - best.values[1]))
+            text = torch.cat([text, best.indices[:1].unsqueeze(0)], 1)
+    positions = sorted({0, 1, 7, 20, PROMPT - 1})
+    save_file({"prompt_ids": prompt[0].to(torch.int32).numpy(), "positions": numpy.array(positions, numpy.int32),
+               "logits": logits[positions].float().numpy(), "greedy_ids": numpy.array(greedy, numpy.int32),
+               "greedy_gap": numpy.array(gaps, numpy.float32)},
+              HERE / "goldens" / f"family-{name}.safetensors")
+    print(f"{name}: deviation of the logits {float(logits[positions].std()):.3f}, least gap {min(gaps):.4f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--llama-cpp", type=pathlib.Path, required=True)
+    parser.add_argument("names", nargs="*")
+    args = parser.parse_args()
+    sys.path[:0] = [str(args.llama_cpp), str(args.llama_cpp / "gguf-py")]  # the converter's own gguf
+    failed = []
+    for name in args.names or FAMILIES:
+        try: make(name)
+        except Exception as error:
+            failed.append(name)
+            print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)
+    sys.exit(1 if failed else 0)
+
+
+main()
