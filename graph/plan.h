@@ -34,6 +34,8 @@ struct Place {
     uint32_t index = 0;         // weight: tensor id; keys, values: slot; rope_table: which table
 };
 
+    bool operator==(const Place&) const = default;
+
 // Which rows a step runs on; it is left out where that is none.
 enum class StepRows : uint8_t {
     batch,         // all of the batch

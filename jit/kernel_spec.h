@@ -387,7 +387,7 @@ struct Argument {
     Role role;
     Access access = Access::read;
     Presence presence = Presence::present;  // absent: a kernel of this spec does not look at it
-    // Of rows.
+    // Of rows; of vectors the width alone.
     std::optional<RowFormat> format;  // none: the one that the back end reads beside the weight, activation_format()
     uint32_t width = 0;               // elements
     uint32_t stride_bytes = 0;        // from row to row; 0: as the back end lays out rows of the format

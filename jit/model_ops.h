@@ -45,7 +45,7 @@ struct OpTraits<RmsNormSpec> {
         return {sizeof(RmsNormArgs),
                 {f32_rows("x", offsetof(RmsNormArgs, x), adds ? kUpdate : kRead, spec.width),
                  only_if(adds, f32_rows("addend", offsetof(RmsNormArgs, addend), kRead, spec.width)),
-                 other(Role::vector, "gain", offsetof(RmsNormArgs, gain), kRead, spec.gain),
+                 vector_of(spec.width, "gain", offsetof(RmsNormArgs, gain), spec.gain),
                  rows_in(spec.output, "out", offsetof(RmsNormArgs, out), kWrite, spec.width),
                  other(Role::batch, "batch", offsetof(RmsNormArgs, batch))}};
     }
@@ -92,8 +92,8 @@ struct OpTraits<LayerNormSpec> {
     static Signature arguments(const LayerNormSpec& spec) {
         return {sizeof(LayerNormArgs),
                 {f32_rows("x", offsetof(LayerNormArgs, x), kRead, spec.width),
-                 other(Role::vector, "gain", offsetof(LayerNormArgs, gain)),
-                 other(Role::vector, "bias", offsetof(LayerNormArgs, bias), kRead, spec.bias),
+                 vector_of(spec.width, "gain", offsetof(LayerNormArgs, gain), Presence::present),
+                 vector_of(spec.width, "bias", offsetof(LayerNormArgs, bias), spec.bias),
                  rows_in(spec.output, "out", offsetof(LayerNormArgs, out), kWrite, spec.width),
                  other(Role::batch, "batch", offsetof(LayerNormArgs, batch))}};
     }
@@ -150,7 +150,7 @@ struct OpTraits<MatmulSpec> {
         const Access out = spec.epilogue == Epilogue::accumulate ? kUpdate : kWrite;
         return {sizeof(MatmulArgs),
                 {other(Role::packed, "weights", offsetof(MatmulArgs, weights)),
-                 other(Role::vector, "bias", offsetof(MatmulArgs, bias), kRead, spec.bias),
+                 vector_of(spec.rows, "bias", offsetof(MatmulArgs, bias), spec.bias),
                  {"x", offsetof(MatmulArgs, x), Role::rows, kRead, Presence::present, {}, spec.width},
                  f32_rows("out", offsetof(MatmulArgs, out), out, spec.rows, spec.out_stride),
                  other(Role::batch, "batch", offsetof(MatmulArgs, batch))}};
@@ -199,9 +199,9 @@ struct OpTraits<FusedMatmulSpec> {
                 {other(Role::packed, "weights", offsetof(FusedMatmulArgs, weights)),
                  other(Role::packed, "up_weights", offsetof(FusedMatmulArgs, up_weights), kRead,
                        present_if(spec.gating != Gating::none)),
-                 other(Role::vector, "bias", offsetof(FusedMatmulArgs, bias), kRead, product.bias),
+                 vector_of(product.rows, "bias", offsetof(FusedMatmulArgs, bias), product.bias),
                  f32_rows("x", offsetof(FusedMatmulArgs, x), kRead, product.width),
-                 other(Role::vector, "gain", offsetof(FusedMatmulArgs, gain), kRead, spec.gain),
+                 vector_of(product.width, "gain", offsetof(FusedMatmulArgs, gain), spec.gain),
                  f32_rows("out", offsetof(FusedMatmulArgs, out), out, product.rows, product.out_stride),
                  other(Role::batch, "batch", offsetof(FusedMatmulArgs, batch))}};
     }
@@ -250,7 +250,7 @@ struct OpTraits<RopeSpec> {
         const uint32_t width = spec.heads * spec.head_dim;
         return {sizeof(RopeArgs),
                 {f32_rows("x", offsetof(RopeArgs, x), stores ? kRead : kUpdate, width, spec.row_stride),
-                 other(Role::vector, "gain", offsetof(RopeArgs, gain), kRead, spec.norm),
+                 vector_of(spec.head_dim, "gain", offsetof(RopeArgs, gain), spec.norm),
                  other(Role::table, "table", offsetof(RopeArgs, table), kRead, present_if(spec.rotary_dims != 0)),
                  other(Role::cache, "cache", offsetof(RopeArgs, cache), kWrite, present_if(stores)),
                  other(Role::batch, "batch", offsetof(RopeArgs, batch))}};
@@ -393,7 +393,7 @@ struct OpTraits<ElementwiseSpec> {
         for (size_t i = 0; i < spec.inputs.size(); ++i) {
             const size_t offset = offsetof(ElementwiseArgs, inputs) + i * sizeof(float*);
             const uint32_t stride = spec.inputs[i].row_stride;
-            signature.arguments.push_back(stride == 0 ? other(Role::vector, "input", offset)
+            signature.arguments.push_back(stride == 0 ? vector_of(spec.width, "input", offset, Presence::present)
                                                       : f32_rows("input", offset, kRead, spec.width, stride));
         }
         signature.arguments.push_back(

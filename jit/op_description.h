@@ -84,6 +84,11 @@ inline Argument other(Role role, std::string_view name, size_t offset, Access ac
 inline Argument only_if(bool condition, Argument argument) {
     argument.presence = present_if(condition);
     return argument;
+inline Argument vector_of(uint32_t width, std::string_view name, size_t offset, Presence presence) {
+    Argument argument = other(Role::vector, name, offset, Access::read, presence);
+    argument.width = width;
+    return argument;
+}
 }
 
 // ---- limits ---------------------------------------------------------------------------------------------------------

@@ -27,8 +27,12 @@ public:
     // Without checks workgroups run apart from each other, on `threads` threads of this machine.
     EmulatedAccelerator(rdna::Target chip, MachineChecks checks, uint32_t threads = 1, MachineOrder order = {});
 
-    // Those from now on, in order, at the end of what is there; it must outlive the accelerator.
-    void note_launches(std::vector<EmulatedLaunch>* launches) { launches_ = launches; }
+    // Those from now on, with the lines that they touch (Counts::lines_loaded), in order, at the end of what is there;
+    // it must outlive the accelerator.
+    void note_launches(std::vector<EmulatedLaunch>* launches) {
+        launches_ = launches;
+        how_.counts_lines = true;
+    }
 
     rdna::Target chip() const override { return chip_; }
     std::string name() const override;

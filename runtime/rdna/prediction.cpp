@@ -53,15 +53,22 @@ uint32_t most_bytes_in_flight(std::span<const std::byte> code, rdna::Target chip
     return most;
 }
 
-// Read and written once each, of one row.
+// Read and written once each, of one row: what several parts of a launch read is one thing.
 uint64_t least_bytes(const graph::Step& step, const DeviceModel& model, uint32_t context) {
     const Backend& backend = model.device->backend();
     const ModelOptions& options = model.options;
     uint64_t bytes = cost(step.spec).weight_bytes;
+    std::vector<graph::Place> read;
     for (size_t place = 0; const Argument& argument : signature(step.spec).arguments) {
         if (argument.role == Role::batch) continue;
         const graph::Place& where = step.places.at(place++);
         if (argument.presence == Presence::absent) continue;
+        if (argument.access == Access::read) {
+            const bool is_known = std::ranges::find(read, where) != read.end();
+            if (is_known && argument.role == Role::vector) bytes -= argument.width * sizeof(float);  // of the cost
+            if (is_known) continue;
+            read.push_back(where);
+        }
         if (argument.role == Role::rows) {
             const RowFormat format = argument.format.value_or(RowFormat::i16);
             const uint64_t row =
@@ -110,6 +117,10 @@ std::span<const Card> cards() {
 uint64_t PredictedKernel::bytes_asked_for() const {
     return counts.global_bytes_loaded + counts.global_bytes_stored + counts.scalar_bytes_loaded +
            counts.scratch_bytes_loaded + counts.scratch_bytes_stored;
+}
+
+uint64_t PredictedKernel::line_bytes() const {
+    return rdna::emulator::kCountedLineBytes * (counts.lines_loaded - counts.lines_loaded_of_own + counts.lines_stored);
 }
 
 // One instruction of a class each cycle; functions such as exp take four. A SIMD's waves share each of its units, and

@@ -37,6 +37,9 @@ struct PredictedKernel {
 
     // By instructions, whatever then comes from a cache.
     uint64_t bytes_asked_for() const;
+    // Of the 128-byte lines that these are in, each counted once in a launch for loads and once for stores; what a
+    // launch loads of its own stores is left out. As if caches held all of a launch and nothing from one to the next.
+    uint64_t line_bytes() const;
     // Of the unit of a SIMD that has most to do.
     uint64_t busiest_slots() const;
     uint64_t issued() const;  // instructions of all waves

@@ -23,7 +23,7 @@ constexpr const char* kWhatItIs =
 
 struct Sums {
     uint32_t launches = 0;
-    uint64_t least = 0, asked = 0;
+    uint64_t least = 0, asked = 0, lines = 0;
     Counts counts;
 };
 Sums sums_of(std::span<const PredictedKernel> kernels) {
@@ -32,6 +32,7 @@ Sums sums_of(std::span<const PredictedKernel> kernels) {
         sums.launches += kernel.launches;
         sums.least += kernel.least_bytes;
         sums.asked += kernel.bytes_asked_for();
+        sums.lines += kernel.line_bytes();
         sums.counts += kernel.counts;
     }
     return sums;
@@ -70,22 +71,24 @@ std::string slots_text(const Counts& counts) {
     return text + fmt::format(" {:>9}", others);
 }
 
-std::string bytes_text(uint64_t least, uint64_t asked) {
-    return fmt::format("{:>12} {:>12} {:>5.2f}", least, asked, least == 0 ? 0 : double(asked) / double(least));
+std::string bytes_text(uint64_t least, uint64_t lines, uint64_t asked) {
+    const auto ratio = [least](uint64_t bytes) { return least == 0 ? 0 : double(bytes) / double(least); };
+    return fmt::format("{:>12} {:>12} {:>6.3f} {:>12} {:>5.2f}", least, lines, ratio(lines), asked, ratio(asked));
 }
 
 std::string table(rdna::Target chip, std::span<const PredictedKernel> kernels) {
-    std::string text =
-        fmt::format("\n{}\n{:>8} {:>12} {:>12} {:>5}", name(chip), "LAUNCHES", "LEAST", "ASKED", "RATIO");
+    std::string text = fmt::format("\n{}\n{:>8} {:>12} {:>12} {:>6} {:>12} {:>5}", name(chip), "LAUNCHES", "LEAST",
+                                   "LINES", "RATIO", "ASKED", "RATIO");
     for (const char* column : {"VALU", "TRANS", "SALU", "SMEM", "LOAD", "STORE", "ATOMIC", "LDS", "OTHER"})
         text += fmt::format(" {:>9}", column);
     text += fmt::format(" {:>5} {:>4} {:>6} {:>6}  KERNEL\n", "VGPRS", "/SIMD", "WAVES", "FLIGHT");
     for (const PredictedKernel& kernel : kernels)
         text += fmt::format("{:>8} {}{} {:>5} {:>5} {:>6} {:>6}  {}\n", kernel.launches,
-                            bytes_text(kernel.least_bytes, kernel.bytes_asked_for()), slots_text(kernel.counts),
-                            kernel.vgprs, kernel.waves_per_simd, kernel.waves, kernel.bytes_in_flight, kernel.text);
+                            bytes_text(kernel.least_bytes, kernel.line_bytes(), kernel.bytes_asked_for()),
+                            slots_text(kernel.counts), kernel.vgprs, kernel.waves_per_simd, kernel.waves,
+                            kernel.bytes_in_flight, kernel.text);
     const Sums sums = sums_of(kernels);
-    text += fmt::format("{:>8} {}{}{:26}  a token\n", sums.launches, bytes_text(sums.least, sums.asked),
+    text += fmt::format("{:>8} {}{}{:26}  a token\n", sums.launches, bytes_text(sums.least, sums.lines, sums.asked),
                         slots_text(sums.counts), "");
     const std::vector<Card> cards = cards_of(chip);
     if (cards.empty()) return text + fmt::format("no card of {} is in the table\n", name(chip));
@@ -101,7 +104,10 @@ std::string table(rdna::Target chip, std::span<const PredictedKernel> kernels) {
 }
 
 constexpr const char* kLegend =
-    "\nLEAST   bytes of weights, rows and cache, each read or written once; ASKED by instructions, caches answer part\n"
+    "\nLEAST   bytes of weights, rows and cache, each read or written once; RATIO: to it\n"
+    "LINES   of 128 bytes that a launch loads or stores, each once: what memory must give and take if caches hold all "
+    "of\n"
+    "        a launch and nothing from one to the next; ASKED by instructions, caches answer part\n"
     "VALU... instructions of all launches; /SIMD waves that fit, WAVES of one launch\n"
     "FLIGHT  most bytes that a wave has asked for before it waits, loops not followed\n"
     "MEMORY  least bytes at the card's bandwidth, as if no cache kept any between tokens\n"
@@ -127,6 +133,7 @@ nlohmann::ordered_json json_of(rdna::Target chip, std::span<const PredictedKerne
                         {"spec", kernel.text},
                         {"launches", kernel.launches},
                         {"least_bytes", kernel.least_bytes},
+                        {"line_bytes", kernel.line_bytes()},
                         {"asked_bytes", kernel.bytes_asked_for()},
                         {"slots", json_of(kernel.counts)},
                         {"lds_bank_conflicts", kernel.counts.lds_bank_conflicts},
@@ -157,6 +164,7 @@ nlohmann::ordered_json json_of(rdna::Target chip, std::span<const PredictedKerne
             {"token",
              {{"launches", sums.launches},
               {"least_bytes", sums.least},
+              {"line_bytes", sums.lines},
               {"asked_bytes", sums.asked},
               {"slots", json_of(sums.counts)}}},
             {"cards", std::move(cards)}};

@@ -242,7 +242,7 @@ TEST(Predictions, AreCountedPerKernelAndToken) {
         const auto& of_target = json.at("predictions")[i];
         EXPECT_EQ(of_target.at("target"), expected[i].first);
         EXPECT_EQ(of_target.at("cards").size(), expected[i].second);
-        uint64_t least = 0, launches = 0;
+        uint64_t least = 0, lines = 0, launches = 0;
         for (const auto& kernel : of_target.at("kernels")) {
             least += kernel.at("least_bytes").get<uint64_t>();
             launches += kernel.at("launches").get<uint64_t>();
@@ -252,8 +252,12 @@ TEST(Predictions, AreCountedPerKernelAndToken) {
             EXPECT_GE(kernel.at("waves_per_simd"), 8) << kernel;
             // Nothing is computed from bytes that were never read.
             EXPECT_GE(kernel.at("asked_bytes"), kernel.at("least_bytes")) << kernel;
+            EXPECT_GE(kernel.at("line_bytes"), kernel.at("least_bytes")) << kernel;
+            EXPECT_EQ(kernel.at("line_bytes").get<uint64_t>() % 128, 0u) << kernel;
+            lines += kernel.at("line_bytes").get<uint64_t>();
         }
         EXPECT_EQ(of_target.at("token").at("least_bytes"), least);
+        EXPECT_EQ(of_target.at("token").at("line_bytes"), lines);
         EXPECT_EQ(of_target.at("token").at("launches"), launches);
         for (const auto& card : of_target.at("cards")) {
             const auto& bound = card.at("token");

@@ -150,6 +150,7 @@ struct LaunchShape {
     uint32_t waves_per_group;
     uint32_t groups;
     WorkgroupMode workgroup_mode = WorkgroupMode::wgp;  // in CU mode a workgroup shares one L0
+    bool counts_lines = false;
 };
 
 // memory_system.h. The device's memory and the model of who sees what. It outlives programs and launches.

@@ -311,7 +311,8 @@ Result<RunReport> Machine::launch(std::string_view kernel, Dimensions grid, Dime
                                 .scratch_bytes = scratch_bytes(descriptor),
                                 .waves_per_group = launch.waves_per_group(),
                                 .groups = static_cast<uint32_t>(grid.count()),
-                                .workgroup_mode = descriptor.workgroup_mode});
+                                .workgroup_mode = descriptor.workgroup_mode,
+                                .counts_lines = options.counts_lines});
     const Outcome outcome = impl_->run(launch, options, resident, report);
     report.completed = outcome == Outcome::completed;
     if (outcome != Outcome::interrupted)

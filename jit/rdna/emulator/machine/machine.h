@@ -55,6 +55,7 @@ struct LaunchOptions {
     // the limit is stopped there; what earlier ones executed tells only when one has ended.
     uint64_t instruction_limit = 2'000'000'000;
     uint32_t dynamic_lds_bytes = 0;
+    bool counts_lines = false;      // Counts::lines_*; costs time
     std::ostream* trace = nullptr;  // a line per instruction: group, wave, offset, text, what changed
     // Called whenever a workgroup has ended; by several threads at once where several run.
     std::function<void()> group_ended = {};

@@ -146,6 +146,9 @@ Counts& Counts::operator+=(const Counts& other) {
     scratch_bytes_stored += other.scratch_bytes_stored;
     lds_bank_conflicts += other.lds_bank_conflicts;
     cache_lines += other.cache_lines;
+    lines_loaded += other.lines_loaded;
+    lines_stored += other.lines_stored;
+    lines_loaded_of_own += other.lines_loaded_of_own;
     return *this;
 }
 

@@ -106,6 +106,9 @@ enum class InstructionClass : uint8_t {
 };
 std::string_view name(InstructionClass kind);
 
+// Every generation's vector caches have lines of this size.
+inline constexpr uint64_t kCountedLineBytes = 128;
+
 // Sums over all waves of a launch. The memory part is counted by MemorySystem.
 struct Counts {
     std::array<uint64_t, static_cast<size_t>(InstructionClass::count)> instructions{};
@@ -115,6 +118,9 @@ struct Counts {
     uint64_t scratch_bytes_loaded = 0, scratch_bytes_stored = 0;
     uint64_t lds_bank_conflicts = 0;  // further cycles, over one per instruction and half wave
     uint64_t cache_lines = 0;         // distinct 128-byte lines, summed over vector memory instructions
+    // Distinct 128-byte lines of global memory, of the whole launch, vector and scalar (LaunchOptions::counts_lines).
+    uint64_t lines_loaded = 0, lines_stored = 0;
+    uint64_t lines_loaded_of_own = 0;  // of the former, stored before by the launch itself: memory need not give them
 
     uint64_t& operator[](InstructionClass kind) { return instructions[static_cast<size_t>(kind)]; }
     uint64_t operator[](InstructionClass kind) const { return instructions[static_cast<size_t>(kind)]; }

@@ -18,10 +18,9 @@
 #include "host/result.h"
 #include "jit/rdna/emulator/checks/races.h"
 #include "jit/rdna/emulator/machine/executors.h"
+#include "jit/rdna/emulator/memory/touched_lines.h"
 
 namespace riftjit::rdna::emulator::memory {
-
-inline constexpr uint64_t kCacheLineBytes = 128;
 
 // Most accesses move a dword, for which this is one move instead of a call.
 inline void copy_bytes(std::byte* to, const std::byte* from, size_t count) {
@@ -93,7 +92,8 @@ struct Allocation : Region {
     std::string name;
     MemoryAccess access = MemoryAccess::read_write;
     std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
-    Allocation* next = nullptr;  // in the same slot
+    Allocation* next = nullptr;             // in the same slot
+    std::unique_ptr<TouchedLines> touched;  // by the launch that runs; null where nobody counts
 };
 
 void fill_with_garbage(std::span<std::byte> bytes, uint64_t seed);

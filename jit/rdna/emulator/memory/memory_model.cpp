@@ -58,7 +58,15 @@ void MemoryModel::begin_launch(const LaunchShape& new_shape) {
     shape = new_shape;
     counts = {};
     releases_.assign(1, {});
-    for (const auto& allocation : map.allocations()) allocation->shadow.clear();
+    for (const auto& allocation : map.allocations()) {
+        allocation->shadow.clear();
+        if (!shape.counts_lines)
+            allocation->touched.reset();
+        else if (allocation->touched != nullptr)
+            allocation->touched->clear();
+        else
+            allocation->touched = std::make_unique<TouchedLines>(allocation->base, allocation->size);
+    }
 }
 
 uint32_t MemoryModel::random(uint32_t below) {

@@ -226,6 +226,11 @@ public:
                     uint32_t& undefined);
     // Reports, and says false, if an address that must be a multiple of `alignment` is not.
     bool aligned(Issue& issue, int lane, uint64_t address, unsigned alignment);
+    // Bytes of one allocation, if they are of any; only while a launch counts lines.
+    void touch(WaveMemory& wave, Touch how, uint64_t address, uint64_t bytes) {
+        if (const Allocation* allocation = map.find(address, bytes); allocation != nullptr && allocation->touched)
+            allocation->touched->touch(how, address, bytes, wave.counts);
+    }
 
     // ---- Order of accesses (memory_order.cpp).
     void note(Issue& issue, int lane, const Place& place, unsigned count, AccessKind kind);

@@ -40,6 +40,8 @@ void load(Issue& issue, MemoryEffect& effect, uint64_t address, unsigned in_rang
         if (effect.undefined != nullptr) effect.undefined[d] = unknown;
     }
     issue.memory.counts.scalar_bytes_loaded += shape.bytes;
+    const unsigned loaded = std::min<unsigned>(shape.bytes, in_range);
+    if (issue.model.shape.counts_lines && loaded > 0) issue.model.touch(issue.memory, Touch::load, address, loaded);
 }
 
 }  // namespace

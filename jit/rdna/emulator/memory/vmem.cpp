@@ -242,12 +242,30 @@ void count_consecutive(Counts& counts, const MemoryOp& op, const LaneTargets& ta
     if (global) counts.cache_lines += (first + bytes - 1) / kCacheLineBytes - first / kCacheLineBytes + 1;
 }
 
+void touch_lines(Issue& issue, const LaneTargets& targets) {
+    const MemoryOp& op = issue.op;
+    const Touch how = !stores(op) ? Touch::load : op.shape.action == MemoryAction::store ? Touch::store : Touch::update;
+    for_each_lane(targets.active, [&](int lane) {
+        if (targets.space[lane] != Space::global) return;
+        const Parts parts = parts_of(op, targets, lane);
+        for (unsigned element = 0; element < op.shape.elements; ++element) {
+            const uint64_t address = targets.address[lane] + op.element_offset[element];
+            for (unsigned done = 0; done < parts.in_range;) {
+                const unsigned count = std::min(parts.count(done), parts.in_range - done);
+                issue.model.touch(issue.memory, how, address + uint64_t{done} / 4 * parts.step, count);
+                done += count;
+            }
+        }
+    });
+}
+
 }  // namespace
 
 void count_access(Issue& issue, const LaneTargets& targets) {
     const MemoryOp& op = issue.op;
     Counts& counts = issue.memory.counts;
     if (targets.active == 0) return;
+    if (issue.model.shape.counts_lines) touch_lines(issue, targets);
     if (targets.consecutive && op.shape.elements == 1 && targets.space[0] != Space::scratch &&
         (targets.space[0] == Space::global || targets.address[0] % 4 == 0)) {
         return count_consecutive(counts, op, targets, issue.wave.lanes);

@@ -129,6 +129,8 @@ std::optional<uint64_t> count_ascending_lines(const BasedLanes& based, uint64_t 
     return descends ? std::nullopt : std::optional<uint64_t>(lines);
 }
 
+constexpr Touch touch_of(Direction direction) { return direction == Direction::load ? Touch::load : Touch::store; }
+
 template <Direction direction>
 void count_bytes(Counts& counts, uint64_t bytes, uint64_t lines) {
     (direction == Direction::load ? counts.global_bytes_loaded : counts.global_bytes_stored) += bytes;
@@ -146,6 +148,8 @@ bool move_based(const WaveState& wave, const MemoryOp& op, const MemoryEffect& e
     const auto lines = count_ascending_lines(based, base, kBytes, wave.lanes);
     if (!lines) return false;
     count_bytes<direction>(wave.memory->counts, uint64_t{kBytes} * wave.lanes, *lines);
+    for (unsigned lane = 0; allocation.touched && lane < wave.lanes; ++lane)
+        allocation.touched->touch(touch_of(direction), base + based.of[lane], kBytes, wave.memory->counts);
     std::byte* const memory = allocation.bytes + (base + based.lowest - allocation.base);
     for (unsigned lane = 0; lane < wave.lanes; ++lane)
         move<direction, dwords>(wave, op, effect, static_cast<int>(lane), memory + (based.of[lane] - based.lowest));
@@ -171,6 +175,7 @@ void run_fast_global(MemorySystem& system, WaveState& wave, const void* data, Me
         is_consecutive<kBytes>(wave.vgpr(op.vaddr), based ? nullptr : wave.vgpr(op.vaddr + 1u), wave.lanes)) {
         const uint64_t bytes = uint64_t{kBytes} * wave.lanes;
         count_bytes<direction>(counts, bytes, (first + bytes - 1) / kCacheLineBytes - first / kCacheLineBytes + 1);
+        if (allocation->touched) allocation->touched->touch(touch_of(direction), first, bytes, counts);
         return move_consecutive<direction, dwords>(wave, op, effect, allocation->bytes + (first - allocation->base));
     }
     if (based && active == wave.all_lanes() && move_based<direction, dwords>(wave, op, effect, *allocation)) return;
@@ -180,6 +185,8 @@ void run_fast_global(MemorySystem& system, WaveState& wave, const void* data, Me
     count_bytes<direction>(counts, uint64_t{kBytes} * static_cast<unsigned>(std::popcount(active)),
                            count_lines(offsets, active, allocation->base, kBytes));
     for_each_lane(active, [&](int lane) {
+        if (allocation->touched)
+            allocation->touched->touch(touch_of(direction), allocation->base + offsets.of[lane], kBytes, counts);
         move<direction, dwords>(wave, op, effect, lane, allocation->bytes + offsets.of[lane]);
     });
 }

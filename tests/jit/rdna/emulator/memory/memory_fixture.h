@@ -27,6 +27,7 @@ struct Setup {
     CacheModel caches = CacheModel::stale;
     AlignmentMode alignment = AlignmentMode::any;
     WorkgroupMode workgroup_mode = WorkgroupMode::wgp;
+    bool counts_lines = false;
 };
 
 // One wave, its registers zero and defined unless a test says otherwise.
@@ -167,8 +168,8 @@ public:
 
 private:
     void launch() {
-        memory.begin_launch(
-            {setup_.lds_bytes, setup_.scratch_bytes, setup_.waves_per_group, setup_.groups, setup_.workgroup_mode});
+        memory.begin_launch({setup_.lds_bytes, setup_.scratch_bytes, setup_.waves_per_group, setup_.groups,
+                             setup_.workgroup_mode, setup_.counts_lines});
         for (uint32_t g = 0; g < setup_.groups; ++g) start_group(g);
     }
     void start_group(uint32_t number) {

@@ -340,6 +340,39 @@ TEST_P(Vmem, CacheLinesAreCountedPerInstruction) {
     }
 }
 
+// However often, by whatever instruction and lane; and those of other launches no longer count.
+TEST_P(Vmem, LinesOfALaunchAreCountedOnce) {
+    for (const Checks& checks : {Checks{}, Checks::none()}) {
+        Bench bench({.target = GetParam(), .checks = checks, .counts_lines = true});
+        const uint64_t buffer = bench.buffer_of("buffer", numbers(4096));
+        bench.end_all();
+        for (int launch = 0; launch < 2; ++launch) {
+            bench.restart();
+            MemoryTestWave& wave = bench.wave();
+            wave.set_pair(4, buffer);
+            wave.ramp(1, 64, 4);
+            bench.run(wave, load() + " v0, v1, s[4:5]");  // lines 0 and 1
+            bench.run(wave, load() + " v0, v1, s[4:5]");
+            bench.run(wave, spelled(GetParam(), "s_load_dwordx8", "s_load_b256") + " s[20:27], s[4:5], 0xf0");  // 1, 2
+            bench.wait(wave);
+            wave.state.scalars[Operand::kExec] = 1;
+            wave.fill(1, 512);
+            bench.run(wave, store() + " v1, v0, s[4:5]");  // 4
+            bench.wait(wave);
+            bench.run(wave, load() + " v2, v1, s[4:5]");
+            wave.fill(1, 1024);
+            bench.run(wave,
+                      spelled(GetParam(), "global_atomic_add", "global_atomic_add_u32") + " v1, v2, s[4:5]");  // 8
+            bench.wait(wave);
+            const Counts counts = bench.end_all();
+            EXPECT_EQ(counts.lines_loaded, 5u);
+            EXPECT_EQ(counts.lines_loaded_of_own, 1u);
+            EXPECT_EQ(counts.lines_stored, 2u);
+        }
+        EXPECT_EQ(bench.found(), "");
+    }
+}
+
 TEST_P(Vmem, BytesAreCountedByKind) {
     for (const Checks& checks : {Checks{}, Checks::none()}) {
         Bench bench({.target = GetParam(), .checks = checks});
