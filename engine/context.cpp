@@ -23,6 +23,21 @@ Result<std::span<const float>> Context::evaluate(std::span<const int32_t> ids, r
     return logits;
 }
 
+NextLogits Context::next_of(uint32_t row) const {
+    if (logits_.highest != nullptr) return {{}, logits_.highest_of(row)};
+    return {logits_.row(row), {}};
+}
+
+Result<NextLogits> Context::append(std::span<const int32_t> ids, runtime::LogitReading reading) {
+    RIFTJIT_TRY_VOID(forget_guesses());
+    guesses_.clear();
+    RIFTJIT_TRY(logits, session_->append(ids, reading));
+    ids_.insert(ids_.end(), ids.begin(), ids.end());
+    taken_ = 0;
+    logits_ = logits;
+    return next_of(0);
+}
+
 Result<void> Context::truncate(uint32_t position) {
     RIFTJIT_TRY_VOID(session_->truncate(std::min(position, static_cast<uint32_t>(ids_.size()))));
     guesses_.clear();
@@ -30,12 +45,12 @@ Result<void> Context::truncate(uint32_t position) {
     return {};
 }
 
-Result<std::span<const float>> Context::evaluate(int32_t id, std::span<const int32_t> guesses) {
-    if (guesses.empty()) return evaluate({&id, 1});
+Result<NextLogits> Context::append(int32_t id, std::span<const int32_t> guesses, runtime::LogitReading reading) {
+    if (guesses.empty()) return append({&id, 1}, reading);
     RIFTJIT_TRY_VOID(forget_guesses());
     guesses_.assign(1, id);
     guesses_.insert(guesses_.end(), guesses.begin(), guesses.end());
-    auto logits = session_->step(guesses_);
+    auto logits = session_->step(guesses_, reading);
     guesses_.erase(guesses_.begin());
     if (!logits) {
         guesses_.clear();
@@ -43,14 +58,22 @@ Result<std::span<const float>> Context::evaluate(int32_t id, std::span<const int
     }
     ids_.push_back(id);
     taken_ = 0;
-    guessed_ = *logits;
-    return guessed_.row(0);
+    logits_ = *logits;
+    return next_of(0);
 }
 
-std::optional<std::span<const float>> Context::take_guess(int32_t id) {
+std::optional<NextLogits> Context::take_guess(int32_t id) {
     if (taken_ >= guesses_.size() || guesses_[taken_] != id) return std::nullopt;
     ids_.push_back(id);
-    return guessed_.row(static_cast<uint32_t>(++taken_));
+    return next_of(static_cast<uint32_t>(++taken_));
+}
+
+Result<std::span<const float>> Context::read_row() {
+    if (logits_.data == nullptr) {
+        RIFTJIT_TRY(rows, session_->read_rows());
+        logits_ = rows;
+    }
+    return logits_.row(static_cast<uint32_t>(taken_));
 }
 
 uint32_t Context::most_guesses() const {

@@ -12,6 +12,12 @@
 
 namespace riftjit::engine {
 
+// What a text goes on with: all logits behind its last token, or the highest of them (runtime::LogitReading).
+struct NextLogits {
+    std::span<const float> all;
+    std::span<const IndexedLogit> highest;
+};
+
 class Context {
 public:
     // The session must outlive it, and be empty.
@@ -25,13 +31,16 @@ public:
     // Appends tokens; logits as Session::evaluate() gives them.
     Result<std::span<const float>> evaluate(std::span<const int32_t> ids,
                                             runtime::LogitRows rows = runtime::LogitRows::last);
+    Result<NextLogits> append(std::span<const int32_t> ids, runtime::LogitReading reading);
     Result<void> truncate(uint32_t position);  // as Session::truncate()
 
-    // As evaluate() of `id`, and computes in the same step what follows if `guesses` do, of which there may be up to
+    // As append() of `id`, and computes in the same step what follows if `guesses` do, of which there may be up to
     // most_guesses(). They are not of the text before take_guess(), and anything else done to it forgets them.
-    Result<std::span<const float>> evaluate(int32_t id, std::span<const int32_t> guesses);
+    Result<NextLogits> append(int32_t id, std::span<const int32_t> guesses, runtime::LogitReading reading);
     // Appends `id` if it is the guess that comes next, and gives the logits behind it.
-    std::optional<std::span<const float>> take_guess(int32_t id);
+    std::optional<NextLogits> take_guess(int32_t id);
+    // All logits behind the last token, of which append() or take_guess() gave the highest.
+    Result<std::span<const float>> read_row();
     uint32_t most_guesses() const;  // behind one token more; 0: the context is as good as full
 
     std::span<const int32_t> ids() const { return ids_; }
@@ -39,13 +48,14 @@ public:
     runtime::Session& session() const { return *session_; }
 
 private:
+    NextLogits next_of(uint32_t row) const;
     Result<void> forget_guesses() { return session_->truncate(static_cast<uint32_t>(ids_.size())); }
 
     runtime::Session* session_;
     std::vector<int32_t> ids_;
     std::vector<int32_t> guesses_;  // of the last step
     size_t taken_ = 0;              // of them
-    runtime::StepLogits guessed_;   // behind the token before the guesses, and behind each
+    runtime::StepLogits logits_;    // of the last step: behind the token before the guesses, and behind each
 };
 
 }  // namespace riftjit::engine

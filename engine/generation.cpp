@@ -69,14 +69,14 @@ Result<void> Generation::read_prompt() {
     const auto batch = unread_.first(std::min<size_t>(options_.batch, unread_.size()));
     {
         const Stopwatch watch(timings_.prompt_ms);
-        RIFTJIT_TRY(logits, context_.evaluate(batch));
+        RIFTJIT_TRY(logits, context_.append(batch, reading_));
         logits_ = logits;
     }
     timings_.prompt_tokens += static_cast<uint32_t>(batch.size());
     unread_ = unread_.subspan(batch.size());
     for (const int32_t id : batch) accept(id);
     if (options_.drafting != nullptr) RIFTJIT_TRY_VOID(catch_up());
-    if (unread_.empty() && options_.hash != nullptr) options_.hash->add(logits_);
+    if (unread_.empty() && options_.hash != nullptr) options_.hash->add(logits_.all);
     return {};
 }
 
@@ -89,7 +89,7 @@ Result<void> Generation::evaluate_last() {
         RIFTJIT_TRY_VOID(take_step());
     }
     ++timings_.generation_runs;
-    if (options_.hash != nullptr) options_.hash->add(logits_);
+    if (options_.hash != nullptr) options_.hash->add(logits_.all);
     return {};
 }
 
@@ -103,7 +103,7 @@ Result<void> Generation::take_step() {
     const double before = timings_.generation_ms;
     {
         const Stopwatch watch(timings_.generation_ms);
-        RIFTJIT_TRY(logits, context_.evaluate(ids_.back(), guesses));
+        RIFTJIT_TRY(logits, context_.append(ids_.back(), guesses, reading_));
         logits_ = logits;
     }
     ++timings_.generation_steps;
@@ -177,7 +177,13 @@ void Generation::learn() {
 
 Result<int32_t> Generation::sample() {
     const Stopwatch watch(timings_.sample_ms);
-    const auto id = sampler_.sample(logits_);
+    std::optional<int32_t> of_highest;
+    if (!logits_.highest.empty()) of_highest = sampler_.sample(logits_.highest);
+    if (!of_highest && logits_.all.empty()) {
+        RIFTJIT_TRY(row, context_.read_row());
+        logits_.all = row;
+    }
+    const auto id = of_highest ? Result<int32_t>(*of_highest) : sampler_.sample(logits_.all);
     if (!id) return unexpected_logits(context_.session(), id.error());
     accept(*id);
     ++timings_.sampled_tokens;

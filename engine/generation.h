@@ -69,6 +69,8 @@ public:
           sampler_(sampler),
           unread_(prompt),
           options_(std::move(options)),
+          reading_(options_.hash == nullptr && sampler.takes_highest() ? runtime::LogitReading::highest
+                                                                       : runtime::LogitReading::rows),
           stream_(options_.stop_words) {
         sampler_.restart(context_.ids());
         if (options_.drafting != nullptr) options_.drafting->draft->restart(context_.ids());
@@ -102,8 +104,9 @@ private:
     runtime::Sampler& sampler_;
     std::span<const int32_t> unread_;  // of the prompt
     GenerationOptions options_;
+    runtime::LogitReading reading_;
     TextStream stream_;
-    std::span<const float> logits_;  // after the last token that was evaluated
+    NextLogits logits_;  // after the last token that was evaluated
     std::vector<int32_t> ids_;
     std::string text_;
     Timings timings_;

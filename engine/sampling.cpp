@@ -30,7 +30,13 @@ Result<runtime::Sampler> make_sampler(const Engine& engine, SamplerChoice choice
     for (uint32_t id = tokenizer.size(); id < rows; ++id) parameters.suppressed.push_back(static_cast<int32_t>(id));
     RIFTJIT_TRY_VOID(runtime::validate(parameters, tokenizer.size()));
     for (const std::string& unused : runtime::unused_settings(parameters)) warn(unused);
-    return runtime::Sampler::create(parameters, rows, breaker_sequences(choice, tokenizer), engine.logit_kernels);
+    RIFTJIT_TRY(sampler,
+                runtime::Sampler::create(parameters, rows, breaker_sequences(choice, tokenizer), engine.logit_kernels));
+    if (engine.session->finds_highest() && !sampler.takes_highest())
+        warn(fmt::format(
+            "{}: what is sampled ({}) depends on more than the {} highest logits: all are read for each token",
+            engine.device, sampler.describe(), kHighest));
+    return std::move(sampler);
 }
 
 }  // namespace riftjit::engine

@@ -104,6 +104,9 @@ private:
     void remove_dead_steps();
     std::vector<bool> is_dead_;
 
+    // Launches behind the logits, where the back end has them; the buffer of what they find.
+    std::optional<uint32_t> find_highest();
+
     // ---- memory ----
 
     // First fit in order of first use, over the buffers alive at that step.

@@ -179,6 +179,8 @@ constexpr std::array kPasses = {
     Pass{"fuse-quantize", "write quantised rows straight from norms and SwiGLU", nullptr},
     Pass{"fuse-rows", "leave norms, quantisation and gates to the matmuls beside them, where launches cost more",
          nullptr},
+    Pass{"find-highest", "find the highest logits where they are computed, where reading all of them costs more",
+         nullptr},
     Pass{"elide-barriers", "no barrier between launches that touch different data", nullptr},
     Pass{"join-launches", "make one launch of those without a barrier between them, where launches cost more", nullptr},
     Pass{"reuse-memory", "share arena bytes between buffers that never live together", nullptr},

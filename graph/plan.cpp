@@ -13,13 +13,16 @@ Result<Plan> Lowering::run() {
         return fail(ErrorKind::Format, "graph: no node computes the logits");
     if (!gathered_[graph_.logits]) return fail(ErrorKind::Format, "graph: the logits are not of gathered rows");
     if (options_.passes.contains("fuse-rows")) fuse_rows();
+    const std::optional<uint32_t> highest = options_.passes.contains("find-highest") ? find_highest() : std::nullopt;
     Buffer& logits = buffers_[storage_[graph_.logits][0]];
     logits.last_step = plan_.steps.size();
+    if (highest) buffers_[*highest].last_step = plan_.steps.size();
     place_buffers();
     resolve_places();
     if (options_.passes.contains("elide-barriers")) elide_barriers();
     if (options_.passes.contains("join-launches")) join_launches();
     plan_.logits_offset_bytes = logits.offset;
+    if (highest) plan_.highest_offset_bytes = buffers_[*highest].offset;
     plan_.logits_stride = f32_stride(graph_.tensor(graph_.logits).width);
     for (const Step& step : plan_.steps) {
         RIFTJIT_TRY_VOID(validate(step.spec));
@@ -106,6 +109,34 @@ RowFormat Lowering::output_format(TensorId id) const {
         wanted = format;
     }
     return *wanted;
+}
+
+std::optional<uint32_t> Lowering::find_highest() {
+    const uint32_t width = graph_.tensor(graph_.logits).width, parts = highest_parts(width);
+    const HighestSpec first{width, parts == 1 ? HighestStage::whole : HighestStage::parts};
+    const HighestSpec merge{width, HighestStage::merge};
+    if (!options_.backend->supports(first) || (parts > 1 && !options_.backend->supports(merge))) return std::nullopt;
+    node_ = graph_.nodes.size() - 1;
+    const auto add_buffer = [&](uint64_t lists) {
+        const size_t now = plan_.steps.size();
+        buffers_.push_back({plan_.max_outputs * lists * kHighest * sizeof(IndexedLogit), now, now});
+        return buffer_place(static_cast<uint32_t>(buffers_.size() - 1));
+    };
+    const auto add_step = [&](const HighestSpec& spec, std::vector<Place> places) {
+        emit(spec, std::move(places), StepRows::outputs);
+        plan_.steps.back().name = "highest";
+    };
+    const Place logits = input(graph_.logits);
+    if (parts == 1) {
+        const Place out = add_buffer(1);
+        add_step(first, {logits, Place{}, out});
+        return out.index;
+    }
+    const Place lists = add_buffer(parts);
+    add_step(first, {logits, lists, Place{}});
+    const Place out = add_buffer(1);
+    add_step(merge, {Place{}, lists, out});
+    return out.index;
 }
 
 void Lowering::place_buffers() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -32,9 +33,9 @@ struct Place {
     enum class Kind : uint8_t { none, arena, weight, keys, values, token_ids, rope_table } kind = Kind::none;
     uint64_t offset_bytes = 0;  // arena: from the arena's start; values of `index` below for the others
     uint32_t index = 0;         // weight: tensor id; keys, values: slot; rope_table: which table
-};
 
     bool operator==(const Place&) const = default;
+};
 
 // Which rows a step runs on; it is left out where that is none.
 enum class StepRows : uint8_t {
@@ -64,6 +65,8 @@ struct Plan {
     uint64_t arena_bytes = 0;  // for max_tokens rows
     uint64_t logits_offset_bytes = 0;
     uint32_t logits_stride = 0;  // floats
+    // IndexedLogit[max_outputs][kHighest], where the plan finds them.
+    std::optional<uint64_t> highest_offset_bytes;
     uint32_t max_tokens = 0, max_outputs = 0;
     MatmulForm form;
 };

@@ -339,6 +339,29 @@ struct SideBySideSpec {
     auto operator<=>(const SideBySideSpec&) const = default;
 };
 
+// The highest logits of each row with their tokens, for a sampler far from the device: in no order, of equal ones those
+// of the lower indices, a NaN above all, and -0 as +0. A row that has fewer is filled up with indices beyond it. Wide
+// rows take two launches: `parts` leaves as many of each stretch of kHighestPart, in `parts`, and `merge` takes those
+// of all. Unit: row.
+enum class HighestStage : uint8_t { whole, parts, merge };
+inline constexpr uint32_t kHighest = 64, kHighestPart = 4096;
+constexpr uint32_t highest_parts(uint32_t width) { return (width + kHighestPart - 1) / kHighestPart; }
+struct IndexedLogit {
+    float logit;
+    uint32_t index;
+};
+struct HighestSpec {
+    uint32_t width;
+    HighestStage stage;
+    auto operator<=>(const HighestSpec&) const = default;
+};
+struct HighestArgs {
+    const float* x;
+    IndexedLogit* parts;  // [row][highest_parts(width)][kHighest]
+    IndexedLogit* out;    // [row][kHighest]
+    const BatchState* batch;
+};
+
 // Reductions over one row of logits, for the sampler. Unit: the whole row (unit_count is 1).
 enum class ReduceKind : uint8_t {
     argmax,  // the largest value and its index, lowest on ties; NaN never wins (index 0 if all are); count = NaNs
@@ -361,7 +384,7 @@ struct ReduceArgs {
 
 using KernelSpec = std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec,
                                 AttentionSpec, SwigluSpec, ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec,
-                                GatherRowsSpec, LayerNormSpec, FusedMatmulSpec, SideBySideSpec>;
+                                GatherRowsSpec, LayerNormSpec, FusedMatmulSpec, SideBySideSpec, HighestSpec>;
 
 using KernelFunction = void (*)(const void* args, uint32_t begin, uint32_t end);
 

@@ -438,6 +438,37 @@ struct OpTraits<ElementwiseSpec> {
     }
 };
 
+template <>
+struct OpTraits<HighestSpec> {
+    static constexpr std::string_view kName = "highest";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [width, stage] = spec;
+        visit("", stage), visit("w", width);
+    }
+    static Signature arguments(const HighestSpec& spec) {
+        constexpr uint32_t kFloats = kHighest * sizeof(IndexedLogit) / sizeof(float);
+        const bool merges = spec.stage == HighestStage::merge, is_whole = spec.stage == HighestStage::whole;
+        return {sizeof(HighestArgs),
+                {only_if(!merges, f32_rows("x", offsetof(HighestArgs, x), kRead, spec.width)),
+                 only_if(!is_whole, f32_rows("parts", offsetof(HighestArgs, parts), merges ? kRead : kWrite,
+                                             highest_parts(spec.width) * kFloats)),
+                 only_if(merges || is_whole, f32_rows("out", offsetof(HighestArgs, out), kWrite, kFloats)),
+                 other(Role::batch, "batch", offsetof(HighestArgs, batch))}};
+    }
+    static uint32_t units(const HighestSpec&, uint32_t rows) { return rows; }
+    static KernelCost cost(const HighestSpec&) { return {0, 0}; }
+    static void check(const HighestSpec& spec, Claims& claims) {
+        claims.positive("width", spec.width);
+        if (claims.is_fine() && spec.stage == HighestStage::whole && highest_parts(spec.width) > 1)
+            claims.refuse("width {} is above {}, which one launch takes", spec.width, kHighestPart);
+    }
+    static std::string text(const HighestSpec& spec) {
+        return fmt::format("highest {} of {}{}{}", kHighest, spec.width,
+                           when(spec.stage == HighestStage::parts, ", of parts"),
+                           when(spec.stage == HighestStage::merge, ", of all parts"));
+    }
+};
+
 // question(traits, spec) of a part.
 inline auto ask_part(const SideBySidePart& part, auto&& question) {
     return std::visit([&]<class Spec>(const Spec& spec) { return question(OpTraits<Spec>{}, spec); }, part);

@@ -48,6 +48,9 @@ inline std::string_view text(RowSource source) { return source == RowSource::qua
 inline std::string_view text(Gating gating) { return gating == Gating::none ? "" : "silu"; }
 inline std::string_view text(Activations activations) { return activations == Activations::i13 ? "" : "i8"; }
 inline std::string_view text(KOrder order) { return order == KOrder::sequence ? "" : "lanes64"; }
+inline std::string_view text(HighestStage stage) {
+    return stage == HighestStage::whole ? "" : stage == HighestStage::parts ? "parts" : "merge";
+}
 inline std::string_view text(DType type) { return name(type); }
 inline std::string_view text(Precision precision) { return name(precision); }
 
@@ -81,14 +84,14 @@ inline Argument other(Role role, std::string_view name, size_t offset, Access ac
                       Presence presence = Presence::present) {
     return {name, uint32_t(offset), role, access, presence};
 }
-inline Argument only_if(bool condition, Argument argument) {
-    argument.presence = present_if(condition);
-    return argument;
 inline Argument vector_of(uint32_t width, std::string_view name, size_t offset, Presence presence) {
     Argument argument = other(Role::vector, name, offset, Access::read, presence);
     argument.width = width;
     return argument;
 }
+inline Argument only_if(bool condition, Argument argument) {
+    argument.presence = present_if(condition);
+    return argument;
 }
 
 // ---- limits ---------------------------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ struct DeviceModel {
 
     // With one row the decode plan reads the weights once; the prompt plan does so for any number of rows.
     const graph::Plan& plan_for(size_t rows) const { return rows == 1 ? decode_plan : prompt_plan; }
+    bool finds_highest() const { return decode_plan.highest_offset_bytes && prompt_plan.highest_offset_bytes; }
 };
 
 }  // namespace riftjit::runtime

@@ -23,6 +23,7 @@ Sequences::Sequences(std::shared_ptr<const DeviceModel> model, const SequenceLim
     const graph::Plan& prompt = model_->prompt_plan;
     ids_.reserve(prompt.max_tokens);
     logits_ = std::make_unique_for_overwrite<float[]>(size_t(prompt.max_outputs) * prompt.logits_stride);
+    if (model_->finds_highest()) highest_.resize(size_t(prompt.max_outputs) * kHighest);
 }
 
 Result<Sequences> Sequences::create(std::shared_ptr<const DeviceModel> model, const SequenceLimits& limits) {
@@ -163,7 +164,7 @@ Result<void> Sequences::place_rows(std::span<const StepRow> rows) {
     return {};
 }
 
-Result<StepLogits> Sequences::step(std::span<const StepRow> rows) {
+Result<StepLogits> Sequences::step(std::span<const StepRow> rows, LogitReading reading) {
     RIFTJIT_TRY_VOID(check_rows(rows));
     RIFTJIT_TRY_VOID(place_rows(rows));
     Device& device = *model_->device;
@@ -176,13 +177,23 @@ Result<StepLogits> Sequences::step(std::span<const StepRow> rows) {
         RIFTJIT_TRY_VOID(device.write(rope_addresses_[i], std::as_bytes(filled)));
     }
     last_run_ = rows.size() == 1 ? decode_.get() : prompt_.get();
+    last_plan_ = &plan;
+    outputs_ = state.outputs;
     RIFTJIT_TRY_VOID(last_run_->run(state));
     if (state.outputs == 0) return StepLogits{};
-    const uint64_t floats = uint64_t(state.outputs - 1) * plan.logits_stride + model_->vocabulary;
+    if (reading == LogitReading::rows || highest_.empty()) return read_rows();
+    const std::span found = std::span(highest_).first(size_t(outputs_) * kHighest);
+    RIFTJIT_TRY_VOID(device.read(std::as_writable_bytes(found), arena_ + *plan.highest_offset_bytes));
+    return StepLogits{nullptr, outputs_, plan.logits_stride, model_->vocabulary, found.data()};
+}
+
+Result<StepLogits> Sequences::read_rows() {
+    check(last_plan_ != nullptr && outputs_ > 0, "a step had logits");
+    const graph::Plan& plan = *last_plan_;
+    const uint64_t floats = uint64_t(outputs_ - 1) * plan.logits_stride + model_->vocabulary;
     const std::span room(logits_.get(), floats);
-    RIFTJIT_TRY(logits, device.view(arena_ + plan.logits_offset_bytes, std::as_writable_bytes(room)));
-    return StepLogits{reinterpret_cast<const float*>(logits.data()), state.outputs, plan.logits_stride,
-                      model_->vocabulary};
+    RIFTJIT_TRY(logits, model_->device->view(arena_ + plan.logits_offset_bytes, std::as_writable_bytes(room)));
+    return StepLogits{reinterpret_cast<const float*>(logits.data()), outputs_, plan.logits_stride, model_->vocabulary};
 }
 
 void Sequences::set_timed(bool is_timed) {

@@ -30,12 +30,20 @@ struct StepRow {
     enum class Logits : uint8_t { none, wanted } logits = Logits::none;
 };
 
-// Logits of the rows that wanted them, in their order; valid until the next step.
+// What a step brings of its logits. `highest` suffices most samplers; where the device does not find them, it is rows.
+enum class LogitReading : uint8_t { rows, highest };
+
+// Logits of the rows that wanted them, in their order; valid until the next step. Either all, or the kHighest highest
+// of each, as HighestSpec has them.
 struct StepLogits {
     const float* data = nullptr;
     uint32_t rows = 0, stride = 0, vocabulary = 0;
+    const IndexedLogit* highest = nullptr;
 
     std::span<const float> row(uint32_t index) const { return {data + size_t(index) * stride, vocabulary}; }
+    std::span<const IndexedLogit> highest_of(uint32_t index) const {
+        return {highest + size_t(index) * kHighest, kHighest};
+    }
 };
 
 class Sequences {
@@ -61,7 +69,9 @@ public:
     // Fails on no rows, more rows or wanted logits than the model's options allow, a sequence that is not open or is
     // full, a full cache, or a token that is not the model's, and then changes nothing. Allocates nothing. A device
     // that fails meanwhile leaves texts behind that cannot go on.
-    Result<StepLogits> step(std::span<const StepRow> rows);
+    Result<StepLogits> step(std::span<const StepRow> rows, LogitReading reading = LogitReading::rows);
+    // All logits of the last step, which had some.
+    Result<StepLogits> read_rows();
 
     // Of the last step: which launch wrote the first float that is no number, as
     // "blk.3.attn_q (matmul q4_k 1024x1024, vector form)"; nullopt when repeating it finds none.
@@ -98,13 +108,16 @@ private:
     std::vector<Address> rope_addresses_;
     std::unique_ptr<BoundPlan> decode_, prompt_;
     BoundPlan* last_run_ = nullptr;
+    const graph::Plan* last_plan_ = nullptr;
 
     // Of the step.
     Batch batch_;
     std::vector<int32_t> ids_;
     std::vector<uint32_t> grown_by_, next_position_;  // by sequence
     std::vector<float> rope_rows_;
-    std::unique_ptr<float[]> logits_;  // [max_outputs][logits_stride], touched where the device does not show its own
+    std::unique_ptr<float[]> logits_;    // [max_outputs][logits_stride], touched where the device does not show its own
+    std::vector<IndexedLogit> highest_;  // [max_outputs][kHighest]
+    uint32_t outputs_ = 0;
 };
 
 }  // namespace riftjit::runtime

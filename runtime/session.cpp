@@ -48,34 +48,47 @@ Result<void> Session::check_ids(std::span<const int32_t> ids) const {
     return {};
 }
 
+void Session::begin_step(std::span<const int32_t> ids, StepRow::Logits logits) {
+    step_.clear();
+    for (const int32_t id : ids) step_.push_back({text_, id, logits});
+}
+
 Result<std::span<const float>> Session::evaluate(std::span<const int32_t> ids, LogitRows rows) {
+    if (rows == LogitRows::last) {
+        RIFTJIT_TRY(logits, append(ids, LogitReading::rows));
+        return logits.row(0);
+    }
     RIFTJIT_TRY_VOID(check_ids(ids));
-    using enum StepRow::Logits;
-    const graph::Plan& plan = prompt_plan();
-    const size_t most = rows == LogitRows::all ? plan.max_outputs : plan.max_tokens;
     every_row_.clear();
-    StepLogits logits;
     for (size_t done = 0; done < ids.size(); done += step_.size()) {
-        step_.clear();
-        for (const int32_t id : ids.subspan(done, std::min(ids.size() - done, most)))
-            step_.push_back({text_, id, rows == LogitRows::all ? wanted : none});
-        if (done + step_.size() == ids.size()) step_.back().logits = wanted;
-        RIFTJIT_TRY(step_logits, sequences_.step(step_));
-        logits = step_logits;
-        if (rows == LogitRows::last) continue;
+        begin_step(ids.subspan(done, std::min<size_t>(ids.size() - done, prompt_plan().max_outputs)),
+                   StepRow::Logits::wanted);
+        RIFTJIT_TRY(logits, sequences_.step(step_));
         for (uint32_t row = 0; row < logits.rows; ++row)
             every_row_.insert(every_row_.end(), logits.row(row).begin(), logits.row(row).end());
     }
-    return rows == LogitRows::all ? std::span<const float>(every_row_) : logits.row(0);
+    return every_row_;
 }
 
-Result<StepLogits> Session::step(std::span<const int32_t> ids) {
+Result<StepLogits> Session::append(std::span<const int32_t> ids, LogitReading reading) {
+    RIFTJIT_TRY_VOID(check_ids(ids));
+    StepLogits logits;
+    for (size_t done = 0; done < ids.size(); done += step_.size()) {
+        begin_step(ids.subspan(done, std::min<size_t>(ids.size() - done, prompt_plan().max_tokens)),
+                   StepRow::Logits::none);
+        if (done + step_.size() == ids.size()) step_.back().logits = StepRow::Logits::wanted;
+        RIFTJIT_TRY(step_logits, sequences_.step(step_, reading));
+        logits = step_logits;
+    }
+    return logits;
+}
+
+Result<StepLogits> Session::step(std::span<const int32_t> ids, LogitReading reading) {
     RIFTJIT_TRY_VOID(check_ids(ids));
     if (ids.size() > most_outputs())
         return fail(ErrorKind::Usage, "logits of {} rows are wanted: at most {} fit", ids.size(), most_outputs());
-    step_.clear();
-    for (const int32_t id : ids) step_.push_back({text_, id, StepRow::Logits::wanted});
-    return sequences_.step(step_);
+    begin_step(ids, StepRow::Logits::wanted);
+    return sequences_.step(step_, reading);
 }
 
 }  // namespace riftjit::runtime

@@ -45,9 +45,14 @@ public:
     // Allocates nothing for the last token's logits.
     Result<std::span<const float>> evaluate(std::span<const int32_t> ids, LogitRows rows = LogitRows::last);
 
+    // The same, of the last token and as it is to be read.
+    Result<StepLogits> append(std::span<const int32_t> ids, LogitReading reading);
+
     // Appends up to most_outputs() tokens in one step. The logits of each, where the device shows them: nothing is
-    // copied. Valid until the next call of this or evaluate(). Allocates nothing.
-    Result<StepLogits> step(std::span<const int32_t> ids);
+    // copied. Valid until the next call of this, append() or evaluate(). Allocates nothing.
+    Result<StepLogits> step(std::span<const int32_t> ids, LogitReading reading = LogitReading::rows);
+    Result<StepLogits> read_rows() { return sequences_.read_rows(); }  // of the last step
+    bool finds_highest() const { return model().finds_highest(); }
     uint32_t most_outputs() const { return std::min(prompt_plan().max_outputs, prompt_plan().max_tokens); }
 
     std::optional<std::string> first_not_finite() { return sequences_.first_not_finite(); }
@@ -77,6 +82,7 @@ private:
 
     const DeviceModel& model() const { return sequences_.model(); }
     Result<void> check_ids(std::span<const int32_t> ids) const;
+    void begin_step(std::span<const int32_t> ids, StepRow::Logits logits);
 
     Sequences sequences_;
     SequenceId text_;

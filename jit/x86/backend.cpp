@@ -34,9 +34,10 @@ public:
     Result<void> supports(const KernelSpec& spec) const override {
         const auto* matmul = std::get_if<MatmulSpec>(&spec);
         const bool is_out_of_order = matmul != nullptr && matmul->order != KOrder::sequence;
-        const bool is_fused =
-            std::holds_alternative<FusedMatmulSpec>(spec) || std::holds_alternative<SideBySideSpec>(spec);
-        if (is_out_of_order || is_fused)
+        const bool is_of_gpus = std::holds_alternative<FusedMatmulSpec>(spec) ||
+                                std::holds_alternative<SideBySideSpec>(spec) ||
+                                std::holds_alternative<HighestSpec>(spec);
+        if (is_out_of_order || is_of_gpus)
             return fail(ErrorKind::Unsupported, "{}: no kernel for {}", name(target()), describe(spec));
         return {};
     }
@@ -60,6 +61,8 @@ private:
 // Launches are calls here: supports() refuses what would save them.
 MachineCode generate(OpOf<FusedMatmulSpec>, const FusedMatmulSpec&, Isa) { throw std::logic_error("fused matmul"); }
 MachineCode generate(OpOf<SideBySideSpec>, const SideBySideSpec&, Isa) { throw std::logic_error("side by side"); }
+// Nor is there a bus: the sampler reads rows where they are.
+MachineCode generate(OpOf<HighestSpec>, const HighestSpec&, Isa) { throw std::logic_error("highest"); }
 
 const Backend& backend(Isa isa) {
     static const std::vector<X86Backend> kBackends(all_isas().begin(), all_isas().end());

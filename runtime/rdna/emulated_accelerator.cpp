@@ -34,6 +34,7 @@ Result<uint64_t> EmulatedAccelerator::allocate(uint64_t bytes, std::string_view 
 Result<void> EmulatedAccelerator::read(std::span<std::byte> to, uint64_t from) {
     RIFTJIT_TRY(bytes, machine_.read(from, to.size()));
     std::ranges::copy(bytes, to.begin());
+    bytes_read_ += to.size();
     return {};
 }
 

@@ -48,12 +48,14 @@ public:
     Result<std::vector<double>> seconds_between_marks() override { return std::vector<double>{}; }
 
     const rdna::emulator::Counts& counts() const { return counts_; }  // of every launch so far
+    uint64_t bytes_read() const { return bytes_read_; }               // by whoever the accelerator works for
 
 private:
     rdna::Target chip_;
     rdna::emulator::Machine machine_;
     rdna::emulator::LaunchOptions how_;
     rdna::emulator::Counts counts_;
+    uint64_t bytes_read_ = 0;
     std::vector<EmulatedLaunch>* launches_ = nullptr;
     std::vector<std::string> kernels_;
     std::unordered_map<std::string, Kernel> kernel_of_name_;

@@ -71,7 +71,8 @@ struct Sampler::Impl {
     std::optional<Dry> dry;
     std::optional<stages::MirostatState> mirostat;
     std::optional<stages::AdaptiveP> adaptive;
-    std::vector<float> edited;  // the row after biases and leading edits, when there are any
+    std::vector<float> edited;     // the row after biases and leading edits, when there are any
+    std::vector<bool> suppressed;  // by token; empty: none is
     Candidates candidates;
 
     Impl(const SamplerParameters& parameters, uint32_t vocabulary, uint32_t seed, LogitKernels kernels);
@@ -79,6 +80,9 @@ struct Sampler::Impl {
     bool greedy() const { return parameters.temperature <= 0; }
     std::span<const float> edit(std::span<const float> logits);
     void gather(std::span<const float> logits, LogitScan::Best best);
+    size_t wanted() const { return greedy() ? 1 : size_t(std::max(parameters.top_k, parameters.min_keep)); }
+    bool takes_highest() const;
+    bool gather(std::span<const IndexedLogit> highest);
     void apply(SamplerStage stage);
     size_t choose();
 };
@@ -91,6 +95,8 @@ Sampler::Impl::Impl(const SamplerParameters& given, uint32_t vocabulary, uint32_
       scan(kernels, vocabulary),
       chain(plan_stages(given)) {
     leading_edits = std::find_if_not(chain.begin(), chain.end(), edits_logits) - chain.begin();
+    if (!given.suppressed.empty()) suppressed.resize(vocabulary);
+    for (const int32_t id : given.suppressed) suppressed[size_t(id)] = true;
     if (greedy()) return;
     if (given.mirostat != Mirostat::off) {
         mirostat.emplace(given.mirostat_tau, given.mirostat_eta);
@@ -129,9 +135,29 @@ std::span<const float> Sampler::Impl::edit(std::span<const float> logits) {
 void Sampler::Impl::gather(std::span<const float> logits, LogitScan::Best best) {
     candidates.clear();
     const bool top_k_first = leading_edits < chain.size() && chain[leading_edits] == SamplerStage::top_k;
-    const auto count = size_t(std::max(parameters.top_k, parameters.min_keep));
-    if (top_k_first && count < vocabulary && scan.gather_highest(logits, best, count, candidates)) return;
+    if (top_k_first && wanted() < vocabulary && scan.gather_highest(logits, best, wanted(), candidates)) return;
     for (uint32_t id = 0; id < vocabulary; ++id) candidates.add(int32_t(id), logits[id]);
+}
+
+// Nothing is changed before the most probable are taken, of which there are enough.
+bool Sampler::Impl::takes_highest() const {
+    if (!parameters.logit_bias.empty() || leading_edits > 0 || wanted() > kHighest) return false;
+    return greedy() || (parameters.mirostat == Mirostat::off && !chain.empty() && chain.front() == SamplerStage::top_k);
+}
+
+// Those that the chain's first stage leaves of the row, ranked. Suppressed ones are out of the question; any other is
+// among these, or there are enough before it. What a row is refused for it must be shown for.
+bool Sampler::Impl::gather(std::span<const IndexedLogit> highest) {
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    candidates.clear();
+    for (const auto& [logit, index] : highest) {
+        if (index >= vocabulary || (!suppressed.empty() && suppressed[index])) continue;
+        if (!(logit < kInfinity)) return false;
+        candidates.add(int32_t(index), logit);
+    }
+    if (candidates.size() < wanted()) return false;
+    stages::top_k(candidates, wanted());
+    return candidates[wanted() - 1].logit > -kInfinity;
 }
 
 void Sampler::Impl::apply(SamplerStage stage) {
@@ -198,6 +224,16 @@ Result<int32_t> Sampler::sample(std::span<const float> logits) {
     for (size_t i = sampler.leading_edits; i < sampler.chain.size(); ++i) sampler.apply(sampler.chain[i]);
     return sampler.candidates[sampler.choose()].id;
 }
+
+std::optional<int32_t> Sampler::sample(std::span<const IndexedLogit> highest) {
+    Impl& sampler = *impl_;
+    if (!sampler.takes_highest() || !sampler.gather(highest)) return std::nullopt;
+    if (sampler.greedy()) return sampler.candidates[0].id;
+    for (const SamplerStage stage : sampler.chain) sampler.apply(stage);
+    return sampler.candidates[sampler.choose()].id;
+}
+
+bool Sampler::takes_highest() const { return impl_->takes_highest(); }
 
 void Sampler::accept(int32_t id) {
     check(id >= 0 && uint32_t(id) < impl_->vocabulary, "accepted tokens come from the vocabulary");

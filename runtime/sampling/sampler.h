@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,6 +36,11 @@ public:
 
     // Fails on logits that are no numbers. Does not accept the token.
     Result<int32_t> sample(std::span<const float> logits);
+    // The same token with the same random numbers, of the highest logits alone (HighestSpec); nullopt, with nothing
+    // done, where it may take others to say: then the whole row is to be asked.
+    std::optional<int32_t> sample(std::span<const IndexedLogit> highest);
+    // Whether it mostly takes no others.
+    bool takes_highest() const;
     // Tells penalties and targets that the text goes on with `id`; prompt tokens count too.
     void accept(int32_t id);
     // Makes `text` all that penalties have seen. Targets and the seed's numbers go on as they were.

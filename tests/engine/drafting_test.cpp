@@ -275,7 +275,7 @@ TEST(DraftingContext, ForgetsGuessesThatWereNotTaken) {
     Context context(*engine.session);
     ASSERT_TRUE(context.evaluate(Ids{1, 2, 3}));
     EXPECT_EQ(context.most_guesses(), kMostGuesses);
-    ASSERT_TRUE(context.evaluate(4, Ids{5, 6, 7}));
+    ASSERT_TRUE(context.append(4, Ids{5, 6, 7}, runtime::LogitReading::rows));
     EXPECT_EQ(copy(context.ids()), (Ids{1, 2, 3, 4}));
     EXPECT_FALSE(context.take_guess(6));
     EXPECT_TRUE(context.take_guess(5));
@@ -285,13 +285,13 @@ TEST(DraftingContext, ForgetsGuessesThatWereNotTaken) {
     EXPECT_EQ(engine.session->position(), 5u);
     EXPECT_FALSE(context.take_guess(6));
 
-    ASSERT_TRUE(context.evaluate(8, Ids{9, 10}));
-    EXPECT_FALSE(context.evaluate(11, Ids{9, 512})) << "no such token";
+    ASSERT_TRUE(context.append(8, Ids{9, 10}, runtime::LogitReading::rows));
+    EXPECT_FALSE(context.append(11, Ids{9, 512}, runtime::LogitReading::rows)) << "no such token";
     EXPECT_FALSE(context.take_guess(9)) << "they are gone";
     EXPECT_EQ(copy(context.ids()), (Ids{1, 2, 3, 4, 5, 8}));
     ASSERT_TRUE(context.evaluate(Ids(20, 7)));
     EXPECT_EQ(context.most_guesses(), 5u);  // 26 positions, one more token
-    ASSERT_TRUE(context.evaluate(1, Ids{2, 3, 4, 5, 6}));
+    ASSERT_TRUE(context.append(1, Ids{2, 3, 4, 5, 6}, runtime::LogitReading::rows));
     EXPECT_FALSE(context.is_full()) << "guesses are no text";
     for (const int32_t id : {2, 3, 4, 5, 6}) EXPECT_TRUE(context.take_guess(id));
     EXPECT_TRUE(context.is_full());

@@ -193,5 +193,38 @@ TEST(Generation, AddsTimingsUp) {
     EXPECT_EQ(sum.generation_runs, 5u);
 }
 
+// On a GPU tokens are drawn from the highest logits alone, unless somebody wants all or the device finds none; with
+// guesses, whose rows come in one step, too.
+TEST(Generation, TakesTheTokensOfAllLogitsFromTheHighest) {
+    const auto tokens_of = [](const runtime::SamplerParameters& parameters, const std::string& passes,
+                              runtime::LogitsHash* hash, bool is_guessing) {
+        EngineOptions options = nano_options();
+        options.device = {
+            .kind = DeviceChoice::Kind::emulate, .chip = rdna::Target::gfx1100, .checks = runtime::MachineChecks::none};
+        options.passes = passes;
+        options.outputs = is_guessing ? 4 : 1;
+        Engine engine = open_nano(options);
+        EXPECT_EQ(engine.session->finds_highest(), passes == "all");
+        Context context(*engine.session);
+        auto sampler = make_sampler(engine, {.parameters = parameters}, expect_no_warning);
+        EXPECT_TRUE(sampler);
+        Drafting drafting{std::make_unique<NgramDraft>(3), DraftPace({.most = 3, .is_bounded = false})};
+        Generation generation(context, engine.tokenizer, *sampler, kPrompt,
+                              {.max_tokens = 24, .hash = hash, .drafting = is_guessing ? &drafting : nullptr});
+        return run(generation).ids;
+    };
+    runtime::SamplerParameters greedy, drawn;
+    greedy.temperature = 0;
+    drawn.seed = 11;
+    for (const auto& parameters : {greedy, drawn}) {
+        runtime::LogitsHash hash;
+        const Ids expected = tokens_of(parameters, "-find-highest", nullptr, false);
+        EXPECT_EQ(expected.size(), 24u);
+        EXPECT_EQ(tokens_of(parameters, "all", nullptr, false), expected);
+        EXPECT_EQ(tokens_of(parameters, "all", nullptr, true), expected);
+        EXPECT_EQ(tokens_of(parameters, "all", &hash, false), expected);
+    }
+}
+
 }  // namespace generation_test
 }  // namespace riftjit::engine

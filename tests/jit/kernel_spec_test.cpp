@@ -105,6 +105,7 @@ TEST(KernelSpec, CountsUnitsOfWork) {
     EXPECT_EQ(unit_count(kValueStore, 7), 7u);
     EXPECT_EQ(unit_count(kAttention, 7), 7u * 8) << "of seven tiles";
     EXPECT_EQ(unit_count(kReduce, 1), 1u);
+    EXPECT_EQ(unit_count(kHighestLogits, 7), 7u);
 }
 
 TEST(KernelSpec, CountsMatmulWorkAndTheWeightsOfTheFile) {

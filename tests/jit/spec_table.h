@@ -23,6 +23,7 @@ inline const ElementwiseSpec kElementwise{
     1024, 1024, {{1024}, {0}}, {{ElementwiseOp::add, 0, 1, 0.0f}, {ElementwiseOp::scale, 2, 0, 2.0f}}};
 inline const FusedMatmulSpec kFusedMatmul{kMatmul, RowSource::rms_norm, 1e-6f, Presence::present, Gating::none};
 inline const SideBySideSpec kSideBySide{{kFusedMatmul, kRope, kValueStore}};
+inline const HighestSpec kHighestLogits{151936, HighestStage::merge};
 inline const ReduceSpec kReduce{ReduceKind::argmax, 151936};
 
 // Column 0 += draw 1 * scalar 1, and fires where that reaches 1.
@@ -42,7 +43,7 @@ inline const ColumnProgramSpec kColumnProgram{Precision::f64,
 inline std::vector<KernelSpec> valid_specs() {
     std::vector<KernelSpec> specs = {kEmbed,         kRmsNorm,    kQuantize,    kMatmul,      kRope,
                                      kValueStore,    kAttention,  kSwiglu,      kElementwise, kReduce,
-                                     kColumnProgram, kGatherRows, kFusedMatmul, kSideBySide};
+                                     kColumnProgram, kGatherRows, kFusedMatmul, kSideBySide,  kHighestLogits};
     for (const KernelSpec& spec : kernel_cases::all())
         if (std::ranges::none_of(specs, [&](const KernelSpec& known) { return known.index() == spec.index(); }))
             specs.push_back(spec);

@@ -66,6 +66,10 @@ Result<KernelProgram> program_of(KernelTarget target, const SideBySideSpec& spec
 Result<LaunchShape> shape_of(KernelTarget target, const EmbedSpec& spec);
 Result<KernelProgram> program_of(KernelTarget target, const EmbedSpec& spec, PassOptions options);
 
+// A workgroup per row; of `parts` one for each part of it.
+Result<LaunchShape> shape_of(KernelTarget target, const HighestSpec& spec);
+Result<KernelProgram> program_of(KernelTarget target, const HighestSpec& spec, PassOptions options);
+
 // A workgroup per KV head with its query heads, of a tile or a segment of a single row.
 Result<LaunchShape> shape_of(KernelTarget target, const AttentionSpec& spec);
 Result<KernelProgram> program_of(KernelTarget target, const AttentionSpec& spec, PassOptions options);

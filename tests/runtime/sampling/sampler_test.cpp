@@ -9,6 +9,7 @@
 #include <set>
 
 #include "runtime/sampling/logit_scan.h"
+#include "tests/jit/highest_reference.h"
 #include "tests/runtime/allocation_counter.h"
 
 namespace riftjit::runtime {
@@ -289,6 +290,119 @@ TEST(Sampler, EqualLogitsAreDrawnAlike) {
     // The 40 lowest ids survive top-k, of them as many as reach 0.95 of the mass: 38.
     EXPECT_EQ(std::set<int32_t>(ids.begin(), ids.end()).size(), 38u);
     EXPECT_EQ(*std::max_element(ids.begin(), ids.end()), 37);
+}
+
+// ---- of the highest logits alone ----
+
+// Two samplers of one seed, of which one sees the highest where they suffice, draw the same tokens.
+struct BothWays {
+    size_t of_highest = 0, of_rows = 0;
+};
+BothWays expect_same_tokens(const SamplerParameters& parameters, const std::vector<std::vector<float>>& rows) {
+    BothWays counts;
+    Sampler plain = make_sampler(parameters, rows[0].size()), seeing = make_sampler(parameters, rows[0].size());
+    for (const std::vector<float>& row : rows) {
+        const auto expected = plain.sample(row);
+        auto list = highest_of(row);
+        std::ranges::reverse(list);  // no order is promised
+        const auto found = seeing.sample(std::span<const IndexedLogit>(list));
+        const auto fallen_back = found ? Result<int32_t>(*found) : seeing.sample(row);
+        ++(found ? counts.of_highest : counts.of_rows);
+        EXPECT_EQ(expected.has_value(), fallen_back.has_value());
+        if (!expected || !fallen_back) continue;
+        EXPECT_EQ(*expected, *fallen_back);
+        plain.accept(*expected);
+        seeing.accept(*expected);
+    }
+    return counts;
+}
+
+std::vector<std::vector<float>> random_rows(size_t size, size_t count) {
+    std::vector<std::vector<float>> rows;
+    for (uint32_t i = 0; i < count; ++i) {
+        rows.push_back(random_row(size, 100 + i));
+        for (float& logit : rows.back())
+            if (i % 3 == 1) logit = std::round(logit);  // many equal ones, zeros of both signs among them
+    }
+    return rows;
+}
+
+TEST(SamplerOfTheHighest, DrawsTheTokensOfWholeRows) {
+    const auto rows = random_rows(3000, 60);
+    const auto expect_no_row = [&](const SamplerParameters& parameters) {
+        EXPECT_TRUE(make_sampler(parameters, 3000).takes_highest());
+        EXPECT_EQ(expect_same_tokens(parameters, rows).of_rows, 0u);
+    };
+    SamplerParameters p = seeded(7);
+    expect_no_row(p);
+    p.temperature = 0;
+    expect_no_row(p);
+    p = seeded(8);
+    p.top_k = 64;
+    p.temperature = 3;
+    p.dynatemp_range = 1;
+    expect_no_row(p);
+    p = seeded(9);
+    p.min_keep = 50;
+    p.xtc_probability = 0.5f;
+    p.typical_p = 0.9f;
+    expect_no_row(p);
+    p = seeded(10);
+    p.stages = {SamplerStage::top_k, SamplerStage::penalties, SamplerStage::adaptive_p, SamplerStage::temperature};
+    p.repeat_penalty = 1.3f;
+    p.adaptive_target = 0.3f;
+    expect_no_row(p);
+}
+
+TEST(SamplerOfTheHighest, AsksForTheRowWhereOthersMatter) {
+    const auto rows = random_rows(3000, 6);
+    const auto expect_rows = [&](auto change) {
+        SamplerParameters p = seeded(7);
+        change(p);
+        EXPECT_FALSE(make_sampler(p, 3000).takes_highest());
+        EXPECT_EQ(expect_same_tokens(p, rows).of_highest, 0u);
+    };
+    expect_rows([](SamplerParameters& p) { p.top_k = 65; });
+    expect_rows([](SamplerParameters& p) { p.top_k = 0; });
+    expect_rows([](SamplerParameters& p) { p.min_keep = 65; });
+    expect_rows([](SamplerParameters& p) { p.repeat_penalty = 1.1f; });
+    expect_rows([](SamplerParameters& p) { p.repeat_penalty = 1.1f, p.temperature = 0; });
+    expect_rows([](SamplerParameters& p) { p.logit_bias = {{5, 1}}; });
+    expect_rows([](SamplerParameters& p) { p.mirostat = Mirostat::v2; });
+    expect_rows([](SamplerParameters& p) { p.top_n_sigma = 1; });
+    expect_rows([](SamplerParameters& p) { p.stages = {SamplerStage::temperature, SamplerStage::top_k}; });
+}
+
+TEST(SamplerOfTheHighest, LeavesOutWhatIsSuppressed) {
+    auto rows = random_rows(3000, 30);
+    SamplerParameters p = seeded(3);
+    for (int32_t id = 0; id < 3000; id += 10) p.suppressed.push_back(id);
+    const BothWays some = expect_same_tokens(p, rows);
+    EXPECT_EQ(some.of_rows, 0u);
+    for (int32_t id = 0; id < 3000; id += 2) p.suppressed.push_back(id);  // of 64, some 32 are left
+    const BothWays many = expect_same_tokens(p, rows);
+    EXPECT_GT(many.of_rows, 0u);
+    p.temperature = 0;
+    EXPECT_EQ(expect_same_tokens(p, rows).of_rows, 0u);
+    for (auto& row : rows) row[0] = std::numeric_limits<float>::quiet_NaN();  // nobody may take it
+    EXPECT_EQ(expect_same_tokens(p, rows).of_rows, 0u);
+}
+
+// NaNs, infinities, rows with too little that is possible: what sample() says of the row.
+TEST(SamplerOfTheHighest, LeavesWhatIsWrongToTheRow) {
+    for (const SamplerParameters& parameters : {greedy(), seeded(4)})
+        for (const float wrong : {kInf, std::numeric_limits<float>::quiet_NaN()}) {
+            auto rows = random_rows(500, 4);
+            for (auto& row : rows) row[123] = wrong;
+            EXPECT_EQ(expect_same_tokens(parameters, rows).of_highest, 0u);
+        }
+    for (const SamplerParameters& parameters : {greedy(), seeded(4)}) {
+        EXPECT_EQ(expect_same_tokens(parameters, {std::vector<float>(500, -kInf)}).of_highest, 0u);
+        std::vector<float> few(500, -kInf);
+        few[400] = 1, few[30] = 0.5f;
+        expect_same_tokens(parameters, {few});
+        expect_same_tokens(parameters, {{1, 2, 3}});  // of which there are fewer than top-k takes
+    }
 }
 
 }  // namespace sampler_test

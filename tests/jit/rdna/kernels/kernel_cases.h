@@ -2,6 +2,7 @@
 #pragma once
 
 #include "jit/rdna/kernels/kv_layout.h"
+#include "tests/jit/highest_reference.h"
 #include "tests/jit/rdna/kernels/kernel_case.h"
 #include "tests/jit/rdna/kernels/matmul_cases.h"
 
@@ -632,15 +633,78 @@ inline KernelCase dot_f64_case() {
             }};
 }
 
+// Few values, so that some of those that are as high as the lowest must stay behind.
+inline KernelCase highest_case() {
+    constexpr uint32_t kRows = 2;
+    const HighestSpec spec = highest_spec();
+    const uint32_t stride = f32_row_bytes(spec.width) / 4;
+    std::vector<float> x;
+    for (const float value : random_floats(kRows * stride, -4, 4, 43)) x.push_back(std::round(value));
+    KernelCase result = op_case("highest", spec, kRows);
+    result.buffers = {bytes_of(x), zeros(kRows * kHighest * sizeof(IndexedLogit))};
+    result.args = {BufferIndex{0}, NullPointer{}, BufferIndex{1}, NullPointer{}};
+    result.wrong = [=](const std::vector<Bytes>& after) -> std::string {
+        const auto found = values_of<IndexedLogit>(after[1]);
+        for (size_t row = 0; row < kRows; ++row)
+            if (std::string wrong = compare_highest(std::span(x).subspan(row * stride, spec.width),
+                                                    std::span(found).subspan(row * kHighest, kHighest));
+                !wrong.empty())
+                return wrong;
+        return "";
+    };
+    return result;
+}
+
+inline KernelCase highest_parts_case() {
+    const HighestSpec spec = highest_parts_spec();
+    std::vector<float> x;
+    for (const float value : random_floats(f32_row_bytes(spec.width) / 4, -60, 60, 44)) x.push_back(std::round(value));
+    KernelCase result = op_case("highest_parts", spec, 1);
+    result.buffers = {bytes_of(x), zeros(2 * kHighest * sizeof(IndexedLogit))};
+    result.args = {BufferIndex{0}, BufferIndex{1}, NullPointer{}, NullPointer{}};
+    result.wrong = [=](const std::vector<Bytes>& after) -> std::string {
+        auto found = values_of<IndexedLogit>(after[1]);
+        for (size_t part = 0; part < 2; ++part) {
+            const auto list = std::span(found).subspan(part * kHighest, kHighest);
+            for (IndexedLogit& each : list) each.index -= uint32_t(part) * kHighestPart;
+            const size_t count = part == 0 ? kHighestPart : spec.width - kHighestPart;
+            if (std::string wrong = compare_highest(std::span(x).subspan(part * kHighestPart, count), list);
+                !wrong.empty())
+                return wrong;
+        }
+        return "";
+    };
+    return result;
+}
+
+// Of each part's list the order does not matter, but for equal ones.
+inline KernelCase highest_merge_case() {
+    const HighestSpec spec = highest_merge_spec();
+    std::vector<float> row(spec.width, -100);
+    std::vector<IndexedLogit> lists;
+    for (uint32_t i = 0; i < 2 * kHighest; ++i) {
+        const uint32_t part = i / kHighest, index = part * kHighestPart + i % kHighest * 7;
+        row[index] = float(i * 37 % 11);
+        lists.push_back({row[index], index});
+    }
+    KernelCase result = op_case("highest_merge", spec, 1);
+    result.buffers = {bytes_of(lists), zeros(kHighest * sizeof(IndexedLogit))};
+    result.args = {NullPointer{}, BufferIndex{0}, BufferIndex{1}, NullPointer{}};
+    result.wrong = [=](const std::vector<Bytes>& after) {
+        return compare_highest(row, values_of<IndexedLogit>(after[1]));
+    };
+    return result;
+}
+
 inline std::vector<KernelCase> kernel_cases() {
-    return {vector_add_case(),       swiglu_case(),         swiglu_i16_case(), rms_norm_case(),
-            rms_norm_i16_case(),     layer_norm_case(),     quantize_case(),   gather_rows_case(),
-            elementwise_case(),      rope_case(),           rope_keys_case(),  value_store_case(),
-            vector_attention_case(), tile_attention_case(), matmul_case(),     matmul_minima_case(),
-            matmul_tile_case(),      matmul_float_case(),   embed_case(),      fused_matmul_case(),
-            gated_matmul_case(),     side_by_side_case(),   softmax_case(),    argmax_case(),
-            gemv_q8_case(),          matmul_f16_case(),     transpose_case(),  histogram_case(),
-            grid_barrier_case(),     reverse_copy_case(),   dot_f64_case()};
+    return {
+        vector_add_case(),    swiglu_case(),       swiglu_i16_case(),       rms_norm_case(),       rms_norm_i16_case(),
+        layer_norm_case(),    quantize_case(),     gather_rows_case(),      elementwise_case(),    rope_case(),
+        rope_keys_case(),     value_store_case(),  vector_attention_case(), tile_attention_case(), matmul_case(),
+        matmul_minima_case(), matmul_tile_case(),  matmul_float_case(),     embed_case(),          fused_matmul_case(),
+        gated_matmul_case(),  side_by_side_case(), highest_case(),          highest_parts_case(),  highest_merge_case(),
+        softmax_case(),       argmax_case(),       gemv_q8_case(),          matmul_f16_case(),     transpose_case(),
+        histogram_case(),     grid_barrier_case(), reverse_copy_case(),     dot_f64_case()};
 }
 
 // The ops at other shapes than above: waves of one to eight, rows of one round, of more, in pieces and of several

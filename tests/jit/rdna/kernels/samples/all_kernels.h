@@ -63,6 +63,9 @@ inline FusedMatmulSpec gated_matmul_spec() {
             Presence::present,
             Gating::silu};
 }
+inline HighestSpec highest_spec() { return {300, HighestStage::whole}; }  // whose last wave has no element
+inline HighestSpec highest_parts_spec() { return {kHighestPart + 700, HighestStage::parts}; }
+inline HighestSpec highest_merge_spec() { return {kHighestPart + 700, HighestStage::merge}; }
 inline SideBySideSpec side_by_side_spec() { return {{matmul_spec(), rope_spec(2, 64, 128)}}; }
 
 // Every kernel with a spec, for tests that go over all of them.
