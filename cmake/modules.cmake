@@ -36,7 +36,7 @@ riftjit_module(hdf5 FOLDER sim/files/hdf5
                SOURCES host/result.cpp host/available_memory.cpp sim/files/append_file.cpp sim/files/metadata.cpp
                        sim/files/recording_times.cpp sim/files/unfinished_file.cpp
                LINK PkgConfig::HDF5 nlohmann_json::nlohmann_json)
-riftjit_module(plots FOLDER sim/plots/cairo SOURCES host/result.cpp LINK PkgConfig::CAIRO)
+riftjit_module(plots FOLDER sim/plots/cairo SOURCES host/result.cpp host/utf8.cpp LINK PkgConfig::CAIRO)
 
 function(riftjit_depends_on_modules target)
   if(TARGET ${target})

@@ -1,8 +1,9 @@
-// What nlohmann's parser lets pass.
+// JSON read with what nlohmann's parser lets pass refused, and the one way in which it is written.
 #pragma once
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 namespace riftjit {
@@ -34,6 +35,13 @@ template <class Json>
 Json parse_json(std::string_view text) {
     return is_plain_json(text) ? Json::parse(text, nullptr, /*allow_exceptions=*/false)
                                : Json(nlohmann::detail::value_t::discarded);
+}
+
+// Names of files and texts in them need not be UTF-8: what is none becomes U+FFFD, where dump() would throw. Indented
+// by so many spaces; below 0: one line.
+template <class Json>
+std::string json_text(const Json& value, int indent = -1) {
+    return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace riftjit

@@ -319,7 +319,7 @@ std::string to_json_text(const Metadata& metadata) {
                        {"states", std::move(states)},
                        {"weights", std::move(weights)},
                        {"network_text", header.network_text}};
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json_text(json);
 }
 
 Result<Metadata> metadata_from_json_text(std::string_view text) {

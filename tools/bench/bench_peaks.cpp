@@ -100,7 +100,7 @@ Result<ordered_json> kept_or_measured_peaks(const KernelChoice& kernels, uint32_
     RIFTJIT_TRY(peaks, runtime::measure_peaks(isa, threads));
     const ordered_json measured = to_json(peaks, processor);
     if (is_of_processor || kernels.cache_mode != "rw") return measured;
-    if (const auto saved = keep(kernels.cache_directory, measured.dump(2) + "\n"); !saved)
+    if (const auto saved = keep(kernels.cache_directory, json_text(measured, 2) + "\n"); !saved)
         reporter.warn("the peaks are not kept: " + saved.error().message);
     return measured;
 }
@@ -109,7 +109,7 @@ Result<int> run_peaks(const BenchOptions& options, Reporter& reporter) {
     RIFTJIT_TRY(isa, engine::select_isa(options.kernels.max_isa));
     const uint32_t threads = options.threads.empty() ? default_threads() : options.threads.front();
     RIFTJIT_TRY(peaks, runtime::measure_peaks(isa, threads));
-    const std::string text = to_json(peaks, x86::detect().name).dump(2) + "\n";
+    const std::string text = json_text(to_json(peaks, x86::detect().name), 2) + "\n";
     if (options.peaks_json)
         fmt::print("{}", text);
     else

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "host/json_text.h"
+
 namespace riftjit::tools {
 
 namespace {
@@ -16,7 +18,7 @@ using nlohmann::ordered_json;
 std::string plain_text(const ordered_json& value) {
     if (value.is_string()) return value.get<std::string>();
     if (value.is_boolean()) return value.get<bool>() ? "1" : "0";
-    return value.dump();
+    return json_text(value);
 }
 
 std::string doubled(const std::string& text, char quote) {
@@ -87,8 +89,7 @@ class JsonPrinter final : public BenchPrinter {
 public:
     explicit JsonPrinter(FILE* file) : file_(file) {}
     void print(const BenchResult& result) override {
-        fmt::print(file_, "{}{}", is_first_ ? "[\n" : ",\n",
-                   to_json(result).dump(2, ' ', false, ordered_json::error_handler_t::replace));
+        fmt::print(file_, "{}{}", is_first_ ? "[\n" : ",\n", json_text(to_json(result), 2));
         is_first_ = false;
     }
     void finish() override { fmt::print(file_, "{}]\n", is_first_ ? "[" : "\n"); }
@@ -101,9 +102,7 @@ private:
 class JsonLinesPrinter final : public BenchPrinter {
 public:
     explicit JsonLinesPrinter(FILE* file) : file_(file) {}
-    void print(const BenchResult& result) override {
-        fmt::print(file_, "{}\n", to_json(result).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
-    }
+    void print(const BenchResult& result) override { fmt::print(file_, "{}\n", json_text(to_json(result))); }
 
 private:
     FILE* const file_;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "host/json_text.h"
 #include "jit/cache/cache_admin.h"
 #include "jit/cache/disk_cache.h"
 #include "tools/cli/options.h"
@@ -24,9 +25,7 @@ struct CacheOptions {
     bool json = false;
 };
 
-void write_json(const ordered_json& object) {
-    write_output(object.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
-}
+void write_json(const ordered_json& object) { write_output(json_text(object, 2) + "\n"); }
 
 std::string human_bytes(uint64_t bytes) {
     if (bytes < 1024) return fmt::format("{} B", bytes);

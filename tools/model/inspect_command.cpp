@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "engine/model_files.h"
+#include "host/json_text.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tools/cli/options.h"
 #include "tools/cli/reporter.h"
@@ -44,11 +45,7 @@ Result<void> judge(const std::vector<models::Finding>& findings) {
                 others == 0 ? "" : fmt::format(" (and {} tensors more: --json names them)", others));
 }
 
-void print_json(const Inspection& inspection) {
-    // Strings of the file need not be UTF-8.
-    constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
-    fmt::print("{}\n", to_json(inspection).dump(2, ' ', false, kReplace));
-}
+void print_json(const Inspection& inspection) { fmt::print("{}\n", json_text(to_json(inspection), 2)); }
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "host/json_text.h"
 #include "models/gguf/gguf_text.h"
 
 namespace riftjit::tools {
@@ -83,16 +84,16 @@ nlohmann::ordered_json value_json(const models::Gguf& file, const models::GgufEn
             {"first", first_elements(file, entry, *array)}};
 }
 
-std::string json_text(const nlohmann::ordered_json& value) {
-    return value.is_string() ? models::printable(value.get<std::string>()) : value.dump();
+std::string unquoted(const nlohmann::ordered_json& value) {
+    return value.is_string() ? models::printable(value.get<std::string>()) : json_text(value);
 }
 
 std::string value_text(const models::Gguf& file, const models::GgufEntry& entry) {
     const auto* array = std::get_if<GgufArray>(&entry.value);
-    if (array == nullptr) return json_text(scalar_json(entry.type, entry.value));
+    if (array == nullptr) return unquoted(scalar_json(entry.type, entry.value));
     std::string text = fmt::format("{} x {}:", array->count, type_name(array->element_type));
     for (const auto& value : first_elements(file, entry, *array))
-        text += fmt::format(" {0}{1}{0}", value.is_string() ? "\"" : "", json_text(value));
+        text += fmt::format(" {0}{1}{0}", value.is_string() ? "\"" : "", unquoted(value));
     return array->count > kShownElements ? text + " ..." : text;
 }
 
@@ -191,7 +192,7 @@ std::string to_text(const Inspection& inspection) {
         text += "\nModel\n";
         const nlohmann::ordered_json hyperparameters = hyperparameters_json(inspection.model->hyperparameters);
         for (const auto& [key, value] : hyperparameters.items())
-            text += fmt::format("  {:<16} {}\n", key, json_text(value));
+            text += fmt::format("  {:<16} {}\n", key, unquoted(value));
     }
     text += fmt::format("\nMetadata ({})\n", file.entries().size());
     for (const models::GgufEntry& entry : file.entries())

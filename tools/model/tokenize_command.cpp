@@ -76,7 +76,7 @@ Result<void> print_one(const TokenizeOptions& options, const Tokenizer& tokenize
     if (left_out.any()) reporter.warn(models::describe_left_out(left_out));
     std::string output;
     if (options.json) {
-        output = describe(tokenizer, ids).dump() + "\n";
+        output = json_text(describe(tokenizer, ids)) + "\n";
     } else if (options.ids) {
         output = fmt::format("[{}]\n", fmt::join(ids, ", "));
     } else {
@@ -104,8 +104,7 @@ Result<std::vector<int32_t>> encode_line(const TokenizeOptions& options, const T
 
 std::string answer_of(const TokenizeOptions& options, const Result<std::vector<int32_t>>& ids) {
     if (!ids) {
-        const ordered_json answer = {{"error", ids.error().message}};
-        return answer.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+        return json_text(ordered_json{{"error", ids.error().message}}) + "\n";
     }
     std::string answer = fmt::format("{{\"ids\":[{}]", fmt::join(*ids, ","));
     if (options.show_count) answer += fmt::format(",\"count\":{}", ids->size());

@@ -6,6 +6,7 @@
 
 #include "engine/kernel_uses.h"
 #include "engine/model_files.h"
+#include "host/json_text.h"
 #include "jit/cache/kernel_batch.h"
 #include "tools/cli/device_options.h"
 #include "tools/cli/options.h"
@@ -108,7 +109,7 @@ Result<int> warm(const WarmOptions& options) {
     kernels.reset();  // publishes
     if (const uint32_t lost = disk.failed_stores(); lost != 0)
         return fail(ErrorKind::Io, "{} kernels could not be kept, see the warning above", lost);
-    if (options.json) fmt::print("{}\n", summary.dump());
+    if (options.json) fmt::print("{}\n", json_text(summary));
     return kExitDone;
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "host/json_text.h"
 #include "jit/rdna/assembly/object_listing.h"
 #include "jit/rdna/encode/encoding.h"
 #include "jit/rdna/object/loader.h"
@@ -84,7 +85,7 @@ Result<int> disassemble_file(const DisasmOptions& options) {
             if (!function.name.empty()) (function.kernel ? kernels : others).push_back(to_json(object, function));
         nlohmann::ordered_json json = {{"target", rdna::name(object.target)}, {"kernels", std::move(kernels)}};
         if (!others.empty()) json["functions"] = std::move(others);
-        text = json.dump() + "\n";
+        text = json_text(json) + "\n";
     } else {
         text = rdna::format_object(object, functions);
     }

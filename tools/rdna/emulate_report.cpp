@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "host/json_text.h"
+
 namespace riftjit::tools {
 
 namespace {
@@ -100,7 +102,7 @@ std::string json_report(const EmulatedLaunch& launch, const emulator::RunReport&
                          {"instructions", to_json(instruction_counts(report.counts))},
                          {"memory", to_json(memory_counts(report.counts))}};
     if (!report.interrupted_at.empty()) json["interrupted_at"] = report.interrupted_at;
-    return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+    return json_text(json) + "\n";
 }
 
 std::string text_report(const EmulatedLaunch& launch, const emulator::RunReport& report) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "host/json_text.h"
 #include "jit/rdna/table/opcode.h"
 #include "jit/rdna/table/target.h"
 #include "tools/cli/output.h"
@@ -83,7 +84,7 @@ void print_json() {
                            {"vgpr_file", chip.vgpr_file},
                            {"vgpr_granule", chip.vgpr_granule},
                            {"has", abilities(chip.target)}});
-    write_output(targets.dump(2) + "\n");
+    write_output(json_text(targets, 2) + "\n");
 }
 
 // Chips that have the same are listed together below the table.

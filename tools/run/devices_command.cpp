@@ -8,6 +8,7 @@
 
 #include "engine/devices.h"
 #include "host/cpus.h"
+#include "host/json_text.h"
 #include "jit/x86/detect.h"
 #include "tools/cli/output.h"
 #include "tools/cli/reporter.h"
@@ -128,7 +129,7 @@ void add_devices_command(CLI::App& app, Command& chosen) {
     const auto json = std::make_shared<bool>(false);
     command->add_flag("--json", *json, "print one JSON object");
     on_chosen(*command, chosen, [json] {
-        write_output(*json ? devices_json().dump(2) + "\n" : device_lines());
+        write_output(*json ? json_text(devices_json(), 2) + "\n" : device_lines());
         return kExitDone;
     });
 }

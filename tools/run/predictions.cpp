@@ -5,6 +5,7 @@
 
 #include "engine/model_files.h"
 #include "host/cpus.h"
+#include "host/json_text.h"
 #include "runtime/rdna/prediction.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
@@ -212,13 +213,12 @@ Result<int> print_predictions(const engine::EngineOptions& options, std::span<co
             text += table(chip, *predicted);
     }
     if (as_json)
-        text = nlohmann::ordered_json{{"what", kWhatItIs},
-                                      {"model", model.file.path().string()},
-                                      {"position", context - 1},
-                                      {"cache_type_k", name(options.key_type)},
-                                      {"cache_type_v", name(options.value_type)},
-                                      {"predictions", std::move(predictions)}}
-                   .dump() +
+        text = json_text(nlohmann::ordered_json{{"what", kWhatItIs},
+                                                {"model", model.file.path().string()},
+                                                {"position", context - 1},
+                                                {"cache_type_k", name(options.key_type)},
+                                                {"cache_type_v", name(options.value_type)},
+                                                {"predictions", std::move(predictions)}}) +
                "\n";
     else
         text += kLegend;

@@ -135,7 +135,7 @@ Result<void> set_variable(PromptInputs& inputs, const std::string& name, nlohman
                           const std::string& flag) {
     if (inputs.variables.contains(name) && inputs.variables[name] != value) {
         return fail(ErrorKind::Usage, "{} and {} of --chat-template-kwargs contradict each other: {} and {}", flag,
-                    name, value.dump(), inputs.variables[name].dump());
+                    name, json_text(value), json_text(inputs.variables[name]));
     }
     inputs.variables[name] = std::move(value);
     inputs.flags_of_variables[name] = flag;

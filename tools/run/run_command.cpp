@@ -18,6 +18,7 @@
 #include "engine/generation.h"
 #include "engine/sampling.h"
 #include "host/available_memory.h"
+#include "host/json_text.h"
 #include "models/gguf/gguf_data_check.h"
 #include "models/gguf/gguf_text.h"
 #include "tools/cli/device_options.h"
@@ -201,7 +202,7 @@ int Run::finish(const Answer& answer, std::span<const int32_t> prompt) {
             {"kv_bytes", engine_.session->kv_bytes()},
             {"peak_rss_bytes", peak_rss_bytes()},
         };
-        write_output(object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
+        write_output(json_text(object) + "\n");
     } else {
         if (!answer.text.empty() && !answer.text.ends_with('\n')) write_output("\n");
         if (options_.show_perf && reporter_.shows(Verbosity::info)) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/selftest.h"
+#include "host/json_text.h"
 #include "tools/cli/device_options.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/output.h"
@@ -44,12 +45,12 @@ public:
         RIFTJIT_TRY_VOID(test_kernels());
         RIFTJIT_TRY_VOID(test_models());
         if (options_.json)
-            write_output(nlohmann::ordered_json({{"device", engine::name(options_.device)},
-                                                 {"passed", failed_.empty()},
-                                                 {"kernels", std::move(kernels_)},
-                                                 {"no_kernels_for", lacking_},
-                                                 {"models", std::move(models_)}})
-                             .dump(2) +
+            write_output(json_text(nlohmann::ordered_json({{"device", engine::name(options_.device)},
+                                                           {"passed", failed_.empty()},
+                                                           {"kernels", std::move(kernels_)},
+                                                           {"no_kernels_for", lacking_},
+                                                           {"models", std::move(models_)}}),
+                                   2) +
                          "\n");
         if (failed_.empty()) return kExitDone;
         write_diagnostic(fmt::format("error: --device {}: {} of {} tests failed: {}\n", engine::name(options_.device),

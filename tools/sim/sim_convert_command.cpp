@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "host/json_text.h"
 #include "sim/files/recording_source.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/options.h"
@@ -57,7 +58,7 @@ void print_result(const ConvertOptions& options, const std::string& output, cons
                                          {"step_ms", header.step_ms},
                                          {"spikes_hash", fmt::format("{:016x}", summary.spikes_hash)},
                                          {"finished", is_finished}};
-    write_output(json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+    write_output(json_text(json) + "\n");
 }
 
 Result<int> convert(const ConvertOptions& options) {

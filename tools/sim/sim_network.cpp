@@ -11,6 +11,7 @@
 
 #include "engine/machine.h"
 #include "host/available_memory.h"
+#include "host/json_text.h"
 #include "sim/equations/units.h"
 #include "sim/plots/plots.h"
 #include "sim/run/network_run.h"
@@ -256,7 +257,7 @@ Result<int> show_plan(const NetworkRunOptions& options, const sim::NetworkRun& r
     }
     RIFTJIT_TRY(rate, measured_read_rate(plan.traffic.memory_bytes, run.isa(), run.threads()));
     if (options.prints == SimPrints::json)
-        fmt::print("{}\n", network_plan_json(run, plan, rate).dump());
+        fmt::print("{}\n", json_text(network_plan_json(run, plan, rate)));
     else
         print_network_plan(run, plan, rate);
     return kExitDone;
@@ -271,7 +272,7 @@ Result<void> print_result(SimPrints prints, const sim::NetworkRun& run) {
     RIFTJIT_TRY(rate, measured_read_rate(run.simulation().traffic().memory_bytes, run.isa(), run.threads()));
     measured.read_rate = rate;
     if (prints == SimPrints::json)
-        fmt::print("{}\n", network_json(run, measured).dump());
+        fmt::print("{}\n", json_text(network_json(run, measured)));
     else
         print_network_table(run, measured);
     return {};

@@ -7,6 +7,7 @@
 #include "engine/machine.h"
 #include "host/available_memory.h"
 #include "host/cpus.h"
+#include "host/json_text.h"
 #include "sim/ramp/ramp_engine.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/step_progress.h"
@@ -203,14 +204,14 @@ Result<int> run_ramp(const RampOptions& options, Reporter& reporter) {
         const uint32_t threads = thread_count(options);
         RIFTJIT_TRY(rate, measured_read_rate(options.neurons * kStateBytes, isa, threads));
         if (options.prints == SimPrints::json)
-            fmt::print("{}\n", plan_json(options, isa, threads, rate).dump());
+            fmt::print("{}\n", json_text(plan_json(options, isa, threads, rate)));
         else
             print_plan(options, isa, rate);
         return kExitDone;
     }
     RIFTJIT_TRY(result, simulate(options, reporter));
     if (options.prints == SimPrints::json)
-        fmt::print("{}\n", to_json(options, result).dump());
+        fmt::print("{}\n", json_text(to_json(options, result)));
     else if (options.prints == SimPrints::hashes)
         fmt::print("counts {:016x}\ngraph {:016x}\n", result.counts_hash, result.graph_hash);
     else

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "host/utf8.h"
 #include "sim/plots/canvas.h"
 
 namespace riftjit::sim {
@@ -73,14 +74,14 @@ public:
         cairo_translate(context_, at.x, at.y);
         if (direction == Direction::upwards) cairo_rotate(context_, -1.5707963267948966);
         cairo_move_to(context_, -shift, 0);
-        cairo_show_text(context_, text.c_str());
+        cairo_show_text(context_, replace_invalid(text).c_str());
         cairo_new_path(context_);
         cairo_restore(context_);
     }
     double text_width(const std::string& text, double size) override {
         cairo_set_font_size(context_, size);
         cairo_text_extents_t extents{};
-        cairo_text_extents(context_, text.c_str(), &extents);
+        cairo_text_extents(context_, replace_invalid(text).c_str(), &extents);
         return extents.x_advance;
     }
     Result<void> finish() override {
