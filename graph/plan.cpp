@@ -187,9 +187,7 @@ void Lowering::elide_barriers() {
     }
 }
 
-namespace {
-
-std::string place_text(const Place& place) {
+std::string to_text(const Place& place) {
     switch (place.kind) {
         case Place::Kind::none:
             return "-";
@@ -209,8 +207,6 @@ std::string place_text(const Place& place) {
     return "?";
 }
 
-}  // namespace
-
 Result<Plan> make_plan(const Graph& graph, const PlanOptions& options) {
     if (options.max_tokens == 0) return fail(ErrorKind::Usage, "plan: a batch must hold at least one token");
     return Lowering(graph, options).run();
@@ -223,7 +219,7 @@ std::string to_text(const Plan& plan) {
         std::count_if(plan.steps.begin(), plan.steps.end(), [](const Step& s) { return !s.parallel_with_next; }));
     for (const Step& step : plan.steps) {
         text += fmt::format("{:<22} {:<56}", step.name, describe(step.spec));
-        for (const Place& place : step.places) text += ' ' + place_text(place);
+        for (const Place& place : step.places) text += ' ' + to_text(place);
         text += step.parallel_with_next ? "\n" : "  |\n";
     }
     return text;

@@ -81,5 +81,6 @@ struct PlanOptions {
 };
 Result<Plan> make_plan(const Graph& graph, const PlanOptions& options);
 std::string to_text(const Plan& plan);
+std::string to_text(const Place& place);  // "@1024", "w3", "ids"
 
 }  // namespace riftjit::graph

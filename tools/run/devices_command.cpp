@@ -98,6 +98,8 @@ constexpr const char* kDevicesExamples =
 
 }  // namespace
 
+std::string device_json() { return json_text(devices_json(), 2) + "\n"; }
+
 std::string device_lines() {
     const auto line = [](const std::string& device, const std::string& text) {
         return fmt::format("{:<12}{}\n", device, text);
@@ -129,7 +131,7 @@ void add_devices_command(CLI::App& app, Command& chosen) {
     const auto json = std::make_shared<bool>(false);
     command->add_flag("--json", *json, "print one JSON object");
     on_chosen(*command, chosen, [json] {
-        write_output(*json ? json_text(devices_json(), 2) + "\n" : device_lines());
+        write_output(*json ? device_json() : device_lines());
         return kExitDone;
     });
 }

@@ -12,5 +12,6 @@ void add_devices_command(CLI::App& app, Command& chosen);
 
 // A line for each device, also of `run --list-devices`.
 std::string device_lines();
+std::string device_json();  // the same as one object
 
 }  // namespace riftjit::tools

@@ -4,6 +4,7 @@
 
 #include "engine/kernel_uses.h"
 #include "engine/model_files.h"
+#include "host/json_text.h"
 #include "jit/rdna/assembly/object_listing.h"
 #include "jit/x86/backend.h"
 #include "jit/x86/listing.h"
@@ -11,6 +12,7 @@
 #include "runtime/rdna/kernel_needs.h"
 #include "runtime/rdna/rdna_backend.h"
 #include "tools/bench/bench_peaks.h"
+#include "tools/cli/output.h"
 #include "tools/cli/reporter.h"
 
 namespace riftjit::tools {
@@ -110,6 +112,19 @@ Result<Target> device_target(const engine::EngineOptions& options) {
     return runtime::RdnaBackend(chip).target();
 }
 
+nlohmann::ordered_json to_json(const graph::Plan& plan) {
+    auto launches = nlohmann::ordered_json::array();
+    for (const graph::Step& step : plan.steps) {
+        auto arguments = nlohmann::ordered_json::array();
+        for (const graph::Place& place : step.places) arguments.push_back(graph::to_text(place));
+        launches.push_back({{"name", step.name},
+                            {"kernel", describe(step.spec)},
+                            {"arguments", std::move(arguments)},
+                            {"barrier", !step.parallel_with_next}});
+    }
+    return {{"arena_bytes", plan.arena_bytes}, {"tokens", plan.max_tokens}, {"launches", std::move(launches)}};
+}
+
 Result<runtime::PlanSet> plans_for(const engine::EngineOptions& options, Target target, Reporter& reporter) {
     RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner()));
     RIFTJIT_TRY(graph, model.build());
@@ -166,13 +181,18 @@ Result<int> dump_isa(const engine::EngineOptions& options, std::optional<Target>
     return kExitDone;
 }
 
-Result<int> print_plan(const engine::EngineOptions& options, Target target, Reporter& reporter) {
+Result<int> print_plan(const engine::EngineOptions& options, Target target, bool as_json, Reporter& reporter) {
     RIFTJIT_TRY(plans, plans_for(options, target, reporter));
-    print_plans(plans.decode, plans.prompt);
+    print_plans(plans.decode, plans.prompt, as_json);
     return kExitDone;
 }
 
-void print_plans(const graph::Plan& decode, const graph::Plan& prompt) {
+void print_plans(const graph::Plan& decode, const graph::Plan& prompt, bool as_json) {
+    if (as_json) {
+        write_output(json_text(nlohmann::ordered_json{{"decode", to_json(decode)}, {"prompt", to_json(prompt)}}) +
+                     "\n");
+        return;
+    }
     fmt::print("decode plan: {}\nprompt plan: {}", graph::to_text(decode), graph::to_text(prompt));
 }
 

@@ -16,8 +16,8 @@ namespace riftjit::tools {
 Result<int> dump_isa(const engine::EngineOptions& options, std::optional<Target> target, std::string_view part,
                      Reporter& reporter);
 // The same for the launches of both plans.
-Result<int> print_plan(const engine::EngineOptions& options, Target target, Reporter& reporter);
-void print_plans(const graph::Plan& decode, const graph::Plan& prompt);
+Result<int> print_plan(const engine::EngineOptions& options, Target target, bool as_json, Reporter& reporter);
+void print_plans(const graph::Plan& decode, const graph::Plan& prompt, bool as_json);
 
 // The pieces, of the processor's code, for what is no model: assembly that an assembler reads back, with notes as
 // comments.

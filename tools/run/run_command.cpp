@@ -431,7 +431,7 @@ Result<std::optional<Target>> listed_target(const RunOptions& options) {
 Result<int> run(const RunOptions& options, Reporter& reporter) {
     const auto start = Clock::now();
     if (options.list_devices) {
-        write_output(device_lines());
+        write_output(options.json ? device_json() : device_lines());
         return kExitDone;
     }
     RIFTJIT_TRY(engine_choice, engine_options(options));
@@ -442,8 +442,9 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     for (const std::string& warning : without_effect_on_device(options)) reporter.warn(warning);
     if (options.predict_token) return print_predictions(engine_choice, options.targets, options.json, reporter);
     RIFTJIT_TRY(target, listed_target(options));
+    if (options.dump_isa && options.json) return fail(ErrorKind::Usage, "--json: --dump-isa prints text");
     if (options.dump_isa) return dump_isa(engine_choice, target, options.dump_isa_kernel, reporter);
-    if (options.print_plan && target) return print_plan(engine_choice, *target, reporter);
+    if (options.print_plan && target) return print_plan(engine_choice, *target, options.json, reporter);
     engine_choice.note = [&reporter](const std::string& line) { reporter.info(line); };
     auto opened = [&] {
         const Progress progress("loading the model");
@@ -466,7 +467,7 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
                                 engine.model.file.path().string(), engine.device, engine.threads, name(engine.isa),
                                 engine.context, engine.session->kv_bytes()));
     if (options.print_plan) {
-        print_plans(engine.session->decode_plan(), engine.session->prompt_plan());
+        print_plans(engine.session->decode_plan(), engine.session->prompt_plan(), options.json);
         return kExitDone;
     }
     RIFTJIT_TRY(drafting, open_drafting(options, engine_choice, engine, reporter));
