@@ -2,7 +2,8 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <sstream>
 #include <system_error>
 
 #include "engine/devices.h"
@@ -80,6 +81,22 @@ std::string failure_text(const CLI::App* app, const CLI::Error& error) {
 
 }  // namespace
 
+void add_commands(CLI::App& app, Command& chosen) {
+    add_run_command(app, chosen);
+    add_bench_command(app, chosen);
+    add_sim_command(app, chosen);
+    add_asm_command(app, chosen);
+    add_disasm_command(app, chosen);
+    add_emulate_command(app, chosen);
+    add_targets_command(app, chosen);
+    add_devices_command(app, chosen);
+    add_selftest_command(app, chosen);
+    add_inspect_command(app, chosen);
+    add_tokenize_command(app, chosen);
+    add_warm_command(app, chosen);
+    add_cache_command(app, chosen);
+}
+
 int program(int argc, char** argv) {
     prepare_process();
     models::set_lost_page_handler([] { _exit(kExitError); });
@@ -94,19 +111,7 @@ int program(int argc, char** argv) {
     app.require_subcommand(1);
     app.failure_message(failure_text);
     Command chosen;
-    add_run_command(app, chosen);
-    add_bench_command(app, chosen);
-    add_sim_command(app, chosen);
-    add_asm_command(app, chosen);
-    add_disasm_command(app, chosen);
-    add_emulate_command(app, chosen);
-    add_targets_command(app, chosen);
-    add_devices_command(app, chosen);
-    add_selftest_command(app, chosen);
-    add_inspect_command(app, chosen);
-    add_tokenize_command(app, chosen);
-    add_warm_command(app, chosen);
-    add_cache_command(app, chosen);
+    add_commands(app, chosen);
     add_self_description_commands(app);
 
     auto arguments = normalize_arguments(argc, argv);
@@ -116,14 +121,22 @@ int program(int argc, char** argv) {
         app.parse(std::move(*arguments));
         return finish_output(chosen ? chosen() : kExitDone);
     } catch (const CLI::ParseError& error) {
-        const int code = app.exit(error);
+        std::ostringstream out, err;  // CLI11's own printing would not say why standard output could not be written
+        const int code = app.exit(error, out, err);
+        write_output(out.str());
+        write_diagnostic(err.str());
         return finish_output(code == 0 ? kExitDone : kExitError);
     } catch (const std::bad_alloc&) {
         write_diagnostic("error: out of memory\n");
         return finish_output(kExitError);
-    } catch (const std::system_error& error) {  // fmt::print's, of a stdout that cannot be written
-        note_write_error(error.code().value());
-        return finish_output(kExitDone);
+    } catch (const std::exception& error) {
+        // fmt::print's, of a stdout that cannot be written; or a library's, which nothing between had an answer to.
+        const auto* system = dynamic_cast<const std::system_error*>(&error);
+        if (system != nullptr && std::ferror(stdout) != 0) {
+            note_write_error(system->code().value());
+            return finish_output(kExitDone);
+        }
+        return finish_output(report({ErrorKind::Io, error.what()}));
     }
 }
 

@@ -11,6 +11,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
+#include <new>
 
 #include "tools/cli/reporter.h"
 
@@ -33,6 +35,23 @@ void end_after_internal_error(std::string_view line) {
     std::fflush(stdout);
     write_diagnostic(line);
     std::_Exit(kExitInternal);
+}
+
+// An exception that nobody had an answer to, on any thread: most likely memory ended while others computed.
+[[noreturn]] void end_after_exception() {
+    int exit_code = kExitInternal;
+    try {
+        if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+        write_diagnostic("internal error: the program was to end, please report this line\n");
+    } catch (const std::bad_alloc&) {
+        write_diagnostic("error: out of memory\n");
+        exit_code = kExitError;
+    } catch (const std::exception& error) {
+        write_diagnostic(fmt::format("internal error: {}, please report this line\n", error.what()));
+    } catch (...) {
+        write_diagnostic("internal error: an unknown exception, please report this line\n");
+    }
+    std::_Exit(exit_code);
 }
 
 }  // namespace
@@ -74,6 +93,7 @@ unsigned terminal_columns(int descriptor) {
 
 void prepare_process() {
     set_internal_error_handler(end_after_internal_error);
+    std::set_terminate(end_after_exception);
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
     for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {

@@ -28,7 +28,8 @@ unsigned terminal_columns(int descriptor);
 // First thing: opens /dev/null for standard descriptors that were closed, so that no file takes their number (writing
 // to a standard output that was closed fails), turns the signals of writes that cannot succeed (no reader, a file above
 // its limit) into errors of these writes, and has a broken invariant (check()) print what stdout still holds and its
-// line, and end the process with kExitInternal.
+// line, and end the process with kExitInternal. So does an exception that leaves a thread, but for memory that ended,
+// which is an error like others.
 void prepare_process();
 
 }  // namespace riftjit::tools

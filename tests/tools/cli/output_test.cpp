@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <new>
+#include <stdexcept>
+#include <thread>
 
 #include "host/result.h"
 
@@ -28,6 +31,21 @@ TEST(OutputDeathTest, WhatWasPrintedBeforeABrokenInvariantIsNotLost) {
             check(false, "two is three");
         },
         testing::ExitedWithCode(2), "half an answer, internal error: two is three");
+}
+
+TEST(OutputDeathTest, AnExceptionOnAnyThreadEndsTheProgramInALine) {
+    EXPECT_EXIT(
+        {
+            prepare_process();
+            std::thread([] { throw std::bad_alloc(); }).join();
+        },
+        testing::ExitedWithCode(1), "^error: out of memory\n$");
+    EXPECT_EXIT(
+        {
+            prepare_process();
+            std::thread([] { throw std::runtime_error("what nobody expects"); }).join();
+        },
+        testing::ExitedWithCode(2), "^internal error: what nobody expects, please report this line\n$");
 }
 
 }  // namespace output_test
