@@ -76,6 +76,24 @@ void append_utf8(std::string& text, char32_t value) {
     }
 }
 
+std::string escape_unprintable(std::string_view text) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string shown;
+    const char* end = text.data() + text.size();
+    for (const char* position = text.data(); position < end;) {
+        const CodePoint code_point = decode_code_point(position, end);
+        const bool is_control = (code_point.value < 0x20 && code_point.value != '\n') || code_point.value == 0x7F;
+        if (is_control || code_point.value == kInvalidByte) {
+            const auto byte = static_cast<unsigned char>(*position);
+            shown += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+        } else {
+            shown.append(position, code_point.length_bytes);
+        }
+        position += code_point.length_bytes;
+    }
+    return shown;
+}
+
 size_t valid_utf8_prefix(std::string_view text) {
     const char* begin = text.data();
     const char* end = begin + text.size();

@@ -34,6 +34,10 @@ size_t valid_utf8_prefix(std::string_view text);
 // becomes U+FFFD (Unicode standard, section 3.9, "U+FFFD Substitution of Maximal Subparts").
 std::string replace_invalid(std::string_view text);
 
+// For messages: bytes that are no UTF-8 and control characters, but for ends of lines, as \xNN, so that a name cannot
+// act on a terminal.
+std::string escape_unprintable(std::string_view text);
+
 // Holds back an incomplete UTF-8 tail until it completes: what comes out joins to what went in, byte for byte.
 class Utf8Stream {
 public:

@@ -2,13 +2,14 @@
 
 #include <cstdio>
 
+#include "host/utf8.h"
 #include "tools/cli/output.h"
 
 namespace riftjit::tools {
 
 void Reporter::warn(const std::string& message) {
     ++warnings_;
-    if (shows(Verbosity::warnings)) write_diagnostic(fmt::format("warn: {}\n", message));
+    if (shows(Verbosity::warnings)) write_diagnostic(fmt::format("warn: {}\n", escape_unprintable(message)));
 }
 
 void Reporter::info(const std::string& line) const {
@@ -21,7 +22,7 @@ void Reporter::detail(const std::string& line) const {
 
 int report(const Error& error) {
     std::fflush(stdout);
-    write_diagnostic(fmt::format("error: {}\n", error.message));
+    write_diagnostic(fmt::format("error: {}\n", escape_unprintable(error.message)));
     switch (error.kind) {
         case ErrorKind::Cache:
             return kExitCache;
