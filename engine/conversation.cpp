@@ -23,10 +23,13 @@ models::ChatTemplate::Inputs template_inputs(nlohmann::ordered_json variables, c
 }
 
 Conversation::Conversation(models::ChatTemplate chat_template, nlohmann::ordered_json variables,
-                           const models::Tokenizer& tokenizer)
+                           const models::Tokenizer& tokenizer, uint32_t context)
     : template_(std::move(chat_template)),
       inputs_(template_inputs(std::move(variables), tokenizer)),
-      tokenizer_(&tokenizer) {}
+      tokenizer_(&tokenizer),
+      context_(context) {
+    inputs_.most_bytes = tokenizer.most_text_bytes(context);
+}
 
 void Conversation::add(std::string role, std::string content) {
     inputs_.messages.push_back({{"role", std::move(role)}, {"content", std::move(content)}});
@@ -46,9 +49,20 @@ void Conversation::clear() {
     inputs_.messages = std::move(kept);
 }
 
+Result<void> check_text_bytes(uint64_t bytes, const models::Tokenizer& tokenizer, uint32_t context) {
+    const uint64_t most = tokenizer.most_text_bytes(context);
+    if (bytes <= most) return {};
+    return fail(ErrorKind::Usage,
+                "the prompt has {} bytes, the {} tokens of the context (-c) hold {} at most; context_length_exceeded",
+                bytes, context, most);
+}
+
 bool Conversation::is_new() const { return std::ranges::all_of(inputs_.messages, is_of_system); }
 
 Result<Conversation::Rendering> Conversation::render() const {
+    uint64_t said = 0;
+    for (const auto& message : inputs_.messages) said += message.at("content").get_ref<const std::string&>().size();
+    RIFTJIT_TRY_VOID(check_text_bytes(said, *tokenizer_, context_));
     RIFTJIT_TRY(segments, template_.render(inputs_));
     Rendering rendering;
     if (!inputs_.messages.empty())

@@ -16,11 +16,14 @@ Result<std::optional<models::ChatTemplate>> find_chat_template(const std::option
 // What a template is told beside messages: further values, and the vocabulary's own tokens.
 models::ChatTemplate::Inputs template_inputs(nlohmann::ordered_json variables, const models::Tokenizer& tokenizer);
 
+// Whether so long a text may fit into a context (Tokenizer::most_text_bytes).
+Result<void> check_text_bytes(uint64_t bytes, const models::Tokenizer& tokenizer, uint32_t context);
+
 class Conversation {
 public:
     // variables: an object of further values for the template. The tokenizer must outlive it.
     Conversation(models::ChatTemplate chat_template, nlohmann::ordered_json variables,
-                 const models::Tokenizer& tokenizer);
+                 const models::Tokenizer& tokenizer, uint32_t context = UINT32_MAX);
 
     void add(std::string role, std::string content);
     void take_back();  // the message added last
@@ -31,13 +34,15 @@ public:
         models::ByteSet left_out;        // bytes that the vocabulary has no token for
         bool shows_last_message = true;  // false: the template drops or changes its text
     };
-    // The whole history with a generation prompt.
+    // The whole history with a generation prompt. What cannot fit into the context is refused before it is rendered or
+    // made into tokens.
     Result<Rendering> render() const;
 
 private:
     models::ChatTemplate template_;
     models::ChatTemplate::Inputs inputs_;
     const models::Tokenizer* tokenizer_;
+    uint32_t context_;  // in tokens
 };
 
 }  // namespace riftjit::engine

@@ -90,7 +90,7 @@ jinja::Value messages_value(jinja::Runtime& runtime, const nlohmann::ordered_jso
 }
 
 jinja::Text run(const jinja::Body& body, const ChatTemplate::Inputs& inputs) {
-    jinja::Runtime runtime(size_of(inputs), inputs.now.value_or(std::chrono::system_clock::now()));
+    jinja::Runtime runtime(size_of(inputs), inputs.most_bytes, inputs.now.value_or(std::chrono::system_clock::now()));
     jinja::Interpreter interpreter(runtime);
     interpreter.define("messages", messages_value(runtime, inputs.messages));
     interpreter.define("tools", jinja::from_json(runtime, inputs.tools, jinja::Origin::data));
@@ -195,7 +195,7 @@ bool shows_text(std::span<const Tokenizer::Segment> rendering, std::string_view 
         if (segment.parse_special == ParseSpecial::no) data += segment.text;
     if (data.contains(stripped)) return true;
     // A template may put the message into JSON (tojson).
-    jinja::Runtime runtime(stripped.size(), {});
+    jinja::Runtime runtime(stripped.size(), /*most_output_bytes=*/0, {});
     const jinja::Value value = jinja::Value::literal(stripped);
     return std::ranges::any_of(std::array{false, true}, [&](bool ascii) {
         const std::string quoted = jinja::to_json(runtime.budget, value, {.ascii = ascii});

@@ -184,6 +184,15 @@ bool Tokenizer::is_control(int32_t id) const {
     return is_hidden && !std::ranges::binary_search(impl_->end_tokens.shown, id);
 }
 
+uint64_t Tokenizer::most_text_bytes(uint64_t tokens) const {
+    constexpr uint64_t kAlwaysRead = uint64_t(1) << 20;
+    constexpr uint64_t kMostShrinkage = 3;  // of UTF-8 in form C: three jamo of three bytes become a syllable of three
+    const uint64_t each =
+        impl_->vocabulary->longest_piece() * (impl_->rule->normalization == Normalization::nfc ? kMostShrinkage : 1);
+    const uint64_t fitting = std::min(tokens, kMostTextBytes) * std::min(each, kMostTextBytes);
+    return std::clamp(fitting, kAlwaysRead, kMostTextBytes);
+}
+
 uint32_t Tokenizer::size() const { return impl_->vocabulary->size(); }
 std::string_view Tokenizer::pre() const { return impl_->rule->name; }
 std::optional<int32_t> Tokenizer::bos() const { return impl_->special_ids.bos; }

@@ -19,6 +19,9 @@ namespace riftjit::models {
 enum class ParseSpecial : uint8_t { no, yes };  // yes: control tokens in the text become their ids
 enum class AddBos : uint8_t { no, yes };        // yes: if the vocabulary wants one and the text does not begin with it
 
+// Of one text, whatever the context: ten million tokens and more.
+inline constexpr uint64_t kMostTextBytes = uint64_t(32) << 20;
+
 using ByteSet = std::bitset<256>;
 // "byte 0x1d has no token in this vocabulary and is left out"; empty for no byte.
 std::string describe_left_out(const ByteSet& bytes);
@@ -46,6 +49,11 @@ public:
     std::string decode(std::span<const int32_t> ids, ShowControl show = ShowControl::no) const;  // raw bytes
     std::string_view piece(int32_t id) const;  // raw bytes of one token (control tokens: their text)
     bool is_control(int32_t id) const;         // hidden in output: control and unknown tokens, not gpt-oss's channels
+
+    // How long a text can be that becomes no more than so many tokens, within kMostTextBytes: of a longer one no token
+    // need be made to know that it does not fit. A mebibyte at least, so that only what is far too long ends without
+    // its number of tokens.
+    uint64_t most_text_bytes(uint64_t tokens) const;
 
     uint32_t size() const;
     std::string_view pre() const;  // the pre-tokenizer's name

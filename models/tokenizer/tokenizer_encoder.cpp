@@ -12,7 +12,8 @@ namespace riftjit::models {
 namespace {
 
 constexpr size_t kLeastEntries = 16, kMostEntries = 16384;
-constexpr size_t kBytesPerEntry = 16;  // of text: more entries than words would only cost clearing
+constexpr size_t kMostWordBytes = size_t(4) << 20;  // merging takes some forty times as much memory
+constexpr size_t kBytesPerEntry = 16;               // of text: more entries than words would only cost clearing
 
 bool stands_for_number(char c) {
     const auto byte = static_cast<uint8_t>(c);
@@ -40,7 +41,7 @@ Result<void> Encoder::add_text(std::string_view text) {
     if (tables_.rule.byte_cut == ByteCut::at_numbers) cut_at_numbers(text);
     size_t begin = 0;
     for (const size_t end : word_ends_) {
-        add_word(text.substr(begin, end - begin));
+        RIFTJIT_TRY_VOID(add_word(text.substr(begin, end - begin)));
         begin = end;
     }
     return {};
@@ -58,16 +59,20 @@ void Encoder::cut_at_numbers(std::string_view text) {
     word_ends_.swap(ends);
 }
 
-void Encoder::add_word(std::string_view word) {
-    if (word.size() > WordCache::kMaxWordBytes) return merge_word(word);
+Result<void> Encoder::add_word(std::string_view word) {
+    if (word.size() > kMostWordBytes)
+        return fail(ErrorKind::Unsupported, "the text has a word of {} bytes, more than the {} that are merged",
+                    word.size(), kMostWordBytes);
+    if (word.size() > WordCache::kMaxWordBytes) return merge_word(word), Result<void>();
     WordCache::Entry& entry = cache_.entry(word);
     if (WordCache::holds(entry, word)) {
         for (uint32_t i = 0; i < entry.id_count; ++i) ids_.push_back(ids_[entry.first_id + i]);
-        return;
+        return {};
     }
     const size_t first_id = ids_.size();
     merge_word(word);
     entry = {word.data(), static_cast<uint32_t>(word.size()), static_cast<uint32_t>(ids_.size() - first_id), first_id};
+    return {};
 }
 
 void Encoder::merge_word(std::string_view word) {

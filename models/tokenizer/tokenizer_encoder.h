@@ -58,7 +58,7 @@ public:
 
 private:
     void cut_at_numbers(std::string_view text);  // word_ends_, see ByteCut
-    void add_word(std::string_view word);
+    Result<void> add_word(std::string_view word);
     void merge_word(std::string_view word);
 
     const EncodingTables tables_;

@@ -89,14 +89,20 @@ private:
         const auto combining_class = [](utf8proc_int32_t value) {
             return utf8proc_get_property(value)->combining_class;
         };
-        const auto is_starter = [&](utf8proc_int32_t value) { return combining_class(value) == 0; };
+        // The class goes into the bits above a code point for as long as the marks are sorted: it is looked up once.
+        constexpr int kCodePointBits = 21;
+        for (utf8proc_int32_t& value : code_points_) value |= combining_class(value) << kCodePointBits;
+        const auto class_of = [](utf8proc_int32_t value) { return value >> kCodePointBits; };
+        const auto is_starter = [&](utf8proc_int32_t value) { return class_of(value) == 0; };
         auto position = code_points_.begin();
         while (position != code_points_.end()) {
             const auto marks = std::find_if_not(position, code_points_.end(), is_starter);
             const auto marks_end = std::find_if(marks, code_points_.end(), is_starter);
-            std::ranges::stable_sort(marks, marks_end, {}, combining_class);
+            if (!std::ranges::is_sorted(marks, marks_end, {}, class_of))
+                std::ranges::stable_sort(marks, marks_end, {}, class_of);
             position = marks_end;
         }
+        for (utf8proc_int32_t& value : code_points_) value &= (1 << kCodePointBits) - 1;
     }
 
     std::vector<utf8proc_int32_t> code_points_;

@@ -186,6 +186,8 @@ void Vocabulary::build_pieces() {
         } else {
             piece_bytes_ += texts_[id];
         }
+        const size_t begin = piece_ends_.empty() ? 0 : piece_ends_.back();
+        longest_piece_ = std::max(longest_piece_, piece_bytes_.size() - begin);
         piece_ends_.push_back(piece_bytes_.size());
     }
     for (unsigned byte = 0; byte < 256; ++byte) {

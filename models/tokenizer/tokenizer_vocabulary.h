@@ -77,6 +77,7 @@ public:
         const size_t begin = id == 0 ? 0 : piece_ends_[id - 1];
         return std::string_view(piece_bytes_).substr(begin, piece_ends_[id] - begin);
     }
+    size_t longest_piece() const { return longest_piece_; }
     int32_t byte_token(uint8_t byte) const { return byte_tokens_[byte]; }  // kNone: the vocabulary has none for it
 
 private:
@@ -90,6 +91,7 @@ private:
     TokenIndex index_;
     std::string piece_bytes_;
     std::vector<size_t> piece_ends_;
+    size_t longest_piece_ = 0;
     std::array<int32_t, 256> byte_tokens_{};
 };
 

@@ -207,17 +207,16 @@ Result<std::vector<int32_t>> parse_ids(std::string_view text, uint32_t vocabular
 }
 
 Result<std::optional<engine::Conversation>> open_conversation(const PromptInputs& inputs, Toggle wanted,
-                                                              const models::Gguf& file,
-                                                              const models::Tokenizer& tokenizer) {
+                                                              const engine::Engine& engine) {
     if (wanted == Toggle::off) return std::nullopt;
-    RIFTJIT_TRY(chat_template, engine::find_chat_template(inputs.chat_template, file));
+    RIFTJIT_TRY(chat_template, engine::find_chat_template(inputs.chat_template, engine.model.file));
     if (!chat_template) {
         if (wanted == Toggle::on)
             return fail(ErrorKind::Usage, "-cnv: {} has no tokenizer.chat_template; give one with --chat-template",
-                        file.path().string());
+                        engine.model.file.path().string());
         return std::nullopt;
     }
-    engine::Conversation conversation(*std::move(chat_template), inputs.variables, tokenizer);
+    engine::Conversation conversation(*std::move(chat_template), inputs.variables, engine.tokenizer, engine.context);
     if (!inputs.system.empty()) conversation.add("system", inputs.system);
     return std::optional(std::move(conversation));
 }

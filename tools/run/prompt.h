@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/conversation.h"
+#include "engine/engine.h"
 #include "tools/run/run_options.h"
 
 namespace riftjit::tools {
@@ -36,9 +37,8 @@ Result<void> check_standard_input();
 Result<std::string> read_standard_input();
 
 // With the template of the options, or the model's, and the system message; nullopt when there is no template, or with
-// -no-cnv. The tokenizer must outlive it.
+// -no-cnv. The engine must outlive it.
 Result<std::optional<engine::Conversation>> open_conversation(const PromptInputs& inputs, Toggle wanted,
-                                                              const models::Gguf& file,
-                                                              const models::Tokenizer& tokenizer);
+                                                              const engine::Engine& engine);
 
 }  // namespace riftjit::tools

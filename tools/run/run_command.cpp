@@ -117,7 +117,7 @@ Result<void> Run::prepare() {
     if (options_.logits_hash || options_.json) hash_.emplace();
     if (options_.prompt_ids) return {};
     text_ = std::move(inputs_.text);
-    RIFTJIT_TRY(conversation, open_conversation(inputs_, options_.conversation, engine_.model.file, engine_.tokenizer));
+    RIFTJIT_TRY(conversation, open_conversation(inputs_, options_.conversation, engine_));
     conversation_ = std::move(conversation);
     if (!conversation_) return {};
     if (text_ && text_->empty())
@@ -284,6 +284,7 @@ Result<std::vector<int32_t>> Run::raw_prompt() {
         text_ = std::move(message).value_or("");
     }
     const std::string& text = *text_;
+    RIFTJIT_TRY_VOID(engine::check_text_bytes(text.size(), engine_.tokenizer, engine_.context));
     models::ByteSet left_out;
     RIFTJIT_TRY(ids, engine_.tokenizer.encode(text, models::ParseSpecial::yes, models::AddBos::yes, &left_out));
     RIFTJIT_TRY_VOID(warn_of(left_out));

@@ -20,9 +20,10 @@ inline constexpr int64_t kMaxRange = 100'000;     // as in jinja2's sandbox
 class Budget {
 public:
     // Every byte of the conversation may be copied a few dozen times, whatever its length.
-    explicit Budget(size_t input_bytes)
+    explicit Budget(size_t input_bytes, uint64_t most_output_bytes = UINT64_MAX)
         : memory_limit_(std::min<uint64_t>((96ull << 20) + 64ull * input_bytes, 1ull << 30)),
-          work_limit_(kMaxWork + input_bytes) {}
+          work_limit_(kMaxWork + input_bytes),
+          output_limit_(most_output_bytes) {}
 
     void iterate() {
         if (++iterations_ > kMaxIterations) refuse("more than {} loop iterations and macro calls", kMaxIterations);
@@ -36,6 +37,12 @@ public:
         memory_ += bytes;
         if (bytes > memory_limit_ || memory_ > memory_limit_) refuse("more than {} bytes of values", memory_limit_);
         work(bytes / 64);
+    }
+
+    // What the rendering would have by now, before it is put there.
+    void output(uint64_t bytes) const {
+        if (bytes > output_limit_)
+            refuse("the text has {} bytes by now, more than the {} that fit", bytes, output_limit_);
     }
 
     // One level of evaluation, for as long as it lives.
@@ -56,7 +63,7 @@ public:
     };
 
 private:
-    uint64_t memory_limit_, work_limit_;
+    uint64_t memory_limit_, work_limit_, output_limit_;
     uint64_t iterations_ = 0, work_ = 0, memory_ = 0;
     uint32_t depth_ = 0;
 };

@@ -71,14 +71,19 @@ Interpreter::Flow Interpreter::execute(const Body& body, Scope& scope) {
     return Flow::next;
 }
 
+void Interpreter::write(const Text& text) {
+    if (outputs_.size() == 1) runtime_.budget.output(outputs_.back().size() + text.size());
+    outputs_.back().append(text);
+}
+
 Interpreter::Flow Interpreter::execute(const Data& node, Scope&) {
-    outputs_.back().append(node.text);
+    write(node.text);
     return Flow::next;
 }
 
 Interpreter::Flow Interpreter::execute(const Output& node, Scope& scope) {
     const Text text = to_text(runtime_.budget, evaluate(*node.value, scope));
-    outputs_.back().append(text);
+    write(text);
     return Flow::next;
 }
 
@@ -149,7 +154,7 @@ Interpreter::Flow Interpreter::execute(const FilterBlock& node, Scope& scope) {
     captured_.push_back(capture([&] { in_scope(scope, [&](Scope& inner) { return execute(node.body, inner); }); }));
     const Text text = to_text(runtime_.budget, evaluate(*node.value, scope));
     captured_.pop_back();
-    outputs_.back().append(text);
+    write(text);
     return Flow::next;
 }
 
@@ -170,7 +175,7 @@ Interpreter::Flow Interpreter::execute(const CallBlock& node, Scope& scope) {
     Arguments values = arguments(call_node.arguments, scope);
     values.named.emplace_back("caller", make_macro(node.signature, node.body, scope));
     const Text text = to_text(runtime_.budget, call(call_node, std::move(values), scope));
-    outputs_.back().append(text);
+    write(text);
     return Flow::next;
 }
 

@@ -84,6 +84,8 @@ private:
     template <class Action>
     auto in_scope(Scope& parent, Action action);  // runs action(scope) in a fresh scope
 
+    void write(const Text& text);  // to the innermost capture
+
     Runtime& runtime_;
     std::list<Scope> kept_scopes_;  // captured ones
     Scope globals_{nullptr, {}};

@@ -14,7 +14,8 @@ struct Runtime {
     std::chrono::system_clock::time_point now;  // for strftime_now
     Heap heap{budget};
 
-    Runtime(size_t input_bytes, std::chrono::system_clock::time_point clock) : budget(input_bytes), now(clock) {}
+    Runtime(size_t input_bytes, uint64_t most_output_bytes, std::chrono::system_clock::time_point clock)
+        : budget(input_bytes, most_output_bytes), now(clock) {}
     Runtime(const Runtime&) = delete;
 
     Value list(std::vector<Value> items) { return heap.list(std::move(items)); }

@@ -60,7 +60,9 @@ void TextBuilder::append_repeated(const Text& text, size_t count) {
 }
 
 Text TextBuilder::build() {
+    constexpr uint64_t kTextBytes = 128;  // of one that has hardly any: its body, its run, and what keeps count of it
     Text text;
+    if (!body_.bytes.empty()) budget_->memory(kTextBytes);
     if (!body_.bytes.empty()) text.body_ = std::make_shared<const Text::Body>(std::move(body_));
     body_ = {};
     return text;
