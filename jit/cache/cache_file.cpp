@@ -12,6 +12,8 @@
 #include <ctime>
 #include <memory>
 
+#include "host/file_kind.h"
+
 namespace riftjit {
 
 namespace {
@@ -23,24 +25,6 @@ constexpr int64_t kTouchInterval_s = 3600;
 
 std::unexpected<CacheProblem> io_problem(std::string text) {
     return std::unexpected(CacheProblem{CacheFault::io, std::move(text)});
-}
-
-std::string_view type_text(mode_t mode) {
-    switch (mode & S_IFMT) {
-        case S_IFDIR:
-            return "a directory";
-        case S_IFIFO:
-            return "a FIFO";
-        case S_IFSOCK:
-            return "a socket";
-        case S_IFLNK:
-            return "a symbolic link";
-        case S_IFCHR:
-        case S_IFBLK:
-            return "a device";
-        default:
-            return "not a regular file";
-    }
 }
 
 CacheProblem open_problem(int code) {
@@ -143,7 +127,7 @@ CacheResult<EntryFile> open_entry_file(int directory, const std::string& file_na
     if (!file) return std::unexpected(open_problem(errno));
     struct stat status{};
     if (fstat(file.get(), &status) != 0) return io_problem(fmt::format("cannot examine: {}", std::strerror(errno)));
-    if (!S_ISREG(status.st_mode)) return io_problem(fmt::format("is {}", type_text(status.st_mode)));
+    if (!S_ISREG(status.st_mode)) return io_problem(fmt::format("is {}", file_kind(status.st_mode)));
     if (status.st_uid != geteuid())
         return io_problem(fmt::format("belongs to user {}, not to {}", status.st_uid, geteuid()));
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)

@@ -21,7 +21,7 @@ Result<LoadedPart> load_part(const std::filesystem::path& path) {
     RIFTJIT_TRY(data, file.map(content.data_offset_bytes, content.data_bytes));
     for (GgufTensor& tensor : content.tensors)
         tensor.data = data.bytes().subspan(tensor.data_offset_bytes - content.data_offset_bytes, tensor.size_bytes);
-    return LoadedPart{file.name(), file.size_bytes(), std::move(head), std::move(data), std::move(content)};
+    return LoadedPart{path, file.name(), file.size_bytes(), std::move(head), std::move(data), std::move(content)};
 }
 
 // ---- split sets: PREFIX-00001-of-00003.gguf (gguf-split's naming) ----
@@ -131,6 +131,11 @@ Result<Gguf> Gguf::open(const std::filesystem::path& path) {
     return file;
 }
 
+std::vector<std::filesystem::path> Gguf::paths() const {
+    std::vector<std::filesystem::path> paths;
+    for (const LoadedPart& part : impl_->parts) paths.push_back(part.path);
+    return paths;
+}
 const std::filesystem::path& Gguf::path() const { return impl_->path; }
 
 uint32_t Gguf::version() const { return impl_->parts.front().content.version; }

@@ -55,6 +55,7 @@ public:
     static Result<Gguf> open(const std::filesystem::path& path);
 
     const std::filesystem::path& path() const;
+    std::vector<std::filesystem::path> paths() const;  // of all parts
     uint32_t version() const;
     uint64_t file_bytes() const;                  // all parts
     std::span<const GgufEntry> entries() const;   // in file order

@@ -12,7 +12,8 @@
 namespace riftjit::models {
 
 struct LoadedPart {
-    std::string name;  // the file's path, escaped
+    std::filesystem::path path;
+    std::string name;  // the path, escaped
     uint64_t file_bytes;
     Mapping head, data;
     GgufPart content;

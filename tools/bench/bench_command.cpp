@@ -51,6 +51,9 @@ Result<void> check_picture(const BenchOptions& options) {
     if (options.peaks) return fail(ErrorKind::Usage, "{} draws tests, and --peaks runs none; give one", flag);
     RIFTJIT_TRY_VOID(sim::image_format_of_path(path));
     RIFTJIT_TRY_VOID(is_plot ? check_plot(options) : check_roofline(options));
+    for (const std::string& model : options.models)
+        if (is_same_file(path, model))
+            return fail(ErrorKind::Usage, "{} {}: the picture would replace the model", flag, path);
     RIFTJIT_TRY_VOID(check_output_file(flag, path, options.force));
     return try_to_create(flag, path + ".new");
 }

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
+#include <span>
 
 #include "engine/machine.h"
 #include "host/cpus.h"
@@ -11,6 +10,8 @@
 #include "jit/cache/cache_directory.h"
 #include "jit/cache/disk_cache.h"
 #include "jit/x86/detect.h"
+#include "tools/cli/input_file.h"
+#include "tools/cli/output_file.h"
 
 namespace riftjit::tools {
 
@@ -21,23 +22,12 @@ using nlohmann::ordered_json;
 // Beside the entries, so that the cache's own commands never meet it.
 constexpr const char* kFileName = "peaks.json";
 
-// Written whole or not at all: readers may look at any time.
-Result<void> save(const std::filesystem::path& path, const std::string& text) {
-    std::error_code error;
-    const std::filesystem::path temporary = path.string() + ".tmp";
-    std::ofstream file(temporary, std::ios::binary);
-    file << text << std::flush;
-    if (!file) return fail(ErrorKind::Io, "{}: cannot be written", temporary.string());
-    std::filesystem::rename(temporary, path, error);
-    if (error) return fail(ErrorKind::Io, "{}: {}", path.string(), error.message());
-    return {};
-}
-
-// The cache's own resolver makes the directory private: others' write permission would make the cache refuse it.
+// Written whole or not at all: readers may look at any time. The cache's own resolver makes the directory private:
+// others' write permission would make the cache refuse it.
 Result<void> keep(const std::string& cache_directory, const std::string& text) {
     RIFTJIT_TRY(place, locate_cache(cache_directory));
     RIFTJIT_TRY_VOID(open_cache_directory(place, Absent::create));
-    return save(place.root / kFileName, text);
+    return write_file((place.root / kFileName).string(), std::as_bytes(std::span(text)));
 }
 
 void print_table(const runtime::Peaks& peaks) {
@@ -70,10 +60,10 @@ std::optional<ordered_json> load_peaks(const std::string& cache_directory) {
     std::string reason;
     const auto path = peaks_path(cache_directory, reason);
     if (!path) return std::nullopt;
-    std::ifstream file(*path, std::ios::binary);
-    if (!file) return std::nullopt;
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    ordered_json object = parse_json<ordered_json>(text);
+    constexpr size_t kMostBytes = 1 << 16;
+    const auto text = read_text_bytes(path->string(), kMostBytes);
+    if (!text) return std::nullopt;
+    ordered_json object = parse_json<ordered_json>(*text);
     if (!object.is_object()) return std::nullopt;
     return object;
 }

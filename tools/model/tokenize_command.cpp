@@ -3,8 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +11,7 @@
 #include "models/gguf/gguf_text.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tools/cli/escapes.h"
+#include "tools/cli/input_file.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
 #include "tools/cli/reporter.h"
@@ -117,7 +116,9 @@ Result<void> answer_lines(const TokenizeOptions& options, const Tokenizer& token
     bool is_said = false;
     size_t number = 0, failed = 0;
     std::optional<Error> first;
-    while (std::getline(std::cin, line)) {
+    while (read_stdin_line(line, kMostOfText)) {
+        if (line.size() > kMostOfText)
+            return fail(ErrorKind::Usage, "line {}: more than {} bytes", number + 1, kMostOfText);
         models::ByteSet left_out;
         const auto ids = encode_line(options, tokenizer, line, ++number, left_out);
         if (!ids && ++failed == 1) first = ids.error();

@@ -10,8 +10,10 @@
 #include "jit/rdna/assembly/assembly_object.h"
 #include "jit/rdna/encode/encoding.h"
 #include "jit/rdna/text/text.h"
+#include "tools/cli/input_file.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/options.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/reporter.h"
 #include "tools/rdna/rdna_files.h"
 

@@ -13,6 +13,7 @@
 #include "jit/rdna/object/loader.h"
 #include "jit/rdna/text/listing.h"
 #include "jit/rdna/text/text.h"
+#include "tools/cli/input_file.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
 #include "tools/cli/reporter.h"

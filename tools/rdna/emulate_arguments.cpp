@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "host/half.h"
+#include "tools/cli/input_file.h"
 #include "tools/rdna/rdna_files.h"
 
 namespace riftjit::tools {

@@ -12,9 +12,11 @@
 #include <mutex>
 
 #include "jit/rdna/emulator/machine/machine.h"
+#include "tools/cli/input_file.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/reporter.h"
 #include "tools/cli/step_progress.h"
 #include "tools/rdna/emulate_arguments.h"

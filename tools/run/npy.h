@@ -1,30 +1,26 @@
 // Writes NumPy .npy files (format version 1.0): f32, C order, two axes, row after row.
 #pragma once
 
-#include <cstdio>
-#include <filesystem>
-#include <memory>
+#include <cstddef>
 #include <span>
+#include <string>
 
-#include "host/result.h"
+#include "tools/cli/output_file.h"
 
 namespace riftjit::tools {
 
 class NpyWriter {
 public:
-    static Result<NpyWriter> create(const std::filesystem::path& path, size_t rows, size_t columns);
+    static Result<NpyWriter> create(const std::string& path, size_t rows, size_t columns);
     Result<void> add(std::span<const float> values);
-    Result<void> finish();  // everything is with the operating system, or an error
+    Result<void> finish();  // only now the file bears its name
 
 private:
-    struct Close {
-        void operator()(std::FILE* file) const { std::fclose(file); }
-    };
-    explicit NpyWriter(std::filesystem::path path) : path_(std::move(path)) {}
-    Result<void> put(const void* bytes, size_t size);
+    NpyWriter(std::string path, ReplacedFile file) : path_(std::move(path)), file_(std::move(file)) {}
+    Result<void> told(Result<void> done) const;  // an error, with the file's name
 
-    std::filesystem::path path_;
-    std::unique_ptr<std::FILE, Close> file_;
+    std::string path_;
+    ReplacedFile file_;
 };
 
 }  // namespace riftjit::tools

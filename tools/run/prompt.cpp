@@ -2,36 +2,16 @@
 
 #include <fmt/ranges.h>
 
-#include <array>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
-#include <memory>
 
 #include "host/json_text.h"
 #include "models/gguf/gguf_text.h"
 #include "models/template/named_templates.h"
+#include "tools/cli/input_file.h"
 #include "tools/cli/suggestion.h"
 
 namespace riftjit::tools {
-
-Result<std::string> read_file(const std::string& path) {
-    constexpr size_t kMaxBytes = size_t(1) << 30;
-    const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-    if (!file) return fail(ErrorKind::Io, "{}: {}", path, std::strerror(errno));
-    std::string text;
-    std::array<char, 1 << 16> chunk;
-    while (const size_t taken = std::fread(chunk.data(), 1, chunk.size(), file.get())) {
-        text.append(chunk.data(), taken);
-        if (text.size() > kMaxBytes) return fail(ErrorKind::Usage, "{}: more than {} bytes", path, kMaxBytes);
-    }
-    if (std::ferror(file.get()) != 0) return fail(ErrorKind::Io, "{}: {}", path, std::strerror(errno));
-    return text;
-}
 
 Result<std::string> as_text(std::string bytes, std::string_view name) {
     constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
@@ -47,14 +27,8 @@ std::string without_line_end(std::string text) {
     return text;
 }
 
-Result<void> check_standard_input() {
-    if (std::cin.bad() || std::ferror(stdin) != 0) return fail(ErrorKind::Io, "standard input: read error");
-    return {};
-}
-
 Result<std::string> read_standard_input() {
-    std::string bytes{std::istreambuf_iterator<char>(std::cin), {}};
-    RIFTJIT_TRY_VOID(check_standard_input());
+    RIFTJIT_TRY(bytes, read_stdin_bytes());
     RIFTJIT_TRY(text, as_text(std::move(bytes), "standard input"));
     return without_line_end(std::move(text));
 }
@@ -62,7 +36,7 @@ Result<std::string> read_standard_input() {
 namespace {
 
 Result<std::string> read_text_file(const std::string& path) {
-    RIFTJIT_TRY(bytes, read_file(path));
+    RIFTJIT_TRY(bytes, read_text_bytes(path));
     return as_text(std::move(bytes), path);
 }
 
@@ -75,7 +49,7 @@ Result<std::optional<std::string>> prompt_text(const RunOptions& options) {
         return std::optional(without_line_end(std::move(text)));
     }
     if (!options.binary_file.empty()) {
-        RIFTJIT_TRY(text, read_file(options.binary_file));
+        RIFTJIT_TRY(text, read_text_bytes(options.binary_file));
         return std::optional(std::move(text));
     }
     if (!options.has_prompt) return std::nullopt;

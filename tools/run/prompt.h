@@ -27,12 +27,9 @@ std::vector<std::string> template_flags(const RunOptions& options);
 
 Result<PromptInputs> read_prompt_inputs(const RunOptions& options);
 Result<std::vector<int32_t>> parse_ids(std::string_view text, uint32_t vocabulary);  // "1,2,3"
-Result<std::string> read_file(const std::string& path);
 // Bytes of a file or a pipe as UTF-8 text: without a byte-order mark; UTF-16 is refused. `name` is used in messages.
 Result<std::string> as_text(std::string bytes, std::string_view name);
 std::string without_line_end(std::string text);  // of its last line: \n or \r\n
-// std::cin reads through stdin and does not tell its errors from an end.
-Result<void> check_standard_input();
 // All of it, as text without its last line's end.
 Result<std::string> read_standard_input();
 

@@ -339,7 +339,7 @@ Result<int> Run::dump_logits() {
     RIFTJIT_TRY(file, NpyWriter::create(options_.dump_logits, rest.size(), engine_.session->vocabulary()));
     for (size_t at = 0; at < rest.size(); at += kLogitsBatch) {
         if (pending_interrupt() != Interrupt::none)
-            return fail(ErrorKind::Interrupted, "interrupted after {} of {} positions; {} is not complete", at,
+            return fail(ErrorKind::Interrupted, "interrupted after {} of {} positions; {} is not written", at,
                         rest.size(), options_.dump_logits);
         RIFTJIT_TRY(logits, context_.evaluate(rest.subspan(at, std::min(kLogitsBatch, rest.size() - at)),
                                               runtime::LogitRows::all));
@@ -429,6 +429,30 @@ Result<std::optional<Target>> listed_target(const RunOptions& options) {
     return options.targets.front();
 }
 
+// Before any work; of the model's files, see the second.
+Result<void> check_dump(const RunOptions& options) {
+    if (options.dump_logits.empty()) return {};
+    RIFTJIT_TRY_VOID(check_output(options.dump_logits));
+    const std::pair<const char*, const std::string&> inputs[] = {{"-f", options.prompt_file},
+                                                                 {"-bf", options.binary_file},
+                                                                 {"-sysf", options.system_prompt_file},
+                                                                 {"--chat-template-file", options.chat_template_file},
+                                                                 {"-md", options.draft.model}};
+    for (const auto& [flag, path] : inputs)
+        if (!path.empty() && is_same_file(options.dump_logits, path))
+            return fail(ErrorKind::Usage, "--dump-logits {}: the logits would replace the file of {}",
+                        options.dump_logits, flag);
+    return {};
+}
+
+Result<void> check_dump(const RunOptions& options, const models::Gguf& model) {
+    if (options.dump_logits.empty()) return {};
+    for (const std::filesystem::path& part : model.paths())
+        if (is_same_file(options.dump_logits, part.string()))
+            return fail(ErrorKind::Usage, "--dump-logits {}: the logits would replace the model", options.dump_logits);
+    return {};
+}
+
 Result<int> run(const RunOptions& options, Reporter& reporter) {
     const auto start = Clock::now();
     if (options.list_devices) {
@@ -436,6 +460,7 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
         return kExitDone;
     }
     RIFTJIT_TRY(engine_choice, engine_options(options));
+    RIFTJIT_TRY_VOID(check_dump(options));
     RIFTJIT_TRY(inputs, read_prompt_inputs(options));
     for (const std::string& warning : options.without_effect) reporter.warn(warning);
     for (const std::string& text : options.reverse_prompts)
@@ -453,6 +478,7 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     }();
     if (!opened) return std::unexpected(opened.error());
     engine::Engine& engine = *opened;
+    RIFTJIT_TRY_VOID(check_dump(options, engine.model.file));
     if (!uses_template(options, engine.model.file)) {
         for (const std::string& flag : template_flags(options))
             reporter.warn(flag + ": changes nothing without a chat template");

@@ -44,7 +44,8 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
     app.add_option("-p,--prompt", o.prompt, "what to say; a turn of a conversation if the model has a template")
         ->type_name("TEXT")
         ->group(kGroup);
-    app.add_option("-f,--file", o.prompt_file, "the prompt from a file, without byte-order mark and last line end")
+    app.add_option("-f,--file", o.prompt_file,
+                   "the prompt from a file, without byte-order mark and last line end; 32 MiB at most, as all texts")
         ->type_name("FILE")
         ->check(file_name())
         ->group(kGroup);
