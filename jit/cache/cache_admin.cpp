@@ -5,12 +5,15 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "jit/cache/cache_entry.h"
 
 namespace riftjit {
 
 namespace {
+
+bool is_missing(const CacheProblem& problem) { return problem.fault == CacheFault::missing; }
 
 CacheResult<EntrySummary> read_summary(const EntryFile& file) {
     std::array<std::byte, kEntryPrefixBytes> prefix;
@@ -36,10 +39,12 @@ std::string problem_text(const CacheProblem& problem) {
     return fmt::format("{}: {}", name(problem.fault), problem.text);
 }
 
-CacheListing list_entry(int directory, const std::string& file_name) {
+// nullopt: removed since its name was listed.
+std::optional<CacheListing> list_entry(int directory, const std::string& file_name) {
     CacheListing listing;
     listing.key = key_of_file_name(file_name).hex;
     const auto file = open_entry_file(directory, file_name);
+    if (!file && is_missing(file.error())) return std::nullopt;
     if (!file) {
         listing.problem = problem_text(file.error());
         return listing;
@@ -54,8 +59,6 @@ CacheListing list_entry(int directory, const std::string& file_name) {
     }
     return listing;
 }
-
-bool is_missing(const CacheProblem& problem) { return problem.fault == CacheFault::missing; }
 
 }  // namespace
 
@@ -77,7 +80,8 @@ Result<std::vector<CacheListing>> CacheAdmin::list() const {
     RIFTJIT_TRY(names, files());
     std::vector<CacheListing> listings;
     for (const std::string& file_name : names)
-        if (is_entry_file_name(file_name)) listings.push_back(list_entry(directory_.get(), file_name));
+        if (is_entry_file_name(file_name))
+            if (auto listing = list_entry(directory_.get(), file_name)) listings.push_back(*std::move(listing));
     return listings;
 }
 
@@ -90,9 +94,10 @@ Result<CacheTotals> CacheAdmin::totals() const {
     for (const std::string& file_name : names) {
         struct stat status{};
         if (is_entry_file_name(file_name)) {
-            const CacheListing listing = list_entry(directory_.get(), file_name);
-            count(totals.entries, listing.bytes);
-            count(totals.by_target[listing.problem.empty() ? listing.target : "unreadable"], listing.bytes);
+            const auto listing = list_entry(directory_.get(), file_name);
+            if (!listing) continue;
+            count(totals.entries, listing->bytes);
+            count(totals.by_target[listing->problem.empty() ? listing->target : "unreadable"], listing->bytes);
         } else if (!is_temporary_file_name(file_name)) {
             ++totals.other_files;
         } else if (fstatat(directory_.get(), file_name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -122,14 +127,20 @@ Result<CacheVerdict> CacheAdmin::verify() const {
     return verdict;
 }
 
+// Files of a cache have long names without a folder.
+Result<Removed> CacheAdmin::told(Result<Removed> removed) const {
+    if (removed) return removed;
+    return fail(removed.error().kind, "{}: {}", one_line(path_.string()), removed.error().message);
+}
+
 Result<Removed> CacheAdmin::prune(uint64_t max_bytes) const {
     if (!directory_) return Removed{};
-    return remove_least_recent(directory_.get(), max_bytes);
+    return told(remove_least_recent(directory_.get(), max_bytes));
 }
 
 Result<Removed> CacheAdmin::clear() const {
     if (!directory_) return Removed{};
-    return remove_all(directory_.get());
+    return told(remove_all(directory_.get()));
 }
 
 }  // namespace riftjit

@@ -53,6 +53,7 @@ public:
 
 private:
     Result<std::vector<std::string>> files() const;
+    Result<Removed> told(Result<Removed> removed) const;  // an error, with the directory
 
     std::filesystem::path path_;
     FileDescriptor directory_;  // closed: there is no cache

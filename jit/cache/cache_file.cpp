@@ -100,6 +100,8 @@ Result<void> write_and_rename(int directory, int file, const std::string& tempor
     if (renameat(directory, temporary.c_str(), directory, file_name.c_str()) == 0) return {};
     const int code = errno;
     if (is_in_place(directory, file_name, file)) return {};
+    // Somebody removed the temporary (`riftjit cache clear`), which would have had the entry a moment later.
+    if (code == ENOENT) return {};
     errno = code;
     return system_failure("rename into place");
 }
@@ -218,10 +220,10 @@ Result<Removed> remove_least_recent(int directory, uint64_t max_bytes) {
     Removed removed;
     for (const UsedFile& file : files) {
         if (total <= max_bytes) break;
-        const bool is_gone = unlinkat(directory, file.name.c_str(), 0) == 0 || errno == ENOENT;
-        if (!is_gone) continue;
+        const bool is_removed = unlinkat(directory, file.name.c_str(), 0) == 0;
+        if (!is_removed && errno != ENOENT) return system_failure("remove " + file.name);
         total -= file.bytes;
-        removed = {removed.files + 1, removed.bytes + file.bytes};
+        if (is_removed) removed = {removed.files + 1, removed.bytes + file.bytes};
     }
     return removed;
 }
@@ -233,9 +235,9 @@ Result<Removed> remove_all(int directory) {
         struct stat status{};
         if (!is_entry_file_name(name) && !is_temporary_file_name(name)) continue;
         if (fstatat(directory, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-        if (unlinkat(directory, name.c_str(), S_ISDIR(status.st_mode) ? AT_REMOVEDIR : 0) != 0 && errno != ENOENT)
-            return fail(ErrorKind::Io, "cannot remove {}: {}", name, std::strerror(errno));
-        removed = {removed.files + 1, removed.bytes + uint64_t(status.st_size)};
+        const bool is_removed = unlinkat(directory, name.c_str(), S_ISDIR(status.st_mode) ? AT_REMOVEDIR : 0) == 0;
+        if (!is_removed && errno != ENOENT) return system_failure("remove " + name);
+        if (is_removed) removed = {removed.files + 1, removed.bytes + uint64_t(status.st_size)};
     }
     return removed;
 }

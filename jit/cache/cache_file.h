@@ -38,8 +38,8 @@ struct Removed {
 };
 // Temporary files that a killed process left behind. Best effort.
 Removed remove_old_temporaries(int directory, std::chrono::seconds age);
-// Entries, least recently used first, until those left take at most max_bytes. Best effort: a file that another
-// process removed first counts as gone.
+// Entries, least recently used first, until those left take at most max_bytes. A file that another process removed
+// first is gone, and not counted.
 Result<Removed> remove_least_recent(int directory, uint64_t max_bytes);
 // Every entry and temporary file, whatever lies under its name; nothing else.
 Result<Removed> remove_all(int directory);

@@ -104,6 +104,7 @@ Result<int> run_peaks(const BenchOptions& options, Reporter& reporter) {
         fmt::print("{}", text);
     else
         print_table(peaks);
+    if (options.kernels.cache_mode != "rw") return kExitDone;
     if (const auto kept = keep(options.kernels.cache_directory, text); !kept)
         reporter.warn("the peaks are not kept: " + kept.error().message);
     return kExitDone;

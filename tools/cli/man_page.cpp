@@ -103,6 +103,13 @@ where generated code is kept, as
 .B \-\-cache\-dir
 says
 .TP
+.B RIFTJIT_CACHE
+rw, ro, off or require, as
+.B \-\-cache\-mode
+says; what
+.B riftjit cache
+does does not depend on it
+.TP
 .B RIFTJIT_HIP_LIBRARY
 the file of HIP's library, in place of libamdhip64.so.7, .6, .5 or without a number
 .TP

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 
 namespace riftjit::tools {
 
@@ -140,7 +141,26 @@ std::vector<std::string> given_repeatedly(const CLI::App& command) {
     return warnings;
 }
 
+namespace {
+
+const std::vector<std::string> kCacheModes = {"rw", "ro", "off", "require"};
+
+}  // namespace
+
+Result<std::string> cache_mode_of_environment() {
+    const char* text = std::getenv("RIFTJIT_CACHE");
+    if (text == nullptr || *text == '\0') return "rw";
+    if (std::ranges::find(kCacheModes, text) != kCacheModes.end()) return text;
+    return fail(ErrorKind::Usage, "RIFTJIT_CACHE: \"{}\" is not known, expected one of {}", text,
+                fmt::join(kCacheModes, ", "));
+}
+
 void add_machine_choice(CLI::App& app, const std::string& group, MachineChoice& choice) {
+    const auto mode = cache_mode_of_environment();
+    choice.cache_mode = mode.value_or("rw");
+    if (!mode)  // once this command is chosen: others need no cache
+        app.parse_complete_callback(
+            [why = mode.error().message] { throw CLI::ValidationError(why, CLI::ExitCodes::ValidationError); });
     app.add_option_function<std::string>(
            "--max-isa",
            [&choice](const std::string& level) {
@@ -156,8 +176,9 @@ void add_machine_choice(CLI::App& app, const std::string& group, MachineChoice& 
         ->type_name("DIR")
         ->check(file_name())
         ->group(group);
-    add_choice(app, "--cache-mode", choice.cache_mode, {"rw", "ro", "off", "require"},
-               "require: exit 4 rather than generate a kernel")
+    add_choice(app, "--cache-mode", choice.cache_mode, kCacheModes,
+               "require: exit 4 rather than generate a kernel (RIFTJIT_CACHE)")
+        ->default_str("rw")
         ->group(group);
 }
 

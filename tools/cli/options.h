@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "host/result.h"
 #include "jit/isa.h"
 
 namespace riftjit::tools {
@@ -37,6 +38,8 @@ struct MachineChoice {
     std::optional<Isa> max_isa;
     std::string cache_directory, cache_mode = "rw";
 };
+// RIFTJIT_CACHE, which stands for --cache-mode where that is not given; "rw" where it is unset. Refuses other words.
+Result<std::string> cache_mode_of_environment();
 void add_machine_choice(CLI::App& app, const std::string& group, MachineChoice& choice);
 
 // And for every command that runs a model.

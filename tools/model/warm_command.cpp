@@ -77,6 +77,8 @@ Result<double> warm_target(const graph::Graph& graph, const WarmOptions& options
 Result<int> warm(const WarmOptions& options) {
     RIFTJIT_TRY(targets, parse_levels(options.levels, options.targets));
     RIFTJIT_TRY_VOID(graph::parse_passes(options.passes));
+    RIFTJIT_TRY(mode, cache_mode_of_environment());
+    if (mode != "rw") return fail(ErrorKind::Usage, "RIFTJIT_CACHE={}: warm fills the cache, which takes rw", mode);
     Reporter reporter;
     RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner()));
     RIFTJIT_TRY(graph, model.build());

@@ -455,5 +455,21 @@ TEST(CacheFaults, OfAReadOnlyFileSystemStopOnlyTheWriting) {
         has_text(answer, "cannot create " + where + "/other: Read-only file system; compiling without a cache"));
 }
 
+TEST(CacheFaults, OfAReadOnlyFileSystemAreToldByWhatRemoves) {
+    const Scratch scratch;
+    const std::string where = scratch.path("disk");
+    const std::string answer = on_small_file_system(where, "size=1m", [&] {
+        run_once(where + "/cache");
+        mount(nullptr, where.c_str(), nullptr, MS_REMOUNT | MS_RDONLY, nullptr);
+        const CacheAdmin admin = CacheAdmin::open(where + "/cache").value();
+        const auto pruned = admin.prune(0), cleared = admin.clear();
+        return (pruned ? "pruned" : pruned.error().message) + "\n" + (cleared ? "cleared" : cleared.error().message);
+    });
+    if (answer == "cannot mount") GTEST_SKIP() << "wants the right to mount a tmpfs";
+    const std::string entry = entry_file_name(cache_key(test_spec(), Isa::avx2));
+    const std::string line = where + "/cache/v1: cannot remove " + entry + ": Read-only file system";
+    EXPECT_EQ(answer, line + "\n" + line);
+}
+
 }  // namespace cache_faults_test
 }  // namespace riftjit
