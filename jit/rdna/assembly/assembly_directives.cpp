@@ -228,7 +228,9 @@ Result<void> AssemblyReader::target_directive(std::string_view word, const std::
         RIFTJIT_TRY(value, number(items[0], place));
         const bool is_wave_size = word == ".wave_size";
         if (is_wave_size ? value != 32 && value != 64 : value < 0 || value > kMaxLdsBytes)
-            return error({place.line, items[0].column}, fmt::format("{} {} is out of range", word, value));
+            return error({place.line, items[0].column},
+                         is_wave_size ? fmt::format("{} {} is neither 32 nor 64", word, value)
+                                      : fmt::format("{} {} is not between 0 and {}", word, value, kMaxLdsBytes));
         if (word == ".kernarg_size") simple_kernarg_bytes_ = static_cast<uint32_t>(value);
         if (word == ".lds_size") simple_lds_bytes_ = static_cast<uint32_t>(value);
         return {};

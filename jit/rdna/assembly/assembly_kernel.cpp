@@ -20,11 +20,11 @@ struct Directive {
 constexpr uint32_t kAny = 0xFFFFFFFF;
 
 constexpr Directive kDirectives[] = {
-    {"group_segment_fixed_size", gfx10, gfx12, kAny, [](auto& d, uint32_t v) { d.lds_bytes = v; },
+    {"group_segment_fixed_size", gfx10, gfx12, kMaxLdsBytes, [](auto& d, uint32_t v) { d.lds_bytes = v; },
      [](const auto& d) { return uint32_t{d.lds_bytes}; }},
     {"private_segment_fixed_size", gfx10, gfx12, kAny, [](auto& d, uint32_t v) { d.scratch_bytes = v; },
      [](const auto& d) { return uint32_t{d.scratch_bytes}; }},
-    {"kernarg_size", gfx10, gfx12, kAny, [](auto& d, uint32_t v) { d.kernarg_bytes = v; },
+    {"kernarg_size", gfx10, gfx12, kMaxKernargBytes, [](auto& d, uint32_t v) { d.kernarg_bytes = v; },
      [](const auto& d) { return uint32_t{d.kernarg_bytes}; }},
     {"user_sgpr_private_segment_buffer", gfx10, gfx10, 1,
      [](auto& d, uint32_t v) { d.user_sgprs.private_segment_buffer = v != 0; },
@@ -152,6 +152,9 @@ Result<void> KernelDirectives::set(std::string_view directive, int64_t value) {
     if (found == std::end(kDirectives)) return fail(ErrorKind::Usage, "{} is no directive", directive);
     if (generation(target_) < found->first || generation(target_) > found->last)
         return fail(ErrorKind::Usage, "{} has no {}", rdna::name(target_), directive);
+    if (!fits(found->limit) && found->limit >= kMaxLdsBytes)  // a size, which is the chip's
+        return fail(ErrorKind::Usage, "{} {} is not between 0 and {} ({})", directive, value, found->limit,
+                    rdna::name(target_));
     if (!fits(found->limit)) return too_large(found->limit);
     found->set(descriptor_, static_cast<uint32_t>(value));
     return {};
@@ -179,6 +182,11 @@ Result<KernelDescriptor> KernelDirectives::finish() const {
     // Compilers count vcc in and write blocks of eight, though RDNA allots no SGPRs by them.
     const uint32_t sgprs = std::max(1U, *next_free_sgpr_ + (reserves_vcc_ ? 2 : 0));
     descriptor.sgpr_blocks = static_cast<uint8_t>((sgprs + 7) / 8 - 1);
+    // The wave size may stand behind it.
+    if (const uint32_t most = max_scratch_bytes(generation(target_), descriptor.wave_size);
+        descriptor.scratch_bytes > most)
+        return fail(ErrorKind::Usage, ".amdhsa_private_segment_fixed_size {} is not between 0 and {} ({}, wave{})",
+                    descriptor.scratch_bytes, most, rdna::name(target_), lanes(descriptor.wave_size));
     const uint32_t wanted = layout(descriptor.user_sgprs).count;
     if (user_sgpr_count_ && *user_sgpr_count_ < wanted)
         return fail(ErrorKind::Usage, ".amdhsa_user_sgpr_count {} is less than the {} SGPRs asked for",

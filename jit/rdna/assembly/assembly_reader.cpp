@@ -387,8 +387,11 @@ Result<void> AssemblyReader::place_kernel(AssembledKernel& kernel) const {
 }
 
 Result<void> AssemblyReader::finish_kernels() {
-    if (file_.kernels.empty()) return finish_simple_kernels();
-    for (AssembledKernel& kernel : file_.kernels) RIFTJIT_TRY_VOID(place_kernel(kernel));
+    if (file_.kernels.empty()) {
+        RIFTJIT_TRY_VOID(finish_simple_kernels());
+    } else {
+        for (AssembledKernel& kernel : file_.kernels) RIFTJIT_TRY_VOID(place_kernel(kernel));
+    }
     if (!metadata_line_) return {};
     RIFTJIT_TRY(metadata, parse_metadata(metadata_, *metadata_line_, file_name_));
     file_.metadata = std::move(metadata);

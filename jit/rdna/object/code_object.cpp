@@ -43,7 +43,7 @@ Result<void> check_arguments(const KernelCode& kernel) {
     return {};
 }
 
-Result<void> check_kernel(const KernelCode& kernel) {
+Result<void> check_kernel(const KernelCode& kernel, Target target) {
     const KernelResources& used = kernel.resources;
     const auto at_most = [&](std::string_view what, uint32_t value, uint32_t most) -> Result<void> {
         if (value <= most) return {};
@@ -55,6 +55,9 @@ Result<void> check_kernel(const KernelCode& kernel) {
         return fail(ErrorKind::Encoding, "code object: kernel \"{}\": max_flat_workgroup_size is 0", kernel.name);
     RIFTJIT_TRY_VOID(at_most("vgprs", used.vgprs, kMaxVgprs));
     RIFTJIT_TRY_VOID(at_most("lds_bytes", used.lds_bytes, kMaxLdsBytes));
+    RIFTJIT_TRY_VOID(
+        at_most("scratch_bytes", used.scratch_bytes, max_scratch_bytes(generation(target), kernel.wave_size)));
+    RIFTJIT_TRY_VOID(at_most("kernarg_size", kernel.kernarg_size, kMaxKernargBytes));
     RIFTJIT_TRY_VOID(at_most("max_flat_workgroup_size", kernel.max_flat_workgroup_size, kMaxThreadsPerGroup));
     return check_arguments(kernel);
 }
@@ -130,7 +133,7 @@ elf::ObjectContents contents_of(Target target, CodeObjectVersion version, std::s
 size_t code_end_words(Generation generation) { return 3 * instruction_line_bytes(generation) / sizeof(uint32_t); }
 
 Result<KernelDescriptor> describe(const KernelCode& kernel, Target target) {
-    RIFTJIT_TRY_VOID(check_kernel(kernel));
+    RIFTJIT_TRY_VOID(check_kernel(kernel, target));
     const bool until_gfx11 = generation(target) != Generation::gfx12;
     KernelDescriptor descriptor;
     descriptor.lds_bytes = kernel.resources.lds_bytes;

@@ -14,10 +14,20 @@
 namespace riftjit::rdna {
 
 inline constexpr size_t kKernelDescriptorBytes = 64;
-inline constexpr uint32_t kMaxVgprs = 256;       // that one wave can name
-inline constexpr uint32_t kNumberedSgprs = 106;  // that every wave has, VCC apart
-inline constexpr uint32_t kMaxUserSgprs = 16;    // that the hardware fills before a wave starts
-inline constexpr uint32_t kMaxLdsBytes = 65536;  // of one workgroup
+inline constexpr uint32_t kMaxVgprs = 256;           // that one wave can name
+inline constexpr uint32_t kNumberedSgprs = 106;      // that every wave has, VCC apart
+inline constexpr uint32_t kMaxUserSgprs = 16;        // that the hardware fills before a wave starts
+inline constexpr uint32_t kMaxLdsBytes = 65536;      // of one workgroup
+inline constexpr uint32_t kMaxKernargBytes = 65536;  // ours: what runtimes allot is far less than this
+
+// Of a lane: a wave's scratch is counted in steps of 1 KiB (gfx10) or 256 bytes, in 13, 15 or 18 bits (WAVESIZE of
+// COMPUTE_TMPRING_SIZE; LLVM's getMaxWaveScratchSize).
+constexpr uint32_t max_scratch_bytes(Generation generation, WaveSize wave_size) {
+    const uint32_t of_wave = generation == Generation::gfx10   ? 1024 * ((1U << 13) - 1)
+                             : generation == Generation::gfx11 ? 256 * ((1U << 15) - 1)
+                                                               : 256 * ((1U << 18) - 1);
+    return of_wave / lanes(wave_size);
+}
 
 enum class Rounding : uint8_t { nearest_even, up, down, toward_zero };
 enum class Denormals : uint8_t { flush, flush_output, flush_input, keep };

@@ -273,6 +273,7 @@ private:
             return fail(descriptor.error().kind, "code object: kernel \"{}\": {}", metadata.name,
                         descriptor.error().message);
         RIFTJIT_TRY_VOID(check_agreement(*descriptor, metadata));
+        RIFTJIT_TRY_VOID(check_sizes(*descriptor, metadata));
         RIFTJIT_TRY(code, code_of(metadata.name, range.address + static_cast<uint64_t>(descriptor->entry_offset)));
         if (!names_.insert(metadata.name).second || !described_.insert(metadata.symbol).second)
             return fail(ErrorKind::Format, "code object: two kernels are named \"{}\" or described by \"{}\"",
@@ -288,7 +289,24 @@ private:
         };
         RIFTJIT_TRY_VOID(equal("LDS size", descriptor.lds_bytes, metadata.lds_bytes));
         RIFTJIT_TRY_VOID(equal("scratch size", descriptor.scratch_bytes, metadata.scratch_bytes));
+        // Older compilers leave it to the metadata.
+        if (descriptor.kernarg_bytes != 0)
+            RIFTJIT_TRY_VOID(equal("kernarg size", descriptor.kernarg_bytes, metadata.kernarg_bytes));
         return equal("wave size", lanes(descriptor.wave_size), lanes(metadata.wave_size));
+    }
+    // What no launch could give.
+    Result<void> check_sizes(const KernelDescriptor& descriptor, const KernelMetadata& metadata) const {
+        const auto at_most = [&](std::string_view what, uint32_t size, uint32_t most) -> Result<void> {
+            if (size <= most) return {};
+            return fail(ErrorKind::Format, "code object: kernel \"{}\": {} bytes of {}, {} has {} at most",
+                        metadata.name, size, what, name(object_.target), most);
+        };
+        const uint32_t most_scratch = max_scratch_bytes(generation(object_.target), descriptor.wave_size);
+        RIFTJIT_TRY_VOID(at_most("LDS", descriptor.lds_bytes, kMaxLdsBytes));
+        RIFTJIT_TRY_VOID(at_most("scratch of a lane", descriptor.scratch_bytes, most_scratch));
+        if (metadata.kernarg_bytes <= kMaxKernargBytes) return {};
+        return fail(ErrorKind::Format, "code object: kernel \"{}\": {} bytes of arguments, {} are possible",
+                    metadata.name, metadata.kernarg_bytes, kMaxKernargBytes);
     }
     Result<AddressRange> code_of(std::string_view kernel, uint64_t entry) const {
         const AddressRange* text = text_with(entry, 4);

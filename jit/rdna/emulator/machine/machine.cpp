@@ -35,6 +35,17 @@ uint32_t scratch_bytes(const KernelDescriptor& descriptor) {
     return descriptor.scratch_bytes + (descriptor.uses_dynamic_stack ? kDynamicStackBytes : 0);
 }
 
+// Of the waves that are there at once, each of which gets all of its own.
+Result<void> check_scratch(const LaunchContext& launch, uint64_t resident) {
+    constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+    const KernelDescriptor& descriptor = launch.kernel->descriptor;
+    const uint64_t waves = std::min(resident, launch.grid.count()) * launch.waves_per_group();
+    const uint64_t each = uint64_t{scratch_bytes(descriptor)} * lanes(descriptor.wave_size);
+    if (each == 0 || waves <= kMostBytes / each) return {};
+    return fail(ErrorKind::Unsupported, "kernel {}: {} waves with {} bytes of scratch each, {} are possible together",
+                launch.kernel->name, waves, each, kMostBytes);
+}
+
 // An object in memory, decoded when a kernel of a wave size is first launched.
 struct LoadedProgram {
     LoadedObject object;
@@ -301,6 +312,7 @@ Result<RunReport> Machine::launch(std::string_view kernel, Dimensions grid, Dime
                          .findings = &impl_->findings};
     if (!launch.entry) return fail(ErrorKind::Format, "kernel {}: its first instruction lies outside the code", kernel);
     RIFTJIT_TRY(resident, impl_->resident_groups(launch, options));
+    RIFTJIT_TRY_VOID(check_scratch(launch, resident));
     launch.kernarg_address = impl_->place("kernel arguments", arguments);
     launch.dispatch_packet_address = impl_->place(
         "dispatch packet", dispatch_packet(*found.kernel, grid, group, launch.kernarg_address, launch.lds_bytes));

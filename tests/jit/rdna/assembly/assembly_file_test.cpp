@@ -371,6 +371,50 @@ TEST(AssemblyErrors, SayFileLineAndColumn) {
     EXPECT_EQ(refusal("s_nop 0\n"), "k.s: no kernel: neither .amdhsa_kernel nor a .globl label in .text");
 }
 
+TEST(AssemblyErrors, NameSizesThatNoChipHas) {
+    const auto of_kernel = [](std::string_view chip, std::string_view directives) {
+        const std::string source = fmt::format(
+            "k:\n s_endpgm\n.amdhsa_kernel k\n.amdhsa_next_free_vgpr 8\n.amdhsa_next_free_sgpr "
+            "8\n{}\n.end_amdhsa_kernel\n",
+            directives);
+        const Result<AssembledFile> file = assemble(source, "k.s", target_from_name(chip));
+        return file ? "accepted" : file.error().message;
+    };
+    EXPECT_EQ(of_kernel("gfx1100", ".amdhsa_group_segment_fixed_size 65536"), "accepted");
+    EXPECT_EQ(of_kernel("gfx1100", ".amdhsa_group_segment_fixed_size 65537"),
+              "k.s:6:1: .amdhsa_group_segment_fixed_size 65537 is not between 0 and 65536 (gfx1100)");
+    EXPECT_EQ(of_kernel("gfx1201", ".amdhsa_kernarg_size 0xffffffff"),
+              "k.s:6:1: .amdhsa_kernarg_size 4294967295 is not between 0 and 65536 (gfx1201)");
+    // What the field that counts a wave's scratch holds.
+    EXPECT_EQ(of_kernel("gfx1030", ".amdhsa_private_segment_fixed_size 262112"), "accepted");
+    EXPECT_EQ(
+        of_kernel("gfx1030", ".amdhsa_private_segment_fixed_size 262113"),
+        "k.s:7:1: kernel k: .amdhsa_private_segment_fixed_size 262113 is not between 0 and 262112 (gfx1030, wave32)");
+    EXPECT_EQ(
+        of_kernel("gfx1100", ".amdhsa_private_segment_fixed_size 262137"),
+        "k.s:7:1: kernel k: .amdhsa_private_segment_fixed_size 262137 is not between 0 and 262136 (gfx1100, wave32)");
+    EXPECT_EQ(of_kernel("gfx1201", ".amdhsa_private_segment_fixed_size 2097144"), "accepted");
+    EXPECT_EQ(
+        of_kernel("gfx1201", ".amdhsa_private_segment_fixed_size 2000000\n.amdhsa_wavefront_size32 0"),
+        "k.s:8:1: kernel k: .amdhsa_private_segment_fixed_size 2000000 is not between 0 and 1048572 (gfx1201, wave64)");
+    EXPECT_EQ(refusal(".globl k\nk:\n.lds_size 70000\n"), "k.s:3:11: .lds_size 70000 is not between 0 and 65536");
+    EXPECT_EQ(refusal(".wave_size 16\n"), "k.s:1:12: .wave_size 16 is neither 32 nor 64");
+}
+
+// Whether the descriptor comes from directives or from the code.
+TEST(AssemblyErrors, AreTheSameOfMetadataWithAndWithoutDirectives) {
+    const std::string code = ".globl k\nk:\n s_endpgm\n",
+                      directives =
+                          ".amdhsa_kernel k\n.amdhsa_next_free_vgpr 8\n.amdhsa_next_free_sgpr 8\n.end_amdhsa_kernel\n";
+    for (const std::string text :
+         {"amdhsa.kernels: [\n", "foo: bar\n", "", "amdhsa.version: [1, 2]\namdhsa.kernels: 7\n"}) {
+        const std::string metadata = ".amdgpu_metadata\n" + text + ".end_amdgpu_metadata\n";
+        const std::string plain = refusal(code + "\n\n\n\n" + metadata);
+        EXPECT_TRUE(plain.starts_with("k.s:") && plain.contains("metadata")) << plain;
+        EXPECT_EQ(plain, refusal(code + directives + metadata));
+    }
+}
+
 // As LLVM 20 and later write what a kernel takes from the functions that it calls.
 TEST(AssemblyExpressions, MayNameSymbolsThatFollow) {
     const Result<AssembledFile> file = assemble(R"(

@@ -117,5 +117,37 @@ TEST(DamagedObjects, AreRefusedWithAMessageOrLoaded) {
     }
 }
 
+// The offset of the descriptor of a file's only kernel.
+size_t descriptor_of(std::span<const std::byte> file) {
+    const LoadedObject object = loaded(file);
+    const auto bytes = encode(object.kernels.at(0).descriptor, generation(object.target));
+    return find(file, *bytes, bytes->size()).first;
+}
+
+TEST(DamagedObjects, OfSizesThatNoLaunchCouldGiveAreRefused) {
+    std::vector<std::byte> file =
+        *write_code_object(Target::gfx1100, CodeObjectVersion::v5, std::vector{empty_kernel(Target::gfx1100, "k")});
+    constexpr size_t kLdsOffset = 0, kScratchOffset = 4, kKernargOffset = 8;
+    const auto refusal = [&](size_t offset, uint32_t value) {
+        std::vector<std::byte> changed = file;
+        put_little_endian(std::span(changed), descriptor_of(file) + offset, value);
+        const auto object = load_code_object(changed);
+        return object ? "accepted" : object.error().message;
+    };
+    EXPECT_EQ(refusal(kKernargOffset, 0xFFFFFFFF),
+              "code object: kernel \"k\": kernarg size is 4294967295 in the descriptor, 8 in the metadata");
+    EXPECT_EQ(refusal(kKernargOffset, 0), "accepted");  // left to the metadata
+    EXPECT_EQ(refusal(kLdsOffset, 70000),
+              "code object: kernel \"k\": LDS size is 70000 in the descriptor, 0 in the metadata");
+    EXPECT_EQ(refusal(kScratchOffset, 1U << 31),
+              "code object: kernel \"k\": scratch size is 2147483648 in the descriptor, 0 in the metadata");
+    KernelCode kernel = empty_kernel(Target::gfx1100, "k");
+    kernel.kernarg_size = 65537;
+    EXPECT_FALSE(write_code_object(Target::gfx1100, CodeObjectVersion::v5, std::vector{kernel}));
+    kernel = empty_kernel(Target::gfx1100, "k");
+    kernel.resources.scratch_bytes = 262137;
+    EXPECT_FALSE(write_code_object(Target::gfx1100, CodeObjectVersion::v5, std::vector{kernel}));
+}
+
 }  // namespace loader_mutation_test
 }  // namespace riftjit::rdna
