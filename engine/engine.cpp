@@ -1,12 +1,17 @@
 #include "engine/engine.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <chrono>
 
 #include "engine/model_files.h"
 #include "host/available_memory.h"
 #include "host/cpus.h"
 #include "jit/x86/backend.h"
+#include "models/gguf/gguf_text.h"
 #include "runtime/cpu/cpu_device.h"
+#include "runtime/kv_cache.h"
 #include "runtime/rdna/rdna_device.h"
 
 namespace riftjit::engine {
@@ -37,6 +42,22 @@ void warn_of_memory(const LoadedModel& loaded, const EngineOptions& options, con
     if (const auto available = memory_below(bytes))
         warn(fmt::format("-c {}: a full context takes {} bytes in the KV cache, {} are available", loaded.context,
                          bytes, *available));
+}
+
+// What the system says of memory that it cannot give names no flag.
+Error with_fitting_context(Error error, const graph::Graph& graph, const EngineOptions& options, Isa isa,
+                           uint32_t context) {
+    if (error.kind != ErrorKind::OutOfMemory || !options.device.is_cpu()) return error;
+    const uint64_t bytes =
+        runtime::kv_bytes({graph.slots, context, options.key_type, options.value_type}, backend(Target(isa)));
+    rlimit limit{};
+    getrlimit(RLIMIT_AS, &limit);
+    const uint64_t available = std::min<uint64_t>(available_memory(), limit.rlim_cur);
+    error.message += fmt::format("; {}; -c {} would take the {} bytes that there are",
+                                 options.context != 0 ? fmt::format("-c {} asks for that", context)
+                                                      : fmt::format("the model's context_length is {}", context),
+                                 std::max<uint64_t>(available / std::max<uint64_t>(bytes / context, 1), 1), available);
+    return error;
 }
 
 Result<models::Tokenizer> open_tokenizer(const models::Gguf& file, const std::optional<std::string>& pre,
@@ -112,10 +133,10 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
     };
     const models::Gguf& file = loaded.model.file;
     RIFTJIT_TRY(device, open_device(graph, session_options, options, loaded));
-    RIFTJIT_TRY(session,
-                runtime::Session::create(graph, session_options, std::move(device),
-                                         [&file](std::span<const std::byte> range) { file.drop_pages(range); }));
-    loaded.session = std::make_unique<runtime::Session>(std::move(session));
+    auto session = runtime::Session::create(graph, session_options, std::move(device),
+                                            [&file](std::span<const std::byte> range) { file.drop_pages(range); });
+    if (!session) return std::unexpected(with_fitting_context(session.error(), graph, options, isa, context));
+    loaded.session = std::make_unique<runtime::Session>(*std::move(session));
     RIFTJIT_TRY_VOID(loaded.host_kernels->seal());
     warn_of_memory(loaded, options, warn);
     return loaded;
@@ -125,6 +146,11 @@ Result<Engine> open_engine(const EngineOptions& options, const Warn& warn) {
     const auto start = Clock::now();
     RIFTJIT_TRY_VOID(select_isa(options.max_isa));  // a machine that cannot run it reads no model
     RIFTJIT_TRY(model, open_model(options.model, warn));
+    if (const auto& unused = model.ignored_tensors; !unused.empty() && options.note)
+        options.note(fmt::format("note: {} of the file {}: {}{}",
+                                 unused.size() == 1 ? "a tensor" : fmt::format("{} tensors", unused.size()),
+                                 unused.size() == 1 ? "is not used" : "are not used", models::printable(unused.front()),
+                                 unused.size() == 1 ? "" : ", ..."));
     RIFTJIT_TRY(tokenizer, open_tokenizer(model.file, options.pre, warn));
     warn_of_sizes(options, model.hyperparameters, warn);
     RIFTJIT_TRY(loaded, load(std::move(model), options, Sampling::yes, warn));

@@ -56,6 +56,16 @@ Result<void> check_split_position(const LoadedPart& part, uint64_t index, uint64
     return {};
 }
 
+// Of all parts together; those behind the first need not say it.
+Result<void> check_split_total(const LoadedPart& part, const LoadedPart& first) {
+    RIFTJIT_TRY(expected, require_split_key(first, "split.tensors.count"));
+    RIFTJIT_TRY(found, split_key(part, "split.tensors.count"));
+    if (found && *found != expected)
+        return fail(ErrorKind::Format, "{}: split.tensors.count is {}, expected {} as in {}", part.name, *found,
+                    expected, first.name);
+    return {};
+}
+
 // What precedes "-00001-of-00003.gguf".
 Result<std::string> split_prefix(const LoadedPart& first, const std::string& path, uint64_t count) {
     RIFTJIT_TRY(index, require_split_key(first, "split.no"));
@@ -84,6 +94,7 @@ Result<std::vector<LoadedPart>> load_other_parts(const LoadedPart& first, const 
             return fail(part.error().kind, "{} (part {} of {} of the model {})", part.error().message, index + 1,
                         *count, first.name);
         RIFTJIT_TRY_VOID(check_split_position(*part, index, *count));
+        RIFTJIT_TRY_VOID(check_split_total(*part, first));
         parts.push_back(std::move(*part));
     }
     return parts;

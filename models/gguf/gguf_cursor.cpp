@@ -19,8 +19,9 @@ std::unexpected<Error> GgufCursor::ends_inside(const Subject& subject) const {
         return fail(ErrorKind::Unsupported,
                     "{}: {} (at byte {}): metadata and index are longer than the {} bytes that this build reads", file_,
                     subject.text(), position_, head_.size());
-    return fail(ErrorKind::Format, "{}: file ends at byte {} inside {} (at byte {})", file_, file_bytes_,
-                subject.text(), position_);
+    return fail(ErrorKind::Format,
+                "{}: file ends at byte {} inside {} (at byte {}); if it was cut off, download it again", file_,
+                file_bytes_, subject.text(), position_);
 }
 
 Result<std::span<const std::byte>> GgufCursor::take(uint64_t bytes, const Subject& subject) {
@@ -39,7 +40,7 @@ Result<std::string_view> GgufCursor::read_string(const Subject& subject) {
     if (length > remaining_bytes())
         return fail(ErrorKind::Format,
                     "{}: {} (at byte {}): string length {} exceeds the {} bytes remaining; file ends at byte {} inside "
-                    "it",
+                    "it; if it was cut off, download it again",
                     file_, subject.text(), start, length, remaining_bytes(), file_bytes_);
     RIFTJIT_TRY(bytes, take(length, subject));
     return std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size());

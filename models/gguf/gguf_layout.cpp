@@ -11,16 +11,32 @@ namespace {
 // the index was written for another file.
 constexpr uint64_t kMaxTrailingBytes = 1ull << 20;
 
+// Of a file that was cut off, as the index has it; UINT64_MAX where that is no size.
+uint64_t whole_file_bytes(const GgufPart& part) {
+    uint64_t whole = part.data_offset_bytes;
+    for (size_t i = 0; i < part.tensors.size(); ++i) {
+        uint64_t end = 0;
+        if (__builtin_add_overflow(part.tensor_offsets_bytes[i], part.tensors[i].size_bytes, &end) ||
+            __builtin_add_overflow(part.data_offset_bytes, end, &end))
+            return UINT64_MAX;
+        whole = std::max(whole, end);
+    }
+    return whole;
+}
+
 Result<void> check_range(const GgufPart& part, size_t index, uint64_t alignment, std::string_view file,
                          uint64_t file_bytes) {
     const GgufTensor& tensor = part.tensors[index];
     const uint64_t offset = part.tensor_offsets_bytes[index];
     const uint64_t section_bytes = file_bytes - part.data_offset_bytes;
     if (offset > section_bytes || tensor.size_bytes > section_bytes - offset)
-        return fail(ErrorKind::Format,
-                    "{}: offset {} + {} bytes is outside the data section of {} bytes (file ends at byte {}): data is "
-                    "not within the file bounds, model is corrupted or incomplete",
-                    tensor_text(file, tensor), offset, tensor.size_bytes, section_bytes, file_bytes);
+        return fail(
+            ErrorKind::Format,
+            "{}: offset {} + {} bytes is outside the data section of {} bytes (file ends at byte {}): data is "
+            "not within the file bounds, model is corrupted or incomplete: the file has {} of the {} bytes that "
+            "its index tells of; if it was cut off, download it again",
+            tensor_text(file, tensor), offset, tensor.size_bytes, section_bytes, file_bytes, file_bytes,
+            whole_file_bytes(part));
     if (offset % alignment != 0)
         return fail(ErrorKind::Format,
                     "{}: offset {} of {} bytes in the data section of {} bytes is not a multiple of general.alignment "

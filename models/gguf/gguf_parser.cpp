@@ -137,7 +137,7 @@ private:
             return fail(
                 ErrorKind::Format,
                 "{}: array length {} for key '{}' (at byte {}) exceeds max {}: each {} takes at least {} of the "
-                "{} bytes remaining; file ends at byte {} inside it",
+                "{} bytes remaining; file ends at byte {} inside it; if it was cut off, download it again",
                 file_, count, printable(key), start + sizeof(uint32_t), max_count, type_name(element_type), min_bytes,
                 cursor_.remaining_bytes(), cursor_.file_bytes());
         RIFTJIT_TRY(bytes, is_strings ? cursor_.take_strings(count, key)

@@ -31,8 +31,8 @@ Result<Inspection> look_at(const std::filesystem::path& path, InspectDepth depth
         return Inspection{file, std::nullopt, std::nullopt};
     }
     RIFTJIT_TRY(model, models::load_model(path));
-    RIFTJIT_TRY_VOID(models::Tokenizer::from_gguf(model.file));
-    return Inspection{model.file, model, std::nullopt};
+    RIFTJIT_TRY(tokenizer, models::Tokenizer::from_gguf(model.file));
+    return Inspection{model.file, model, std::nullopt, tokenizer};
 }
 
 // The worst of what --check-tensors found becomes the command's error.

@@ -1,6 +1,7 @@
 #include "tools/model/inspect_report.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <numeric>
@@ -116,6 +117,11 @@ nlohmann::ordered_json hyperparameters_json(const models::Hyperparameters& hyper
             {"tied_output", hyper.tied_output}};
 }
 
+// Those that stand at the ends of a text.
+std::array<std::pair<const char*, std::optional<int32_t>>, 2> end_tokens(const models::Tokenizer& tokenizer) {
+    return {{{"bos", tokenizer.bos()}, {"eos", tokenizer.eos()}}};
+}
+
 std::string_view level_name(FindingLevel level) {
     switch (level) {
         case FindingLevel::note:
@@ -156,6 +162,10 @@ nlohmann::ordered_json to_json(const Inspection& inspection) {
                                    {"bits_per_weight", totals.all.bits_per_weight()}};
     if (inspection.model) {
         json["hyperparameters"] = hyperparameters_json(inspection.model->hyperparameters);
+        for (const auto& [key, id] : end_tokens(*inspection.tokenizer)) {
+            json[key] = nullptr;
+            if (id) json[key] = *id;
+        }
         json["ignored_tensors"] = inspection.model->ignored_tensors;
         json["warnings"] = inspection.model->warnings;
     }
@@ -193,6 +203,10 @@ std::string to_text(const Inspection& inspection) {
         const nlohmann::ordered_json hyperparameters = hyperparameters_json(inspection.model->hyperparameters);
         for (const auto& [key, value] : hyperparameters.items())
             text += fmt::format("  {:<16} {}\n", key, unquoted(value));
+        for (const auto& [key, id] : end_tokens(*inspection.tokenizer))
+            text += fmt::format(
+                "  {}: {}\n", key,
+                id ? fmt::format("{} '{}'", *id, models::escaped(inspection.tokenizer->piece(*id))) : "none");
     }
     text += fmt::format("\nMetadata ({})\n", file.entries().size());
     for (const models::GgufEntry& entry : file.entries())

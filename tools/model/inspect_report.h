@@ -9,6 +9,7 @@
 #include "models/gguf/gguf.h"
 #include "models/gguf/gguf_data_check.h"
 #include "models/model.h"
+#include "models/tokenizer/tokenizer.h"
 
 namespace riftjit::tools {
 
@@ -16,6 +17,7 @@ struct Inspection {
     models::Gguf file;
     std::optional<models::Model> model;                    // absent: only the file was looked at
     std::optional<std::vector<models::Finding>> findings;  // absent: tensor data was not read
+    std::optional<models::Tokenizer> tokenizer = {};       // absent as the model is
 };
 
 std::string to_text(const Inspection& inspection);

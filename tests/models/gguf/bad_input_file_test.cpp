@@ -220,6 +220,20 @@ TEST(BadInputFile, B25RefusesCountsThatDiffer) {
     EXPECT_TRUE(says(files.message(), {"invalid split file name", part_name(1), "-00001-of-00002.gguf"}));
 }
 
+TEST(BadInputFile, B25RefusesTotalsThatDiffer) {
+    SplitModel model = split_model();
+    for (const int part : {1, 2}) {
+        SplitModel wrong = model;
+        wrong.parts[part].set("split.tensors.count", i32(static_cast<int32_t>(model.total) + 7));
+        EXPECT_TRUE(says(
+            SplitFiles(wrong).message(),
+            {part_name(part + 1),
+             fmt::format("split.tensors.count is {}, expected {} as in", model.total + 7, model.total), part_name(1)}));
+    }
+    model.parts[1].erase("split.tensors.count");  // said once is enough
+    EXPECT_TRUE(Gguf::open(SplitFiles(model).path()).has_value());
+}
+
 TEST(BadInputFile, B25RefusesPartsWithoutTheirNumber) {
     for (const char* key : {"split.no", "split.count"}) {
         SplitModel model = split_model();
