@@ -31,5 +31,10 @@ TEST(JsonText, DoesNotEndAtANulByte) {
     EXPECT_TRUE(parse_json<nlohmann::json>("").is_discarded());
 }
 
+TEST(JsonText, IsWrittenAsUtf8) {
+    EXPECT_EQ(json_text(nlohmann::ordered_json{{"a\xff", "b\xe2\x82"}}), "{\"a\uFFFD\":\"b\uFFFD\"}");
+    EXPECT_EQ(json_text(nlohmann::json{1, "é"}, 1), "[\n 1,\n \"é\"\n]");
+}
+
 }  // namespace json_text_test
 }  // namespace riftjit

@@ -112,5 +112,9 @@ TEST(Utf8Stream, ShowsWholeCharactersOfValidText) {
     }
 }
 
+TEST(Utf8, SpellsOutWhatIsNoTextInMessages) {
+    EXPECT_EQ(escape_unprintable("n\xff.toml: é \x1b[31m\x7f\n\xe2\x82"), "n\\xff.toml: é \\x1b[31m\\x7f\n\\xe2\\x82");
+}
+
 }  // namespace utf8_test
 }  // namespace riftjit
