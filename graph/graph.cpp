@@ -64,6 +64,11 @@ TensorId Graph::add_input(std::string name) {
     return static_cast<TensorId>(tensors.size() - 1);
 }
 
+TensorId Graph::add_positions(std::string name) {
+    tensors.push_back({std::move(name), TensorKind::positions, DType::I32, 0, 1, nullptr});
+    return static_cast<TensorId>(tensors.size() - 1);
+}
+
 TensorId Graph::add_weight(std::string name, DType type, uint32_t rows, uint32_t width, const std::byte* data) {
     tensors.push_back({std::move(name), TensorKind::weight, type, rows, width, data});
     return static_cast<TensorId>(tensors.size() - 1);

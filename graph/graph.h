@@ -22,6 +22,7 @@ inline constexpr TensorId kNoTensor = ~0u;
 
 enum class TensorKind : uint8_t {
     token_ids,   // the input: one i32 per token
+    positions,   // the input's places in its text: one i32 per token
     weight,      // constant, in file layout at `data`
     activation,  // f32 rows, in the reference's eyes
 };
@@ -92,6 +93,7 @@ struct AttentionTraits {
     float softcap = 0.0f;        // 0: none
     uint32_t window = 0;         // 0: none
     TensorId sinks = kNoTensor;  // a weight vector, one score per head
+    float alibi = 0.0f;          // 0: none
 };
 // Writes k and v at the batch's positions of a KvSlot, whose heads these are, then attends. heads = width(q) /
 // head_dim.
@@ -155,6 +157,7 @@ public:
     std::vector<StateSlot> slots;
 
     TensorId add_input(std::string name);
+    TensorId add_positions(std::string name);
     TensorId add_weight(std::string name, DType type, uint32_t rows, uint32_t width, const std::byte* data);
     SlotId add_slot(StateSlot slot);
 

@@ -91,6 +91,7 @@ bool Lowering::fits(const Place& place, const Argument& argument) {
         case Place::Kind::values:
             return argument.role == Role::cache;
         case Place::Kind::token_ids:
+        case Place::Kind::positions:
             return argument.role == Role::token_ids;
         case Place::Kind::rope_table:
             return argument.role == Role::table;
@@ -201,6 +202,8 @@ std::string to_text(const Place& place) {
             return fmt::format("values{}", place.index);
         case Place::Kind::token_ids:
             return "ids";
+        case Place::Kind::positions:
+            return "positions";
         case Place::Kind::rope_table:
             return fmt::format("rope{}", place.index);
     }

@@ -30,7 +30,7 @@ Graph apply_passes(Graph graph, const PassSet& enabled);
 
 // Where an argument of a launch lives.
 struct Place {
-    enum class Kind : uint8_t { none, arena, weight, keys, values, token_ids, rope_table } kind = Kind::none;
+    enum class Kind : uint8_t { none, arena, weight, keys, values, token_ids, positions, rope_table } kind = Kind::none;
     uint64_t offset_bytes = 0;  // arena: from the arena's start; values of `index` below for the others
     uint32_t index = 0;         // weight: tensor id; keys, values: slot; rope_table: which table
 
@@ -68,6 +68,7 @@ struct Plan {
     // IndexedLogit[max_outputs][kHighest], where the plan finds them.
     std::optional<uint64_t> highest_offset_bytes;
     uint32_t max_tokens = 0, max_outputs = 0;
+    uint32_t most_positions = UINT32_MAX;  // of a text: a table of positions has no more
     MatmulForm form;
 };
 

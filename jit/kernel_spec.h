@@ -252,6 +252,7 @@ struct ValueStoreArgs {
 // split of a prompt into batches, and of a row's segments among threads, gives the same bits.
 // softcap c (0: none): scores are c * tanh(score * scale / c). window w (0: none): a query at position p sees the keys
 // of positions above p - w and up to p. sinks: per head, a score that takes part in the softmax and has no value.
+// alibi b (0: none): scores of head h fall by alibi_slope(h, heads, b) with each position's distance (jit/alibi.h).
 // out rows: f32 [heads*head_dim], stride out_stride.
 // Unit: kv_head + kv_heads * tile, of the batch's tiles in tile form and of its single rows in vector form; where the
 // batch has room for parts and there is no window, of its single rows' segments, one row's after the other's.
@@ -263,6 +264,7 @@ struct AttentionSpec {
     float softcap = 0.0f;
     uint32_t window = 0;
     Presence sinks = Presence::absent;
+    float alibi = 0.0f;
     auto operator<=>(const AttentionSpec&) const = default;
 };
 struct AttentionArgs {

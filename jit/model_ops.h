@@ -310,10 +310,11 @@ struct OpTraits<AttentionSpec> {
     static constexpr std::string_view kName = "attention";
     static void fields(auto& spec, auto&& visit) {
         auto& [heads, kv_heads, head_dim, q_stride, out_stride, key_type, value_type, scale, form, softcap, window,
-               sinks] = spec;
+               sinks, alibi] = spec;
         visit("", form), visit("", key_type), visit("", value_type), visit("h", heads), visit("g", kv_heads);
         visit("d", head_dim), visit("q", q_stride), visit("o", out_stride), visit("c", scale);
         visit("cap", softcap, 0.0f), visit("w", window, 0u), visit("sinks", sinks);
+        visit("alibi", alibi, 0.0f);
     }
     static Signature arguments(const AttentionSpec& spec) {
         const uint32_t width = spec.heads * spec.head_dim;
@@ -339,15 +340,18 @@ struct OpTraits<AttentionSpec> {
             .cache_type("value_type", spec.value_type, spec.head_dim)
             .finite("scale", spec.scale)
             .finite("softcap", spec.softcap);
+        claims.finite("alibi", spec.alibi);
         if (claims.is_fine() && spec.softcap < 0) claims.refuse("softcap {} is negative", spec.softcap);
+        if (claims.is_fine() && spec.alibi < 0) claims.refuse("alibi {} is negative", spec.alibi);
     }
     static std::string text(const AttentionSpec& spec) {
-        return fmt::format("attention {} heads on {} of {}, keys {}, values {}, {} form{}{}{}", spec.heads,
+        return fmt::format("attention {} heads on {} of {}, keys {}, values {}, {} form{}{}{}{}", spec.heads,
                            spec.kv_heads, spec.head_dim, name(spec.key_type), name(spec.value_type),
                            riftjit::text(spec.form),
                            spec.window != 0 ? fmt::format(", window {}", spec.window) : std::string(),
                            spec.softcap != 0 ? fmt::format(", softcap {}", spec.softcap) : std::string(),
-                           when(is_present(spec.sinks), ", sinks"));
+                           when(is_present(spec.sinks), ", sinks"),
+                           spec.alibi != 0 ? fmt::format(", alibi {}", spec.alibi) : std::string());
     }
 };
 

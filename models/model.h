@@ -33,6 +33,7 @@ struct Hyperparameters {
     float embedding_scale = 1.0f, residual_scale = 1.0f, logit_scale = 1.0f;  // factors
     float attention_scale;                                                    // 1 / sqrt(head_dim) where no key says
     float attention_softcap = 0.0f, logit_softcap = 0.0f;                     // 0: none
+    float max_alibi_bias = 0.0f;                                              // 0: none
     float query_temperature = 0.0f;  // t: queries times 1 + t ln(1 + floor(position / rope.original_context))
 };
 

@@ -19,6 +19,8 @@ Address resolve(const graph::Place& place, const Addresses& addresses) {
             return addresses.rope_tables[place.index];
         case Kind::token_ids:
             return addresses.token_ids;
+        case Kind::positions:
+            return addresses.positions;
     }
     return nullptr;
 }

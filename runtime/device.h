@@ -26,6 +26,7 @@ struct Addresses {
     std::vector<Address> keys, values;  // by slot
     std::vector<Address> rope_tables;   // by table
     Address token_ids = nullptr;
+    Address positions = nullptr;
     uint32_t pages_per_sequence = 0;  // of batches, at most
 };
 

@@ -29,6 +29,9 @@ Sequences::Sequences(std::shared_ptr<const DeviceModel> model, const SequenceLim
 Result<Sequences> Sequences::create(std::shared_ptr<const DeviceModel> model, const SequenceLimits& limits) {
     if (limits.sequences == 0) return fail(ErrorKind::Usage, "sequences 0: expected 1 or more");
     if (limits.positions == 0) return fail(ErrorKind::Usage, "context 0: expected 1 position or more");
+    if (const uint32_t most = model->prompt_plan.most_positions; limits.positions > most)
+        return fail(ErrorKind::Usage, "context {}: the model has a table of {} positions, and no way beyond it (-c {})",
+                    limits.positions, most, most);
     Sequences sequences(std::move(model), limits);
     RIFTJIT_TRY_VOID(sequences.allocate());
     RIFTJIT_TRY_VOID(sequences.bind());
@@ -44,6 +47,11 @@ Result<void> Sequences::allocate() {
     RIFTJIT_TRY(ids,
                 device.allocate(uint64_t(prompt.max_tokens) * sizeof(int32_t), MemoryUse::random, "the token ids"));
     token_ids_ = ids;
+    if (prompt.most_positions != UINT32_MAX) {
+        RIFTJIT_TRY(positions,
+                    device.allocate(uint64_t(prompt.max_tokens) * sizeof(int32_t), MemoryUse::random, "the positions"));
+        position_ids_ = positions;
+    }
     size_t most_floats = 0;
     for (const RopeTable& table : model_->rope_tables) {
         const size_t floats = size_t(prompt.max_tokens) * table.floats_per_row();
@@ -60,8 +68,9 @@ Result<void> Sequences::allocate() {
 }
 
 Result<void> Sequences::bind() {
-    const Addresses addresses{arena_,     model_->weights.addresses,   kv_.keys, kv_.values, rope_addresses_,
-                              token_ids_, tables_.pages_per_sequence()};
+    const Addresses addresses{
+        arena_,        model_->weights.addresses,   kv_.keys, kv_.values, rope_addresses_, token_ids_,
+        position_ids_, tables_.pages_per_sequence()};
     RIFTJIT_TRY(decode, model_->device->bind(model_->decode_plan, addresses));
     decode_ = std::move(decode);
     RIFTJIT_TRY(prompt, model_->device->bind(model_->prompt_plan, addresses));
@@ -171,6 +180,10 @@ Result<StepLogits> Sequences::step(std::span<const StepRow> rows, LogitReading r
     const graph::Plan& plan = model_->plan_for(rows.size());
     const BatchState& state = batch_.finish(tables_.tables(), tables_.pages_per_sequence());
     RIFTJIT_TRY_VOID(device.write(token_ids_, std::as_bytes(std::span(ids_))));
+    if (position_ids_ != nullptr) {
+        for (uint32_t row = 0; row < state.rows; ++row) ids_[row] = int32_t(state.row[row].position);
+        RIFTJIT_TRY_VOID(device.write(position_ids_, std::as_bytes(std::span(ids_))));
+    }
     for (size_t i = 0; i < rope_addresses_.size(); ++i) {
         const auto filled =
             model_->rope_tables[i].fill(std::span(state.row, state.rows), limits_.positions, rope_rows_);

@@ -104,7 +104,7 @@ private:
     SequenceLimits limits_;
     PageTables tables_;
     KvCache kv_;
-    Address arena_ = nullptr, token_ids_ = nullptr;
+    Address arena_ = nullptr, token_ids_ = nullptr, position_ids_ = nullptr;
     std::vector<Address> rope_addresses_;
     std::unique_ptr<BoundPlan> decode_, prompt_;
     BoundPlan* last_run_ = nullptr;

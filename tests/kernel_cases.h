@@ -123,6 +123,9 @@ inline std::vector<AttentionSpec> attention_variants() {
         add(type, 0, 0, Presence::present);
         add(type, 3.0f, 33, Presence::present);
     }
+    for (uint32_t window : {0u, 50u})  // of heads whose number is no power of two
+        specs.push_back(
+            {6, 2, 32, 192, 192, DType::F16, DType::F16, 0.2f, MatmulForm::tile, 0, window, Presence::absent, 8.0f});
     for (uint32_t head_dim : {40u, 256u})
         specs.push_back({3, 1, head_dim, 3 * head_dim, uint32_t(round_up(3 * head_dim, 16)), DType::F16, DType::F32,
                          0.1f, MatmulForm::tile, 5.0f, 20, Presence::present});

@@ -4,6 +4,7 @@
 #include "graph/lowering.h"
 #include "graph/reference_run.h"
 #include "graph/shapes.h"
+#include "jit/alibi.h"
 
 namespace riftjit::graph {
 
@@ -40,7 +41,8 @@ Result<void> ReferenceRun::apply(const AttentionOp& op) {
             const size_t kv_offset = size_t{first} * stride + head / group * op.head_dim;
             reference::attention_head(row(op.q, token) + offset, keys.data() + kv_offset, values.data() + kv_offset,
                                       visible - first, stride, op.head_dim, op.scale, row(op.out, token) + offset,
-                                      op.traits.softcap, sinks.empty() ? nullptr : &sinks[head]);
+                                      op.traits.softcap, sinks.empty() ? nullptr : &sinks[head],
+                                      op.traits.alibi == 0 ? 0 : alibi_slope(head, op.heads, op.traits.alibi));
         }
     }
     return {};
@@ -64,7 +66,7 @@ Result<void> Lowering::lower(const AttentionOp& op) {
             emit(AttentionSpec{op.heads, op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.q).width),
                                f32_stride(graph_.tensor(op.out).width), options_.key_type, options_.value_type,
                                op.scale, form, op.traits.softcap, op.traits.window,
-                               op.traits.sinks == kNoTensor ? Presence::absent : Presence::present},
+                               op.traits.sinks == kNoTensor ? Presence::absent : Presence::present, op.traits.alibi},
                  {q, keys, values, out, sinks}, StepRows::batch);
     return {};
 }

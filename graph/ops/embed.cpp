@@ -1,4 +1,4 @@
-// Rows of a token table.
+// Rows of a table of tokens or of positions.
 #include <algorithm>
 
 #include "graph/lowering.h"
@@ -8,8 +8,8 @@
 namespace riftjit::graph {
 
 Result<TensorId> Graph::embed(std::string name, TensorId ids, TensorId table) {
-    if (tensor(ids).kind != TensorKind::token_ids)
-        return fail(ErrorKind::Format, "{}: '{}' is not the token input", name, tensor(ids).name);
+    if (tensor(ids).kind != TensorKind::token_ids && tensor(ids).kind != TensorKind::positions)
+        return fail(ErrorKind::Format, "{}: '{}' is neither the token input nor its positions", name, tensor(ids).name);
     const TensorId out = add_activation(name, tensor(table).width);
     nodes.push_back({std::move(name), EmbedOp{ids, table, out}});
     return out;
@@ -20,9 +20,11 @@ Result<void> ReferenceRun::apply(const EmbedOp& op) {
     resize(op.out, static_cast<uint32_t>(ids_.size()));
     const uint32_t vocabulary = graph_.tensor(op.table).rows;
     for (uint32_t token = 0; token < ids_.size(); ++token) {
-        const int32_t id = ids_[token];
+        const bool is_token = graph_.tensor(op.ids).kind == TensorKind::token_ids;
+        const int32_t id = is_token ? ids_[token] : static_cast<int32_t>(owner_.position_ + token);
         if (id < 0 || static_cast<uint32_t>(id) >= vocabulary)
-            return fail(ErrorKind::Usage, "{}: token {} is not in the vocabulary of {}", node_->name, id, vocabulary);
+            return fail(ErrorKind::Usage, "{}: {} {} is not in a table of {}", node_->name,
+                        is_token ? "token" : "position", id, vocabulary);
         const auto values = owner_.weight_row(op.table, static_cast<uint32_t>(id));
         std::ranges::copy(values, row(op.out, token));
     }
@@ -32,8 +34,12 @@ Result<void> ReferenceRun::apply(const EmbedOp& op) {
 template <>
 Result<void> Lowering::lower(const EmbedOp& op) {
     const Tensor& table = graph_.tensor(op.table);
+    const bool is_token = graph_.tensor(op.ids).kind == TensorKind::token_ids;
+    if (!is_token) plan_.most_positions = std::min(plan_.most_positions, table.rows);
     emit(EmbedSpec{table.type, table.width},
-         {weight_place(op.table), Place{Place::Kind::token_ids, 0, 0}, output(op.out)}, StepRows::batch);
+         {weight_place(op.table), Place{is_token ? Place::Kind::token_ids : Place::Kind::positions, 0, 0},
+          output(op.out)},
+         StepRows::batch);
     return {};
 }
 

@@ -35,5 +35,9 @@ extern const Architecture kStarcoder2;
 extern const Architecture kNemotron;
 extern const Architecture kOrion;
 extern const Architecture kMistral3;
+extern const Architecture kBloom;
+extern const Architecture kMpt;
+extern const Architecture kGpt2;
+extern const Architecture kStarcoder;
 
 }  // namespace riftjit::models

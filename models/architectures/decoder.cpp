@@ -22,7 +22,9 @@ public:
         RIFTJIT_TRY_VOID(read_rope_factors());
         RIFTJIT_TRY(embedded, graph_.embed("token_embd", graph_.add_input("token_ids"), table));
         RIFTJIT_TRY(scaled, scale_by("token_embd.scale", embedded, hyper_.embedding_scale));
-        TensorId x = scaled;
+        RIFTJIT_TRY(placed, decoder_.has_position_table ? add_positions(scaled) : Result<TensorId>(scaled));
+        RIFTJIT_TRY(first, decoder_.has_embedding_norm ? norm("token_embd_norm", placed) : Result<TensorId>(placed));
+        TensorId x = first;
         for (uint32_t layer = 0; layer < hyper_.layers; ++layer) {
             RIFTJIT_TRY(out, decoder_.branches == Branches::parallel ? add_parallel(layer, x) : add_branches(layer, x));
             x = out;
@@ -36,6 +38,12 @@ private:
     using HeadNorms = DecoderTraits::HeadNorms;
 
     static std::string block(uint32_t layer, std::string_view what) { return fmt::format("blk.{}.{}", layer, what); }
+
+    Result<TensorId> add_positions(TensorId x) {
+        RIFTJIT_TRY(table, weights_.matrix("position_embd.weight", hyper_.context_length, hyper_.width));
+        RIFTJIT_TRY(rows, graph_.embed("position_embd", graph_.add_positions("positions"), table));
+        return graph_.add("embedded", x, rows);
+    }
 
     // ---- rope ----
 
@@ -184,6 +192,7 @@ private:
         const graph::SlotId slot =
             graph_.add_slot({block(layer, "kv"), graph::KvSlot{hyper_.kv_heads, hyper_.head_dim}});
         graph::AttentionTraits traits{hyper_.attention_softcap, hyper_.layer[layer].window};
+        traits.alibi = hyper_.max_alibi_bias;
         if (decoder_.has_sinks) {
             RIFTJIT_TRY(sinks, weights_.vector(block(layer, "attn_sinks.weight"), hyper_.heads));
             traits.sinks = sinks;

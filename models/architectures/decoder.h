@@ -27,6 +27,8 @@ struct DecoderTraits {
     bool is_gated = true;
     bool has_sinks = false;                  // attn_sinks, a score per head
     bool gates_in_up = false;                // ffn_up has the rows of the gate, then those of up
+    bool has_embedding_norm = false;         // token_embd_norm, behind the lookup
+    bool has_position_table = false;         // position_embd, added to the embeddings; no rotation
     std::string_view ffn_norm = "ffn_norm";  // its tensor's name
     std::string_view output_norm = "output_norm";
 };

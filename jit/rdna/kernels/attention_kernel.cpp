@@ -428,6 +428,7 @@ Result<LaunchShape> shape_of(KernelTarget target, const AttentionSpec& spec) {
     RIFTJIT_TRY_VOID(refuse_if(spec.window != 0, "attention", fmt::format("a window of {} positions", spec.window)));
     RIFTJIT_TRY_VOID(refuse_if(spec.softcap != 0, "attention", fmt::format("scores capped at {}", spec.softcap)));
     RIFTJIT_TRY_VOID(refuse_if(spec.sinks == Presence::present, "attention", "sinks"));
+    RIFTJIT_TRY_VOID(refuse_if(spec.alibi != 0, "attention", "linear biases"));
     const AttentionShape shape = attention_shape(spec);
     return LaunchShape{shape.waves * lanes(target.wave_size), spec.kv_heads * shape.grid_parts, 1,
                        attention_part_bytes(spec)};

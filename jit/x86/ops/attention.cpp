@@ -24,6 +24,7 @@
 #include <stdexcept>
 
 #include "host/thread_pool.h"
+#include "jit/alibi.h"
 #include "jit/x86/backend.h"
 #include "jit/x86/emit/math.h"
 #include "jit/x86/ops/attention_products.h"
@@ -51,6 +52,7 @@ class AttentionKernel final : public AttentionProducts {
     const int tile_tokens = spec_.form == MatmulForm::vector ? 1 : int(kMaxTileRows);
     const int rows = group * tile_tokens;
     const bool has_window = spec_.window != 0, has_sinks = spec_.sinks == Presence::present;
+    const bool has_slopes = spec_.alibi != 0;
     const bool has_parts = tile_tokens == 1 && !has_window;
     static constexpr int page_panels = kKvPage / kPanel;
 
@@ -82,7 +84,7 @@ class AttentionKernel final : public AttentionProducts {
     const int queries_at = reserve(tile_tokens == 1 ? 0 : uint64_t(rows) * query_row_bytes() + 64);
     const uint64_t state_bytes = attention_part_bytes(uint32_t(rows), spec_.head_dim);
     const int total_at = reserve(state_bytes), part_at = reserve(state_bytes);
-    const int slots_at = reserve(14 * sizeof(uint64_t));
+    const int slots_at = reserve(15 * sizeof(uint64_t));
     // A state: outputs, sums of probabilities (16 lanes a row), maxima.
     const int outputs_at = 0;
     const int sums_at = outputs_at + rows * int(output_row_bytes());
@@ -96,7 +98,7 @@ class AttentionKernel final : public AttentionProducts {
     // Where a unit is a segment: what counts the finished ones of its row, or null; the row's first part and last
     // segment.
     const Address saved_args = slot(9), finished = slot(10), first_part = slot(11), last_segment = slot32(12);
-    const Address head_sinks = slot(13);
+    const Address head_sinks = slot(13), head_slopes = slot(14);
 
     void generate() override {
         check(uint64_t(maxima_at) + padded_rows * sizeof(float) == state_bytes, "a part is a state");
@@ -234,10 +236,20 @@ class AttentionKernel final : public AttentionProducts {
         imul(rax, kv_head, int(kKvPage) * value_bytes());
         add(rax, ptr[args + offsetof(AttentionArgs, values)]);
         mov(head_values, rax);
-        if (!has_sinks) return;
-        imul(rax, kv_head, group * int(sizeof(float)));
-        add(rax, ptr[args + offsetof(AttentionArgs, sinks)]);
-        mov(head_sinks, rax);
+        if (has_sinks) {
+            imul(rax, kv_head, group * int(sizeof(float)));
+            add(rax, ptr[args + offsetof(AttentionArgs, sinks)]);
+            mov(head_sinks, rax);
+        }
+        if (has_slopes) {
+            std::vector<float> slopes(spec_.heads);
+            for (uint32_t head = 0; head < spec_.heads; ++head)
+                slopes[head] = float(alibi_slope(head, spec_.heads, spec_.alibi));
+            lea(rax, constant_bytes(slopes.data(), slopes.size() * sizeof(float), sizeof(float)));
+            imul(r8, kv_head, group * int(sizeof(float)));
+            add(rax, r8);
+            mov(head_slopes, rax);
+        }
     }
     void enter_next_page() {
         const Reg64 page = rcx;
@@ -402,8 +414,10 @@ class AttentionKernel final : public AttentionProducts {
             sub(visible, block_start);
             vmovd(xmm_of(limit), visible);
             vbroadcastss(limit, xmm_of(limit));
+            if (has_slopes) mov(slope, head_slopes);
             for_each_head(head, [&] {
                 mask_row(largest);
+                if (has_slopes) add(slope, uint32_t(sizeof(float)));
                 update_maximum(largest);
                 add(score_row, score_row_bytes());
                 add(row, sizeof(float));
@@ -411,6 +425,7 @@ class AttentionKernel final : public AttentionProducts {
         });
     }
     const Wide nothing = wide(2), limit = wide(3);
+    const Reg64 slope = r11;
     // score = scale * score, capped, or -infinity from position number `limit` of the block on and `window` before it;
     // the largest in lane 0.
     void mask_row(const Xmm& largest) {
@@ -424,6 +439,7 @@ class AttentionKernel final : public AttentionProducts {
                           ExpScratch<Wide, LaneMask>{wide(6), wide(7), lane_mask(0, wide(4))});
                 vmulps(score, score, splat(spec_.softcap));
             }
+            if (has_slopes) add_bias(score, positions_of(panel));
             compare_greater_i32(is_visible, limit, positions_of(panel));
             select(score, is_visible, score, nothing);
             if (has_window) {
@@ -436,6 +452,17 @@ class AttentionKernel final : public AttentionProducts {
         }
         fold(largest, largest_lanes, xmm_of(wide(7)),
              [this](const Xmm& to, const Xmm& left, const Xmm& right) { vmaxps(to, left, right); });
+    }
+    // score += slope * (position - the row's own, which is limit - 1)
+    void add_bias(const Wide& score, const WideConstant& positions) {
+        const Wide distance = wide(5), factor = wide(6);
+        vxorps(distance, distance, distance);
+        vpsubd(distance, distance, limit);
+        vpaddd(distance, distance, positions);
+        vpaddd(distance, distance, splat_u32(1));
+        vcvtdq2ps(distance, distance);
+        vbroadcastss(factor, ptr[slope]);
+        vfmadd231ps(score, distance, factor);
     }
     void update_maximum(const Xmm& largest) {
         const Xmm old_maximum = xmm_of(wide(5));

@@ -55,6 +55,11 @@ FAMILIES = {
     "llama_yarn": ("Llama", dict(head_dim=32, tie_word_embeddings=False, rope_parameters=rope(
         rope_type="yarn", factor=4.0, original_max_position_embeddings=32))),
     "mistral": ("Mistral", dict(head_dim=32, sliding_window=8, tie_word_embeddings=False)),
+    "bloom": ("Bloom", dict(hidden_size=64, n_layer=3, n_head=4)),
+    "bloom_6_heads": ("Bloom", dict(hidden_size=96, n_layer=2, n_head=6)),
+    "mpt": ("Mpt", dict(d_model=64, n_layers=3, n_heads=4, expansion_ratio=2, max_seq_len=512)),
+    "gpt2": ("GPT2", dict(n_embd=64, n_layer=3, n_head=4, n_inner=256, n_positions=512)),
+    "starcoder": ("GPTBigCode", dict(n_embd=64, n_layer=3, n_head=4, n_inner=256, n_positions=512)),
     "phi3_long": ("Phi3", dict(original_max_position_embeddings=32, max_position_embeddings=512, sliding_window=None,
                                tie_word_embeddings=False, rope_parameters=rope(
         rope_type="longrope", short_factor=[1.0 + 0.05 * i for i in range(8)],
@@ -68,6 +73,8 @@ ALSO_IN_CONFIG = {
     "gptneox": dict(rotary_pct=0.5, rotary_emb_base=10000),
     "gptneox_sequential": dict(rotary_pct=0.5, rotary_emb_base=10000),
     "falcon": dict(num_kv_heads=1),
+    "gpt2": dict(n_ctx=512),
+    "mpt": dict(architectures=["MPTForCausalLM"]),
 }
 
 
@@ -100,14 +107,15 @@ def convert(name, folder, out):
         writer.add_pad_token_id(509)
         writer.add_add_bos_token(False)
     with torch.inference_mode():
-        hparams = ModelBase.load_hparams(folder, False)
+        hparams = ModelBase.load_hparams(folder, False) | ALSO_IN_CONFIG.get(name, {})
         kind = conversion.get_model_class(get_model_architecture(hparams, ModelType.TEXT))
         if name == "ministral3": kind = kind.Ministral3Model  # the outer one wants a tokenizer of its own
-        kind.set_vocab = set_vocab
+        class Kind(kind): model_arch = kind.model_arch  # what is changed here is this file's alone
+        Kind.set_vocab = set_vocab
         if name == "mistral":  # whose window it leaves out
-            write_keys = kind.set_gguf_parameters
-            kind.set_gguf_parameters = lambda self: (write_keys(self), self.gguf_writer.add_sliding_window(8))
-        model = kind(folder, gguf.LlamaFileType.MOSTLY_F16, out, model_name="tiny model")
+            Kind.set_gguf_parameters = lambda self: (super(Kind, self).set_gguf_parameters(),
+                                                     self.gguf_writer.add_sliding_window(8))
+        model = Kind(folder, gguf.LlamaFileType.MOSTLY_F16, out, model_name="tiny model")
         model.hparams.update(ALSO_IN_CONFIG.get(name, {}))
         model.write()
 
@@ -122,7 +130,7 @@ def make(name):
     kind, own = FAMILIES[name]
     config = getattr(transformers, kind + "Config")(**(COMMON | own))
     config._attn_implementation = "eager"
-    model = getattr(transformers, kind + "ForCausalLM")(config).eval()
+    model = getattr(transformers, kind + ("LMHeadModel" if kind == "GPT2" else "ForCausalLM"))(config).eval()
     if name in ("gemma", "gemma2", "nemotron"): model.zero_gains = True  # the gain is 1 + weight
     randomise(model, sum(name.encode()))
     with tempfile.TemporaryDirectory() as folder:

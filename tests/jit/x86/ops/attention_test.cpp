@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "host/thread_pool.h"
+#include "jit/alibi.h"
 #include "tests/jit/x86/ops/cache_reference.h"
 #include "tests/jit/x86/ops/kernel_runner.h"
 #include "tests/jit/x86/ops/paged_batch.h"
@@ -157,6 +158,12 @@ Reference reference_of(const Scene& scene, uint32_t first = 0) {
                 scores[j] *= double(spec.scale);
                 score_error = std::max(score_error, kHalfUlp * (spec.head_dim + 1) * terms * std::fabs(spec.scale));
                 if (spec.softcap != 0) scores[j] = spec.softcap * std::tanh(scores[j] / spec.softcap);
+                if (spec.alibi != 0) {  // a slope as a float, a fused multiply-add
+                    const double bias = alibi_slope(head, spec.heads, spec.alibi) * (count - 1 - j);
+                    scores[j] -= bias;
+                    score_error = std::max(score_error,
+                                           kHalfUlp * ((spec.head_dim + 2) * terms * std::fabs(spec.scale) + 2 * bias));
+                }
                 largest = std::max(largest, scores[j]);
             }
             // The cap is never steeper than 1; tanh is off by 2^-23 (emit_tanh), its argument by three roundings.
