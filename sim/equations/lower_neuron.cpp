@@ -182,16 +182,30 @@ private:
     // Brian2's the step in which it falls to 0 integrates again, while its arrivals, sent in the step before, are still
     // ignored.
 
+    // As nearest_steps(), for a time that may differ from neuron to neuron: halves, and what columns make of halves
+    // that decimals have, to the even number.
+    Value nearest_steps_of(Value time) {
+        const Value steps = graph_.multiply(time, graph_.constant(1 / (long double)(setup_.step_ms)));
+        const Value whole = graph_.function(ColumnOp::floor, steps), half = graph_.constant(0.5L);
+        const Value beyond_half = graph_.subtract(graph_.subtract(steps, whole), half);
+        const Value unsure =
+            graph_.multiply(steps, graph_.constant(setup_.precision == Precision::f64 ? 0x1p-49L : 0x1p-21L));
+        const Value is_half = graph_.less_equal(graph_.function(ColumnOp::absolute, beyond_half), unsure);
+        const Value halved = graph_.multiply(whole, half), one = graph_.constant(1);
+        const Value is_even = graph_.equal(halved, graph_.function(ColumnOp::floor, halved));
+        const Value is_below =
+            graph_.select(is_half, graph_.select(is_even, one, graph_.constant(0)),
+                          graph_.select(graph_.less(beyond_half, graph_.constant(0)), one, graph_.constant(0)));
+        return graph_.select(graph_.less(graph_.constant(0), is_below), whole, graph_.add(whole, one));
+    }
+
     Result<void> read_refractory() {
         refractory_steps_ = graph_.constant(0);
         if (model_.refractory) {
-            // As nearest_steps(), whether one value or one for each neuron.
             const Value time = evaluate(*model_.refractory, environment_);
-            const Value steps = graph_.multiply(time, graph_.constant(1 / (long double)(setup_.step_ms)));
-            const Value half = graph_.constant(0.5 + kStepTolerance);
-            refractory_steps_ = graph_.function(ColumnOp::floor, graph_.add(steps, half));
-            if (const auto one = graph_.number(time))
-                refractory_steps_ = graph_.constant(nearest_steps(static_cast<double>(*one), setup_.step_ms));
+            const auto one = graph_.number(time);
+            refractory_steps_ = one ? graph_.constant(nearest_steps(static_cast<double>(*one), setup_.step_ms))
+                                    : nearest_steps_of(time);
         }
         const auto steps = graph_.number(refractory_steps_);
         if (steps && !(*steps >= 0 && *steps <= kMostRefractorySteps))

@@ -147,7 +147,7 @@ PopulationStatistics statistics_of(const Recording& recording, const RecordedPop
     statistics.rates_hz.resize(seconds > 0 ? statistics.neurons : 0);
     if (!statistics.rates_hz.empty()) statistics.rate_hz = mean_of(statistics.rates_hz);
     if (!statistics.variations.empty()) statistics.variation = mean_of(statistics.variations);
-    const auto bin_steps = uint32_t(std::max(1.0, std::nearbyint(options.bin_ms / step_ms)));
+    const auto bin_steps = uint32_t(std::max(1.0, nearest_steps(options.bin_ms, step_ms)));
     statistics.correlation = mean_correlation(trains, Bins(trains.windows(), bin_steps), options.correlated_neurons);
     return statistics;
 }

@@ -33,8 +33,16 @@ ConnectionSetup connection_setup(const Network& network, const Projection& proje
             .target_end = {projection.target, target.layout}};
 }
 
+namespace {
+
+uint16_t least_delay_steps(const Network& network) { return network.compat == Compat::nest ? 1 : 0; }
+
+}  // namespace
+
 Distribution delay_within_steps(const Network& network, const Distribution& delay) {
     Distribution within = delay;
+    if (constant_of(delay) || std::holds_alternative<Values>(delay.kind))
+        return within;  // delay_value_fault() has them
     within.least = std::max(delay.least, network.compat == Compat::nest ? 0.5 * network.step_ms : 0);
     within.most = std::min(delay.most, kMaxDelaySteps * network.step_ms);
     return within;
@@ -148,12 +156,11 @@ std::string weight_unit(const Network& network, const Projection& projection) {
 }
 
 std::string delay_value_fault(const Network& network, double delay_ms) {
-    const double step = network.step_ms;
-    // NEST: one step, less what its multiple may lose to rounding; what lies below is not rounded up to it.
-    if (network.compat == Compat::nest && delay_ms < step * (1 - 1e-9))
+    const double step = network.step_ms, steps = nearest_steps(delay_ms, step);
+    if (least_delay_steps(network) > 0 && steps < least_delay_steps(network))
         return fmt::format("a delay of {} ms is below one step of {} ms", delay_ms, step);
-    if (delay_ms < 0) return fmt::format("a delay of {} ms", delay_ms);
-    if (delay_ms > kMaxDelaySteps * step)
+    if (delay_ms < 0) return fmt::format("a delay of {} ms is below 0", delay_ms);
+    if (!(steps <= kMaxDelaySteps))
         return fmt::format("a delay of {} ms is above {} steps of {} ms", delay_ms, kMaxDelaySteps, step);
     return "";
 }
@@ -192,6 +199,7 @@ Result<ProjectionBuilder> ProjectionBuilder::create(const Network& network, uint
     builder.delay_ms_ = delay_within_steps(network, projection.delay_ms);
     builder.precision_ = precision;
     builder.step_ms_ = network.step_ms;
+    builder.least_delay_ = least_delay_steps(network);
     builder.key_ = random_key(network.seed, Purpose::synapse_value, index);
     builder.multapses_ = setup.multapses;
     return builder;
@@ -236,7 +244,8 @@ void ProjectionBuilder::draw_values(uint32_t source, std::span<Synapse> row, std
             return draw(distribution, words, key_, source, index, half);
         };
         if (!weight) synapse.weight = in_precision(precision_, value(weight_, Half::first));
-        if (!delay) synapse.delay = steps_of(value(delay_ms_, Half::second), step_ms_);
+        // Half a step, the least that is drawn, is rounded to none.
+        if (!delay) synapse.delay = std::max(least_delay_, steps_of(value(delay_ms_, Half::second), step_ms_));
     }
 }
 

@@ -58,6 +58,7 @@ private:
     Distribution weight_, delay_ms_;
     Precision precision_ = Precision::f64;
     double step_ms_ = 0;
+    uint16_t least_delay_ = 0;
     uint64_t key_ = 0;
     bool multapses_ = false;
 };

@@ -31,10 +31,37 @@ Outcome run(const std::string& text, const NetworkOverrides& overrides = {}) {
 }
 using Notes = std::vector<std::string>;
 
+// Halves as decimals have them, to the even number: 2k + 1 halves of a step, whatever binary makes of it.
+TEST(StepTimes, OfHalvesGoToTheEvenStep) {
+    for (const auto& [time, steps] : {std::pair(0.15, 2), {0.25, 2}, {0.35, 4}, {15.95, 160}, {16.05, 160}, {0.05, 0}})
+        EXPECT_EQ(nearest_steps(time, 0.1), steps) << time;
+    for (const auto& [digits, step] :
+         {std::pair(2, 0.1), {3, 0.01}, {3, 0.05}, {4, 0.025}, {1, 0.4}, {0, 2.0}, {2, 0.3}, {2, 0.7}})
+        for (uint64_t k = 0; k < 3000; ++k) {
+            const double half = std::stod(fmt::format("{:.{}f}", (double(k) + 0.5) * step, digits + 1));
+            const double even = double(k % 2 == 0 ? k : k + 1);
+            ASSERT_EQ(nearest_steps(half, step), even) << half << " " << step;
+            ASSERT_EQ(nearest_steps(-half, step), -even) << half << " " << step;
+            ASSERT_EQ(nearest_steps((double(k) + 0.5) * step, step), even) << "what arithmetic makes of it";
+            ASSERT_EQ(nearest_steps(half * (1 + 1e-12), step), double(k + 1)) << half;
+            ASSERT_EQ(nearest_steps(half * (1 - 1e-12), step), double(k)) << half;
+        }
+    EXPECT_EQ(nearest_steps(0.1 + 0.2, 0.2), 2);  // 0.30000000000000004
+    EXPECT_EQ(nearest_steps(0.00025 * 1000, 0.1), 2);
+    EXPECT_EQ(nearest_steps(429496729.45, 0.1), 4294967294);
+    EXPECT_EQ(nearest_steps(429496729.55, 0.1), 4294967296);
+    EXPECT_EQ(nearest_steps(1e300, 0.1), std::nearbyint(1e300 / 0.1));
+    EXPECT_EQ(nearest_steps(1.5e-6, 1e-6), 2);
+    EXPECT_EQ(nearest_steps(2.5e6, 1e6), 2);
+    EXPECT_EQ(nearest_steps(1e-300, 0.1), 0);
+}
+
 TEST(StepTimes, AreWholeStepsWhateverTheirDecimalsLose) {
     EXPECT_EQ(nearest_steps(0.35, 0.1), 4);  // 0.35 / 0.1 is below 3.5
-    EXPECT_EQ(nearest_steps(1.05, 0.1), 11);
+    EXPECT_EQ(nearest_steps(1.05, 0.1), 10);
     EXPECT_EQ(nearest_steps(0.34, 0.1), 3);
+    EXPECT_TRUE(std::isnan(nearest_steps(std::nan(""), 0.1)));
+    EXPECT_EQ(nearest_steps(kUnlimited, 0.1), kUnlimited);
     EXPECT_EQ(first_step_from(0.3, 0.1), 3u);  // 0.3 / 0.1 is below 3
     EXPECT_EQ(first_step_from(0.31, 0.1), 4u);
     EXPECT_EQ(first_step_from(0.7 + 0.1, 0.1), 8u);
@@ -134,21 +161,29 @@ TEST(Changes, CloserThanAStepAreRefused) {
 // The steps between two spikes of a neuron that its drive would let fire in every step: t_ref and one more.
 TEST(RefractoryTimes, AreRoundedAsDelaysAreAndSaySo) {
     const auto neurons = [](const std::string& t_ref) {
-        return "[simulation]\nduration = \"20 ms\"\n[population.E]\nmodel = \"iaf_psc_delta\"\nsize = 2\nparameters = "
+        return "[simulation]\nduration = \"48 ms\"\n[population.E]\nmodel = \"iaf_psc_delta\"\nsize = 2\nparameters = "
                "{ "
                "I_e = \"1e6 pA\", t_ref = " +
                t_ref + " }\n[[record]]\nspikes = \"E\"\n";
     };
     // The same delay from one neuron to another.
     const auto delayed = [](const std::string& delay) {
-        return "[simulation]\nduration = \"20 ms\"\n[population.S]\nmodel = \"spike_times\"\ntimes = [[\"1 ms\"]]\n"
+        return "[simulation]\nduration = \"48 ms\"\n[population.S]\nmodel = \"spike_times\"\ntimes = [[\"1 ms\"]]\n"
                "[population.R]\nmodel = \"relay\"\nsize = 1\n[[projection]]\nfrom = \"S\"\nto = \"R\"\nrule = "
                "\"one_to_one\"\ndelay = \"" +
                delay + "\"\n[[record]]\nspikes = \"R\"\n";
     };
     const std::string rounded = " ms is rounded to ";
-    for (const auto& [time, steps] :
-         {std::pair<std::string, uint32_t>{"0.25", 3}, {"0.35", 4}, {"1.05", 11}, {"1.04", 10}, {"0.45", 5}}) {
+    for (const auto& [time, steps] : {std::pair<std::string, uint32_t>{"0.15", 2},
+                                      {"0.25", 2},
+                                      {"0.35", 4},
+                                      {"0.45", 4},
+                                      {"1.05", 10},
+                                      {"1.04", 10},
+                                      {"1.15", 12},
+                                      {"1.06", 11},
+                                      {"15.95", 160},
+                                      {"16.05", 160}}) {
         const std::string quoted = "\"" + time + " ms\"";
         const std::string end = fmt::format("{}{} steps of 0.1 ms", time + rounded, steps);
         const Outcome constant = run(neurons(quoted)), listed = run(neurons("[" + quoted + ", " + quoted + "]")),
@@ -170,7 +205,7 @@ TEST(RefractoryTimes, AreRoundedAsDelaysAreAndSaySo) {
     NetworkOverrides coarse;
     coarse.step_ms = 0.8;
     EXPECT_EQ(run(neurons("\"2 ms\""), coarse).notes,
-              Notes{"population E: a refractory time of 2 ms is rounded to 3 steps of 0.8 ms"});
+              Notes{"population E: a refractory time of 2 ms is rounded to 2 steps of 0.8 ms"});
 }
 
 TEST(Delays, OfAListSayHowManyAreRounded) {

@@ -470,12 +470,19 @@ TEST(Delays, StayWithinTheSteps) {
     };
     EXPECT_EQ(refusal(with_delay({Constant{0.04}})),
               "projection A -> B: a delay of 0.04 ms is below one step of 0.1 ms");
-    EXPECT_EQ(refusal(with_delay({Constant{0.09}})),
-              "projection A -> B: a delay of 0.09 ms is below one step of 0.1 ms");
+    EXPECT_EQ(refusal(with_delay({Constant{0.05}})),
+              "projection A -> B: a delay of 0.05 ms is below one step of 0.1 ms");
+    EXPECT_EQ(edges_of(with_delay({Constant{0.09}}))[0].synapse.delay, 1) << "as rounded";
+    EXPECT_EQ(edges_of(with_delay({Constant{0.051}}))[0].synapse.delay, 1);
     EXPECT_EQ(refusal(with_delay({Constant{0}})), "projection A -> B: a delay of 0 ms is below one step of 0.1 ms");
     EXPECT_EQ(edges_of(with_delay({Constant{0.1}}))[0].synapse.delay, 1);
     EXPECT_EQ(edges_of(with_delay({Constant{0}}, Compat::brian2))[0].synapse.delay, 0);
-    EXPECT_EQ(refusal(with_delay({Constant{-0.1}}, Compat::brian2)), "projection A -> B: a delay of -0.1 ms");
+    EXPECT_EQ(refusal(with_delay({Constant{-0.1}}, Compat::brian2)),
+              "projection A -> B: a delay of -0.1 ms is below 0");
+    EXPECT_EQ(refusal(with_delay({Constant{-0.01}}, Compat::brian2)),
+              "projection A -> B: a delay of -0.01 ms is below 0");
+    EXPECT_EQ(edges_of(with_delay({Constant{0.05}}, Compat::brian2))[0].synapse.delay, 0);
+    EXPECT_EQ(edges_of(with_delay({Constant{6553.45}}))[0].synapse.delay, 65534) << "as rounded, to the even step";
     EXPECT_EQ(edges_of(with_delay({Constant{6553.4}}))[0].synapse.delay, 65534);
     EXPECT_EQ(refusal(with_delay({Constant{6553.5}})),
               "projection A -> B: a delay of 6553.5 ms is above 65534 steps of 0.1 ms");
