@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "host/available_memory.h"
+#include "sim/files/append_file.h"
 #include "sim/files/unfinished_file.h"
 
 namespace riftjit::sim {
@@ -154,13 +156,13 @@ Result<void> CheckpointWriter::finish() {
 }
 
 Result<CheckpointReader> CheckpointReader::open(const std::string& path, const CheckpointIdentity& expected) {
-    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // a FIFO shall not wait
     if (file.get() < 0) return io_error(path, "cannot be opened");
     struct stat status;
     if (::fstat(file.get(), &status) != 0) return io_error(path, "cannot be read");
+    RIFTJIT_TRY_VOID(require_regular_file(status, path));
     const auto size = static_cast<uint64_t>(status.st_size);
-    if (!S_ISREG(status.st_mode) || size < sizeof(Header) + sizeof(uint64_t))
-        return fail(ErrorKind::Format, "{}: not a saved simulation", path);
+    if (size < sizeof(Header) + sizeof(uint64_t)) return fail(ErrorKind::Format, "{}: not a saved simulation", path);
     Header header;
     if (!read_all(file.get(), reinterpret_cast<std::byte*>(&header), sizeof header))
         return io_error(path, "cannot be read");
@@ -169,6 +171,8 @@ Result<CheckpointReader> CheckpointReader::open(const std::string& path, const C
         return fail(ErrorKind::Unsupported, "{}: saved in version {} of the format; this program has version {}", path,
                     header.version, kCheckpointVersion);
     }
+    if (const auto fits = refuse_beyond_memory(size); !fits)
+        return fail(fits.error().kind, "{}: {}", path, fits.error().message);
     CheckpointReader reader;
     RIFTJIT_TRY(memory, Pages::allocate(size, Pages::Size::normal, "the saved simulation"));
     reader.path_ = path;

@@ -35,22 +35,6 @@ std::string place(const SourceText& source, size_t offset_bytes) {
                        first_column + before.size() - line_start);
 }
 
-std::string printable(std::string_view text) {
-    std::string shown;
-    for (size_t i = 0; i < text.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(text[i]);
-        // In UTF-8 the control characters above 127 are c2 80 to c2 9f.
-        const bool begins_c1 = byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-        if (byte >= ' ' && byte != 0x7f && !begins_c1) {
-            shown += text[i];
-        } else {
-            shown += fmt::format("\\x{:02x}", byte);
-            if (begins_c1) shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
-        }
-    }
-    return shown;
-}
-
 std::string suggestion(std::string_view name, const std::vector<std::string>& known) {
     const size_t most_edits = std::max<size_t>(1, name.size() / 3);
     size_t fewest = most_edits + 1;

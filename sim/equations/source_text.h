@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/result.h"
+#include "sim/printable.h"
 
 namespace riftjit::sim {
 
@@ -24,9 +25,6 @@ struct NamedText {
 
 // "net.toml:12:8", of the character at `offset_bytes` of the text.
 std::string place(const SourceText& source, size_t offset_bytes = 0);
-
-// The text with control characters written out ("\\x1b"), so that what a file says cannot steer a terminal.
-std::string printable(std::string_view text);
 
 template <class... Args>
 [[nodiscard]] std::unexpected<Error> fail_at(const SourceText& source, size_t offset_bytes,

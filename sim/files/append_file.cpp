@@ -34,12 +34,29 @@ std::unexpected<Error> fail_with_errno(const std::string& path) {
     return fail(ErrorKind::Io, "{}: {}", path, std::strerror(errno));
 }
 
+namespace {
+
+const char* kind_of(mode_t mode) {
+    if (S_ISDIR(mode)) return "a directory";
+    if (S_ISFIFO(mode)) return "a FIFO";
+    if (S_ISSOCK(mode)) return "a socket";
+    if (S_ISCHR(mode)) return "a character device";
+    if (S_ISBLK(mode)) return "a block device";
+    return "something else";
+}
+
+}  // namespace
+
+Result<void> require_regular_file(const struct stat& status, const std::string& path) {
+    if (S_ISREG(status.st_mode)) return {};
+    return fail(ErrorKind::Io, "{}: is {}, not a regular file", path, kind_of(status.st_mode));
+}
+
 Result<void> refuse_existing(const std::string& path, Existing existing) {
     struct stat status{};
     if (lstat(path.c_str(), &status) != 0) return {};
     if (existing == Existing::refuse) return fail(ErrorKind::Io, "{}: exists, and is not replaced unless forced", path);
-    if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
-        return fail(ErrorKind::Io, "{}: is not a regular file", path);
+    if (stat(path.c_str(), &status) == 0) return require_regular_file(status, path);
     return {};
 }
 
@@ -51,16 +68,29 @@ Result<FileDescriptor> create_file(const std::string& path, Existing existing) {
     return file;
 }
 
+Result<FileDescriptor> open_regular_file(const std::string& path) {
+    FileDescriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // a FIFO shall not wait for a writer
+    struct stat status{};
+    if (!file || fstat(file.get(), &status) != 0) return fail_with_errno(path);
+    RIFTJIT_TRY_VOID(require_regular_file(status, path));
+    return file;
+}
+
 namespace {
 
 Result<std::string> read_at_most(const std::string& path, uint64_t limit) {
-    const FileDescriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));  // a pipe shall not wait
+    RIFTJIT_TRY(file, open_regular_file(path));
     struct stat status{};
-    if (!file || fstat(file.get(), &status) != 0) return fail_with_errno(path);
-    if (!S_ISREG(status.st_mode)) return fail(ErrorKind::Io, "{}: is not a regular file", path);
-    if (std::min(uint64_t(status.st_size), limit) > available_memory())
-        return fail(ErrorKind::OutOfMemory, "{}: {} bytes, {} are available", path, status.st_size, available_memory());
-    std::string bytes(std::min(uint64_t(status.st_size), limit), '\0');
+    if (fstat(file.get(), &status) != 0) return fail_with_errno(path);
+    const uint64_t size = std::min(uint64_t(status.st_size), limit);
+    if (const auto available = memory_below(size))
+        return fail(ErrorKind::OutOfMemory, "{}: {} bytes, {} are available", path, status.st_size, *available);
+    std::string bytes;
+    try {
+        bytes.resize(size);
+    } catch (const std::bad_alloc&) {
+        return fail(ErrorKind::OutOfMemory, "{}: {} bytes do not fit into memory", path, size);
+    }
     size_t done = 0;
     while (done < bytes.size()) {
         const ssize_t count = read(file.get(), bytes.data() + done, bytes.size() - done);
@@ -77,6 +107,13 @@ Result<std::string> read_at_most(const std::string& path, uint64_t limit) {
 
 Result<std::string> read_file(const std::string& path) { return read_at_most(path, UINT64_MAX); }
 
+Result<std::string> read_file(const std::string& path, uint64_t most_bytes) {
+    RIFTJIT_TRY(bytes, read_at_most(path, most_bytes + 1));
+    if (bytes.size() > most_bytes)
+        return fail(ErrorKind::Format, "{}: more than {} MiB, the most that is read", path, most_bytes >> 20);
+    return bytes;
+}
+
 Result<std::string> read_head(const std::string& path) { return read_at_most(path, 64); }
 
 namespace {
@@ -88,7 +125,8 @@ Result<void> sync_file(const std::string& path) {
     return {};
 }
 
-// The last step of a write: the whole file under its name, or nothing.
+}  // namespace
+
 Result<void> rename_into_place(const std::string& from, const std::string& to, Existing existing) {
     RIFTJIT_TRY_VOID(sync_file(from));
     const unsigned flags = existing == Existing::refuse ? RENAME_NOREPLACE : 0;
@@ -98,15 +136,19 @@ Result<void> rename_into_place(const std::string& from, const std::string& to, E
     return fail_with_errno(to);
 }
 
-}  // namespace
+Result<std::string> file_behind(const std::string& path) {
+    std::error_code error;
+    const auto target = std::filesystem::weakly_canonical(path, error);
+    if (error) return fail(ErrorKind::Io, "{}: {}", path, error.message());
+    return target.string();
+}
 
 Result<void> write_whole_file(const std::string& path, Existing existing,
                               const std::function<Result<void>(const std::string& temporary)>& write) {
     RIFTJIT_TRY_VOID(refuse_existing(path, existing));
+    RIFTJIT_TRY(target, file_behind(path));
+    const std::string temporary = target + ".new";
     std::error_code error;
-    const auto target = std::filesystem::weakly_canonical(path, error);  // a link stays, what it names is replaced
-    if (error) return fail(ErrorKind::Io, "{}: {}", path, error.message());
-    const std::string temporary = target.string() + ".new";
     std::filesystem::remove(temporary, error);
     const UnfinishedFile unfinished(temporary);
     auto written = Result<void>(fail(ErrorKind::OutOfMemory, "{}: writing it does not fit into memory", path));
@@ -114,7 +156,7 @@ Result<void> write_whole_file(const std::string& path, Existing existing,
         written = write(temporary);
     } catch (const std::bad_alloc&) {
     }
-    if (written) written = rename_into_place(temporary, target.string(), existing);
+    if (written) written = rename_into_place(temporary, target, existing);
     if (written) return {};
     std::filesystem::remove(temporary, error);
     // The caller knows the file by its own name.

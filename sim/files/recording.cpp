@@ -13,6 +13,7 @@
 #include "sim/files/npz.h"
 #include "sim/files/spool_source.h"
 #include "sim/files/unfinished_file.h"
+#include "sim/printable.h"
 
 namespace riftjit::sim {
 
@@ -82,16 +83,60 @@ Result<const Hdf5Module*> load_hdf5_module() {
     return static_cast<const Hdf5Module*>(*loaded);
 }
 
-Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::string& path, RecordingFormat format,
-                                                                 const RecordingHeader& header, Existing existing) {
-    RIFTJIT_TRY_VOID(check_header(header));
+namespace {
+
+// Of a format that grows.
+Result<std::unique_ptr<RecordingWriter>> create_growing(const std::string& path, RecordingFormat format,
+                                                        const RecordingHeader& header, Existing existing) {
     if (format == RecordingFormat::nest_dat) return create_nest_dat(path, header, existing);
-    if (format == RecordingFormat::npz) return create_spooled(path, format, header, existing);
-    RIFTJIT_TRY(module, load_hdf5_module());  // also for nwb: not only when the run is over
-    if (format == RecordingFormat::nwb) return create_spooled(path, format, header, existing);
+    RIFTJIT_TRY(module, load_hdf5_module());
     RIFTJIT_TRY_VOID(refuse_existing(path, existing));  // what is somebody else's stays
     const UnfinishedFile unfinished(path);              // nobody can open it before its header is whole
     return module->create(path, format, header, existing);
+}
+
+// Grows beside the file that it replaces once it is whole: a run that fails or is killed leaves both.
+class ReplacingWriter final : public RecordingWriter {
+public:
+    ReplacingWriter(std::string path, std::string part, std::unique_ptr<RecordingWriter> writer)
+        : path_(std::move(path)), part_(std::move(part)), writer_(std::move(writer)) {}
+
+    Result<void> append_spikes(std::span<const Spike> spikes) override { return writer_->append_spikes(spikes); }
+    Result<void> append_states(size_t recorder, std::span<const double> values) override {
+        return writer_->append_states(recorder, values);
+    }
+    Result<void> append_synapses(size_t recorder, std::span<const SynapseEnds> synapses) override {
+        return writer_->append_synapses(recorder, synapses);
+    }
+    Result<void> append_weights(size_t recorder, std::span<const double> values) override {
+        return writer_->append_weights(recorder, values);
+    }
+    Result<void> flush() override { return writer_->flush(); }
+    Result<void> finish(const RunSummary& summary) override {
+        RIFTJIT_TRY_VOID(writer_->finish(summary));
+        return rename_into_place(part_, path_, Existing::replace);
+    }
+
+private:
+    std::string path_, part_;
+    std::unique_ptr<RecordingWriter> writer_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RecordingWriter>> RecordingWriter::create(const std::string& path, RecordingFormat format,
+                                                                 const RecordingHeader& header, Existing existing) {
+    RIFTJIT_TRY_VOID(check_header(header));
+    if (format == RecordingFormat::nwb) RIFTJIT_TRY_VOID(load_hdf5_module());  // not only when the run is over
+    if (format == RecordingFormat::npz || format == RecordingFormat::nwb)
+        return create_spooled(path, format, header, existing);
+    RIFTJIT_TRY_VOID(refuse_existing(path, existing));
+    if (std::error_code error; !std::filesystem::exists(path, error))
+        return create_growing(path, format, header, existing);
+    RIFTJIT_TRY(target, file_behind(path));
+    const std::string part = target + ".part";
+    RIFTJIT_TRY(writer, create_growing(part, format, header, Existing::replace));
+    return std::make_unique<ReplacingWriter>(target, part, std::move(writer));
 }
 
 Result<void> RecordingWriter::flush_when_due() {
@@ -104,8 +149,10 @@ Result<void> RecordingWriter::flush_when_due() {
 Result<Recording> read_recording(const std::string& path, const ReadOptions& options) {
     try {
         auto recording = read_by_content(path, options);
-        if (recording || recording.error().message.starts_with(path)) return recording;
-        return fail(recording.error().kind, "{}: {}", path, recording.error().message);
+        if (recording) return recording;
+        std::string_view message = recording.error().message;
+        if (message.starts_with(path)) message.remove_prefix(path.size());
+        return fail(recording.error().kind, "{}{}{}", path, message.starts_with(": ") ? "" : ": ", printable(message));
     } catch (const std::bad_alloc&) {
         return fail(ErrorKind::OutOfMemory, "{}: does not fit into memory", path);
     }

@@ -93,7 +93,8 @@ Result<RecordingFormat> format_of_path(const std::string& path);
 enum class Existing : uint8_t { refuse, replace };  // what to do with a file of that name
 
 // Appends blocks as the run goes. What was appended and flushed survives a kill, a full disk or a later error: h5,
-// sonata and dat in the file itself, npz and nwb, which cannot grow, in PATH.part, which read_recording() reads.
+// sonata and dat in the file itself, or in PATH.part where they replace one, which stays until then; npz and nwb, which
+// cannot grow, in PATH.part, which read_recording() reads.
 class RecordingWriter {
 public:
     static Result<std::unique_ptr<RecordingWriter>> create(const std::string& path, RecordingFormat format,

@@ -192,6 +192,7 @@ struct Network {
     std::vector<Input> inputs;
     std::vector<Recorder> recorders;
     std::string text;                // the file's, stored in results
+    std::vector<std::string> files;  // that it names and were read
     std::vector<std::string> notes;  // what the user should know: delays that were rounded, projections of no synapses
 
     uint32_t neurons() const;  // of all populations

@@ -105,6 +105,7 @@ private:
             !fault.empty())
             return fail_in(*reader_.find("weight"), "'weight' is {}", fault);
         RIFTJIT_TRY(rate, rate_in(reader_, owner_.directory, scope_));
+        owner_.keep_file(reader_);
         RIFTJIT_TRY_VOID(check_changes(input, rate.times_ms));
         if (rate.most_per_ms() * owner_.network.step_ms > kMostPoissonMean) {
             const toml::node* node = reader_.find("rate") ? reader_.find("rate") : &table_;
@@ -149,6 +150,7 @@ private:
     Result<void> read_steps(Input& input) {
         StepInput steps{.parameter = parameter_};
         RIFTJIT_TRY(profile, profile_in(reader_, {"amplitudes", unit_, 1}, owner_.directory, scope_));
+        owner_.keep_file(reader_);
         steps.times_ms = std::move(profile.times_ms);
         RIFTJIT_TRY_VOID(check_changes(input, steps.times_ms));
         steps.amplitudes = std::move(profile.values);

@@ -6,9 +6,9 @@
 
 #include "sim/builtin_files.h"
 #include "sim/equations/model_file.h"
+#include "sim/files/append_file.h"
 #include "sim/network/network_reader.h"
 #include "sim/network/overrides.h"
-#include "sim/network/text_file.h"
 #include "sim/step_times.h"
 
 namespace riftjit::sim {
@@ -54,6 +54,11 @@ Result<const Variable*> variable_named(const std::vector<Variable>& variables, c
 
 std::string NetworkReader::resolved(const std::string& path) const {
     return path.starts_with('/') ? path : directory + path;
+}
+
+void NetworkReader::keep_file(TableReader& reader) {
+    const toml::node* file = reader.find("file");
+    if (file != nullptr && file->is_string()) network.files.push_back(resolved(file->as_string()->get()));
 }
 
 Result<uint32_t> NetworkReader::population(const toml::node& node, const std::string& name) const {
@@ -185,6 +190,12 @@ public:
         RIFTJIT_TRY_VOID(read_compat(simulation));
         RIFTJIT_TRY_VOID(read_seed(simulation));
         RIFTJIT_TRY(step, time(simulation, "step", overrides_.step_ms, "--step", 0.1));
+        if (step < kLeastStepMs || step > kMostStepMs) {
+            const std::string why =
+                fmt::format("a step of {} ms is not between {} and {} ms", step, kLeastStepMs, kMostStepMs);
+            if (overrides_.step_ms) return fail(ErrorKind::Usage, "--step: {}", why);
+            return fail_in(*simulation.find("step"), "{}", why);
+        }
         network_.step_ms = step;
         reader_.names.set("dt", {step, kMillisecond});
         reader_.names.set("pi", {std::numbers::pi, kNoUnit});
@@ -257,19 +268,19 @@ private:
         return reader_.names.evaluate_all();
     }
     Result<void> check_steps(TableReader& simulation) {
-        const double steps = network_.duration_ms / network_.step_ms;
+        const double steps = nearest_steps(network_.duration_ms, network_.step_ms);
         const toml::node* node = simulation.find("duration");
         const auto refuse = [&](const std::string& message) -> Result<void> {
             if (overrides_.duration_ms || node == nullptr) return fail(ErrorKind::Usage, "--duration: {}", message);
             return fail_in(*node, "{}", message);
         };
-        if (std::round(steps) < 1)
+        if (steps < 1)
             return refuse(fmt::format("a duration of {} ms is less than one step of {} ms", network_.duration_ms,
                                       network_.step_ms));
         if (steps > UINT32_MAX)
             return refuse(fmt::format("a duration of {} ms is more than {} steps of {} ms", network_.duration_ms,
                                       UINT32_MAX, network_.step_ms));
-        if (std::abs(steps - std::round(steps)) > 1e-6)
+        if (!is_start_of_step(network_.duration_ms, network_.step_ms))
             reader_.note(fmt::format("a duration of {} ms is run as {} steps of {} ms", network_.duration_ms,
                                      network_.steps(), network_.step_ms));
         return {};
@@ -311,7 +322,7 @@ uint32_t Network::neurons() const {
     return populations.empty() ? 0 : populations.back().first_id + populations.back().size;
 }
 
-uint32_t Network::steps() const { return static_cast<uint32_t>(std::round(duration_ms / step_ms)); }
+uint32_t Network::steps() const { return static_cast<uint32_t>(nearest_steps(duration_ms, step_ms)); }
 
 namespace {
 
@@ -363,7 +374,8 @@ Result<Network> parse_network(const std::string& text, const std::string& file_n
 }
 
 Result<Network> read_network(const std::string& path, const NetworkOverrides& overrides) {
-    RIFTJIT_TRY(text, read_regular_file(path));
+    constexpr uint64_t kMostBytes = 64 << 20;
+    RIFTJIT_TRY(text, read_file(path, kMostBytes));
     return parse_network(text, path, overrides);
 }
 

@@ -31,6 +31,7 @@ struct NetworkReader {
     Result<uint32_t> population(const toml::node& node, const std::string& name) const;
 
     std::string resolved(const std::string& path) const;
+    void keep_file(TableReader& reader);  // the file that a table names with 'file', if it does, among those read
     void note(std::string text) { network.notes.push_back(std::move(text)); }
     // Where times are no whole numbers of steps. `owner`: "projection A -> B"; `kind`: "delay".
     void note_rounded(const std::string& owner, std::string_view kind, std::span<const double> times_ms);

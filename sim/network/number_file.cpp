@@ -6,8 +6,8 @@
 #include <cstring>
 #include <sstream>
 
+#include "sim/files/append_file.h"
 #include "sim/files/npy_array.h"
-#include "sim/network/text_file.h"
 
 namespace riftjit::sim {
 
@@ -104,7 +104,7 @@ Result<void> NumberRows::read_npy(const std::string& bytes, const std::vector<ui
 
 Result<NumberRows> read_number_rows(const std::string& path, const std::vector<uint32_t>& columns,
                                     const SourceText& named_at) {
-    const Result<std::string> bytes = read_regular_file(path);
+    const Result<std::string> bytes = read_file(path);
     if (!bytes) return fail(bytes.error().kind, "{}: {}", printable(place(named_at)), printable(bytes.error().message));
     NumberRows rows;
     rows.path_ = path;

@@ -153,6 +153,7 @@ private:
 
     Result<void> read_poisson() {
         RIFTJIT_TRY(rate, rate_in(reader_, owner_.directory, names_));
+        owner_.keep_file(reader_);
         RIFTJIT_TRY(window, window_in(reader_, names_));
         const std::string what = "population " + population_.name;
         RIFTJIT_TRY_VOID(owner_.check_window(reader_.find("stop"), what, window));
@@ -228,6 +229,7 @@ private:
     Result<void> read_file(const toml::node& file, SpikeTimePopulation& spikes) {
         RIFTJIT_TRY(path, string_of(file, "file"));
         RIFTJIT_TRY(rows, read_number_rows(owner_.resolved(path), {2}, source_of(file)));
+        owner_.keep_file(reader_);
         spikes.times_ms.resize(population_.size);
         for (const NumberRows::Row& row : rows) {
             RIFTJIT_TRY(neuron, row.whole_below(0, population_.size));

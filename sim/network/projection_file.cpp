@@ -248,6 +248,7 @@ private:
     Result<void> read_pair_file(const toml::node& file, PairList& list) {
         RIFTJIT_TRY(path, string_of(file, "file"));
         RIFTJIT_TRY(rows, read_number_rows(owner_.resolved(path), {2, 4}, source_of(file)));
+        owner_.keep_file(reader_);
         Values weights, delays;
         for (const NumberRows::Row& row : rows) {
             RIFTJIT_TRY(source, row.whole_below(0, population(projection_.source).size));
@@ -259,6 +260,7 @@ private:
             weights.values.push_back(row[2]);
             delays.values.push_back(row[3]);
         }
+        if (list.pairs.empty()) return fail_in(file, "{}: it holds no pairs", path);
         if (rows.columns() == 2) return {};
         file_weight_ = {std::move(weights)};
         file_delay_ = {std::move(delays)};

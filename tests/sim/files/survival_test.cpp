@@ -207,6 +207,58 @@ TEST_P(Survival, OfWhatWasAppendedASecondAgo) {
     EXPECT_EQ(spikes_in_file(), sample_spikes(0, 100).size());
 }
 
+// ---- of what was there before: the file that a run replaces is whole until the new one is
+// ----------------------------
+
+// By --record, until the disk is full; and by one write of the whole, as convert does.
+TEST_P(Survival, OfTheOldFileWhereTheNewOneDoesNotFit) {
+    const std::string old(300'000, 'o');
+    const int verdict = on_a_small_disk(folder_, [&] {
+        write_bytes(path("spikes"), old);
+        auto writer = RecordingWriter::create(path("spikes"), GetParam(), sample_header(), Existing::replace);
+        EXPECT_TRUE(writer) << message(writer);
+        if (!writer) return Verdict::unreadable;
+        std::string error;
+        auto done = (*writer)->append_synapses(0, sample_synapses());
+        for (uint32_t step = 0; done && step < 10'000'000; step += 4000) {
+            done = (*writer)->append_spikes(sample_spikes(step, step + 4000));
+            if (done) done = (*writer)->flush();
+        }
+        EXPECT_EQ(message(done), path("spikes.part") + ": No space left on device");
+        EXPECT_TRUE(read_bytes(path("spikes")) == old);
+        const auto part = read_recording(path("spikes.part"));
+        EXPECT_TRUE(part) << message(part);
+        writer->reset();
+        std::filesystem::remove(path("spikes.part"));
+        const Recording large = sample_recording(150'000);
+        EXPECT_EQ(message(write_recording(path("spikes"), GetParam(), large, Existing::replace)),
+                  path("spikes") + ": No space left on device");
+        EXPECT_TRUE(read_bytes(path("spikes")) == old);
+        EXPECT_FALSE(std::filesystem::exists(path("spikes.new")));
+        return HasFailure() ? Verdict::unreadable : Verdict::survived;
+    });
+    if (verdict == int(Verdict::no_mount)) GTEST_SKIP() << "wants a machine that lets it mount a tmpfs";
+    EXPECT_EQ(verdict, int(Verdict::survived));
+}
+
+TEST_P(Survival, OfTheOldFileUntilTheRunIsOver) {
+    write_bytes(path("real"), "precious");
+    std::filesystem::create_symlink("real", path("spikes"));
+    auto writer = RecordingWriter::create(path("spikes"), GetParam(), sample_header(), Existing::replace);
+    ASSERT_TRUE(writer) << message(writer);
+    ASSERT_TRUE((*writer)->append_synapses(0, sample_synapses()));
+    ASSERT_TRUE((*writer)->append_spikes(sample_spikes(0, 200)));
+    ASSERT_TRUE((*writer)->flush());
+    EXPECT_EQ(read_bytes(path("real")), "precious");
+    const uint64_t count = sample_spikes(0, 200).size();
+    const auto finished = (*writer)->finish({200, count, hash_spikes(sample_spikes(0, 200)), 0});
+    ASSERT_TRUE(finished) << message(finished);
+    EXPECT_TRUE(std::filesystem::is_symlink(path("spikes")));
+    EXPECT_FALSE(std::filesystem::exists(path("real.part")));
+    EXPECT_FALSE(std::filesystem::exists(path("spikes.part")));
+    EXPECT_EQ(read_recording(path("real"))->spikes.size(), count);
+}
+
 // npz and nwb are made at the end and need as much space again: what cannot be made then is still in PATH.part.
 using SurvivalInPart = Survival;
 
@@ -215,7 +267,7 @@ TEST_P(SurvivalInPart, OfADiskThatIsFullAtTheEnd) {
         const std::vector<Spike> spikes = sample_spikes(0, 50'000);  // 8 bytes each, about 1 MB
         auto writer = start_recording(path("spikes"), GetParam(), sample_header());
         if (!writer || !(*writer)->append_spikes(spikes) || !(*writer)->flush()) return Verdict::unreadable;
-        const auto finished = (*writer)->finish({50'000, 0, hash_spikes(spikes), 0});
+        const auto finished = (*writer)->finish({50'000, spikes.size(), hash_spikes(spikes), 0});
         if (!std::filesystem::exists(path("spikes.part"))) return finished ? Verdict::survived : Verdict::no_refusal;
         EXPECT_TRUE(message(finished).starts_with(path("spikes") + ": ")) << message(finished);
         EXPECT_TRUE(
@@ -238,7 +290,7 @@ TEST_P(SurvivalInPart, OfADiskThatIsFullAnywhereInTheEnd) {
             [&] {
                 auto writer = start_recording(path("spikes"), GetParam(), sample_header());
                 if (!writer || !(*writer)->append_spikes(spikes) || !(*writer)->flush()) return Verdict::survived;
-                const auto finished = (*writer)->finish({200, 0, hash_spikes(spikes), 0});
+                const auto finished = (*writer)->finish({200, spikes.size(), hash_spikes(spikes), 0});
                 if (finished.has_value() == std::filesystem::exists(path("spikes.part"))) return Verdict::no_refusal;
                 const auto read = read_recording(remains());
                 return read && read->spikes == spikes ? Verdict::survived : Verdict::unreadable;
@@ -338,9 +390,9 @@ TEST_P(SurvivalInPart, OfAnEndThatCannotBeWritten) {
     ASSERT_TRUE((*writer)->append_spikes(sample_spikes(0, 200)));
     ASSERT_TRUE((*writer)->flush());
     std::filesystem::create_directory(path("spikes"));
-    const auto finished = (*writer)->finish({200, 0, hash_spikes(sample_spikes(0, 200)), 0});
+    const auto finished = (*writer)->finish({200, sample_spikes(0, 200).size(), hash_spikes(sample_spikes(0, 200)), 0});
     EXPECT_EQ(message(finished),
-              path("spikes") + ": is not a regular file; what was recorded is in " + path("spikes.part"));
+              path("spikes") + ": is a directory, not a regular file; what was recorded is in " + path("spikes.part"));
     const auto read = read_recording(path("spikes.part"));
     ASSERT_TRUE(read) << message(read);
     EXPECT_EQ(read->spikes, sample_spikes(0, 200));

@@ -59,9 +59,11 @@ protected:
 };
 
 TEST_F(Unending, FilesAreRefusedByName) {
-    for (const std::string& path :
-         {std::string("/dev/zero"), std::string("/dev/null"), folder_.string(), (folder_ / "fifo").string()}) {
-        const std::string refused = path + ": is not a regular file";
+    for (const auto& [path, kind] :
+         {std::pair(std::string("/dev/zero"), "a character device"),
+          std::pair(std::string("/dev/null"), "a character device"), std::pair(folder_.string(), "a directory"),
+          std::pair((folder_ / "fifo").string(), "a FIFO")}) {
+        const std::string refused = path + ": is " + kind + ", not a regular file";
         const Result<Network> network = read_network(path);
         ASSERT_FALSE(network);
         EXPECT_EQ(network.error().message, refused);
@@ -71,6 +73,53 @@ TEST_F(Unending, FilesAreRefusedByName) {
                            "\"\nweight = \"1 mV\"\ndelay = \"1 ms\"\n"),
                   "net.toml:13:9: " + refused);
     }
+}
+
+// A file of holes: its size alone says that it is none.
+TEST_F(Unending, FilesOfATerabyteAreRefusedBeforeTheyAreRead) {
+    const std::string path = folder_ / "holes";
+    std::ofstream(path) << "x";
+    std::filesystem::resize_file(path, uint64_t(1) << 40);
+    const Result<Network> network = read_network(path);
+    ASSERT_FALSE(network);
+    EXPECT_EQ(network.error().message, path + ": more than 64 MiB, the most that is read");
+    const std::string error =
+        error_of(kSmall + "[population.S]\nmodel = \"spike_times\"\nsize = 1\nfile = \"" + path + "\"\n");
+    EXPECT_TRUE(error.starts_with("net.toml:12:9: " + path + ": 1099511627776 bytes")) << error;
+}
+
+TEST_F(Unending, ListsOfPairsHoldAPairAtLeast) {
+    const std::string path = folder_ / "pairs";
+    const std::string list = kSmall + "[[projection]]\nfrom = \"E\"\nto = \"E\"\nrule = \"list\"\nfile = \"" + path +
+                             "\"\n",
+                      values = "weight = \"1 mV\"\ndelay = \"1 ms\"\n";
+    for (const std::string text : {"", "# nothing\n\n"}) {
+        std::ofstream(path, std::ios::trunc) << text;
+        EXPECT_EQ(error_of(list), "net.toml:13:9: " + path + ": it holds no pairs");
+        EXPECT_EQ(error_of(list + values), "net.toml:13:9: " + path + ": it holds no pairs");
+    }
+}
+
+TEST_F(Unending, FilesThatANetworkReadsAreKnown) {
+    const std::string path = folder_ / "pairs";
+    std::ofstream(path) << "0 0\n";
+    const auto network = parse_network(
+        kSmall + "[[projection]]\nfrom = \"E\"\nto = \"E\"\nrule = \"list\"\nfile = \"" + path +
+            "\"\nweight = \"1 mV\"\ndelay = \"1 ms\"\n[[input]]\nkind = \"steps\"\nto = \"E\"\nfile = \"" + path +
+            "\"\n",
+        "net.toml");
+    ASSERT_TRUE(network) << network.error().message;
+    EXPECT_EQ(network->files, (std::vector<std::string>{path, path}));
+}
+
+TEST(Steps, AreOfALengthThatFilesCanTell) {
+    const auto with_step = [](const std::string& step) {
+        return error_of("[simulation]\nduration = \"1 ms\"\nstep = \"" + step +
+                        "\"\n[population.E]\nmodel = \"relay\"\nsize = 1\n");
+    };
+    for (const std::string step : {"1e-300 ms", "1e-7 ms", "1e7 ms", "1e300 ms"})
+        EXPECT_TRUE(with_step(step).starts_with("net.toml:3:9: a step of ")) << with_step(step);
+    EXPECT_EQ(with_step("1e-7 ms"), "net.toml:3:9: a step of 1e-07 ms is not between 1e-06 and 1000000 ms");
 }
 
 TEST(Misspelt, RequiredKeysAreNamedWhereTheyStand) {
