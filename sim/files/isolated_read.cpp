@@ -5,12 +5,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 
 #include "sim/files/append_file.h"
 #include "sim/files/spool.h"
+#include "sim/files/unpacked_limit.h"
 
 namespace riftjit::sim {
 
@@ -22,17 +25,48 @@ Result<void> answer(AppendFile& file, const Result<Recording>& read) {
     return file.append(char(read.error().kind) + read.error().message);
 }
 
+constexpr uint64_t kMiB = 1 << 20;
+
+// Beyond what the process has already. Spikes, and on their way to them columns and a copy, take three times what may
+// be unpacked at most; a sound file leaves half of that.
+uint64_t allowed_memory(uint64_t file_bytes) { return 3 * most_unpacked_bytes(file_bytes); }
+
+std::unexpected<Error> beyond_memory(uint64_t file_bytes) {
+    return fail(ErrorKind::OutOfMemory,
+                "needs more memory than there is, or than {} MiB, the most for a file of {} bytes",
+                allowed_memory(file_bytes) / kMiB, file_bytes);
+}
+
+// Of this process: all that its data segments and private mappings take.
+uint64_t data_bytes() {
+    std::ifstream file("/proc/self/statm");
+    uint64_t pages = 0;
+    for (int field = 0; field < 6; ++field) file >> pages;
+    return file ? pages * uint64_t(sysconf(_SC_PAGESIZE)) : 0;
+}
+
+void lower_limit(__rlimit_resource_t resource, rlim_t value) {
+    rlimit limit{};
+    getrlimit(resource, &limit);
+    limit.rlim_cur = std::min({value, limit.rlim_cur, limit.rlim_max});
+    setrlimit(resource, &limit);
+}
+
 [[noreturn]] void run_child(const std::function<Result<Recording>()>& read, uint64_t file_bytes, AppendFile file) {
-    const rlim_t seconds = 5 + file_bytes / (4 << 20);       // a sound file takes less than a twentieth of it
-    const rlimit time{seconds, seconds + 1}, no_core{0, 0};  // SIGXCPU at the first, SIGKILL at the second
+    const rlim_t seconds = kReadSeconds + file_bytes / (4 << 20);  // a sound file takes less than a twentieth of it
+    const rlimit time{seconds, seconds + 1}, no_core{0, 0};        // SIGXCPU at the first, SIGKILL at the second
     setrlimit(RLIMIT_CPU, &time);
     setrlimit(RLIMIT_CORE, &no_core);
+    lower_limit(RLIMIT_DATA, data_bytes() + allowed_memory(file_bytes));
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL}) std::signal(signal, SIG_DFL);
-    Result<Recording> result = fail(ErrorKind::OutOfMemory, "does not fit into memory");
+    Result<Recording> result = beyond_memory(file_bytes);
     try {
         result = read();
     } catch (const std::bad_alloc&) {
     }
+    // How libhdf5 says that malloc() gave it nothing.
+    if (!result && result.error().message.find("memory allocation failed") != std::string::npos)
+        result = beyond_memory(file_bytes);
     _exit(answer(file, result) ? 0 : 1);
 }
 
@@ -42,8 +76,8 @@ Result<Recording> understand(std::string_view bytes) {
     return fail(ErrorKind(bytes[0]), "{}", bytes.substr(1));
 }
 
-std::unexpected<Error> explain(int status) {
-    if (!WIFSIGNALED(status)) return fail(ErrorKind::OutOfMemory, "does not fit into memory");
+std::unexpected<Error> explain(int status, uint64_t file_bytes) {
+    if (!WIFSIGNALED(status)) return beyond_memory(file_bytes);
     if (WTERMSIG(status) == SIGINT || WTERMSIG(status) == SIGTERM)
         return fail(ErrorKind::Interrupted, "reading was interrupted");
     if (WTERMSIG(status) == SIGKILL) return fail(ErrorKind::OutOfMemory, "its reader was killed: it needs much memory");
@@ -61,7 +95,7 @@ Result<Recording> read_in_child(const std::function<Result<Recording>()>& read, 
     if (child == 0) run_child(read, file_bytes, AppendFile::adopt("memory", FileDescriptor(dup(memory.get()))));
     int status = 0;
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-    if (status != 0) return explain(status);
+    if (status != 0) return explain(status, file_bytes);
     const auto size = size_t(lseek(memory.get(), 0, SEEK_END));
     void* const mapping = size == 0 ? MAP_FAILED : mmap(nullptr, size, PROT_READ, MAP_SHARED, memory.get(), 0);
     if (mapping == MAP_FAILED) return fail(ErrorKind::OutOfMemory, "mmap of {} bytes: {}", size, std::strerror(errno));

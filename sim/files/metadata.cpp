@@ -7,6 +7,7 @@
 #include <set>
 
 #include "host/json_text.h"
+#include "sim/step_times.h"
 
 namespace riftjit::sim {
 
@@ -18,22 +19,76 @@ constexpr uint32_t kMetadataVersion = 1;
 
 std::string hex(uint64_t value) { return fmt::format("{:016x}", value); }
 
-uint64_t from_hex(const Json& json, const char* key) {
-    const std::string& text = json.at(key).get_ref<const std::string&>();
-    uint64_t value = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
-    if (error != std::errc{} || rest != text.data() + text.size())
-        throw std::runtime_error(fmt::format("{} is no hexadecimal number", key));
-    return value;
+// Everything that is read names its field, and what it should be.
+[[noreturn]] void refuse_field(std::string_view key, std::string_view wanted, const Json& found) {
+    constexpr size_t kMostShown = 40;
+    const std::string shown = found.is_primitive() && !found.is_string() ? found.dump() : found.type_name();
+    throw std::runtime_error(fmt::format("\"{}\" is {}, not {}", key, shown.substr(0, kMostShown), wanted));
+}
+
+const Json& field(const Json& json, const char* key) {
+    if (!json.is_object()) throw std::runtime_error(fmt::format("where \"{}\" should stand is no object", key));
+    const auto found = json.find(key);
+    if (found == json.end()) throw std::runtime_error(fmt::format("\"{}\" is missing", key));
+    return *found;
 }
 
 // Unlike get<uint32_t>(), which wraps.
 template <class Integer>
-Integer integer(const Json& json) {
-    if (!json.is_number_unsigned()) throw std::runtime_error("a count or id is no natural number");
+Integer integer(std::string_view key, const Json& json) {
+    if (!json.is_number_unsigned()) refuse_field(key, "a whole number from 0 on", json);
     const uint64_t value = json.get<uint64_t>();
-    if (value > std::numeric_limits<Integer>::max()) throw std::runtime_error(fmt::format("{} is too large", value));
+    if (value > std::numeric_limits<Integer>::max())
+        refuse_field(key, fmt::format("at most {}", std::numeric_limits<Integer>::max()), json);
     return static_cast<Integer>(value);
+}
+template <class Integer>
+Integer integer(const Json& json, const char* key) {
+    return integer<Integer>(key, field(json, key));
+}
+
+double number(const Json& json, const char* key) {
+    const Json& value = field(json, key);
+    if (!value.is_number()) refuse_field(key, "a number", value);
+    return value.get<double>();
+}
+
+const std::string& text(std::string_view key, const Json& json) {
+    if (!json.is_string()) refuse_field(key, "a text", json);
+    return json.get_ref<const std::string&>();
+}
+const std::string& text(const Json& json, const char* key) { return text(key, field(json, key)); }
+
+bool flag(const Json& json, const char* key) {
+    const Json& value = field(json, key);
+    if (!value.is_boolean()) refuse_field(key, "true or false", value);
+    return value.get<bool>();
+}
+
+const Json& list(const Json& json, const char* key) {
+    const Json& value = field(json, key);
+    if (!value.is_array()) refuse_field(key, "a list", value);
+    return value;
+}
+// Files of earlier versions have none.
+const Json& list_if_any(const Json& json, const char* key) {
+    static const Json kNone = Json::array();
+    return json.is_object() && !json.contains(key) ? kNone : list(json, key);
+}
+
+std::vector<std::string> texts(const Json& json, const char* key) {
+    std::vector<std::string> all;
+    for (const Json& one : list(json, key)) all.push_back(text(key, one));
+    return all;
+}
+
+uint64_t from_hex(const Json& json, const char* key) {
+    const std::string& digits = text(json, key);
+    uint64_t value = 0;
+    const auto [rest, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+    if (error != std::errc{} || rest != digits.data() + digits.size())
+        throw std::runtime_error(fmt::format("\"{}\" is no hexadecimal number", key));
+    return value;
 }
 
 Json to_json(const RecordedPopulation& population) {
@@ -45,12 +100,11 @@ Json to_json(const RecordedPopulation& population) {
 }
 
 RecordedPopulation population_from(const Json& json) {
-    RecordedPopulation population{json.at("name").get<std::string>(), integer<uint32_t>(json.at("first_id")),
-                                  integer<uint32_t>(json.at("size")), std::nullopt};
-    if (json.contains("recorded_neurons")) population.recorded_neurons = integer<uint32_t>(json["recorded_neurons"]);
-    for (const Json& window : json.value("windows", Json::array()))  // files of earlier versions have none
-        population.windows.push_back(
-            {integer<uint32_t>(window.at("first_step")), integer<uint32_t>(window.at("end_step"))});
+    RecordedPopulation population{text(json, "name"), integer<uint32_t>(json, "first_id"),
+                                  integer<uint32_t>(json, "size"), std::nullopt};
+    if (json.contains("recorded_neurons")) population.recorded_neurons = integer<uint32_t>(json, "recorded_neurons");
+    for (const Json& window : list_if_any(json, "windows"))
+        population.windows.push_back({integer<uint32_t>(window, "first_step"), integer<uint32_t>(window, "end_step")});
     return population;
 }
 
@@ -66,13 +120,13 @@ Json to_json(const RecordedStates& states) {
 
 RecordedStates states_from(const Json& json) {
     RecordedStates states;
-    states.name = json.at("name").get<std::string>();
-    states.population = json.at("population").get<std::string>();
-    states.variables = json.at("variables").get<std::vector<std::string>>();
-    states.units = json.at("units").get<std::vector<std::string>>();
-    for (const Json& neuron : json.at("neurons")) states.neurons.push_back(integer<uint32_t>(neuron));
-    states.interval_steps = integer<uint32_t>(json.at("interval_steps"));
-    states.first_step = integer<uint32_t>(json.at("first_step"));
+    states.name = text(json, "name");
+    states.population = text(json, "population");
+    states.variables = texts(json, "variables");
+    states.units = texts(json, "units");
+    for (const Json& neuron : list(json, "neurons")) states.neurons.push_back(integer<uint32_t>("neurons", neuron));
+    states.interval_steps = integer<uint32_t>(json, "interval_steps");
+    states.first_step = integer<uint32_t>(json, "first_step");
     return states;
 }
 
@@ -88,32 +142,35 @@ Json to_json(const RecordedWeights& weights) {
 }
 
 RecordedWeights weights_from(const Json& json) {
-    return {json.at("name").get<std::string>(),           json.at("projection").get<std::string>(),
-            json.at("source").get<std::string>(),         json.at("target").get<std::string>(),
-            json.at("unit").get<std::string>(),           integer<uint64_t>(json.at("synapses")),
-            integer<uint32_t>(json.at("interval_steps")), integer<uint32_t>(json.at("first_step"))};
+    return {text(json, "name"),
+            text(json, "projection"),
+            text(json, "source"),
+            text(json, "target"),
+            text(json, "unit"),
+            integer<uint64_t>(json, "synapses"),
+            integer<uint32_t>(json, "interval_steps"),
+            integer<uint32_t>(json, "first_step")};
 }
 
 Metadata metadata_from(const Json& json) {
-    if (json.at("format") != "riftjit recording") throw std::runtime_error("not a recording of riftjit");
-    if (const auto version = integer<uint32_t>(json.at("version")); version != kMetadataVersion)
-        throw std::runtime_error(fmt::format("version {} is not known, only {}", version, kMetadataVersion));
+    if (text(json, "format") != "riftjit recording") throw std::runtime_error("not a recording of riftjit");
+    if (const auto version = integer<uint32_t>(json, "version"); version != kMetadataVersion)
+        throw std::runtime_error(fmt::format("\"version\" is {}; {} alone is known", version, kMetadataVersion));
     Metadata metadata;
     RecordingHeader& header = metadata.header;
-    header.step_ms = json.at("step_ms").get<double>();
-    if (const Json& seed = json.at("seed"); !seed.is_null()) header.seed = integer<uint64_t>(seed);
-    header.network_name = json.at("network_name").get<std::string>();
-    header.network_text = json.at("network_text").get<std::string>();
-    header.command_line = json.at("command_line").get<std::string>();
-    header.program_version = json.at("program_version").get<std::string>();
-    header.compat = json.at("compat").get<std::string>();
-    for (const Json& population : json.at("populations")) header.populations.push_back(population_from(population));
-    for (const Json& states : json.at("states")) header.states.push_back(states_from(states));
-    // Files of earlier versions have none.
-    for (const Json& weights : json.value("weights", Json::array())) header.weights.push_back(weights_from(weights));
-    metadata.summary = {integer<uint32_t>(json.at("steps")), integer<uint64_t>(json.at("spikes")),
+    header.step_ms = number(json, "step_ms");
+    if (!field(json, "seed").is_null()) header.seed = integer<uint64_t>(json, "seed");
+    header.network_name = text(json, "network_name");
+    header.network_text = text(json, "network_text");
+    header.command_line = text(json, "command_line");
+    header.program_version = text(json, "program_version");
+    header.compat = text(json, "compat");
+    for (const Json& population : list(json, "populations")) header.populations.push_back(population_from(population));
+    for (const Json& states : list(json, "states")) header.states.push_back(states_from(states));
+    for (const Json& weights : list_if_any(json, "weights")) header.weights.push_back(weights_from(weights));
+    metadata.summary = {integer<uint32_t>(json, "steps"), integer<uint64_t>(json, "spikes"),
                         from_hex(json, "spikes_hash"), from_hex(json, "graph_hash")};
-    metadata.is_finished = json.at("finished").get<bool>();
+    metadata.is_finished = flag(json, "finished");
     return metadata;
 }
 
@@ -267,8 +324,9 @@ uint64_t hash_spikes(std::span<const Spike> spikes, uint64_t hash) {
 }
 
 Result<void> check_header(const RecordingHeader& header) {
-    if (!std::isfinite(header.step_ms) || header.step_ms <= 0)
-        return fail(ErrorKind::Format, "the step {} ms is not above zero", header.step_ms);
+    if (!(header.step_ms >= kLeastStepMs && header.step_ms <= kMostStepMs))
+        return fail(ErrorKind::Format, "its step_ms is {}, not between {} and {}", header.step_ms, kLeastStepMs,
+                    kMostStepMs);
     if (header.compat != "nest" && header.compat != "brian2")
         return fail(ErrorKind::Format, "compat \"{}\" is neither nest nor brian2", header.compat);
     RIFTJIT_TRY_VOID(check_populations(header));
@@ -336,6 +394,29 @@ Result<Metadata> metadata_from_json_text(std::string_view text) {
     }
 }
 
+Result<void> check_summary(const Metadata& metadata, uint64_t spikes, uint32_t last_step,
+                           std::span<const uint64_t> state_samples, std::span<const uint64_t> weight_samples) {
+    const RunSummary& summary = metadata.summary;
+    if (summary.spikes < spikes)
+        return fail(ErrorKind::Format, "its \"spikes\" is {}, but {} are there", summary.spikes, spikes);
+    // Of other programs the last step may be 2^32 - 1, whose end no count holds.
+    if (spikes != 0 && last_step >= summary.steps && summary.steps != UINT32_MAX)
+        return fail(ErrorKind::Format, "its \"steps\" is {}, but a spike is of step {}", summary.steps, last_step);
+    const auto check_samples = [&](const auto& recorder, uint64_t samples) -> Result<void> {
+        if (samples == 0) return {};
+        uint64_t last = 0;
+        if (!__builtin_mul_overflow(samples - 1, uint64_t(recorder.interval_steps), &last) && last < summary.steps)
+            return {};
+        return fail(ErrorKind::Format, "recorder {}: {} samples, more than the {} \"steps\" of the run have",
+                    recorder.name, samples, summary.steps);
+    };
+    for (size_t i = 0; i < state_samples.size(); ++i)
+        RIFTJIT_TRY_VOID(check_samples(metadata.header.states[i], state_samples[i]));
+    for (size_t i = 0; i < weight_samples.size(); ++i)
+        RIFTJIT_TRY_VOID(check_samples(metadata.header.weights[i], weight_samples[i]));
+    return {};
+}
+
 Result<Recording> assemble(Metadata metadata, std::vector<Spike> spikes, std::vector<std::vector<double>> states,
                            std::vector<WeightSamples> weights) {
     if (!metadata.is_finished) drop_weights_without_synapses(metadata.header, weights);
@@ -351,9 +432,17 @@ Result<Recording> assemble(Metadata metadata, std::vector<Spike> spikes, std::ve
     if (!metadata.is_finished) {
         const uint32_t steps = spikes.empty() ? 0 : spikes.back().step + 1;
         summary = {std::max(summary.steps, steps), spikes.size(), hash, summary.graph_hash};
-    } else if (summary.spikes_hash != hash) {
-        return fail(ErrorKind::Format, "its spikes have the hash {:016x}, the run's had {:016x}", hash,
-                    summary.spikes_hash);
+    } else {
+        std::vector<uint64_t> state_samples, weight_samples;
+        for (size_t i = 0; i < states.size(); ++i)
+            state_samples.push_back(states[i].size() / metadata.header.states[i].sample_values());
+        for (size_t i = 0; i < weights.size(); ++i)
+            weight_samples.push_back(weights[i].values.size() / metadata.header.weights[i].synapses);
+        RIFTJIT_TRY_VOID(check_summary(metadata, spikes.size(), spikes.empty() ? 0 : spikes.back().step, state_samples,
+                                       weight_samples));
+        if (summary.spikes_hash != hash)
+            return fail(ErrorKind::Format, "its spikes have the hash {:016x}, the run's had {:016x}", hash,
+                        summary.spikes_hash);
     }
     end_windows(metadata.header.populations, summary);
     return Recording{std::move(metadata.header), std::move(spikes), std::move(states),

@@ -21,6 +21,10 @@ Result<void> check_ids(const RecordingHeader& header, std::span<const Spike> spi
 // Of the two populations of a weight recorder, each.
 Result<void> check_synapse_ends(const RecordingHeader& header, size_t recorder, std::span<const SynapseEnds> synapses);
 
+// Of a run that finished: whether its numbers of spikes and steps allow for what is there. Samples: of each recorder.
+Result<void> check_summary(const Metadata& metadata, uint64_t spikes, uint32_t last_step,
+                           std::span<const uint64_t> state_samples, std::span<const uint64_t> weight_samples);
+
 std::string to_json_text(const Metadata& metadata);  // one line, UTF-8
 Result<Metadata> metadata_from_json_text(std::string_view text);
 

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 
 #include "host/available_memory.h"
 #include "host/bytes.h"
 #include "sim/files/append_file.h"
 #include "sim/files/metadata.h"
 #include "sim/files/npy_array.h"
+#include "sim/files/unpacked_limit.h"
 
 namespace riftjit::sim {
 
@@ -73,23 +75,26 @@ private:
 class ZipReader {
 public:
     static Result<ZipReader> open(const std::string& path) {
-        ZipReader reader;
+        std::error_code error;
+        ZipReader reader(std::filesystem::file_size(path, error));
         reader.file_ = unzOpen64(path.c_str());
         if (reader.file_ == nullptr) return fail(ErrorKind::Format, "its zip directory is damaged or cut off");
         return reader;
     }
-    ZipReader(ZipReader&& other) noexcept : file_(std::exchange(other.file_, nullptr)) {}
+    ZipReader(ZipReader&& other) noexcept
+        : file_bytes_(other.file_bytes_), unpacked_(other.unpacked_), file_(std::exchange(other.file_, nullptr)) {}
     ~ZipReader() {
         if (file_ != nullptr) unzClose(file_);
     }
 
+    uint64_t file_bytes() const { return file_bytes_; }
     // Of all arrays together, as the directory says.
     uint64_t uncompressed_bytes() {
         uint64_t bytes = 0;
         for (int found = unzGoToFirstFile(file_); found == UNZ_OK; found = unzGoToNextFile(file_)) {
             unz_file_info64 info{};
             if (unzGetCurrentFileInfo64(file_, &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK) break;
-            bytes += info.uncompressed_size;
+            if (__builtin_add_overflow(bytes, info.uncompressed_size, &bytes)) return UINT64_MAX;
         }
         return bytes;
     }
@@ -102,6 +107,9 @@ public:
         if (unzGetCurrentFileInfo64(file_, &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK ||
             unzOpenCurrentFile(file_) != UNZ_OK)
             return fail(ErrorKind::Format, "array {}: its entry is damaged", name);
+        // Again: a damaged directory may have hidden it from uncompressed_bytes().
+        if (__builtin_add_overflow(unpacked_, info.uncompressed_size, &unpacked_)) unpacked_ = UINT64_MAX;
+        RIFTJIT_TRY_VOID(refuse_beyond_unpacked(unpacked_, file_bytes_));
         auto bytes = read_open(name, info.uncompressed_size);
         if (unzCloseCurrentFile(file_) != UNZ_OK && bytes)
             return fail(ErrorKind::Format, "array {}: differs from its checksum", name);
@@ -109,7 +117,7 @@ public:
     }
 
 private:
-    ZipReader() = default;
+    explicit ZipReader(uint64_t file_bytes) : file_bytes_(file_bytes) {}
 
     // Grows with what comes, so that a size that the entry only claims takes no memory.
     Result<std::string> read_open(const std::string& name, uint64_t size) {
@@ -125,6 +133,7 @@ private:
         return bytes;
     }
 
+    uint64_t file_bytes_, unpacked_ = 0;
     unzFile file_ = nullptr;
 };
 
@@ -180,6 +189,15 @@ Result<std::vector<uint32_t>> read_column(ZipReader& zip, const std::string& nam
     return values;
 }
 
+Result<std::vector<Spike>> read_spikes(ZipReader& zip) {
+    RIFTJIT_TRY(steps, read_column(zip, "step"));
+    RIFTJIT_TRY(ids, read_column(zip, "id"));
+    if (steps.size() != ids.size()) return fail(ErrorKind::Format, "{} steps, but {} ids", steps.size(), ids.size());
+    std::vector<Spike> spikes(steps.size());
+    for (size_t i = 0; i < spikes.size(); ++i) spikes[i] = {steps[i], ids[i]};
+    return spikes;
+}
+
 Result<Metadata> read_metadata(ZipReader& zip) {
     RIFTJIT_TRY(bytes, zip.read("metadata"));
     RIFTJIT_TRY(array, parse_npy(bytes));
@@ -233,16 +251,14 @@ Result<void> write_npz(const std::string& path, const RecordingSource& source) {
 
 Result<Recording> read_npz(const std::string& path, const ReadOptions& options) {
     RIFTJIT_TRY(zip, ZipReader::open(path));
-    RIFTJIT_TRY_VOID(refuse_beyond_memory(2 * zip.uncompressed_bytes()));  // as it lies there, and as it is held
-    RIFTJIT_TRY(steps, read_column(zip, "step"));
-    RIFTJIT_TRY(ids, read_column(zip, "id"));
-    if (steps.size() != ids.size()) return fail(ErrorKind::Format, "{} steps, but {} ids", steps.size(), ids.size());
-    std::vector<Spike> spikes(steps.size());
-    for (size_t i = 0; i < spikes.size(); ++i) spikes[i] = {steps[i], ids[i]};
+    const uint64_t unpacked = zip.uncompressed_bytes();
+    RIFTJIT_TRY_VOID(refuse_beyond_unpacked(unpacked, zip.file_bytes()));
+    RIFTJIT_TRY_VOID(refuse_beyond_memory(2 * unpacked));  // as it lies there, and as it is held
+    RIFTJIT_TRY(spikes, read_spikes(zip));
     if (!zip.has("metadata")) {
-        const uint32_t largest = ids.empty() ? 0 : std::ranges::max(ids);
+        const uint32_t largest = spikes.empty() ? 0 : std::ranges::max(spikes, {}, &Spike::id).id;
         if (largest == UINT32_MAX) return fail(ErrorKind::Format, "id {}: above every neuron", largest);
-        const uint32_t size = ids.empty() ? 0 : largest + 1;
+        const uint32_t size = spikes.empty() ? 0 : largest + 1;
         return assemble_foreign(options, {{"all", 0, size, {}}}, std::move(spikes), Silent::unknown);
     }
     RIFTJIT_TRY(metadata, read_metadata(zip));

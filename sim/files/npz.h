@@ -8,7 +8,7 @@
 namespace riftjit::sim {
 
 Result<void> write_npz(const std::string& path, const RecordingSource& source);
-// Also archives of others that hold integer arrays step and id, compressed or not.
+// Also archives of others that hold integer arrays step and id, compressed or not (unpacked_limit.h says how far).
 Result<Recording> read_npz(const std::string& path, const ReadOptions& options);
 
 }  // namespace riftjit::sim

@@ -13,9 +13,12 @@ namespace riftjit::sim {
 
 namespace {
 
+SpoolBlockHead head_of(SpoolBlock kind, size_t recorder, std::string_view payload) {
+    return {kind, static_cast<uint32_t>(recorder), payload.size(), XXH3_64bits(payload.data(), payload.size())};
+}
+
 std::string block(SpoolBlock kind, size_t recorder, std::string_view payload) {
-    const SpoolBlockHead head{kind, static_cast<uint32_t>(recorder), payload.size(),
-                              XXH3_64bits(payload.data(), payload.size())};
+    const SpoolBlockHead head = head_of(kind, recorder, payload);
     std::string bytes(reinterpret_cast<const char*>(&head), sizeof head);
     return bytes.append(payload);
 }
@@ -113,16 +116,21 @@ Result<std::unique_ptr<RecordingWriter>> create_spooled(const std::string& path,
 }
 
 Result<void> append_spool(AppendFile& file, const Recording& recording) {
+    const auto append = [&](SpoolBlock kind, size_t recorder, std::string_view payload) -> Result<void> {
+        const SpoolBlockHead head = head_of(kind, recorder, payload);
+        RIFTJIT_TRY_VOID(file.append({reinterpret_cast<const char*>(&head), sizeof head}));
+        return file.append(payload);
+    };
     const Metadata metadata{recording.header, recording.summary, recording.is_finished};
     RIFTJIT_TRY_VOID(file.append(kSpoolMagic));
-    RIFTJIT_TRY_VOID(file.append(block(SpoolBlock::metadata, 0, to_json_text(metadata))));
-    RIFTJIT_TRY_VOID(file.append(block(SpoolBlock::spikes, 0, bytes_of(std::span(recording.spikes)))));
+    RIFTJIT_TRY_VOID(append(SpoolBlock::metadata, 0, to_json_text(metadata)));
+    RIFTJIT_TRY_VOID(append(SpoolBlock::spikes, 0, bytes_of(std::span(recording.spikes))));
     for (size_t i = 0; i < recording.states.size(); ++i)
-        RIFTJIT_TRY_VOID(file.append(block(SpoolBlock::states, i, bytes_of(std::span(recording.states[i])))));
+        RIFTJIT_TRY_VOID(append(SpoolBlock::states, i, bytes_of(std::span(recording.states[i]))));
     for (size_t i = 0; i < recording.weights.size(); ++i) {
         const auto& [synapses, values] = recording.weights[i];
-        RIFTJIT_TRY_VOID(file.append(block(SpoolBlock::synapses, i, bytes_of(std::span(synapses)))));
-        RIFTJIT_TRY_VOID(file.append(block(SpoolBlock::weights, i, bytes_of(std::span(values)))));
+        RIFTJIT_TRY_VOID(append(SpoolBlock::synapses, i, bytes_of(std::span(synapses))));
+        RIFTJIT_TRY_VOID(append(SpoolBlock::weights, i, bytes_of(std::span(values))));
     }
     return {};
 }

@@ -158,15 +158,22 @@ Result<void> SpoolSource::check_spikes() {
         summary = {std::max(summary.steps, spikes_ == 0 ? 0 : last.step + 1), spikes_, hash, summary.graph_hash};
         return {};
     }
+    std::vector<uint64_t> state_samples, weight_samples;
+    for (size_t i = 0; i < values_.size(); ++i)
+        state_samples.push_back(values_[i] / metadata_.header.states[i].sample_values());
+    for (size_t i = 0; i < weights_.size(); ++i)
+        weight_samples.push_back(weights_[i] / metadata_.header.weights[i].synapses);
+    if (const auto checked = check_summary(metadata_, spikes_, last.step, state_samples, weight_samples); !checked)
+        return fail(checked.error().kind, "{}: {}", path_, checked.error().message);
     if (hash == summary.spikes_hash) return {};
     return fail(ErrorKind::Format, "{}: its spikes have the hash {:016x}, the run's had {:016x}", path_, hash,
                 summary.spikes_hash);
 }
 
 Result<SpoolSource> SpoolSource::open(const std::string& path) {
-    FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    RIFTJIT_TRY(file, open_regular_file(path));
     struct stat status{};
-    if (!file || fstat(file.get(), &status) != 0) return fail_with_errno(path);
+    if (fstat(file.get(), &status) != 0) return fail_with_errno(path);
     SpoolSource source(path, std::move(file), uint64_t(status.st_size));
     RIFTJIT_TRY_VOID(source.check_blocks());
     if (!source.has_metadata_) return fail(ErrorKind::Format, "{}: ends before its metadata", path);

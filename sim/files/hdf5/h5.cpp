@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 
 #include "host/available_memory.h"
+#include "sim/files/unpacked_limit.h"
 
 namespace riftjit::sim::h5 {
 
@@ -62,7 +64,13 @@ std::string without_padding(std::string text) {
     return text;
 }
 
-// The elements of a dataset, after a look at whether its storage can hold them.
+// Of the file that this thread reads: its size, and what came of it in memory so far.
+struct Unpacked {
+    uint64_t file_bytes, bytes;
+};
+thread_local Unpacked unpacked = {};
+
+// The elements of a dataset, after a look at whether its storage can hold them, and at what they take in memory.
 uint64_t checked_size(hid_t dataset, const std::string& name, size_t element_bytes) {
     const Handle space(H5Dget_space(dataset), H5Sclose, name);
     const hssize_t count = H5Sget_simple_extent_npoints(space);
@@ -72,7 +80,39 @@ uint64_t checked_size(hid_t dataset, const std::string& name, size_t element_byt
     const uint64_t stored = H5Dget_storage_size(dataset);
     if (count > 0 && uint64_t(count) / kBestRatio > stored / element_bytes + 1)
         throw Hdf5Error(fmt::format("{}: {} elements, but {} bytes are stored", name, count, stored));
+    uint64_t bytes = 0;  // as read: numbers become wide ones
+    if (__builtin_mul_overflow(uint64_t(count), std::max(element_bytes, sizeof(double)), &bytes) ||
+        __builtin_add_overflow(unpacked.bytes, bytes, &unpacked.bytes))
+        unpacked.bytes = UINT64_MAX;
+    if (const auto fits = refuse_beyond_unpacked(unpacked.bytes, unpacked.file_bytes); !fits)
+        throw Hdf5Error(name + ": " + fits.error().message);
     return uint64_t(count);
+}
+
+// What lies in other files is somebody else's: a recording that could name them would have its reader copy them.
+void refuse_other_files(hid_t dataset, const std::string& name) {
+    const Handle properties(H5Dget_create_plist(dataset), H5Pclose, name);
+    char file[200] = "";
+    const int external = H5Pget_external_count(properties);
+    if (external < 0) raise(name);
+    if (external > 0) {
+        require(H5Pget_external(properties, 0, sizeof file - 1, file, nullptr, nullptr), name);
+        throw Hdf5Error(fmt::format("dataset {}: its elements lie in another file, {}, which is not read", name, file));
+    }
+    if (H5Pget_layout(properties) != H5D_VIRTUAL) return;
+    H5Pget_virtual_filename(properties, 0, file, sizeof file - 1);
+    throw Hdf5Error(fmt::format("dataset {}: it is virtual, made of {}, which is not read", name, file));
+}
+
+// In place of HDF5's own way along external links.
+hid_t refuse_link(const char* name, hid_t, const void* value, size_t value_bytes, hid_t, hid_t) {
+    const char *file = "", *object = "";
+    unsigned flags = 0;
+    if (H5Lunpack_elink_val(value, value_bytes, &flags, &file, &object) < 0) file = object = "";
+    const std::string text =
+        fmt::format("{} is a link to {} in another file, {}, which is not read", name, object, file);
+    H5Epush2(H5E_DEFAULT, __FILE__, "refuse_link", __LINE__, H5E_ERR_CLS, H5E_LINK, H5E_TRAVERSE, "%s", text.c_str());
+    return -1;
 }
 
 template <class T>
@@ -159,7 +199,16 @@ void require(herr_t status, const std::string& what) {
     if (status < 0) raise(what);
 }
 
+void keep_to_one_file() {
+    constexpr H5L_class_t kRefused = {H5L_LINK_CLASS_T_VERS, H5L_TYPE_EXTERNAL, "refused", nullptr, nullptr, nullptr,
+                                      refuse_link,           nullptr,           nullptr};
+    require(H5Lregister(&kRefused), "external links");
+    require(H5PLset_loading_state(0), "plug-ins");
+}
+
 Handle open_file(const std::string& path, Access access) {
+    std::error_code error;
+    if (access == Access::read) unpacked = {std::filesystem::file_size(path, error), 0};
     const Handle properties(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path);
     // The latest format checks its metadata by checksum and knows single-writer mode. No locks: somebody who looks at a
     // recording in progress must not end it.
@@ -193,7 +242,9 @@ Handle open_group(hid_t parent, const std::string& name) {
     return {H5Gopen2(parent, name.c_str(), H5P_DEFAULT), H5Gclose, "group " + name};
 }
 Handle open_dataset(hid_t parent, const std::string& name) {
-    return {H5Dopen2(parent, name.c_str(), H5P_DEFAULT), H5Dclose, "dataset " + name};
+    Handle dataset(H5Dopen2(parent, name.c_str(), H5P_DEFAULT), H5Dclose, "dataset " + name);
+    refuse_other_files(dataset, name);
+    return dataset;
 }
 
 bool has(hid_t parent, const std::string& name) {

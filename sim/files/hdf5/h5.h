@@ -59,6 +59,10 @@ void require(herr_t status, const std::string& what);
 template <class T>
 hid_t type_of();  // native: uint8_t, uint32_t, uint64_t, int64_t, float, double
 
+// For this process: what a file says lies in others, by links, external storage or as a virtual dataset, is refused
+// with their names, and no filter is loaded that is not HDF5's own.
+void keep_to_one_file();
+
 // append: so that readers and a kill always find a sound file. change: of a file that nobody else has seen yet.
 enum class Access : uint8_t { create, read, append, change };
 Handle open_file(const std::string& path, Access access);

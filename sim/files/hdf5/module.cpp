@@ -32,6 +32,7 @@ public:
         // read what is freed. What can be closed every Handle closes.
         H5dont_atexit();
         H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // errors become one line of ours
+        is_kept_to_one_file_ = h5::no_throw("libhdf5", [] { h5::keep_to_one_file(); });
     }
 
     Result<std::unique_ptr<RecordingWriter>> create(const std::string& path, RecordingFormat format,
@@ -73,6 +74,7 @@ public:
     }
 
     Result<Recording> read(const std::string& path, const ReadOptions& options) const override {
+        RIFTJIT_TRY_VOID(is_kept_to_one_file_);
         try {
             const Handle file = h5::open_file(path, h5::Access::read);
             return read_layout(file, options);
@@ -80,6 +82,9 @@ public:
             return fail(ErrorKind::Format, "{}: {}", path, error.what());
         }
     }
+
+private:
+    Result<void> is_kept_to_one_file_;
 };
 
 }  // namespace

@@ -212,6 +212,7 @@ Recording read_nwb(hid_t file, const ReadOptions& options) {
     const auto ids = own ? read_u32(file, "units/id") : std::vector<uint32_t>();
     if (own && ids.size() != index.size()) throw Hdf5Error("units: columns of different lengths");
     std::vector<Spike> spikes;
+    spikes.reserve(times_s.size());
     size_t next = 0;
     for (size_t unit = 0; unit < index.size(); ++unit) {
         if (index[unit] < next || index[unit] > times_s.size())

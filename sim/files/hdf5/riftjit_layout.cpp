@@ -267,6 +267,7 @@ Metadata read_description(hid_t group) {
     metadata.summary = {read_attribute<uint32_t>(group, "steps"), read_attribute<uint64_t>(group, "spikes"),
                         read_attribute<uint64_t>(group, "spikes_hash"), read_attribute<uint64_t>(group, "graph_hash")};
     metadata.is_finished = read_attribute<uint8_t>(group, "finished") != 0;
+    throw_if_failed(check_header(metadata.header));
     return metadata;
 }
 

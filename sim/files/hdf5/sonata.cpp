@@ -165,6 +165,9 @@ Recording read_sonata(hid_t file, const ReadOptions& options) {
     const std::string compat = own ? own->header.compat : options.compat;
     auto populations = own ? own->header.populations : foreign_populations(names, read);
     std::vector<Spike> spikes;
+    size_t count = 0;
+    for (const PopulationSpikes& population : read) count += population.ids.size();
+    spikes.reserve(count);
     for (size_t i = 0; i < names.size(); ++i) {
         const auto population = std::ranges::find(populations, names[i], &RecordedPopulation::name);
         if (population == populations.end())

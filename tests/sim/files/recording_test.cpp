@@ -92,6 +92,7 @@ TEST_P(Formats, GiveTimesByTheRulesOfTheRun) {
             recording.header.compat = compat;
             recording.header.step_ms = step_ms;
             recording.spikes.push_back({4'000'000'000, 5});
+            recording.summary.steps = 4'000'000'001;
             recording.summary.spikes_hash = hash_spikes(recording.spikes);
             ASSERT_TRUE(write_recording(path("spikes"), GetParam(), recording, Existing::replace));
             const auto read = read_recording(path("spikes"));
@@ -121,7 +122,7 @@ TEST_P(Formats, NameTheFileThatCannotBeWritten) {
 TEST_P(Formats, RefuseToReplaceWhatIsNoFile) {
     ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
     EXPECT_EQ(message(write_recording(path("pipe"), GetParam(), sample_recording(), Existing::replace)),
-              path("pipe") + ": is not a regular file");
+              path("pipe") + ": is a FIFO, not a regular file");
 }
 
 TEST_P(Formats, RefuseHeadersThatContradictThemselves) {
@@ -197,7 +198,7 @@ TEST_F(Recordings, HashStepAndIdOfEverySpikeOneValuePerRound) {
 
 TEST_F(Recordings, RefuseFilesOfNoKnownContent) {
     EXPECT_EQ(message(read_recording(path("none"))), path("none") + ": No such file or directory");
-    EXPECT_EQ(message(read_recording(folder_)), folder_.string() + ": is not a regular file");
+    EXPECT_EQ(message(read_recording(folder_)), folder_.string() + ": is a directory, not a regular file");
     for (const std::string& bytes : {std::string(), std::string("hello\n"), std::string(64, '\0')}) {
         write_bytes(path("other"), bytes);
         EXPECT_EQ(message(read_recording(path("other"))),
