@@ -1,5 +1,6 @@
 #include "tools/sim/sim_command.h"
 
+#include "tools/sim/large_stack.h"
 #include "tools/sim/sim_convert_command.h"
 #include "tools/sim/sim_network.h"
 #include "tools/sim/sim_ramp.h"
@@ -179,7 +180,7 @@ void add_sim_command(CLI::App& app, Command& chosen) {
     add_sim_convert_command(*command, chosen);
     on_chosen(*command, chosen, [command, options] {
         Reporter reporter;
-        const auto done = run(*command, *options, reporter);
+        const auto done = on_large_stack([&] { return run(*command, *options, reporter); });
         return done ? *done : report_shortened(done.error());
     });
 }

@@ -9,6 +9,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/output.h"
 #include "tools/cli/reporter.h"
+#include "tools/sim/large_stack.h"
 #include "tools/sim/sim_text.h"
 
 namespace riftjit::tools {
@@ -67,6 +68,9 @@ Result<int> convert(const ConvertOptions& options) {
     std::error_code error;
     if (std::filesystem::equivalent(options.input, output, error))
         return fail(ErrorKind::Usage, "{}: is the input; name another file with -o", output);
+    if (std::filesystem::equivalent(options.input, output + ".new", error))
+        return fail(ErrorKind::Usage, "{}: is where {} is written until it is whole; name another file with -o",
+                    options.input, output);
     end_on_interrupts();
     RIFTJIT_TRY(recording, sim::open_recording(options.input, {options.step_ms, options.compat}));
     Reporter reporter;
@@ -107,7 +111,7 @@ void add_sim_convert_command(CLI::App& sim, Command& chosen) {
                "whether their times are ends (nest) or starts of steps");
     command->add_flag("--json", options->json, "print one JSON object");
     on_chosen(*command, chosen, [options] {
-        const auto done = convert(*options);
+        const auto done = on_large_stack([&] { return convert(*options); });
         return done ? *done : report_shortened(done.error());
     });
 }

@@ -160,7 +160,7 @@ Result<void> check_options(const NetworkRunOptions& options) {
         RIFTJIT_TRY(format, record_format(options));
         const bool grows = format != sim::RecordingFormat::npz && format != sim::RecordingFormat::nwb;
         files.push_back({"--record", options.record, false,
-                         grows ? std::vector<std::string>() : std::vector<std::string>{".part", ".new"}});
+                         grows ? std::vector<std::string>{".part"} : std::vector<std::string>{".part", ".new"}});
     }
     if (!options.record_network.empty()) {
         if (std::filesystem::path(options.record_network).extension() != ".h5")
@@ -288,7 +288,20 @@ Result<void> run_to_end(sim::NetworkRun& run) {
     });
 }
 
+// Of lists, spike times and profiles that the network's file names.
+Result<void> keep_inputs(const NetworkRunOptions& options, const sim::Network& network) {
+    std::vector<NamedFile> outputs = {
+        {"--record", options.record}, {"--record-network", options.record_network}, {"--save", options.save}};
+    for (const std::string& plot : options.plots) outputs.push_back({"--plot", plot == "-" ? "" : plot});
+    for (const NamedFile& output : outputs)
+        for (const std::string& file : network.files)
+            if (!output.path.empty() && file_of(output.path) == file_of(file))
+                return fail(ErrorKind::Usage, "{}: {} is a file that the network reads", output.flag, output.path);
+    return {};
+}
+
 Result<int> simulate(const NetworkRunOptions& options, sim::Network network, Reporter& reporter) {
+    RIFTJIT_TRY_VOID(keep_inputs(options, network));
     if (!options.record.empty() || !options.plots.empty()) sim::record_all_spikes_if_none(network);
     RIFTJIT_TRY(isa, engine::select_isa(options.machine.max_isa));
     const auto cache = engine::open_kernel_cache(options.machine.cache_directory,

@@ -57,6 +57,17 @@ TEST_F(SimConvert, ReplacesOnlyWhenForced) {
     EXPECT_EQ(itself.errors, "error: " + input + ": is the input; name another file with -o\n");
 }
 
+// What is written under another name until it is whole would be removed first.
+TEST_F(SimConvert, TakesNoInputForItsTemporary) {
+    const std::string input = written(sim::RecordingFormat::npz) + ".new";
+    std::filesystem::rename(path("spikes.npz"), input);
+    const CommandOutcome refused = convert({input, "--to", "npz", "-o", path("spikes.npz")});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_EQ(refused.errors, "error: " + input + ": is where " + path("spikes.npz") +
+                                  " is written until it is whole; name another file with -o\n");
+    EXPECT_TRUE(sim::read_recording(input));
+}
+
 TEST_F(SimConvert, RecoversWhatAKilledRunRecorded) {
     {
         auto writer = sim::RecordingWriter::create(path("run.npz"), sim::RecordingFormat::npz, sim::sample_header());

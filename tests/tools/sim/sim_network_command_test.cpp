@@ -1,6 +1,11 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
+#include <algorithm>
 #include <climits>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
@@ -514,6 +519,106 @@ TEST_F(SimNetwork, RefusesInOneLine) {
         EXPECT_EQ(outcome.out, "");
     }
     EXPECT_EQ(read_whole(path("taken.png")), "precious");
+}
+
+// ---- hostile files and limits ---------------------------------------------------------------------------------------
+
+TEST_F(SimNetwork, ReadsNothingThatIsNoFile) {
+    ASSERT_EQ(mkfifo(path("fifo").c_str(), 0600), 0);
+    const std::string fifo = path("fifo") + ": is a FIFO, not a regular file\n",
+                      device = "/dev/zero: is a character device, not a regular file\n";
+    for (const auto& [arguments, refused] :
+         {std::pair(std::vector<std::string>{"sim", network_, "--resume", path("fifo")}, fifo),
+          {{"sim", network_, "--resume", "/dev/zero"}, device},
+          {{"sim", path("fifo")}, fifo},
+          {{"sim", "/dev/zero"}, device},
+          {{"sim", "convert", path("fifo"), "--to", "npz"}, fifo},
+          {{"sim", "convert", "/dev/zero", "--to", "npz"}, device}}) {
+        const Outcome outcome = program_.run_within(20 * kSanitizerSlowdown, arguments);
+        EXPECT_EQ(outcome.exit_code, 1) << refused;
+        EXPECT_EQ(outcome.err, "error: " + refused);
+        EXPECT_EQ(outcome.out, "");
+    }
+}
+
+TEST_F(SimNetwork, WritesOverNoFileThatItReads) {
+    std::ofstream(path("pairs.txt")) << "0 1 20 1\n";
+    std::ofstream(path("listed.toml"))
+        << "[simulation]\nduration = \"1 ms\"\n[population.E]\nmodel = \"iaf_psc_exp\"\nsize "
+           "= 2\n[[projection]]\nfrom = \"E\"\nto = \"E\"\nreceptor = \"ex\"\nrule = "
+           "\"list\"\nfile = \"pairs.txt\"\n";
+    std::filesystem::create_symlink("pairs.txt", path("link.h5"));
+    for (const std::vector<std::string>& option : {std::vector<std::string>{"--record", path("link.h5")},
+                                                   {"--save", path("pairs.txt")},
+                                                   {"--record-network", path("link.h5")},
+                                                   {"--record", path("pairs.txt"), "--record-format", "dat"}}) {
+        std::vector<std::string> arguments{"sim", path("listed.toml"), "--force"};
+        arguments.insert(arguments.end(), option.begin(), option.end());
+        const Outcome outcome = program_.run(arguments);
+        EXPECT_EQ(outcome.exit_code, 1);
+        EXPECT_EQ(outcome.err, "error: " + option[0] + ": " + option[1] + " is a file that the network reads\n");
+        EXPECT_EQ(read_whole(path("pairs.txt")), "0 1 20 1\n");
+    }
+    std::filesystem::copy_file(network_, path("copy.toml"));
+    const Outcome itself =
+        program_.run({"sim", path("copy.toml"), "--force", "--record", path("copy.toml"), "--record-format", "h5"});
+    EXPECT_EQ(itself.exit_code, 1);
+    EXPECT_EQ(itself.err, "error: --record: " + path("copy.toml") + " is the file of the network too\n");
+    EXPECT_EQ(read_whole(path("copy.toml")), kNetwork);
+}
+
+// `limit` as ulimit has it.
+Outcome run_limited(Program& program, const std::string& limit, const std::string& arguments) {
+    const std::string folder = program.folder();
+    const int status =
+        std::system(fmt::format("ulimit {}; RIFTJIT_CACHE_DIR={}/cache exec {} {} > {}/limited 2> {}/why", limit,
+                                folder, RIFTJIT_BINARY, arguments, folder, folder)
+                        .c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_whole(folder + "/limited"),
+            read_whole(folder + "/why")};
+}
+
+TEST_F(SimNetwork, KeepsTheOldFileWhereNoNewOneMayBeWritten) {
+    for (const std::string name : {"old.h5", "old.sonata.h5", "old.dat", "old.npz", "old.nwb"}) {
+        std::ofstream(path(name)) << "precious";
+        // In blocks of 512 bytes.
+        const Outcome outcome = run_limited(
+            program_, "-f 60", fmt::format("sim {} --duration '4 s' --force --record {}", network_, path(name)));
+        EXPECT_EQ(outcome.exit_code, 1) << name;
+        const size_t error = outcome.err.find("error: ");  // behind what is left out
+        ASSERT_NE(error, std::string::npos) << outcome.err;
+        EXPECT_TRUE(outcome.err.substr(error).starts_with("error: " + path(name))) << outcome.err;
+        EXPECT_NE(outcome.err.find("File too large"), std::string::npos) << outcome.err;
+        EXPECT_EQ(outcome.err.find('\n', error), outcome.err.size() - 1) << outcome.err;
+        EXPECT_EQ(read_whole(path(name)), "precious") << name;
+    }
+}
+
+TEST_F(SimNetwork, NeedsNoMoreStackThanItIsGiven) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "the sanitizers' own frames are larger";
+#endif
+    const std::string head =
+        "[simulation]\nduration = \"1 ms\"\n[population.E]\nmodel = \"iaf_psc_exp\"\nsize = 2\n[constants]\n";
+    std::string chain = head;
+    for (int i = 0; i < 499; ++i) chain += fmt::format("c{} = \"c{}\"\n", i, i + 1);
+    std::ofstream(path("chain.toml")) << chain + "c499 = 1\n";
+    std::ofstream(path("parentheses.toml"))
+        << head + "c = \"" + std::string(190, '(') + "1" + std::string(190, ')') + "\"\n";
+    std::ofstream(path("nested.toml")) << head + "c = \"" + std::string(5000, '(') + "1\"\n";
+    std::string sum = "0*mV/ms";
+    for (int i = 0; i < 200; ++i) sum += " + 1*mV/ms";
+    std::ofstream(path("sum.toml")) << "[simulation]\nduration = \"1 ms\"\n[population.E]\nmodel = \"own\"\nsize = 1\n"
+                                       "[models.own]\nkind = \"neuron\"\nequations = \"dV/dt = -V / (10 * ms) + " +
+                                           sum + " : mV\"\nthreshold = \"V >= 1000 * mV\"\nreset = \"V = 0 * mV\"\n";
+    for (const std::string name : {"chain.toml", "parentheses.toml", "sum.toml", "nested.toml"})
+        for (const char* const limit : {"-s 8192", "-s 256", "-s 64"}) {
+            const Outcome outcome = run_limited(program_, limit, "sim --hash " + path(name));
+            EXPECT_EQ(outcome.exit_code, name == "nested.toml" ? 1 : 0) << name << limit << outcome.err;
+        }
+    const Outcome recorded = run({"--record", path("spikes.nwb")});
+    EXPECT_EQ(recorded.exit_code, 0) << recorded.err;
+    EXPECT_EQ(run_limited(program_, "-s 64", fmt::format("sim convert {} --to npz", path("spikes.nwb"))).exit_code, 0);
 }
 
 }  // namespace sim_network_command_test
