@@ -1,12 +1,14 @@
 // Saved states: continuing from one is as if nothing had happened, and nothing but one is taken for one.
 #include "sim/engine/checkpoint.h"
 
+#include <sys/stat.h>
 #include <xxhash.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "tests/sim/engine/hand_made.h"
+#include "tests/sim/mutants.h"
 
 namespace riftjit::sim {
 namespace checkpoint_test {
@@ -194,6 +196,20 @@ TEST_F(Refusals, NameWhatDoesNotFit) {
     EXPECT_EQ(refusal(), file_.path() + ": cannot be opened: No such file or directory");
 }
 
+TEST_F(Refusals, ComeAtOnceForWhatIsNoFile) {
+    std::filesystem::remove(file_.path());
+    ASSERT_EQ(mkfifo(file_.path().c_str(), 0600), 0);
+    EXPECT_EQ(refusal(), file_.path() + ": is a FIFO, not a regular file");
+    std::filesystem::remove(file_.path());
+    std::filesystem::create_symlink("/dev/zero", file_.path());
+    EXPECT_EQ(refusal(), file_.path() + ": is a character device, not a regular file");
+    std::filesystem::remove(file_.path());
+    file_.write(bytes_);
+    std::filesystem::resize_file(file_.path(), uint64_t(1) << 42);  // holes: no memory has room for it
+    EXPECT_TRUE(refusal().starts_with(file_.path() + ": reading it takes 4398046511104 bytes of memory, "))
+        << refusal();
+}
+
 TEST_F(Refusals, CoverEveryDamagedByte) {
     std::mt19937 random(3);
     const std::string damaged = file_.path() + ": damaged or cut short: its checksum does not match";
@@ -242,6 +258,33 @@ TEST_F(Refusals, LeaveForgedFilesHarmless) {
         (void)engine->take_samples(4);
     }
     EXPECT_GT(refused, 100);
+}
+
+// The same and more at length, in processes of their own.
+TEST_F(Refusals, KeepMutantsHarmless) {
+    const size_t count = mutant_count(300);
+    const auto make = [&](size_t i) {
+        std::mt19937 random = mutant_random(i);
+        const std::string whole(bytes_.begin(), bytes_.end());
+        if (i % 4 == 0) return mutate(whole, random);
+        std::string forged = whole.substr(0, 40) + mutate(whole.substr(40, whole.size() - 48), random);
+        const uint64_t checksum = XXH3_64bits(forged.data(), forged.size());
+        return forged.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
+    };
+    std::optional<ThreadPool> pool;  // of the process that reads
+    std::unique_ptr<Engine> engine;
+    expect_harmless(read_mutants(count, make,
+                                 [&](const std::string& mutant) -> Result<void> {
+                                     if (!engine) engine = engine_of(full_network(), pool.emplace(pool_of(1)));
+                                     file_.write({mutant.begin(), mutant.end()});
+                                     RIFTJIT_TRY_VOID(engine->restore(file_.path()));
+                                     const auto ran = engine->run(20, {});
+                                     (void)engine->take_spikes();
+                                     (void)engine->take_samples(3);
+                                     (void)engine->take_samples(4);
+                                     return ran;
+                                 }),
+                    count);
 }
 
 TEST(Saving, SaysWhyItCannot) {

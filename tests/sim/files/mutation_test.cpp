@@ -4,47 +4,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <random>
 
 #include "sim/files/hdf5_module.h"
 #include "sim/files/recording_source.h"
 #include "tests/sim/files/recordings.h"
+#include "tests/sim/mutants.h"
 
 namespace riftjit::sim {
 namespace mutation_test {
 
 class Mutations : public RecordingFiles, public testing::WithParamInterface<RecordingFormat> {};
-
-// Changes a few bytes or bits, cuts, repeats or removes a part.
-std::string mutate(std::string bytes, std::mt19937& random) {
-    const auto below = [&](size_t limit) { return std::uniform_int_distribution<size_t>(0, limit - 1)(random); };
-    switch (below(6)) {
-        case 0:
-            bytes.resize(below(bytes.size()));
-            break;
-        case 1: {
-            const size_t start = below(bytes.size());
-            bytes.erase(start, 1 + below(64));
-            break;
-        }
-        case 2: {
-            const size_t start = below(bytes.size());
-            bytes.insert(below(bytes.size()), bytes.substr(start, 1 + below(64)));
-            break;
-        }
-        case 3: {  // a run of one value: sizes and addresses become huge
-            const size_t start = below(bytes.size());
-            const size_t length = std::min<size_t>(1 + below(8), bytes.size() - start);
-            bytes.replace(start, length, length, below(2) == 0 ? '\xFF' : '\0');
-            break;
-        }
-        default:
-            for (size_t i = 0, count = 1 + below(8); i < count; ++i)
-                bytes[below(bytes.size())] = static_cast<char>(below(256));
-    }
-    return bytes;
-}
 
 constexpr std::string_view kRead = "read";
 
