@@ -21,6 +21,7 @@ public:
         : context_(context), row_(info(opcode)), generation_(generation(context.target)) {
         line_.instruction.opcode = opcode;
         if (!has(context.target, opcode)) fail("there is no such instruction");
+        check(arguments.size() <= kMostArguments, "an instruction has fewer operands and options");
         for (const Argument& argument : arguments)
             if (!take_option(argument)) operands_.push_back(&argument);
     }
@@ -347,7 +348,8 @@ private:
     const InstructionInfo& row_;
     const Generation generation_;
     Line line_{};
-    std::vector<const Argument*> operands_;
+    static constexpr size_t kMostArguments = 16;
+    InlineVector<const Argument*, kMostArguments> operands_;
     size_t next_ = 0;
     bool op_sel_given_ = false, dpp_given_ = false;
 };

@@ -10,12 +10,20 @@
 namespace riftjit::rdna {
 namespace {
 
-Result<void> resolve_labels(Program& program, const std::vector<uint32_t>& starts) {
+Result<EncodedInstruction> encode_line(const Program& program, size_t i, const Instruction& instruction) {
+    auto encoded = encode(program.target, program.wave_size, instruction);
+    if (!encoded) return fail(encoded.error().kind, "{}: instruction {}: {}", program.name, i, encoded.error().message);
+    return encoded;
+}
+
+// Branches again, now that it is known how far they go.
+Result<void> resolve_labels(const Program& program, const std::vector<uint32_t>& starts,
+                            std::vector<EncodedInstruction>& words) {
     std::map<uint16_t, uint32_t> position;  // in words
     for (size_t i = 0; i < program.lines.size(); ++i)
         for (const Label label : program.lines[i].labels) position[label.id] = starts[i];
     for (size_t i = 0; i < program.lines.size(); ++i) {
-        Line& line = program.lines[i];
+        const Line& line = program.lines[i];
         if (!line.target) continue;
         const auto found = position.find(line.target->id);
         if (found == position.end())
@@ -26,15 +34,32 @@ Result<void> resolve_labels(Program& program, const std::vector<uint32_t>& start
             return fail(ErrorKind::Encoding,
                         "{}: instruction {}, {} on {}: the target is {} words away, a branch reaches -32768 to 32767",
                         program.name, i, info(line.instruction.opcode).name, name(program.target), distance);
-        line.instruction.simm16 = static_cast<uint16_t>(distance);
+        Instruction branch = line.instruction;
+        branch.simm16 = static_cast<uint16_t>(distance);
+        RIFTJIT_TRY(encoded, encode_line(program, i, branch));
+        words[i] = encoded;
     }
     return {};
 }
 
-Result<EncodedInstruction> encode_line(const Program& program, size_t i) {
-    auto encoded = encode(program.target, program.wave_size, program.lines[i].instruction);
-    if (!encoded) return fail(encoded.error().kind, "{}: instruction {}: {}", program.name, i, encoded.error().message);
-    return encoded;
+// Registers that the line names lie below what is counted already, as its operands tell at a glance. Those that it
+// implies have no numbers.
+bool adds_none(WaveSize wave, const Instruction& instruction, const KernelResources& resources) {
+    const auto is_below = [&](Operand operand, unsigned dwords) {
+        if (!operand.exists()) return true;
+        if (operand.is_vgpr()) return operand.code - Operand::kFirstVgpr + dwords <= resources.vgprs;
+        return operand.code >= kNumberedSgprs || operand.code + dwords <= resources.sgprs;
+    };
+    if (instruction.encoding == Encoding::vopd) return false;
+    const InstructionInfo& row = info(instruction.opcode);
+    const unsigned more = instruction.address.tfe ? 1 : 0, named = row.destinations + unsigned{row.sources};
+    for (unsigned i = 0; i < named; ++i)
+        if (!is_below(instruction.operands[i], row.operands[i].size(wave) + more)) return false;
+    constexpr unsigned kMostOfAddress = 4;
+    const Address& address = instruction.address;
+    for (const Operand operand : {address.vaddr, address.saddr, address.soffset, address.resource})
+        if (!is_below(operand, kMostOfAddress)) return false;
+    return true;
 }
 
 void count_registers(const Program& program, KernelResources& resources) {
@@ -48,6 +73,7 @@ void count_registers(const Program& program, KernelResources& resources) {
         }
     };
     for (const Line& line : program.lines) {
+        if (adds_none(program.wave_size, line.instruction, resources)) continue;
         const Effects touched = effects(program.target, program.wave_size, line.instruction);
         count(touched.reads);
         count(touched.writes);
@@ -57,23 +83,21 @@ void count_registers(const Program& program, KernelResources& resources) {
 }  // namespace
 
 Result<KernelCode> link(const KernelProgram& kernel) {
-    Program program = kernel.program;
+    const Program& program = kernel.program;
     std::vector<uint32_t> starts = {0};
     std::vector<EncodedInstruction> words;
+    starts.reserve(program.lines.size() + 1);
+    words.reserve(program.lines.size());
     for (size_t i = 0; i < program.lines.size(); ++i) {
-        RIFTJIT_TRY(encoded, encode_line(program, i));
+        RIFTJIT_TRY(encoded, encode_line(program, i, program.lines[i].instruction));
         starts.push_back(starts.back() + encoded.count);
         words.push_back(encoded);
     }
-    RIFTJIT_TRY_VOID(resolve_labels(program, starts));
+    RIFTJIT_TRY_VOID(resolve_labels(program, starts, words));
     KernelCode code = kernel.header;
-    for (size_t i = 0; i < program.lines.size(); ++i) {
-        if (program.lines[i].target) {
-            RIFTJIT_TRY(encoded, encode_line(program, i));
-            words[i] = encoded;
-        }
-        code.code.insert(code.code.end(), words[i].span().begin(), words[i].span().end());
-    }
+    code.code.reserve(starts.back());
+    for (const EncodedInstruction& encoded : words)
+        code.code.insert(code.code.end(), encoded.span().begin(), encoded.span().end());
     count_registers(program, code.resources);
     return code;
 }

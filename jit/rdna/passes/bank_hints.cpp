@@ -12,16 +12,14 @@ bool share_dwords(RegisterPart a, RegisterPart b) {
 
 // The second must neither read nor write what the first writes.
 bool depends(const Program& program, const Line& first, const Line& second) {
-    for (const SlotEffect& effect : slot_effects(program.target, program.wave_size, second.instruction))
+    for (const SlotEffect& effect : slots_of(program, second))
         if (share_dwords(second.parts[effect.slot], first.parts[0])) return true;
     return false;
 }
 
-bool is_pair(const Program& program, const Line& first, const Line& second) {
-    const Generation generation = rdna::generation(program.target);
+bool is_pair(const Program& program, const Line& first, DualRole first_role, const Line& second, DualRole second_role) {
     return second.labels.empty() && second.drain == CounterSet{} &&
-           may_be_paired(dual_role(first, generation), first.instruction, dual_role(second, generation),
-                         second.instruction) &&
+           may_be_paired(first_role, first.instruction, second_role, second.instruction) &&
            !depends(program, first, second);
 }
 
@@ -33,9 +31,11 @@ BankHints bank_hints(const Program& program, const std::vector<VirtualRegister>&
     const auto is_vector = [&](RegisterPart part) {
         return part.exists() && registers[part.id].bank == RegisterBank::vector;
     };
+    std::vector<DualRole> roles;
+    for (const Line& line : program.lines) roles.push_back(dual_role(line, generation(program.target)));
     for (size_t i = 0; i + 1 < program.lines.size(); ++i) {
         const Line &first = program.lines[i], &second = program.lines[i + 1];
-        if (!is_pair(program, first, second)) continue;
+        if (!is_pair(program, first, roles[i], second, roles[i + 1])) continue;
         for (unsigned slot = 0; slot < 3; ++slot) {
             const RegisterPart a = first.parts[slot], b = second.parts[slot];
             if (!is_vector(a) || !is_vector(b) || a.id == b.id) continue;

@@ -1,7 +1,5 @@
 #include "jit/rdna/passes/dependences.h"
 
-#include "jit/rdna/passes/effects.h"
-
 namespace riftjit::rdna {
 namespace {
 
@@ -43,7 +41,8 @@ bool is_plain_load(const Instruction& instruction) {
 
 }  // namespace
 
-bool is_fence(const Program& program, const Line& line) {
+bool DependenceFinder::is_fence(size_t number) const {
+    const Line& line = program_.lines[number];
     const InstructionInfo& row = info(line.instruction.opcode);
     if (line.drain != CounterSet{} || line.target || row.format == Format::SOPP) return true;
     if (has_hidden_state(row)) return true;
@@ -52,7 +51,7 @@ bool is_fence(const Program& program, const Line& line) {
         const bool moves_lanes = row.format == Format::DS && row.destinations != 0;  // swizzle, permute
         if (!moves_lanes) return true;
     }
-    return effects(program.target, program.wave_size, without_virtual_registers(line)).writes_any({Operand::kExec, 2});
+    return hardware_[number].writes_any({Operand::kExec, 2});
 }
 
 DependenceFinder::DependenceFinder(const Program& program, const std::vector<VirtualRegister>& registers)
@@ -63,28 +62,35 @@ DependenceFinder::DependenceFinder(const Program& program, const std::vector<Vir
         if (!reg.fixed) next += reg.dwords;
     }
     resources_.resize(next);
+    hardware_.reserve(program.lines.size());
+    for (const Line& line : program.lines)
+        hardware_.push_back(effects(program.target, program.wave_size, without_virtual_registers(line)));
 }
 
-std::vector<Dependence> DependenceFinder::find(size_t begin, size_t end) {
+const std::vector<Dependence>& DependenceFinder::find(size_t begin, size_t end) {
     found_.clear();
     for (size_t i = begin; i < end; ++i) {
         const auto number = static_cast<uint32_t>(i - begin);
         const Line& line = program_.lines[i];
-        add_registers(number, line);
+        add_registers(number, i);
         const Format format = info(line.instruction.opcode).format;
         const bool touches_lds = format == Format::DS || format == Format::FLAT || line.instruction.address.lds;
         if (touches_lds) add_memory(number, line.instruction, lds_);
         if (format == Format::SMEM || format >= Format::FLAT) add_memory(number, line.instruction, rest_);
     }
-    for (const uint32_t resource : touched_) resources_[resource] = {};
+    for (const uint32_t resource : touched_) {  // whose room is kept
+        resources_[resource].writer = kNone;
+        resources_[resource].readers.clear();
+    }
     touched_.clear();
     lds_ = rest_ = {};
-    return std::move(found_);
+    return found_;
 }
 
-void DependenceFinder::add_registers(uint32_t number, const Line& line) {
-    const SlotEffects slots = slot_effects(program_.target, program_.wave_size, line.instruction);
-    const Effects hardware = effects(program_.target, program_.wave_size, without_virtual_registers(line));
+void DependenceFinder::add_registers(uint32_t number, size_t at) {
+    const Line& line = program_.lines[at];
+    const SlotEffects slots = slots_of(program_, line);
+    const Effects& hardware = hardware_[at];
     for (const SlotEffect& effect : slots)
         if (const RegisterPart part = line.parts[effect.slot]; part.exists() && effect.reads)
             for (uint32_t dword = 0; dword < part.dwords; ++dword) read(number, resource_of(part, dword));

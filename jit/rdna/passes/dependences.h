@@ -4,13 +4,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "jit/rdna/passes/effects.h"
 #include "jit/rdna/passes/program.h"
 #include "jit/rdna/passes/registers.h"
 
 namespace riftjit::rdna {
-
-// A line that nothing is moved across.
-bool is_fence(const Program& program, const Line& line);
 
 struct Dependence {
     uint32_t before, after;  // lines of the run, counted from its start
@@ -20,8 +18,11 @@ struct Dependence {
 class DependenceFinder {
 public:
     DependenceFinder(const Program& program, const std::vector<VirtualRegister>& registers);
-    // Of lines [begin, end), none of which is a fence. As many as there are accesses, not pairs of lines.
-    std::vector<Dependence> find(size_t begin, size_t end);
+    // A line that nothing is moved across.
+    bool is_fence(size_t line) const;
+    // Of lines [begin, end), none of which is a fence; until the next call. As many as there are accesses, not pairs of
+    // lines.
+    const std::vector<Dependence>& find(size_t begin, size_t end);
 
 private:
     static constexpr uint32_t kNone = UINT32_MAX;
@@ -34,7 +35,7 @@ private:
         std::vector<uint32_t> reads;  // since then
     };
 
-    void add_registers(uint32_t number, const Line& line);
+    void add_registers(uint32_t number, size_t line);
     void add_memory(uint32_t number, const Instruction& instruction, Memory& memory);
     void read(uint32_t number, uint32_t resource);
     void write(uint32_t number, uint32_t resource);
@@ -44,6 +45,7 @@ private:
 
     const Program& program_;
     const std::vector<VirtualRegister>& registers_;
+    std::vector<Effects> hardware_;         // by line, of what it names or implies beside virtual registers
     std::vector<uint32_t> first_resource_;  // by virtual register
     std::vector<Resource> resources_;       // hardware codes, then the dwords of virtual registers
     std::vector<uint32_t> touched_;

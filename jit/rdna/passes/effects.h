@@ -14,13 +14,12 @@ namespace riftjit::rdna {
 // A hardware register by its operand code, vector ones from Operand::kFirstVgpr on.
 inline constexpr unsigned kRegisterCodes = Operand::kFirstVgpr + kMaxVgprs;
 
-// What stays of a register that is written in part counts as read: no pass may reuse or reorder it.
-struct SlotEffect {
-    uint8_t slot, dwords;
-    bool reads, writes;
-};
-using SlotEffects = InlineVector<SlotEffect, 16>;
 SlotEffects slot_effects(Target target, WaveSize wave, const Instruction& instruction);
+
+// The same of a line, as it was noted there if it was.
+inline SlotEffects slots_of(const Program& program, const Line& line) {
+    return line.slots ? *line.slots : slot_effects(program.target, program.wave_size, line.instruction);
+}
 
 using RegisterRanges = InlineVector<RegisterRange, 16>;
 struct Effects {

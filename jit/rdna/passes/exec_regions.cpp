@@ -105,7 +105,7 @@ void ExecRegions::find_events() {
             bool concerns = exec_write(line) != ExecWrite::none;
             const auto is_holder = [this](const RegisterPart& part) { return holder_of(part).has_value(); };
             if (!concerns && std::ranges::none_of(line.parts, is_holder)) continue;
-            for (const SlotEffect& effect : slot_effects(program_.target, program_.wave_size, line.instruction))
+            for (const SlotEffect& effect : slots_of(program_, line))
                 concerns |= effect.writes && holder_of(line.parts[effect.slot]).has_value();
             if (concerns) events_[b].push_back(static_cast<uint32_t>(i));
         }
@@ -167,7 +167,7 @@ void ExecRegions::apply(size_t i, State& state) {
     }
     const bool saves =
         write == ExecWrite::narrows || (is_mask_move(line.instruction) && is_exec(line.instruction.operands[1]));
-    for (const SlotEffect& effect : slot_effects(program_.target, program_.wave_size, line.instruction)) {
+    for (const SlotEffect& effect : slots_of(program_, line)) {
         const RegisterPart& part = line.parts[effect.slot];
         if (const std::optional<size_t> holder = holder_of(part); holder && effect.writes)
             state.held[*holder] = saves && part.dwords == lanes(program_.wave_size) / 32 ? before : kUnknown;

@@ -56,10 +56,11 @@ public:
 private:
     void collect(const Program& program, const std::vector<VirtualRegister>& registers, const ExecRegions& regions) {
         std::vector<std::pair<uint32_t, Access>> by_line;
+        by_line.reserve(4 * program.lines.size());
         for (size_t i = 0; i < program.lines.size(); ++i) {
             const Line& line = program.lines[i];
             const bool across = reads_across_lanes(line.instruction);
-            for (const SlotEffect& effect : slot_effects(program.target, program.wave_size, line.instruction)) {
+            for (const SlotEffect& effect : slots_of(program, line)) {
                 const RegisterPart part = line.parts[effect.slot];
                 if (!part.exists()) continue;
                 const bool is_vector = registers[part.id].bank == RegisterBank::vector;
@@ -115,6 +116,13 @@ private:
 
     void take(uint32_t dword) {
         group(dword);
+        // Most values are made and used up within a block.
+        if (groups_.size() == 1 && over_block(groups_[0].block, kDead) == kDead) {
+            visits_ += groups_[0].accesses.size();
+            include_accesses(dword);
+            group_of_[groups_[0].block] = kNoGroup;
+            return;
+        }
         find_live();
         find_undefined(dword);
         extend_range(dword);
@@ -126,6 +134,11 @@ private:
     void group(uint32_t dword) {
         groups_.clear();
         const std::span<const Access> all = accesses_.of(dword);
+        if (const uint32_t block = block_of_[all.front().line]; block == block_of_[all.back().line]) {
+            group_of_[block] = 0;
+            groups_.push_back({block, all});
+            return;
+        }
         for (size_t begin = 0; begin < all.size();) {
             const uint32_t block = block_of_[all[begin].line];
             size_t end = begin;
@@ -251,14 +264,19 @@ private:
     }
 
     // A value counts from its first write on.
-    void extend_range(uint32_t dword) {
+    void include_accesses(uint32_t dword) {
         LiveRange& range = ranges_[accesses_.owner(dword)];
-        visits_ += accesses_.of(dword).size() + live_.size() + live_at_end_.size();
         for (const Access& access : accesses_.of(dword)) {
             const uint32_t read_at = 2 * access.line, written_at = read_at + 1;
             range.include(access.reads ? read_at : written_at);
             if (access.writes && writes_early(program_.lines[access.line].instruction)) range.include(read_at);
         }
+    }
+
+    void extend_range(uint32_t dword) {
+        LiveRange& range = ranges_[accesses_.owner(dword)];
+        visits_ += accesses_.of(dword).size() + live_.size() + live_at_end_.size();
+        include_accesses(dword);
         for (const size_t block : written_before(dword)) {
             range.include(static_cast<uint32_t>(2 * blocks_[block].begin));
             mark_[block] = true;

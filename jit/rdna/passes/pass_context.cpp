@@ -20,9 +20,10 @@ PassContext::PassContext(Program& program) : program_(program) {
 }
 
 void PassContext::write_back() {
-    program_.lines.reserve(nodes_.size());
-    for (LineId id = first(); id != kNoLine; id = next(id)) program_.lines.push_back(std::move(nodes_[id].line));
+    program_.lines.reserve(count_);
+    for (LineId id = first(); id != kNoLine; id = next(id)) program_.lines.push_back(std::move(node(id).line));
     nodes_.clear();
+    count_ = 0;
     blocks_.clear();
 }
 
@@ -33,20 +34,26 @@ LineFacts PassContext::facts_of(const Instruction& instruction) const {
 }
 
 LineId PassContext::add(Line line, size_t block, LineId previous, LineId next) {
-    const LineFacts facts = facts_of(line.instruction);
-    nodes_.push_back({std::move(line), facts, block, previous, next});
-    return static_cast<LineId>(nodes_.size() - 1);
+    if (count_ == kChunk * nodes_.size()) nodes_.push_back(std::make_unique<Node[]>(kChunk));
+    const auto id = static_cast<LineId>(count_++);
+    Node& added = node(id);
+    added.facts = facts_of(line.instruction);
+    added.line = std::move(line);
+    added.block = block;
+    added.previous = previous;
+    added.next = next;
+    return id;
 }
 
 LineId PassContext::insert_before(LineId at, const Instruction& instruction, Origin origin) {
     Line line;
     line.instruction = instruction;
     line.origin = origin;
-    line.labels = std::exchange(nodes_[at].line.labels, {});
-    const LineId before = nodes_[at].previous, added = add(std::move(line), nodes_[at].block, before, at);
-    nodes_[at].previous = added;
-    if (before != kNoLine) nodes_[before].next = added;
-    LineId& first = blocks_[nodes_[at].block].first;
+    line.labels = std::exchange(node(at).line.labels, {});
+    const LineId before = node(at).previous, added = add(std::move(line), node(at).block, before, at);
+    node(at).previous = added;
+    if (before != kNoLine) node(before).next = added;
+    LineId& first = blocks_[node(at).block].first;
     if (first == at) first = added;
     return added;
 }
@@ -55,24 +62,24 @@ LineId PassContext::insert_after(LineId at, const Instruction& instruction, Orig
     Line line;
     line.instruction = instruction;
     line.origin = origin;
-    const LineId behind = nodes_[at].next, added = add(std::move(line), nodes_[at].block, at, behind);
-    nodes_[at].next = added;
-    if (behind != kNoLine) nodes_[behind].previous = added;
-    LineId& last = blocks_[nodes_[at].block].last;
+    const LineId behind = node(at).next, added = add(std::move(line), node(at).block, at, behind);
+    node(at).next = added;
+    if (behind != kNoLine) node(behind).previous = added;
+    LineId& last = blocks_[node(at).block].last;
     if (last == at) last = added;
     return added;
 }
 
 void PassContext::replace(LineId at, const Instruction& instruction) {
-    nodes_[at].line.instruction = instruction;
-    nodes_[at].facts = facts_of(instruction);
+    node(at).line.instruction = instruction;
+    node(at).facts = facts_of(instruction);
 }
 
 void PassContext::erase(LineId at) {
-    const auto& [line, facts, block, before, behind] = nodes_[at];
+    const auto& [line, facts, block, before, behind] = node(at);
     check(line.labels.empty() && at != blocks_[block].first, "only a line behind another of its block is taken out");
-    nodes_[before].next = behind;
-    if (behind != kNoLine) nodes_[behind].previous = before;
+    node(before).next = behind;
+    if (behind != kNoLine) node(behind).previous = before;
     if (blocks_[block].last == at) blocks_[block].last = before;
 }
 

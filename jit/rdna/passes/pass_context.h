@@ -2,7 +2,7 @@
 // and kept right while lines are put in, replaced and taken out.
 #pragma once
 
-#include <deque>
+#include <memory>
 #include <vector>
 
 #include "jit/rdna/passes/effects.h"
@@ -15,10 +15,10 @@ using LineId = uint32_t;
 inline constexpr LineId kNoLine = UINT32_MAX;
 
 struct LineFacts {
-    const InstructionInfo* row;  // of a dual instruction: the X half's
+    const InstructionInfo* row = nullptr;  // of a dual instruction: the X half's
     Effects effects;
     MemoryEvents events;
-    bool is_valu, is_salu;
+    bool is_valu = false, is_salu = false;
 };
 
 class PassContext {
@@ -40,20 +40,20 @@ public:
 
     // In the order of the lines; block 0 is the entry.
     const std::vector<Block>& blocks() const { return blocks_; }
-    size_t block_of(LineId id) const { return nodes_[id].block; }
+    size_t block_of(LineId id) const { return node(id).block; }
     LineId first() const { return blocks_.empty() ? kNoLine : blocks_.front().first; }
-    LineId next(LineId id) const { return nodes_[id].next; }          // kNoLine behind the last
-    LineId previous(LineId id) const { return nodes_[id].previous; }  // kNoLine before the first
+    LineId next(LineId id) const { return node(id).next; }          // kNoLine behind the last
+    LineId previous(LineId id) const { return node(id).previous; }  // kNoLine before the first
     LineId next_in_block(LineId id) const { return id == blocks_[block_of(id)].last ? kNoLine : next(id); }
     LineId previous_in_block(LineId id) const { return id == blocks_[block_of(id)].first ? kNoLine : previous(id); }
 
     const Line& line(LineId id) const {
         ++visits_;
-        return nodes_[id].line;
+        return node(id).line;
     }
     const LineFacts& facts(LineId id) const {
         ++visits_;
-        return nodes_[id].facts;
+        return node(id).facts;
     }
 
     // The new line belongs to the block of `at`. Before it: branches to `at` reach the new line too.
@@ -73,11 +73,16 @@ private:
         LineId previous, next;
     };
 
+    Node& node(LineId id) { return nodes_[id / kChunk][id % kChunk]; }
+    const Node& node(LineId id) const { return nodes_[id / kChunk][id % kChunk]; }
     LineFacts facts_of(const Instruction& instruction) const;
     LineId add(Line line, size_t block, LineId previous, LineId next);
 
     Program& program_;
-    std::deque<Node> nodes_;  // by LineId; references stay good
+    // By LineId, in chunks: references stay good.
+    static constexpr size_t kChunk = 64;
+    std::vector<std::unique_ptr<Node[]>> nodes_;
+    size_t count_ = 0;
     std::vector<Block> blocks_;
     mutable uint64_t visits_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "jit/rdna/passes/registers.h"
+#include "jit/rdna/table/accesses.h"
 #include "jit/rdna/table/instruction.h"
 
 namespace riftjit::rdna {
@@ -34,14 +35,22 @@ struct CounterSet {
 // Who wrote a line.
 enum class Origin : uint8_t { kernel, waits, hazards, hints };
 
+// What stays of a register that is written in part counts as read: no pass may reuse or reorder it.
+struct SlotEffect {
+    uint8_t slot, dwords;
+    bool reads, writes;
+};
+using SlotEffects = InlineVector<SlotEffect, 16>;
+
 struct Line {
     Instruction instruction;
     std::vector<Label> labels;         // that lie before it
     std::optional<Label> target = {};  // of a branch
     CounterSet drain;                  // must be zero before it, beyond what its operands ask for
     Origin origin = Origin::kernel;
-    std::source_location where;            // in the kernel
-    std::array<RegisterPart, 10> parts{};  // before allocation: the operands by slot (effects.h)
+    std::source_location where;             // in the kernel
+    std::array<RegisterPart, 10> parts{};   // before allocation: the operands by slot (effects.h)
+    std::optional<SlotEffects> slots = {};  // while registers are chosen, which asks for them again and again
 };
 
 struct Program {

@@ -72,18 +72,22 @@ private:
             vgprs_ = std::max<unsigned>(vgprs_, code + registers_[id].dwords - Operand::kFirstVgpr);
         placed_.push_back({{code, registers_[id].dwords}, ranges_[id], id});
         for (unsigned dword = code; dword < code + registers_[id].dwords; ++dword) {
-            if (registers_[id].fixed)
+            if (registers_[id].fixed) {
                 fixed_[dword].push_back(ranges_[id]);
-            else
+                has_fixed_[dword] = true;
+            } else {
                 free_from_[dword] = ranges_[id].end + 1;
+            }
         }
     }
 
     // Virtual registers are placed in the order of their beginnings, so of those before only the end counts.
     bool is_free(RegisterRange registers, const LiveRange& live) const {
         for (unsigned dword = registers.first; dword < registers.first + registers.count; ++dword) {
-            work_.allocation += 1 + fixed_[dword].size();
+            ++work_.allocation;
             if (free_from_[dword] > live.begin) return false;
+            if (!has_fixed_[dword]) continue;
+            work_.allocation += fixed_[dword].size();
             if (std::ranges::any_of(fixed_[dword], [&](const LiveRange& other) { return other.overlaps(live); }))
                 return false;
         }
@@ -130,7 +134,8 @@ private:
         const unsigned count = is_vector ? kMaxVgprs : kNumberedSgprs;
         const auto is_free_at = [&](unsigned base) { return is_free({code_at(reg, base), reg.dwords}, ranges_[id]); };
         std::optional<unsigned> chosen;
-        for (unsigned base = 0; base + reg.dwords <= count && !chosen; base += alignment(reg))
+        for (unsigned base = first_with_one_free(reg, ranges_[id]); base + reg.dwords <= count && !chosen;
+             base += alignment(reg))
             if (is_free_at(base)) chosen = base;
         if (!chosen) return false;
         // What is granted anyway may be used for a better bank.
@@ -142,6 +147,21 @@ private:
         }
         place(id, code_at(reg, *chosen));
         return true;
+    }
+
+    // No base below has room for the register's first dword: the long-lived ones lie there. Some at a time.
+    unsigned first_with_one_free(const VirtualRegister& reg, const LiveRange& live) const {
+        constexpr unsigned kTogether = 8;  // a multiple of every alignment
+        const unsigned count = reg.bank == RegisterBank::vector ? kMaxVgprs : kNumberedSgprs;
+        const uint32_t* const from = free_from_.data() + code_at(reg, 0);
+        unsigned base = 0;
+        for (; base + kTogether <= count; base += kTogether) {
+            unsigned free = 0;
+            for (unsigned i = 0; i < kTogether; ++i) free |= from[base + i] <= live.begin ? 1u : 0u;
+            if (free != 0) break;
+            work_.allocation += kTogether / alignment(reg);
+        }
+        return base;
     }
 
     static uint16_t code_at(const VirtualRegister& reg, unsigned base) {
@@ -171,6 +191,7 @@ private:
     }
 
     void substitute(Line& line) {
+        line.slots.reset();
         for (unsigned slot = 0; slot < kSlotCount; ++slot) {
             const RegisterPart part = line.parts[slot];
             if (!part.exists()) continue;
@@ -186,6 +207,7 @@ private:
     std::vector<Placed> placed_;
     std::array<uint32_t, kRegisterCodes> free_from_{};            // by hardware dword: position
     std::array<std::vector<LiveRange>, kRegisterCodes> fixed_{};  // by hardware dword
+    std::array<bool, kRegisterCodes> has_fixed_{};
     std::vector<uint16_t> codes_;
     unsigned vgprs_ = 0;  // as many as the highest needs
 };
@@ -194,6 +216,7 @@ private:
 
 Work allocate_registers(Program& program, const std::vector<VirtualRegister>& registers, AllocationOptions options) {
     Work work;
+    for (Line& line : program.lines) line.slots = slot_effects(program.target, program.wave_size, line.instruction);
     if (options.reorders) {
         auto [reordered, vgpr_budget] = scheduled(program, registers, work);
         Allocator anew(reordered, registers, options, work);

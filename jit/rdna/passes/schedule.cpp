@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <tuple>
 
 #include "jit/rdna/object/kernel_descriptor.h"
@@ -132,7 +133,7 @@ public:
         for (const Block& block : control_flow(program_)) {
             for (size_t begin = block.begin; begin < block.end;) {
                 size_t end = begin;
-                while (end < block.end && !is_fence(program_, program_.lines[end])) ++end;
+                while (end < block.end && !dependences_.is_fence(end)) ++end;
                 if (end - begin > 2) schedule(begin, end, result.program);
                 begin = end + 1;
             }
@@ -142,11 +143,11 @@ public:
 
 private:
     struct Node {
-        std::vector<Dependence> after;
-        unsigned waits_for = 0;    // lines that must be issued before
-        unsigned height = 0;       // cycles from its issue to the end of the run at best
-        unsigned ready_at = 0;     // cycle at which its sources are there
-        unsigned unlocked_at = 0;  // how many lines had been issued when the last of `waits_for` was
+        size_t first_after = 0, end_after = 0;  // in after_
+        unsigned waits_for = 0;                 // lines that must be issued before
+        unsigned height = 0;                    // cycles from its issue to the end of the run at best
+        unsigned ready_at = 0;                  // cycle at which its sources are there
+        unsigned unlocked_at = 0;               // how many lines had been issued when the last of `waits_for` was
         DualRole role = DualRole::none;
     };
 
@@ -166,21 +167,34 @@ private:
 
     void build_graph(size_t begin, size_t end) {
         nodes_.assign(end - begin, {});
-        for (const Dependence& dependence : dependences_.find(begin, end)) {
-            ++work_.scheduling;
-            nodes_[dependence.before].after.push_back(dependence);
+        const std::vector<Dependence>& found = dependences_.find(begin, end);
+        work_.scheduling += found.size();
+        for (const Dependence& dependence : found) {
+            ++nodes_[dependence.before].end_after;
             ++nodes_[dependence.after].waits_for;
         }
+        size_t next = 0;
+        for (Node& node : nodes_) {
+            const size_t count = node.end_after;
+            node.first_after = node.end_after = next;
+            next += count;
+        }
+        after_.resize(found.size());
+        for (const Dependence& dependence : found) after_[nodes_[dependence.before].end_after++] = dependence;
         for (size_t i = nodes_.size(); i-- > 0;) {
             const Line& line = program_.lines[begin + i];
             if (pairs_) nodes_[i].role = dual_role(line, generation(program_.target));
             const InstructionInfo& row = info(line.instruction.opcode);
             const unsigned own = latency(row);
             nodes_[i].height = row.destinations != 0 ? own : 0;  // what follows the run waits for results, too
-            for (const Dependence& dependence : nodes_[i].after)
+            for (const Dependence& dependence : after(nodes_[i]))
                 nodes_[i].height =
                     std::max(nodes_[i].height, nodes_[dependence.after].height + (dependence.carries_value ? own : 1));
         }
+    }
+
+    std::span<const Dependence> after(const Node& node) const {
+        return std::span(after_).subspan(node.first_after, node.end_after - node.first_after);
     }
 
     // List scheduling, downwards over a window that begins at the first line not yet issued.
@@ -220,10 +234,15 @@ private:
     }
 
     uint32_t take_best(std::vector<uint32_t>& ready, size_t begin, unsigned cycle, unsigned step) const {
-        const auto best =
-            std::ranges::min_element(ready, {}, [&](uint32_t number) { return rank(number, begin, cycle, step); });
-        const uint32_t chosen = *best;
-        *best = ready.back();
+        size_t best = 0;
+        Rank least = rank(ready[0], begin, cycle, step);
+        for (size_t i = 1; i < ready.size(); ++i)
+            if (const Rank other = rank(ready[i], begin, cycle, step); other < least) {
+                least = other;
+                best = i;
+            }
+        const uint32_t chosen = ready[best];
+        ready[best] = ready.back();
         ready.pop_back();
         return chosen;
     }
@@ -233,11 +252,11 @@ private:
         const Line& line = program_.lines[begin + number];
         cycle = std::max(cycle, nodes_[number].ready_at);
         const unsigned own = latency(info(line.instruction.opcode));
-        for (const Dependence& dependence : nodes_[number].after) {
-            Node& after = nodes_[dependence.after];
-            after.ready_at = std::max(after.ready_at, cycle + (dependence.carries_value ? own : 1));
-            after.unlocked_at = step;
-            if (--after.waits_for == 0 && dependence.after < admitted) ready.push_back(dependence.after);
+        for (const Dependence& dependence : after(nodes_[number])) {
+            Node& later = nodes_[dependence.after];
+            later.ready_at = std::max(later.ready_at, cycle + (dependence.carries_value ? own : 1));
+            later.unlocked_at = step;
+            if (--later.waits_for == 0 && dependence.after < admitted) ready.push_back(dependence.after);
         }
         ++cycle;
         const Pressure change = pressure_.change(number);
@@ -268,6 +287,7 @@ private:
 
     // Of the run at hand.
     std::vector<Node> nodes_;
+    std::vector<Dependence> after_;  // by the line before
     int live_vectors_ = 0, live_scalars_ = 0, peak_vectors_ = 0, peak_scalars_ = 0;
     std::optional<uint32_t> unpaired_;  // the line issued last, unless it completed a pair
 };
