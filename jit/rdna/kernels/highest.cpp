@@ -188,30 +188,31 @@ private:
     }
 
     void store_highest() {
-        const Sgpr above = sgpr(), equal = sgpr(), position = sgpr(), pass = sgpr();
+        const Sgpr above = sgpr(), equal = sgpr(), pass = sgpr();
+        const Vgpr position = vgpr(), equal_position = vgpr();
         count(above, [&](Sgpr mask, Vgpr key) { v_cmp_lt_u32(mask, lowest, key); });
         if (is_shared) {
             count(equal, [&](Sgpr mask, Vgpr key) { v_cmp_eq_u32(mask, lowest, key); });
-            add_before(above, equal, position);
+            add_before(above, equal, position, equal_position);
         } else {
-            s_mov_b32(position, 0);
-            s_mov_b32(equal, above);
+            v_mov_b32(position, 0);
+            v_mov_b32(equal_position, above);
         }
         // Those above the lowest, then those that equal it: keys from `bottom` on, up to so many further.
         const Sgpr bottom = sgpr(), further = sgpr();
         s_add_co_u32(bottom, lowest, 1);
-        s_sub_co_u32(further, 0xFFFFFFFF, bottom);
+        s_not_b32(further, bottom);
         loop(pass, 0, 2, 1, [&] {
             for (uint32_t load = 0; load < shape.loads(); ++load) store_of_load(load, bottom, further, position);
             s_mov_b32(bottom, lowest);
             s_mov_b32(further, 0);
-            s_mov_b32(position, equal);
+            v_mov_b32(position, equal_position);
         });
     }
-    // In: this wave's; out: where its own begin, those that equal the lowest behind all that are above it.
-    void add_before(Sgpr above, Sgpr equal, Sgpr position) {
-        const Sgpr is_later = lane_mask(), is_counter = lane_mask(), bytes = sgpr(), before = sgpr();
-        const Vgpr address = vgpr(), value = vgpr(), sums = vgpr(3);
+    // Where this wave's own begin: behind those of the waves before it, and such as equal the lowest behind all others.
+    void add_before(Sgpr above, Sgpr equal, Vgpr position, Vgpr equal_position) {
+        const Sgpr is_later = lane_mask(), is_counter = lane_mask(), bytes = sgpr();
+        const Vgpr address = vgpr(), value = vgpr(), all_above = vgpr();
         v_lshlrev_b32(address, 2, in_wave);
         v_cmp_lt_u32(is_later, wave, in_wave);
         v_cmp_ge_u32(is_counter, HighestShape::kMaxWaves, in_wave);
@@ -225,48 +226,51 @@ private:
         barrier();
         s_lshl_b32(bytes, wave, 2);
         v_mov_b32(address, bytes);
-        ds_load_b32(sums[0], address, counters + kAbove);
-        ds_load_b32(sums[1], address, counters + kEqual);
+        ds_load_b32(position, address, counters + kAbove);
+        ds_load_b32(equal_position, address, counters + kEqual);
         v_mov_b32(address, HighestShape::kMaxWaves * 4);
-        ds_load_b32(sums[2], address, counters + kAbove);
-        v_readfirstlane_b32(position, sums[0]);
-        v_readfirstlane_b32(before, sums[1]);
-        v_readfirstlane_b32(equal, sums[2]);
-        s_add_co_u32(equal, equal, before);
+        ds_load_b32(all_above, address, counters + kAbove);
+        v_add_nc_u32(equal_position, equal_position, all_above);
     }
 
-    void store_of_load(uint32_t load, Sgpr bottom, Sgpr further, Sgpr position) {
-        const Sgpr any = sgpr(), some = sgpr();
-        const Vgpr place = vgpr(), height = vgpr();
-        const Label skip = label();
-        std::vector<Sgpr> masks;
+    // Masks are read by vector instructions before the scalar unit asks for them: it waits for them by itself, which
+    // the cures of gfx12's hazards cannot count on.
+    void store_of_load(uint32_t load, Sgpr bottom, Sgpr further, Vgpr position) {
+        const Sgpr is_any = lane_mask(), stored = sgpr(), some = sgpr();
+        const Vgpr place = vgpr(), nearest = vgpr(), one = vgpr();
+        std::vector<Vgpr> heights;  // above the bottom, modulo 2^32
         for (uint32_t i = 0; i < shape.together; ++i) {
-            masks.push_back(lane_mask());
-            v_sub_nc_u32(height, keys[load * shape.together + i], bottom);
-            v_cmp_ge_u32(masks.back(), further, height);
+            heights.push_back(vgpr());
+            v_sub_nc_u32(heights[i], keys[load * shape.together + i], bottom);
+            if (i > 0) v_min_u32(nearest, i > 1 ? nearest : heights[0], heights[i]);
         }
-        s_or_b32(any, masks[0], masks[1]);
-        for (uint32_t i = 2; i < shape.together; ++i) s_or_b32(any, any, masks[i]);
-        s_cbranch_scc0(skip);
-        v_mbcnt_lo_u32_b32(place, masks[0], position);
-        for (uint32_t i = 1; i < shape.together; ++i) v_mbcnt_lo_u32_b32(place, masks[i], place);
-        for (uint32_t i = 0; i < shape.together; ++i) {
-            store(load, i, masks[i], place);
-            if (i + 1 < shape.together) v_cndmask_b32(height, 0, 1, masks[i]);
-            if (i + 1 < shape.together) v_add_nc_u32(place, height, place);
-            s_bcnt1_i32_b32(some, masks[i]);
-            s_add_co_u32(position, position, some);
-        }
-        bind(skip);
+        v_cmp_ge_u32(is_any, further, nearest);
+        s_mov_b32(stored, 0);
+        if_lanes(is_any, [&] {
+            std::vector<Sgpr> masks;
+            for (uint32_t i = 0; i < shape.together; ++i) {
+                masks.push_back(lane_mask());
+                v_cmp_ge_u32(masks[i], further, heights[i]);
+            }
+            for (uint32_t i = 0; i < shape.together; ++i) v_mbcnt_lo_u32_b32(place, masks[i], i > 0 ? place : position);
+            for (uint32_t i = 0; i < shape.together; ++i) {
+                store(load, i, masks[i], place);
+                if (i + 1 < shape.together) v_cndmask_b32(one, 0, 1, masks[i]);
+                if (i + 1 < shape.together) v_add_nc_u32(place, one, place);
+                s_bcnt1_i32_b32(some, masks[i]);
+                s_add_co_u32(stored, stored, some);
+            }
+        });
+        v_add_nc_u32(position, stored, position);
     }
 
     // The logit again from its key; a pad has none.
     void store(uint32_t load, uint32_t element, Sgpr mask, Vgpr place) {
-        const Sgpr has_room = lane_mask();
+        const Sgpr is_taken = lane_mask();
         const Vgpr key = keys[load * shape.together + element], pair = vgpr(2), address = vgpr();
-        v_cmp_gt_u32(has_room, kHighest, place);
-        s_and_mask(has_room, has_room, mask);
-        if_lanes(has_room, [&] {
+        v_cmp_gt_u32(vcc(), kHighest, place);  // while there is room
+        s_and_mask(is_taken, vcc(), mask);
+        if_lanes(is_taken, [&] {
             const Sgpr is_there = lane_mask();
             v_ashrrev_i32(pair[0], 31, key);
             v_not_b32(pair[0], pair[0]);

@@ -633,13 +633,15 @@ inline KernelCase dot_f64_case() {
             }};
 }
 
-// Few values, so that some of those that are as high as the lowest must stay behind.
+// Few values, so that some of those that are as high as the lowest must stay behind; the first element is one of them.
 inline KernelCase highest_case() {
     constexpr uint32_t kRows = 2;
     const HighestSpec spec = highest_spec();
     const uint32_t stride = f32_row_bytes(spec.width) / 4;
     std::vector<float> x;
     for (const float value : random_floats(kRows * stride, -4, 4, 43)) x.push_back(std::round(value));
+    for (uint32_t row = 0; row < kRows; ++row)
+        x[row * stride] = highest_of(std::span(x).subspan(row * stride, spec.width)).back().logit;
     KernelCase result = op_case("highest", spec, kRows);
     result.buffers = {bytes_of(x), zeros(kRows * kHighest * sizeof(IndexedLogit))};
     result.args = {BufferIndex{0}, NullPointer{}, BufferIndex{1}, NullPointer{}};
