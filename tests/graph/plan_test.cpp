@@ -162,16 +162,38 @@ TEST(Plan, NormsAndProjectsGatheredRowsAlone) {
     const Plan one = plan_of(test::make_tiny(), 9, parse_passes("all").value());
     EXPECT_EQ(one.max_outputs, 1u);
     EXPECT_EQ(one.logits_stride, 64u);
-    EXPECT_EQ(head_of(one, 3),
-              (std::vector<std::string>{"output_rows outputs", "output_norm outputs", "output one_output vector"}));
+    EXPECT_EQ(head_of(one, 4), (std::vector<std::string>{"output_rows outputs", "output_norm outputs",
+                                                         "output one_output vector", "highest outputs"}));
     const Plan many = plan_of(test::make_tiny(), 9, parse_passes("all").value(), 20);
     EXPECT_EQ(many.max_outputs, 9u) << "a batch has no more";
-    EXPECT_EQ(head_of(many, 4), (std::vector<std::string>{"output_rows outputs", "output_norm outputs",
-                                                          "output one_output vector", "output many_outputs tile"}));
+    EXPECT_EQ(head_of(many, 5),
+              (std::vector<std::string>{"output_rows outputs", "output_norm outputs", "output one_output vector",
+                                        "output many_outputs tile", "highest outputs"}));
+}
+
+// In two launches where a row is too wide for one; beside the logits, which must still be there.
+TEST(Plan, FindsTheHighestLogitsWhereTheBackEndDoes) {
+    for (const uint32_t vocabulary : {50u, 5000u})
+        for (const uint32_t tokens : {1u, 9u}) {
+            const Plan plan = plan_of(test::make_tiny({.vocabulary = vocabulary}), tokens, parse_passes("all").value());
+            const size_t launches = vocabulary == 50 ? 1 : 2;
+            EXPECT_EQ(head_of(plan, launches), std::vector<std::string>(launches, "highest outputs"));
+            ASSERT_TRUE(plan.highest_offset_bytes);
+            const uint64_t lists = *plan.highest_offset_bytes, logits = plan.logits_offset_bytes;
+            EXPECT_TRUE(lists >= logits + plan.logits_stride * sizeof(float) ||
+                        lists + kHighest * sizeof(IndexedLogit) <= logits);
+        }
+    EXPECT_FALSE(plan_of(test::make_tiny(), 1, all_but("find-highest")).highest_offset_bytes);
+    test::PlanBackend lacking;
+    lacking.lacks = KernelSpec(HighestSpec{}).index();
+    const PassSet passes = parse_passes("find-highest").value();
+    const auto without = make_plan(test::make_tiny().graph, {.backend = &lacking, .max_tokens = 1, .passes = passes});
+    ASSERT_TRUE(without) << without.error().message;
+    EXPECT_FALSE(without->highest_offset_bytes);
 }
 
 TEST(Plan, OfOneRowGathersNothing) {
-    const Plan plan = plan_of(test::make_tiny(), 1, parse_passes("-fuse-rows").value());
+    const Plan plan = plan_of(test::make_tiny(), 1, parse_passes("-fuse-rows,-find-highest").value());
     EXPECT_EQ(head_of(plan, 3), (std::vector<std::string>{"blk.1.ffn_down batch vector", "output_norm outputs",
                                                           "output one_output vector"}));
 }

@@ -23,7 +23,7 @@ inline const ElementwiseSpec kElementwise{
     1024, 1024, {{1024}, {0}}, {{ElementwiseOp::add, 0, 1, 0.0f}, {ElementwiseOp::scale, 2, 0, 2.0f}}};
 inline const FusedMatmulSpec kFusedMatmul{kMatmul, RowSource::rms_norm, 1e-6f, Presence::present, Gating::none};
 inline const SideBySideSpec kSideBySide{{kFusedMatmul, kRope, kValueStore}};
-inline const HighestSpec kHighestLogits{151936, HighestStage::merge};
+inline const HighestSpec kHighestLogits{151936, HighestStage::parts};
 inline const ReduceSpec kReduce{ReduceKind::argmax, 151936};
 
 // Column 0 += draw 1 * scalar 1, and fires where that reaches 1.
