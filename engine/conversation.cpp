@@ -17,6 +17,7 @@ Result<std::optional<models::ChatTemplate>> find_chat_template(const std::option
 models::ChatTemplate::Inputs template_inputs(nlohmann::ordered_json variables, const models::Tokenizer& tokenizer) {
     models::ChatTemplate::Inputs inputs;
     inputs.extra = std::move(variables);
+    inputs.most_bytes = models::kMostTextBytes;
     if (const auto bos = tokenizer.bos()) inputs.bos_token = tokenizer.piece(*bos);
     if (const auto eos = tokenizer.eos()) inputs.eos_token = tokenizer.piece(*eos);
     return inputs;

@@ -30,7 +30,7 @@ public:
         bool add_generation_prompt = true;
         bool continue_final_message = false;  // stop after the last message's text: the model goes on with it
         std::string bos_token, eos_token;
-        uint64_t most_bytes = kMostTextBytes;                      // of the rendering
+        uint64_t most_bytes = UINT64_MAX;                          // of the rendering
         std::optional<std::chrono::system_clock::time_point> now;  // of strftime_now; the clock's by default
     };
     // Text, with the bytes that came from message contents marked, so that users cannot type control tokens.

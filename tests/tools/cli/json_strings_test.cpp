@@ -121,6 +121,14 @@ protected:
         return lines > 0;
     }
 
+    static std::string without_warnings(const std::string& text) {
+        std::istringstream stream(text);
+        std::string rest;
+        for (std::string line; std::getline(stream, line);)
+            if (!line.starts_with("warn: ")) rest += line + "\n";
+        return rest;
+    }
+
     void expect_json(const JsonOption& option, const Words& line) {
         std::string input;
         Words words;
@@ -135,7 +143,7 @@ protected:
         // What went wrong is told in its place; `cache verify` and a line that is no request end in exit code 1 with
         // both.
         EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 1) << shown << "\n" << outcome.err;
-        const std::string& json = option.words[0] == "--output-err" ? outcome.err : outcome.out;
+        const std::string json = option.words[0] == "--output-err" ? without_warnings(outcome.err) : outcome.out;
         EXPECT_TRUE(is_json(json)) << shown << "\n" << outcome.out << outcome.err;
     }
 

@@ -97,6 +97,25 @@ amdhsa.kernels:
               "q  wave32, 8 VGPRs, 0 bytes of LDS, --group 64,2,1; no arguments\n");
 }
 
+TEST_F(EmulateCommand, RefusesMoreScratchThanAllWavesCanHave) {
+    assemble(R"(
+    .globl q
+q:  s_endpgm
+    .amdhsa_kernel q
+    .amdhsa_next_free_vgpr 8
+    .amdhsa_next_free_sgpr 8
+    .amdhsa_private_segment_fixed_size 262136
+    .amdhsa_enable_private_segment 1
+    .end_amdhsa_kernel
+)");
+    const auto launch = [&](const char* grid) {
+        return program.run({"emulate", path("k.co"), "--grid", grid, "--group", "32", "--resident", "all"});
+    };
+    EXPECT_EQ(launch("1000").err,
+              "error: kernel q: 1000 waves with 8388352 bytes of scratch each, 1073741824 are possible together\n");
+    EXPECT_EQ(launch("2").exit_code, 0);
+}
+
 TEST_F(EmulateCommand, RunsAKernelUnderEverySchedule) {
     assemble(kScale);
     for (const std::string schedule : {"lock-step", "long-quanta", "random", "reversed"}) {
