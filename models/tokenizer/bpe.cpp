@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "host/result.h"
+#include "models/tokenizer/scored_pairs.h"
 
 namespace riftjit::models {
 
@@ -59,13 +60,15 @@ void BpeMerges::prefetch(int32_t left, int32_t right) const {
     __builtin_prefetch(&slots_[home_of(pair_of(left, right))]);
 }
 
-void BpeMerger::merge(std::vector<int32_t>& symbols) {
+template <class Pairs>
+void PairMerger<Pairs>::merge(std::vector<int32_t>& symbols) {
     check(symbols.size() < kNobody, "the symbols of a word have 32-bit indices");
     if (symbols.size() < 2) return;
     symbols.size() <= kShortWord ? merge_short(symbols) : merge_long(symbols);
 }
 
-void BpeMerger::merge_short(std::vector<int32_t>& symbols) {
+template <class Pairs>
+void PairMerger<Pairs>::merge_short(std::vector<int32_t>& symbols) {
     pairs_.clear();
     for (size_t i = 0; i + 1 < symbols.size(); ++i) pairs_.push_back(merges_.find(symbols[i], symbols[i + 1]));
     while (!pairs_.empty()) {
@@ -80,7 +83,8 @@ void BpeMerger::merge_short(std::vector<int32_t>& symbols) {
     }
 }
 
-void BpeMerger::merge_long(std::vector<int32_t>& symbols) {
+template <class Pairs>
+void PairMerger<Pairs>::merge_long(std::vector<int32_t>& symbols) {
     link(symbols);
     heap_.clear();
     for (uint32_t i = 0; i + 1 < list_.size(); ++i)
@@ -99,7 +103,8 @@ void BpeMerger::merge_long(std::vector<int32_t>& symbols) {
     for (uint32_t i = 0; i != kNobody; i = list_[i].next) symbols.push_back(list_[i].id);
 }
 
-void BpeMerger::link(const std::vector<int32_t>& symbols) {
+template <class Pairs>
+void PairMerger<Pairs>::link(const std::vector<int32_t>& symbols) {
     const auto count = static_cast<uint32_t>(symbols.size());
     list_.resize(count);
     for (uint32_t i = 0; i < count; ++i)
@@ -108,7 +113,8 @@ void BpeMerger::link(const std::vector<int32_t>& symbols) {
             i + 1 == count ? BpeMerges::Merge{BpeMerges::kNoRank, 0} : merges_.find(symbols[i], symbols[i + 1])};
 }
 
-void BpeMerger::rank_pair(uint32_t left) {
+template <class Pairs>
+void PairMerger<Pairs>::rank_pair(uint32_t left) {
     Symbol& symbol = list_[left];
     if (symbol.next == kNobody) {
         symbol.with_next.rank = BpeMerges::kNoRank;
@@ -120,7 +126,8 @@ void BpeMerger::rank_pair(uint32_t left) {
     std::ranges::push_heap(heap_, std::greater{});
 }
 
-void BpeMerger::join(uint32_t left) {
+template <class Pairs>
+void PairMerger<Pairs>::join(uint32_t left) {
     Symbol& symbol = list_[left];
     Symbol& gone = list_[symbol.next];
     symbol.id = symbol.with_next.result;
@@ -130,5 +137,8 @@ void BpeMerger::join(uint32_t left) {
     rank_pair(left);
     if (symbol.previous != kNobody) rank_pair(symbol.previous);
 }
+
+template class PairMerger<BpeMerges>;
+template class PairMerger<ScoredPairs>;
 
 }  // namespace riftjit::models

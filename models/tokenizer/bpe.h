@@ -36,10 +36,11 @@ private:
 };
 
 // Joins the symbols of one word, always the pair of lowest rank, the leftmost of equals. Keeps its buffers, so use one
-// per text.
-class BpeMerger {
+// per text. Pairs says what a pair merges to, by find(left, right): BpeMerges or ScoredPairs.
+template <class Pairs>
+class PairMerger {
 public:
-    explicit BpeMerger(const BpeMerges& merges) : merges_(merges) {}
+    explicit PairMerger(const Pairs& merges) : merges_(merges) {}
     void merge(std::vector<int32_t>& symbols);
 
 private:
@@ -56,10 +57,11 @@ private:
         uint32_t previous, next;  // kNobody at the ends
         BpeMerges::Merge with_next;
     };
-    const BpeMerges& merges_;
+    const Pairs& merges_;
     std::vector<BpeMerges::Merge> pairs_;  // merge_short: pairs_[i] joins symbols i and i + 1
     std::vector<Symbol> list_;
     std::vector<uint64_t> heap_;  // rank << 32 | index of the left symbol: order and tie-break in one number
 };
+using BpeMerger = PairMerger<BpeMerges>;
 
 }  // namespace riftjit::models

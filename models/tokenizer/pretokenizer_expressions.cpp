@@ -162,6 +162,10 @@ std::vector<SplitStage> split_stages(SplitFamily family) {
                     {R"([\p{P}!-/:-@\[-`{-~])"}, gpt2_words()};
         case superbpe:
             return {{R"(\p{N}+)"}, kCutBeforeThrees};
+        case lines:
+            return {{R"([^\n]+|[\n]+)"}};
+        case spaced:
+            return {{R"(\S+)"}};
     }
     check_failed("a split family without expressions", std::source_location::current());
 }

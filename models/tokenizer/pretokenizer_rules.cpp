@@ -54,17 +54,17 @@ constexpr auto kRules = std::to_array<PretokenizerRule>({
     {"olmo", gpt2, nfc},
     {"jais", gpt2},
     {"mellum", gpt2},
-    {"modern-bert", gpt2},
+    {.name = "modern-bert", .family = gpt2, .stripping_mask = "[MASK]"},
     {"exaone4", gpt2},
     {"gigachat", gpt2},
     {"a.x-4.0", gpt2},
     {"jina-es", gpt2},
     {"jina-de", gpt2},
-    {"jina-v2-es", gpt2},
-    {"jina-v2-de", gpt2},
-    {"roberta-bpe", gpt2},
-    {"jina-v1-en", gpt2},
-    {"jina-v2-code", gpt2},
+    {.name = "jina-v2-es", .family = gpt2, .stripping_mask = "<mask>"},
+    {.name = "jina-v2-de", .family = gpt2, .stripping_mask = "<mask>"},
+    {.name = "roberta-bpe", .family = gpt2, .end_token = EndToken::separator, .stripping_mask = "<mask>"},
+    {.name = "jina-v1-en", .family = gpt2, .end_token = EndToken::separator},
+    {.name = "jina-v2-code", .family = gpt2, .end_token = EndToken::separator, .stripping_mask = "<mask>"},
     {"trillion", gpt2},
     {"granite-docling", gpt2},
     {"starcoder", starcoder},
@@ -102,10 +102,11 @@ constexpr auto kRules = std::to_array<PretokenizerRule>({
     {"viking", viking},
     {"chameleon", chameleon, none, merge, added},
     {"superbpe", superbpe},
+    {.name = "gemma4", .family = lines, .begin_token = BeginToken::always, .pieces = PieceForm::spaced},
+    {.name = "granite-embed-multi-311m", .family = lines, .pieces = PieceForm::spaced},
+    {.name = "sarvam-moe", .family = lines, .pieces = PieceForm::spaced},
+    {.name = "whitespace", .family = spaced, .pieces = PieceForm::literal},
 });
-
-constexpr auto kRawUtf8Names =
-    std::to_array<std::string_view>({"gemma4", "granite-embed-multi-311m", "sarvam-moe", "whitespace"});
 
 }  // namespace
 
@@ -114,10 +115,6 @@ std::span<const PretokenizerRule> pretokenizer_rules() { return kRules; }
 const PretokenizerRule* find_pretokenizer_rule(std::string_view name) {
     const auto found = std::ranges::find(kRules, name, &PretokenizerRule::name);
     return found == kRules.end() ? nullptr : &*found;
-}
-
-bool is_raw_utf8_pretokenizer(std::string_view name) {
-    return std::ranges::find(kRawUtf8Names, name) != kRawUtf8Names.end();
 }
 
 }  // namespace riftjit::models

@@ -1,4 +1,4 @@
-// Text to token ids and back: byte-level BPE with the pre-tokenizer table.
+// Text to token ids and back, for every kind of vocabulary (tokenizer_kinds.h).
 #pragma once
 
 #include <bitset>
@@ -17,7 +17,9 @@
 namespace riftjit::models {
 
 enum class ParseSpecial : uint8_t { no, yes };  // yes: control tokens in the text become their ids
-enum class AddBos : uint8_t { no, yes };        // yes: if the vocabulary wants one and the text does not begin with it
+// yes: a begin token, if the vocabulary wants one and the text does not begin with it; and_end: an end token too, if
+// the vocabulary wants one: for a text that is whole, not for one to be continued
+enum class AddBos : uint8_t { no, yes, and_end };
 
 // Of one text, whatever the context: ten million tokens and more.
 inline constexpr uint64_t kMostTextBytes = uint64_t(32) << 20;
@@ -44,7 +46,7 @@ public:
     Result<std::vector<int32_t>> encode(std::span<const Segment> segments, AddBos add_bos,
                                         ByteSet* left_out = nullptr) const;
 
-    // Ids must be those of tokens.
+    // Ids must be those of tokens. The space that a vocabulary puts in front of a text is taken away again.
     enum class ShowControl : uint8_t { no, yes };
     std::string decode(std::span<const int32_t> ids, ShowControl show = ShowControl::no) const;  // raw bytes
     std::string_view piece(int32_t id) const;  // raw bytes of one token (control tokens: their text)
@@ -56,10 +58,13 @@ public:
     uint64_t most_text_bytes(uint64_t tokens) const;
 
     uint32_t size() const;
-    std::string_view pre() const;  // the pre-tokenizer's name
+    std::string_view kind() const;       // "BPE", "SPM", ...
+    std::string_view algorithm() const;  // what that is
+    std::string_view pre() const;        // the pre-tokenizer's name; empty: this kind has none
     std::optional<int32_t> bos() const;
     std::optional<int32_t> eos() const;
     bool adds_bos() const;
+    bool adds_end() const;
     bool is_end_of_generation(int32_t id) const;
     std::span<const int32_t> end_of_generation() const;        // ascending
     std::optional<int32_t> find(std::string_view text) const;  // the token with exactly this text

@@ -28,7 +28,8 @@ public:
 private:
     static constexpr size_t kBlock = 64;
     struct Entry {
-        TokenIndex::Search left, right;
+        TokenIndex::Search left, right, joined;
+        std::string text;  // of joined
         int32_t left_id, right_id, result;
     };
 
@@ -44,6 +45,11 @@ private:
             index.approach(entry.left);
             index.approach(entry.right);
         }
+        for (size_t i = begin; i < end; ++i) RIFTJIT_TRY_VOID(join(i, block[i - begin]));
+        for (Entry& entry : block)
+            if (entry.result < 0) index.look_up(entry.joined);
+        for (const Entry& entry : block)
+            if (entry.result < 0) index.approach(entry.joined);
         for (size_t i = begin; i < end; ++i) RIFTJIT_TRY_VOID(finish(i, block[i - begin]));
         for (size_t i = begin; i < end; ++i) {
             const Entry& entry = block[i - begin];
@@ -64,27 +70,38 @@ private:
         return {};
     }
 
-    Result<void> finish(size_t i, Entry& entry) {
+    Result<void> join(size_t i, Entry& entry) {
         const auto left = vocabulary_.index().finish(entry.left), right = vocabulary_.index().finish(entry.right);
         if (!left) return refuse_part(i, "left part", entry.left.text);
         if (!right) return refuse_part(i, "right part", entry.right.text);
         merges_.prefetch(*left, *right);
-        joined_.assign(entry.left.text);
-        joined_ += entry.right.text;
-        const auto result = find_joined();
-        if (!result) return refuse_part(i, "result", joined_);
         entry.left_id = *left;
         entry.right_id = *right;
-        entry.result = previous_result_ = *result;
+        entry.text.assign(entry.left.text);
+        entry.text += entry.right.text;
+        entry.result = guess_joined(entry.text);
+        if (entry.result >= 0) {
+            previous_result_ = entry.result;
+        } else {
+            entry.joined = vocabulary_.index().start(entry.text);
+        }
         return {};
     }
 
-    // Vocabularies list the results of merges in their order, so it usually is the next token, or the same as before
-    // where each way to cut a token has its merge.
-    std::optional<int32_t> find_joined() const {
+    // Vocabularies list the results of merges in their order, so it often is the next token, or the same as before
+    // where each way to cut a token has its merge. -1: neither.
+    int32_t guess_joined(std::string_view text) const {
         for (int32_t id = std::max(previous_result_, 0); id <= previous_result_ + 1; ++id)
-            if (id < static_cast<int32_t>(vocabulary_.size()) && vocabulary_.text(id) == joined_) return id;
-        return vocabulary_.find(joined_);
+            if (id < static_cast<int32_t>(vocabulary_.size()) && vocabulary_.text(id) == text) return id;
+        return -1;
+    }
+
+    Result<void> finish(size_t i, Entry& entry) {
+        if (entry.result >= 0) return {};
+        const auto result = vocabulary_.index().finish(entry.joined);
+        if (!result) return refuse_part(i, "result", entry.text);
+        entry.result = previous_result_ = *result;
+        return {};
     }
 
     std::unexpected<Error> refuse(size_t i, std::string_view why) const {
@@ -100,7 +117,6 @@ private:
     const std::span<const std::string_view> texts_;
     BpeMerges merges_;
     std::array<Entry, kBlock> block_;
-    std::string joined_;
     int32_t previous_result_ = -1;
 };
 

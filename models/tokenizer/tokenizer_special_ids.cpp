@@ -43,8 +43,7 @@ constexpr auto kShownTexts =
 
 // Keys whose value this program does not use; it must be a token all the same.
 constexpr auto kUnusedKeys = std::to_array<std::string_view>(
-    {"tokenizer.ggml.unknown_token_id", "tokenizer.ggml.padding_token_id", "tokenizer.ggml.mask_token_id",
-     "tokenizer.ggml.cls_token_id", "tokenizer.ggml.seperator_token_id", "tokenizer.ggml.fim_pre_token_id",
+    {"tokenizer.ggml.padding_token_id", "tokenizer.ggml.mask_token_id", "tokenizer.ggml.fim_pre_token_id",
      "tokenizer.ggml.fim_suf_token_id", "tokenizer.ggml.fim_mid_token_id", "tokenizer.ggml.prefix_token_id",
      "tokenizer.ggml.suffix_token_id", "tokenizer.ggml.middle_token_id"});
 
@@ -106,7 +105,7 @@ bool has_ordinary_s(const Vocabulary& vocabulary) {
 
 Result<SpecialIds> read_special_ids(const Gguf& file, const Vocabulary& vocabulary) {
     SpecialIds special;
-    const std::array<std::pair<std::string_view, std::optional<int32_t>*>, 7> keys{{
+    const std::array<std::pair<std::string_view, std::optional<int32_t>*>, 10> keys{{
         {"tokenizer.ggml.bos_token_id", &special.bos},
         {"tokenizer.ggml.eos_token_id", &special.eos},
         {"tokenizer.ggml.eot_token_id", &special.eot},
@@ -114,6 +113,9 @@ Result<SpecialIds> read_special_ids(const Gguf& file, const Vocabulary& vocabula
         {"tokenizer.ggml.fim_pad_token_id", &special.fim_pad},
         {"tokenizer.ggml.fim_rep_token_id", &special.fim_repository},
         {"tokenizer.ggml.fim_sep_token_id", &special.fim_separator},
+        {"tokenizer.ggml.unknown_token_id", &special.unknown},
+        {"tokenizer.ggml.seperator_token_id", &special.separator},  // the key's own spelling
+        {"tokenizer.ggml.cls_token_id", &special.cls},
     }};
     for (const auto& [key, target] : keys) {
         RIFTJIT_TRY(id, read_id(file, key, vocabulary));

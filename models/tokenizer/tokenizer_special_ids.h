@@ -16,6 +16,7 @@ namespace riftjit::models {
 // found by their text.
 struct SpecialIds {
     std::optional<int32_t> bos, eos, eot, eom, fim_pad, fim_repository, fim_separator;
+    std::optional<int32_t> unknown, separator, cls;
     std::vector<int32_t> further_eos;  // tokenizer.ggml.eos_token_ids
 };
 Result<SpecialIds> read_special_ids(const Gguf& file, const Vocabulary& vocabulary);

@@ -17,7 +17,11 @@ public:
     // A longer token is never found in a text; the caller warns.
     static constexpr size_t kMaxBytes = 256;
 
-    explicit SpecialTexts(const Vocabulary& vocabulary);
+    // Which tokens take the whitespace beside them with them. Files do not say so: published tokenizers do.
+    struct Strips {
+        std::vector<int32_t> before, after;  // ascending
+    };
+    explicit SpecialTexts(const Vocabulary& vocabulary, const Strips& strips = {});
 
     struct Match {
         size_t begin, end;
@@ -32,6 +36,8 @@ private:
     int32_t child(int32_t node, uint8_t byte) const;
     // The longest token at the front of `text`: its id in match.id, kNone if there is none.
     Match longest(std::string_view text, ParseSpecial parse_special) const;
+    // The same match with the whitespace that goes with it, not before `first`.
+    Match widened(Match match, std::string_view text, size_t first) const;
 
     struct Node {
         int32_t first_child = -1, next_sibling = -1;
@@ -41,6 +47,7 @@ private:
     };
     std::vector<Node> nodes_;
     std::array<int32_t, 256> roots_;  // by first byte; -1: none
+    Strips strips_;
 };
 
 }  // namespace riftjit::models

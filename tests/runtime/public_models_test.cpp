@@ -24,7 +24,7 @@ constexpr PublicModel kPublicModels[] = {
     {"SmolLm2", "RIFTJIT_SMOLLM2", "share/fetch-smollm2", "smollm2-135m-instruct-q4_1", 0.015},
     // 126 matmuls: 0.0024; as its gains reach 20 and more, some activations have more of the noise than others: twice
     // that.
-    {"Gemma3", "RIFTJIT_GEMMA3", "tests/peer/fetch-gemma3", "gemma-3-270m-q4_k_m", 0.024},
+    {"Gemma3", "RIFTJIT_GEMMA3", "tests/peer/fetch.sh", "gemma-3-270m-q4_k_m", 0.024},
 };
 
 class PublicModels : public testing::TestWithParam<PublicModel> {

@@ -92,10 +92,15 @@ std::string random_text(std::mt19937& random, size_t length) {
     return text;
 }
 
-TEST(Pretokenizer, KnowsAllByteLevelNames) {
-    std::set<std::string_view> names;
-    for (const PretokenizerRule& rule : pretokenizer_rules()) names.insert(rule.name);
+bool is_byte_level(const PretokenizerRule& rule) { return rule.pieces == PieceForm::stand_ins; }
+
+TEST(Pretokenizer, KnowsAllNames) {
+    std::set<std::string_view> names, of_characters;
+    for (const PretokenizerRule& rule : pretokenizer_rules())
+        (is_byte_level(rule) ? names : of_characters).insert(rule.name);
     EXPECT_EQ(names.size(), 87u);
+    EXPECT_EQ(of_characters,
+              (std::set<std::string_view>{"gemma4", "granite-embed-multi-311m", "sarvam-moe", "whitespace"}));
     EXPECT_EQ(find_pretokenizer_rule("no-such-name"), nullptr);
 }
 
@@ -122,7 +127,10 @@ TEST(Pretokenizer, EveryFamilyIsComparedWithAnotherEngine) {
     const nlohmann::json data = read_json("tests/data/tokenizers/splits.json");
     std::set<SplitFamily> compared;
     for (const auto& [name, cases] : data["lengths"].items()) compared.insert(find_pretokenizer_rule(name)->family);
-    for (const PretokenizerRule& rule : pretokenizer_rules()) EXPECT_TRUE(compared.contains(rule.family)) << rule.name;
+    for (const PretokenizerRule& rule : pretokenizer_rules())
+        if (is_byte_level(rule)) {
+            EXPECT_TRUE(compared.contains(rule.family)) << rule.name;
+        }
 }
 
 TEST(Pretokenizer, ScannersAgreeWithTheirExpressions) {
@@ -176,6 +184,11 @@ TEST(Pretokenizer, WordsAreTheTextForEveryFamily) {
         }
         EXPECT_TRUE(split(pretokenizer, "").empty());
     }
+}
+
+TEST(Pretokenizer, CutsLinesAndWordsForVocabulariesOfCharacters) {
+    EXPECT_EQ(split(Pretokenizer(SplitFamily::lines), "a b\n\nc\xff\n"), (std::vector<size_t>{3, 5, 7, 8}));
+    EXPECT_EQ(split(Pretokenizer(SplitFamily::spaced), "a  b\u3000c"), (std::vector<size_t>{1, 3, 4, 7, 8}));
 }
 
 TEST(Pretokenizer, AnInvalidByteIsOneCodePointOfNoClass) {

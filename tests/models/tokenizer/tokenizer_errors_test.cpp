@@ -1,6 +1,8 @@
 // Vocabularies that must be refused, and the messages: they name the key, the place and the value.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "models/tokenizer/tokenizer.h"
 #include "tests/models/tokenizer/tokenizer_files.h"
 
@@ -21,13 +23,17 @@ std::optional<ErrorKind> kind_of(const GgufBuilder& builder, std::optional<std::
 
 // ---- family ----
 
-TEST(TokenizerErrors, NameTheFamilyAndWhatIsSupported) {
-    for (const char* family : {"llama", "bert", "t5", "rwkv", "plamo2", "gemma4", "hybriddna", "whitespace", "none"}) {
+TEST(TokenizerErrors, NameAnUnknownKindAndTheKnownOnes) {
+    for (const char* family : {"hybriddna", "gpt3", "test", ""}) {
         const GgufBuilder builder = byte_vocabulary().set("tokenizer.ggml.model", string(family));
-        EXPECT_TRUE(says(message_of(builder), {"tokenizer.ggml.model", std::string("'") + family + "'", "not supported",
-                                               "gpt2", "byte-level BPE"}));
+        EXPECT_TRUE(says(message_of(builder),
+                         {"tokenizer.ggml.model", std::string("unknown tokenizer: '") + family + "'",
+                          "'gpt2' (byte-level BPE)", "'llama'", "'t5'", "'bert'", "'rwkv'", "'plamo2'", "'gemma4'"}));
         EXPECT_EQ(kind_of(builder), ErrorKind::Unsupported);
     }
+    for (const char* family : {"none", "no_vocab"})
+        EXPECT_TRUE(says(message_of(byte_vocabulary().set("tokenizer.ggml.model", string(family))),
+                         {"tokenizer.ggml.model", "no vocabulary"}));
 }
 
 TEST(TokenizerErrors, NameTheMissingFamily) {
@@ -53,12 +59,45 @@ TEST(TokenizerErrors, NameAnUnknownPretokenizer) {
     EXPECT_EQ(open_tokenizer(builder, "llama-bpe")->pre(), "llama-bpe");
 }
 
-TEST(TokenizerErrors, SayThatAPretokenizerIsNotByteLevel) {
-    for (const char* pre : {"gemma4", "granite-embed-multi-311m", "sarvam-moe", "whitespace"}) {
-        const GgufBuilder builder = byte_vocabulary({}, {}, pre);
-        EXPECT_TRUE(says(message_of(builder), {"tokenizer.ggml.pre", pre, "raw UTF-8", "byte-level"}));
-        EXPECT_EQ(kind_of(builder), ErrorKind::Unsupported);
+TEST(TokenizerErrors, SayThatAKindHasNoPretokenizer) {
+    EXPECT_TRUE(says(message_of(sentence_vocabulary("llama", {}), "qwen2"), {"--pre", "'llama'", "no pre-tokenizer"}));
+}
+
+// ---- scores and bytes ----
+
+TEST(TokenizerErrors, NameScoresThatAreMissingTooFewOrNoNumbers) {
+    for (const char* model : {"llama", "t5", "plamo2"}) {
+        const auto message = [&](Value value) {
+            return message_of(sentence_vocabulary(model, {{"a", -1}}).set("tokenizer.ggml.scores", std::move(value)));
+        };
+        EXPECT_EQ(message_of(sentence_vocabulary(model, {{"a", -1}})), "");
+        EXPECT_TRUE(says(message_of(sentence_vocabulary(model, {}).erase("tokenizer.ggml.scores")),
+                         {"missing key tokenizer.ggml.scores"}));
+        EXPECT_TRUE(says(message(i32_array({1, 2})), {"tokenizer.ggml.scores", "2 entries for 260 tokens"}));
+        EXPECT_TRUE(says(message(string("x")), {"tokenizer.ggml.scores", "string"}));
+        EXPECT_TRUE(says(message(string_array({"x"})), {"tokenizer.ggml.scores", "array of string"}));
+        EXPECT_EQ(message(i32_array(std::vector<int32_t>(260, -1))), "");
+        Bytes scores(260 * 4, '\0');
+        scores.replace(4 * 7, 4, raw(std::numeric_limits<float>::quiet_NaN()));
+        EXPECT_TRUE(says(message(array_of(GgufType::f32, 260, scores)), {"the score of token 7 is nan"}));
     }
+}
+
+TEST(TokenizerErrors, NameByteTokensThatAreMissing) {
+    GgufBuilder builder = sentence_vocabulary("llama", {});
+    std::vector<std::string> tokens = {"<unk>", "<s>", "</s>"};
+    for (unsigned byte = 0; byte < 256; ++byte)
+        tokens.push_back(byte == 0x1D || byte == 0xF5 ? fmt::format("gap{}", byte) : fmt::format("<0x{:02X}>", byte));
+    builder.set("tokenizer.ggml.tokens", string_array(tokens));
+    EXPECT_TRUE(says(message_of(builder), {"tokenizer.ggml.tokens", "2 of the 256 byte tokens are missing", "<0x1D>"}));
+    EXPECT_TRUE(says(message_of(sentence_vocabulary("llama", {{"a"}}, WithBytes::no)),
+                     {"<0x00> to <0xFF> are missing", "tokenizer.ggml.unknown_token_id is not set"}));
+}
+
+TEST(TokenizerErrors, TakePiecesThatAreNoText) {
+    const Tokenizer tokenizer = tokenizer_of(
+        sentence_vocabulary("llama", {{"\u2581"}, {"\xff\xfe"}, {"\xe2\x96"}, {""}, {std::string("a\0b", 3)}}));
+    EXPECT_EQ(tokenizer.decode(ids_of(tokenizer, "\xff\xfe a")), "\xff\xfe a");
 }
 
 // ---- tokens ----

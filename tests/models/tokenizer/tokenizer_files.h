@@ -110,6 +110,34 @@ inline GgufBuilder byte_vocabulary(const std::vector<ExtraToken>& more = {},
     return builder;
 }
 
+// A vocabulary with scores: <unk>, <s>, </s>; the bytes, byte b with id 3 + b; then `more`.
+struct ScoredToken {
+    std::string text;
+    float score = 0;
+    int32_t type = 1;
+};
+enum class WithBytes : uint8_t { no, yes };
+inline GgufBuilder sentence_vocabulary(std::string_view model, const std::vector<ScoredToken>& more,
+                                       WithBytes with_bytes = WithBytes::yes) {
+    std::vector<std::string> tokens = {"<unk>", "<s>", "</s>"};
+    std::vector<int32_t> types = {2, 3, 3};
+    if (with_bytes == WithBytes::yes)
+        for (unsigned byte = 0; byte < 256; ++byte) tokens.push_back(fmt::format("<0x{:02X}>", byte));
+    types.resize(tokens.size(), 6);
+    Bytes scores(tokens.size() * sizeof(float), '\0');
+    for (const ScoredToken& token : more) {
+        tokens.push_back(token.text);
+        types.push_back(token.type);
+        scores += raw(token.score);
+    }
+    GgufBuilder builder;
+    builder.set("tokenizer.ggml.model", string(model))
+        .set("tokenizer.ggml.tokens", string_array(tokens))
+        .set("tokenizer.ggml.scores", array_of(GgufType::f32, tokens.size(), scores))
+        .set("tokenizer.ggml.token_type", i32_array(types));
+    return builder;
+}
+
 inline Result<Tokenizer> open_tokenizer(const GgufBuilder& builder,
                                         std::optional<std::string_view> pre = std::nullopt) {
     const MemoryFile file(builder.bytes());

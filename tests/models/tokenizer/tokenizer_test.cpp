@@ -81,6 +81,7 @@ TEST(Tokenizer, RemembersWordsWithoutMistakingThem) {
 TEST(Tokenizer, GivesBackEveryByteForEveryPretokenizer) {
     std::mt19937 random(6);
     for (const PretokenizerRule& rule : pretokenizer_rules()) {
+        if (rule.pieces != PieceForm::stand_ins) continue;
         const Tokenizer tokenizer =
             tokenizer_of(byte_vocabulary({{"ab"}, {"Ġa"}, {"ÿÿ"}}, {"a b", "Ġ a", "ÿ ÿ"}, rule.name));
         for (int i = 0; i < 20; ++i) {
@@ -249,6 +250,30 @@ TEST(Tokenizer, WarnsThatAPromptGetsNoEndToken) {
     const Tokenizer tokenizer = tokenizer_of(byte_vocabulary().set("tokenizer.ggml.add_eos_token", boolean(1)));
     ASSERT_EQ(tokenizer.warnings().size(), 1u);
     EXPECT_TRUE(says(tokenizer.warnings()[0], {"tokenizer.ggml.add_eos_token"}));
+}
+
+TEST(Tokenizer, PutsAnEndTokenBehindAWholeText) {
+    GgufBuilder builder = byte_vocabulary({{"<s>", 3}, {"</s>", 3}}, {}, "roberta-bpe");
+    const int32_t letter = 'a';
+    EXPECT_FALSE(tokenizer_of(builder).adds_end());
+    builder.set("tokenizer.ggml.seperator_token_id", u32(257));
+    const Tokenizer tokenizer = tokenizer_of(builder);
+    EXPECT_EQ(*tokenizer.encode("a", ParseSpecial::yes, AddBos::and_end), (Ids{letter, 257}));
+    EXPECT_EQ(*tokenizer.encode("a", ParseSpecial::yes, AddBos::yes), (Ids{letter}));
+    builder.set("tokenizer.ggml.add_sep_token", boolean(0));
+    EXPECT_FALSE(tokenizer_of(builder).adds_end());
+    builder.set("tokenizer.ggml.add_eos_token", boolean(1)).set("tokenizer.ggml.eos_token_id", u32(256));
+    EXPECT_EQ(*tokenizer_of(builder).encode("a", ParseSpecial::yes, AddBos::and_end), (Ids{letter, 256}));
+}
+
+// "<mask> of several embedding models strips before", which files do not say.
+TEST(Tokenizer, StripsInFrontOfTheMaskOfSomeModels) {
+    const auto ids = [](std::string_view pre) {
+        return ids_of(tokenizer_of(byte_vocabulary({{"<mask>", 3}}, {}, pre)), "a \u3000\n<mask> a");
+    };
+    EXPECT_EQ(ids("roberta-bpe"), (Ids{'a', 256, ' ', 'a'}));
+    EXPECT_EQ(ids("jina-v2-de"), (Ids{'a', 256, ' ', 'a'}));
+    EXPECT_EQ(ids("gpt-2"), (Ids{'a', ' ', 0xE3, 0x80, 0x80, '\n', 256, ' ', 'a'}));
 }
 
 TEST(Tokenizer, InventsNoSpecialIds) {
