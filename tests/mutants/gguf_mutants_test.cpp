@@ -33,8 +33,7 @@ bool read(const std::string& bytes) {
 
 TEST(GgufMutants, AreRefusedOrRead) {
     std::vector<std::string> seeds;
-    for (const models::Architecture& architecture : models::architectures())
-        seeds.push_back(models::test::tiny_model(std::string(architecture.name)).bytes());
+    for (const std::string name : {"llama", "qwen2", "qwen3"}) seeds.push_back(models::test::tiny_model(name).bytes());
     Campaign("gguf", std::move(seeds), read).run();
 }
 

@@ -12,6 +12,7 @@
 #include "tools/cli/options.h"
 #include "tools/cli/reporter.h"
 #include "tools/model/inspect_report.h"
+#include "tools/model/supported_report.h"
 
 namespace riftjit::tools {
 
@@ -22,17 +23,18 @@ constexpr const char* kInspectExamples =
     "  riftjit inspect model.gguf                    hyperparameters, metadata, tensors, totals per type\n"
     "  riftjit inspect model.gguf --json | jq .types\n"
     "  riftjit inspect model.gguf --check-tensors    also read every weight: NaN, infinity, holes of zeros\n"
-    "  riftjit inspect other.gguf --file-only        what is stored, for architectures that riftjit does not run";
+    "  riftjit inspect other.gguf --file-only        what is stored, for architectures that riftjit does not run\n"
+    "  riftjit inspect --supported                   architectures, tokenizers and types that riftjit knows";
 
 // Everything that `riftjit run` checks before it packs weights.
 Result<Inspection> look_at(const std::filesystem::path& path, InspectDepth depth) {
     if (depth == InspectDepth::file) {
         RIFTJIT_TRY(file, models::Gguf::open(path));
-        return Inspection{file, std::nullopt, std::nullopt};
+        return Inspection{file, std::nullopt, std::nullopt, std::nullopt};
     }
     RIFTJIT_TRY(model, models::load_model(path));
     RIFTJIT_TRY(tokenizer, models::Tokenizer::from_gguf(model.file));
-    return Inspection{model.file, model, std::nullopt, tokenizer};
+    return Inspection{model.file, model, tokenizer, std::nullopt};
 }
 
 // The worst of what --check-tensors found becomes the command's error.
@@ -50,6 +52,10 @@ void print_json(const Inspection& inspection) { fmt::print("{}\n", json_text(to_
 }  // namespace
 
 int inspect(const InspectOptions& options) {
+    if (options.subject == InspectSubject::program) {
+        fmt::print("{}", options.output == InspectOutput::json ? json_text(supported_json(), 2) + "\n" : supported_text());
+        return kExitDone;
+    }
     Reporter reporter;
     const auto path = engine::named_or_shipped(options.model);
     if (!path) return report(path.error());
@@ -70,15 +76,23 @@ void add_inspect_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("inspect", "Show what a model file holds, after checking all of it");
     const auto options = std::make_shared<InspectOptions>();
     command->footer(kInspectExamples);
-    command->add_option("FILE,-m,--model", options->model, "GGUF file (default: the model that ships with riftjit)")
-        ->check(file_name());
+    CLI::Option* file =
+        command->add_option("FILE,-m,--model", options->model, "GGUF file (default: the model that ships with riftjit)")
+            ->check(file_name());
     command->add_flag_callback("--json", [options] { options->output = InspectOutput::json; }, "Print one JSON object");
-    command->add_flag_callback(
+    CLI::Option* check_tensors = command->add_flag_callback(
         "--check-tensors", [options] { options->tensor_data = TensorData::checked; },
         "Read every tensor and report NaN, infinity and holes of zeros; exit 1 when a value is no number");
-    command->add_flag_callback(
+    CLI::Option* file_only = command->add_flag_callback(
         "--file-only", [options] { options->depth = InspectDepth::file; },
         "Check the file's structure only, not its architecture and vocabulary");
+    command
+        ->add_flag_callback(
+            "--supported", [options] { options->subject = InspectSubject::program; },
+            "List what riftjit can open instead: architectures, tokenizers, tensor types, cache types")
+        ->excludes(file)
+        ->excludes(check_tensors)
+        ->excludes(file_only);
     on_chosen(*command, chosen, [options] { return inspect(*options); });
 }
 

@@ -10,10 +10,12 @@ namespace riftjit::tools {
 
 enum class InspectOutput : uint8_t { text, json };
 enum class InspectDepth : uint8_t { file, model };       // file: as stored, whatever the architecture
+enum class InspectSubject : uint8_t { file, program };   // program: what it can open (--supported)
 enum class TensorData : uint8_t { untouched, checked };  // checked: every byte is read (--check-tensors)
 
 struct InspectOptions {
     std::filesystem::path model;  // empty: the model that ships with the project
+    InspectSubject subject = InspectSubject::file;
     InspectOutput output = InspectOutput::text;
     InspectDepth depth = InspectDepth::model;
     TensorData tensor_data = TensorData::untouched;

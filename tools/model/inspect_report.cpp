@@ -122,6 +122,16 @@ std::array<std::pair<const char*, std::optional<int32_t>>, 2> end_tokens(const m
     return {{{"bos", tokenizer.bos()}, {"eos", tokenizer.eos()}}};
 }
 
+nlohmann::ordered_json tokenizer_json(const models::Tokenizer& tokenizer) {
+    nlohmann::ordered_json json = {{"kind", tokenizer.kind()}, {"algorithm", tokenizer.algorithm()}};
+    if (!tokenizer.pre().empty()) json["pretokenizer"] = tokenizer.pre();
+    json["tokens"] = tokenizer.size();
+    json["adds_begin"] = tokenizer.adds_bos();
+    json["adds_end"] = tokenizer.adds_end();
+    json["end_of_generation"] = tokenizer.end_of_generation();
+    return json;
+}
+
 std::string_view level_name(FindingLevel level) {
     switch (level) {
         case FindingLevel::note:
@@ -169,6 +179,7 @@ nlohmann::ordered_json to_json(const Inspection& inspection) {
         json["ignored_tensors"] = inspection.model->ignored_tensors;
         json["warnings"] = inspection.model->warnings;
     }
+    if (inspection.tokenizer) json["tokenizer"] = tokenizer_json(*inspection.tokenizer);
     for (const char* list : {"metadata", "tensors", "types"}) json[list] = nlohmann::ordered_json::array();
     for (const models::GgufEntry& entry : file.entries()) {
         json["metadata"].push_back(
@@ -207,6 +218,11 @@ std::string to_text(const Inspection& inspection) {
             text += fmt::format(
                 "  {}: {}\n", key,
                 id ? fmt::format("{} '{}'", *id, models::escaped(inspection.tokenizer->piece(*id))) : "none");
+    }
+    if (inspection.tokenizer) {
+        text += "\nTokenizer\n";
+        const nlohmann::ordered_json tokenizer = tokenizer_json(*inspection.tokenizer);
+        for (const auto& [key, value] : tokenizer.items()) text += fmt::format("  {:<17} {}\n", key, unquoted(value));
     }
     text += fmt::format("\nMetadata ({})\n", file.entries().size());
     for (const models::GgufEntry& entry : file.entries())

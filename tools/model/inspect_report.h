@@ -16,8 +16,8 @@ namespace riftjit::tools {
 struct Inspection {
     models::Gguf file;
     std::optional<models::Model> model;                    // absent: only the file was looked at
+    std::optional<models::Tokenizer> tokenizer;            // absent: only the file was looked at
     std::optional<std::vector<models::Finding>> findings;  // absent: tensor data was not read
-    std::optional<models::Tokenizer> tokenizer = {};       // absent as the model is
 };
 
 std::string to_text(const Inspection& inspection);

@@ -34,7 +34,7 @@ struct TokenizeOptions {
     bool no_bos = false, no_parse_special = false, show_count = false;
     bool escape = false, no_escape = false;
 
-    AddBos add_bos() const { return no_bos ? AddBos::no : AddBos::yes; }
+    AddBos add_bos() const { return no_bos ? AddBos::no : AddBos::and_end; }
     ParseSpecial parse_special() const { return no_parse_special ? ParseSpecial::no : ParseSpecial::yes; }
 };
 
@@ -175,7 +175,7 @@ void add_tokenize_command(CLI::App& app, Command& chosen) {
                                            "{\"error\": ...} where there are none (then exit 1 at the end)");
     ids->excludes(json)->excludes(jsonl);
     json->excludes(jsonl);
-    command->add_flag("--no-bos", options->no_bos, "Add no begin token, even if the model wants one");
+    command->add_flag("--no-bos", options->no_bos, "Add no begin and no end token, even if the model wants them");
     command->add_flag("--no-parse-special", options->no_parse_special,
                       "Treat control tokens in the text as plain text");
     command->add_flag("--show-count", options->show_count, "Print the number of tokens too");

@@ -25,10 +25,11 @@ TEST(InspectCommand, ShowsHyperparametersMetadataTensorsAndTotals) {
     const CommandOutcome outcome = inspect_command({kStoryteller});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
     EXPECT_EQ(outcome.errors, "");
-    for (const char* line : {"90 tensors, 8919296 parameters", "\n  layers           8\n", "\n  head_dim         128\n",
-                             "tokenizer.ggml.tokens                      array   4096 x string: \"!\" \"\"\" \"#\" ",
-                             "token_embd.weight                    q6_k     [256, 4096]                860160 bytes\n",
-                             "norm_epsilon     1e-06\n"})
+    for (const char* line :
+         {"90 tensors, 8919296 parameters", "\n  layers           8\n", "\n  head_dim         128\n",
+          "tokenizer.ggml.tokens                      array   4096 x string: \"!\" \"\"\" \"#\" ",
+          "token_embd.weight                    q6_k     [256, 4096]                860160 bytes\n",
+          "norm_epsilon     1e-06\n", "\n  kind              BPE\n", "\n  pretokenizer      qwen2\n"})
         EXPECT_TRUE(has(outcome.output, line)) << line << " is not in\n" << outcome.output.substr(0, 4000);
 }
 
@@ -41,6 +42,9 @@ TEST(InspectCommand, PrintsTheSameAsJson) {
     EXPECT_EQ(json["bytes"], std::filesystem::file_size(kStoryteller));
     EXPECT_EQ(json["hyperparameters"]["architecture"], "qwen3");
     EXPECT_EQ(json["hyperparameters"]["kv_heads"], 2);
+    EXPECT_EQ(json["tokenizer"]["kind"], "BPE");
+    EXPECT_EQ(json["tokenizer"]["tokens"], 4096);
+    EXPECT_EQ(json["tokenizer"]["adds_begin"], false);
     EXPECT_EQ(json["metadata"].size(), 29u);
     EXPECT_EQ(json["tensors"].size(), 90u);
     uint64_t bytes = 0, of_types = 0;
@@ -134,6 +138,50 @@ TEST(InspectCommand, PrintsStringsThatAreNotUtf8) {
     const MemoryFile file(builder.bytes());
     EXPECT_TRUE(has(inspect_command({file.path()}).output, "a\\xff\\x0a\\x1b[31m"));
     EXPECT_TRUE(nlohmann::json::accept(inspect_command({"--json", file.path()}).output));
+}
+
+TEST(InspectCommand, SaysTheKindOfOtherVocabularies) {
+    GgufBuilder builder = tiny_model();
+    std::vector<std::string> tokens = {"<unk>", "<s>", "</s>"};
+    std::vector<int32_t> types = {2, 3, 3};
+    while (tokens.size() < 64) {
+        tokens.push_back(fmt::format("t{}", tokens.size()));
+        types.push_back(1);
+    }
+    builder.set("tokenizer.ggml.model", string("llama"))
+        .set("tokenizer.ggml.tokens", string_array(tokens))
+        .set("tokenizer.ggml.token_type", i32_array(types))
+        .set("tokenizer.ggml.scores", i32_array(std::vector<int32_t>(64, -1)))
+        .set("tokenizer.ggml.bos_token_id", u32(1))
+        .set("tokenizer.ggml.unknown_token_id", u32(0));
+    const MemoryFile file(builder.bytes());
+    const CommandOutcome outcome = inspect_command({file.path()});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.errors;
+    for (const char* line : {"\n  kind              SPM\n", "\n  algorithm         SentencePiece BPE by scores\n",
+                             "\n  adds_begin        true\n"})
+        EXPECT_TRUE(has(outcome.output, line)) << line << " is not in\n" << outcome.output.substr(0, 2000);
+    EXPECT_FALSE(has(outcome.output, "pretokenizer"));
+}
+
+// From the tables that the program looks things up in: what is listed opens, and the other way round.
+TEST(InspectCommand, ListsWhatIsSupported) {
+    const CommandOutcome text = inspect_command({"--supported"});
+    EXPECT_EQ(text.exit_code, 0) << text.errors;
+    const auto json = nlohmann::json::parse(inspect_command({"--supported", "--json"}).output);
+    EXPECT_GE(json["architectures"].size(), 3u);
+    EXPECT_EQ(json["tensor_types"].size(), 28u);
+    EXPECT_EQ(json["tokenizers"].size(), 8u);
+    EXPECT_EQ(json["tokenizers"][0]["model"], "gpt2");
+    EXPECT_EQ(json["tokenizers"][0]["pretokenizers"].size(), 91u);
+    for (const char* type : {"f32", "f16", "q8_0"})
+        EXPECT_EQ(std::ranges::count(json["cache_types"], nlohmann::json(type)), 1) << type;
+    for (const auto& list :
+         {json["architectures"], json["tensor_types"], json["cache_types"], json["tokenizers"][0]["pretokenizers"]})
+        for (const auto& name : list)
+            EXPECT_TRUE(has(text.output, name.get<std::string>())) << name << " is not in\n" << text.output;
+    for (const auto& tokenizer : json["tokenizers"])
+        EXPECT_TRUE(has(text.output, tokenizer["algorithm"].get<std::string>())) << tokenizer;
+    EXPECT_NE(inspect_command({"--supported", kStoryteller}).exit_code, 0);
 }
 
 }  // namespace inspect_command_test

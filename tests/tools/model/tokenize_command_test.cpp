@@ -144,6 +144,24 @@ TEST(TokenizeCommand, AddsABeginTokenWhereTheModelWantsOneUnlessForbidden) {
     EXPECT_EQ(tokenize({"-m", file, "--jsonl", "--no-bos"}, "{\"text\":\"a\"}\n").out, "{\"ids\":[" + letter + "]}\n");
 }
 
+TEST(TokenizeCommand, PutsTokensAroundATextOfAnyKindUnlessForbidden) {
+    using namespace models::test;
+    const TemporaryDirectory folder;
+    const GgufBuilder vocabulary = sentence_vocabulary("t5", {{"\u2581a", -1}, {"\u2581", -2}}, WithBytes::no)
+                                       .set("tokenizer.ggml.bos_token_id", u32(1))
+                                       .set("tokenizer.ggml.eos_token_id", u32(2))
+                                       .set("tokenizer.ggml.unknown_token_id", u32(0))
+                                       .set("tokenizer.ggml.add_bos_token", boolean(1));
+    const std::string file = folder.write("model.gguf", vocabulary.bytes());
+    EXPECT_EQ(tokenize({"-m", file, "-p", "a", "--ids"}).out, "[1, 3, 2]\n");
+    EXPECT_EQ(tokenize({"-m", file, "-p", "a", "--ids", "--no-bos"}).out, "[3]\n");
+    EXPECT_EQ(tokenize({"-m", file, "-p", "a \u00e9"}).out,
+              "     1 -> '<s>'\n     3 -> ' a'\n     4 -> ' '\n     0 -> '<unk>'\n     2 -> '</s>'\n");
+    const Outcome refused = tokenize({"-m", file, "-p", "a", "--pre", "qwen2"});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_NE(refused.err.find("--pre: a vocabulary of kind 't5'"), std::string::npos) << refused.err;
+}
+
 TEST(TokenizeCommand, RefusesTextsThatAreMissingOrTwo) {
     const auto message = [](std::vector<std::string> arguments) {
         const Outcome outcome = tokenize(std::move(arguments));
