@@ -13,7 +13,6 @@
 
 #include "sim/files/append_file.h"
 #include "sim/files/spool.h"
-#include "sim/files/unpacked_limit.h"
 
 namespace riftjit::sim {
 
@@ -27,14 +26,10 @@ Result<void> answer(AppendFile& file, const Result<Recording>& read) {
 
 constexpr uint64_t kMiB = 1 << 20;
 
-// Beyond what the process has already. Spikes, and on their way to them columns and a copy, take three times what may
-// be unpacked at most; a sound file leaves half of that.
-uint64_t allowed_memory(uint64_t file_bytes) { return 3 * most_unpacked_bytes(file_bytes); }
-
 std::unexpected<Error> beyond_memory(uint64_t file_bytes) {
     return fail(ErrorKind::OutOfMemory,
                 "needs more memory than there is, or than {} MiB, the most for a file of {} bytes",
-                allowed_memory(file_bytes) / kMiB, file_bytes);
+                most_reading_bytes(file_bytes) / kMiB, file_bytes);
 }
 
 // Of this process: all that its data segments and private mappings take.
@@ -57,7 +52,7 @@ void lower_limit(__rlimit_resource_t resource, rlim_t value) {
     const rlimit time{seconds, seconds + 1}, no_core{0, 0};        // SIGXCPU at the first, SIGKILL at the second
     setrlimit(RLIMIT_CPU, &time);
     setrlimit(RLIMIT_CORE, &no_core);
-    lower_limit(RLIMIT_DATA, data_bytes() + allowed_memory(file_bytes));
+    lower_limit(RLIMIT_DATA, data_bytes() + most_reading_bytes(file_bytes));
     for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT, SIGILL}) std::signal(signal, SIG_DFL);
     Result<Recording> result = beyond_memory(file_bytes);
     try {

@@ -380,7 +380,25 @@ std::string to_json_text(const Metadata& metadata) {
     return json_text(json);
 }
 
+namespace {
+
+// How many values it may hold: a parsed one takes ten times its text.
+size_t values_in_json(std::string_view text) {
+    size_t values = 0;
+    bool is_quoted = false;
+    for (size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '"') is_quoted = !is_quoted;
+        if (is_quoted && text[i] == '\\') ++i;
+        values += !is_quoted && (text[i] == ',' || text[i] == '[' || text[i] == '{');
+    }
+    return values;
+}
+
+}  // namespace
+
 Result<Metadata> metadata_from_json_text(std::string_view text) {
+    if (values_in_json(text) > kMostMetadataValues)
+        return fail(ErrorKind::Unsupported, "its metadata: more than {} values", kMostMetadataValues);
     if (!is_plain_json(text))
         return fail(ErrorKind::Format, "its metadata: nested deeper than {} levels, or with a NUL byte",
                     kMostJsonNesting);

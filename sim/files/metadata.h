@@ -25,7 +25,8 @@ Result<void> check_synapse_ends(const RecordingHeader& header, size_t recorder, 
 Result<void> check_summary(const Metadata& metadata, uint64_t spikes, uint32_t last_step,
                            std::span<const uint64_t> state_samples, std::span<const uint64_t> weight_samples);
 
-std::string to_json_text(const Metadata& metadata);  // one line, UTF-8
+inline constexpr size_t kMostMetadataValues = 1 << 24;  // neurons of state recorders most of all
+std::string to_json_text(const Metadata& metadata);     // one line, UTF-8
 Result<Metadata> metadata_from_json_text(std::string_view text);
 
 // A recording made of its parts: sorted, ids checked, compared with its hash, or summarised if the run did not finish.

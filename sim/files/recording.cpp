@@ -173,9 +173,13 @@ private:
 
 Result<std::unique_ptr<RecordingSource>> open_recording(const std::string& path, const ReadOptions& options) {
     const auto head = read_head(path);
-    if (head && head->starts_with(kSpoolMagic)) {
-        RIFTJIT_TRY(source, SpoolSource::open(path));
-        if (source.is_complete()) return std::make_unique<SpoolSource>(std::move(source));
+    try {
+        if (head && head->starts_with(kSpoolMagic)) {
+            RIFTJIT_TRY(source, SpoolSource::open(path));
+            if (source.is_complete()) return std::make_unique<SpoolSource>(std::move(source));
+        }
+    } catch (const std::bad_alloc&) {
+        return fail(ErrorKind::OutOfMemory, "{}: does not fit into memory", path);
     }
     RIFTJIT_TRY(recording, read_recording(path, options));
     return std::make_unique<OwnedRecording>(std::make_unique<const Recording>(std::move(recording)));

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <memory>
 
+#include "host/available_memory.h"
 #include "sim/files/append_file.h"
 
 namespace riftjit::sim {
@@ -86,6 +87,7 @@ Result<void> SpoolSource::check_payload(uint64_t offset, uint64_t bytes, uint64_
 }
 
 Result<void> SpoolSource::read_metadata(uint64_t offset, uint64_t bytes) {
+    RIFTJIT_TRY_VOID(refuse_beyond_memory(bytes));
     std::string text(bytes, '\0');
     RIFTJIT_TRY_VOID(read(offset, text));
     RIFTJIT_TRY(metadata, metadata_from_json_text(text));

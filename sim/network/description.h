@@ -201,6 +201,8 @@ struct Network {
 
 inline constexpr uint32_t kMaxDelaySteps = UINT16_MAX - 1;  // of a synapse
 
+inline constexpr uint64_t kMostNetworkBytes = 64 << 20;  // of a file
+
 struct NetworkOverrides {  // from the command line; unset ones leave the file's
     std::optional<double> scale, duration_ms, step_ms;
     std::optional<uint64_t> seed;

@@ -374,8 +374,7 @@ Result<Network> parse_network(const std::string& text, const std::string& file_n
 }
 
 Result<Network> read_network(const std::string& path, const NetworkOverrides& overrides) {
-    constexpr uint64_t kMostBytes = 64 << 20;
-    RIFTJIT_TRY(text, read_file(path, kMostBytes));
+    RIFTJIT_TRY(text, read_file(path, kMostNetworkBytes));
     return parse_network(text, path, overrides);
 }
 

@@ -20,6 +20,10 @@ Result<toml::table> parse_toml(std::string_view text, const std::string& file) {
         SourceText source{std::string(text), file};
         return fail_at(source, *long_key, "a key of more than {} parts", kMostKeyParts);
     }
+    const auto holds_value = [](char c) { return c == ',' || c == '=' || c == '[' || c == '{'; };
+    if (std::ranges::count_if(text, holds_value) > ptrdiff_t(kMostValues))
+        return fail(ErrorKind::Format, "{}: more than {} values; long lists may lie in files that it names", file,
+                    kMostValues);
     try {
         return toml::parse(text, file);
     } catch (const toml::parse_error& error) {

@@ -11,8 +11,10 @@
 
 namespace riftjit::sim {
 
-// Errors of syntax as Result; `file` stands in every later message too. Refuses keys of more than kMostKeyParts parts.
+// Errors of syntax as Result; `file` stands in every later message too. Refuses keys of more than kMostKeyParts parts,
+// and more values than fit into half a gigabyte once they are parsed: each takes a hundred times its text.
 inline constexpr size_t kMostKeyParts = 32;  // "a.b.c" has three
+inline constexpr size_t kMostValues = 1 << 21;
 Result<toml::table> parse_toml(std::string_view text, const std::string& file);
 
 // Where a node or key stands. The text of a string or number, else empty.

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "sim/files/isolated_read.h"
+#include "sim/files/metadata.h"
 #include "sim/files/recording_source.h"
 #include "sim/files/unpacked_limit.h"
 #include "tests/host/oracle.h"
@@ -229,6 +230,17 @@ TEST_F(HostileMetadata, OfMoreSamplesThanStepsIsRefusedInEveryFormat) {
         ASSERT_TRUE(write_recording(path("spikes"), format, recording, Existing::replace));
         EXPECT_EQ(outcome("spikes"), "recorder membrane: 50 samples, more than the 480 \"steps\" of the run have");
     }
+}
+
+// Two bytes of text become sixteen of a parsed value.
+TEST(HostileMetadataText, HasABoundedNumberOfValues) {
+    std::string text = R"({"format":"riftjit recording","command_line":"[[[\",,,","states":[)";
+    for (size_t i = 0; i < kMostMetadataValues; ++i) text += "0,";
+    const auto read = metadata_from_json_text(text + "0]}");
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().message, "its metadata: more than 16777216 values");
+    EXPECT_EQ(metadata_from_json_text(text.substr(0, 1000) + "0]}").error().message,
+              "its metadata: \"version\" is missing");
 }
 
 TEST_F(HostileMetadata, OfAStepBeyondAllSenseIsNotWrittenEither) {

@@ -88,6 +88,12 @@ TEST_F(Unending, FilesOfATerabyteAreRefusedBeforeTheyAreRead) {
     EXPECT_TRUE(error.starts_with("net.toml:12:9: " + path + ": 1099511627776 bytes")) << error;
 }
 
+TEST(LongLists, AreRefusedBeforeTheyBecomeNodes) {
+    std::string list = kSmall + "x = [";
+    for (size_t i = 0; i < 1 << 21; ++i) list += "0,";
+    EXPECT_EQ(error_of(list + "]\n"), "net.toml: more than 2097152 values; long lists may lie in files that it names");
+}
+
 TEST_F(Unending, ListsOfPairsHoldAPairAtLeast) {
     const std::string path = folder_ / "pairs";
     const std::string list = kSmall + "[[projection]]\nfrom = \"E\"\nto = \"E\"\nrule = \"list\"\nfile = \"" + path +
