@@ -95,7 +95,7 @@ void add_result_options(CLI::App& command, NetworkRunOptions& network) {
     command.add_option("--resume", network.resume, "go on from a state that --save wrote; bit-equal to one run")
         ->check(file_name())
         ->group(group);
-    command.add_flag("--force", network.force, "overwrite files")->group(group);
+    command.add_flag("--force", network.force, "replace files that exist, once the new ones are whole")->group(group);
 }
 
 SimPrints prints_of(const SimOptions& options) {

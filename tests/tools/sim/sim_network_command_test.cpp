@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -539,6 +540,37 @@ TEST_F(SimNetwork, ReadsNothingThatIsNoFile) {
         EXPECT_EQ(outcome.err, "error: " + refused);
         EXPECT_EQ(outcome.out, "");
     }
+}
+
+// libhdf5 would open every lib*.so of that folder for a filter that it does not know: here a FIFO that tells.
+TEST_F(SimNetwork, LoadsNoFiltersForRecordings) {
+    if (std::system("/usr/bin/python3 -c 'import h5py' > /dev/null 2>&1") != 0) return lack_oracle("python3-h5py");
+    std::ofstream(path("make.py"))
+        << "import h5py, sys\n"
+           "f = h5py.File(sys.argv[1], 'w')\n"
+           "f.create_group('spikes/all')\n"
+           "for name, kind in (('timestamps', h5py.h5t.NATIVE_DOUBLE), ('node_ids', h5py.h5t.NATIVE_UINT64)):\n"
+           "    p = h5py.h5p.create(h5py.h5p.DATASET_CREATE)\n"
+           "    p.set_chunk((10,))\n"
+           "    p.set_filter(32017, h5py.h5z.FLAG_OPTIONAL)\n"
+           "    d = h5py.h5d.create(f['spikes/all'].id, name.encode(), kind, h5py.h5s.create_simple((10,)), p)\n"
+           "    d.write_direct_chunk((0,), bytes(80), 0)\n";
+    ASSERT_EQ(std::system(fmt::format("/usr/bin/python3 {} {}", path("make.py"), path("filtered.h5")).c_str()), 0);
+    std::filesystem::create_directory(path("plugins"));
+    const std::string plugin = path("plugins") + "/libplugin.so";
+    ASSERT_EQ(mkfifo(plugin.c_str(), 0600), 0);
+    const int ends = open(plugin.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_EQ(write(ends, std::string(1000, 'x').data(), 1000), 1000);
+    setenv("HDF5_PLUGIN_PATH", path("plugins").c_str(), 1);
+    const Outcome outcome =
+        program_.run_within(20 * kSanitizerSlowdown, {"sim", "convert", path("filtered.h5"), "--to", "npz"});
+    unsetenv("HDF5_PLUGIN_PATH");
+    int waiting = 0;
+    ASSERT_EQ(ioctl(ends, FIONREAD, &waiting), 0);
+    close(ends);
+    EXPECT_EQ(waiting, 1000);
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_NE(outcome.err.find("filter"), std::string::npos) << outcome.err;
 }
 
 TEST_F(SimNetwork, WritesOverNoFileThatItReads) {
