@@ -153,6 +153,7 @@ TEST(InspectCommand, SaysTheKindOfOtherVocabularies) {
         .set("tokenizer.ggml.token_type", i32_array(types))
         .set("tokenizer.ggml.scores", i32_array(std::vector<int32_t>(64, -1)))
         .set("tokenizer.ggml.bos_token_id", u32(1))
+        .set("tokenizer.ggml.add_bos_token", boolean(1))
         .set("tokenizer.ggml.unknown_token_id", u32(0));
     const MemoryFile file(builder.bytes());
     const CommandOutcome outcome = inspect_command({file.path()});
