@@ -34,7 +34,7 @@ public:
     Result<void> result() const;
 
 private:
-    static constexpr size_t kMaxWordBytes = 64;                 // longer ones do not come back
+    static constexpr size_t kMaxWordBytes = 64;                // longer ones do not come back
     static constexpr size_t kMostWordBytes = size_t(4) << 20;  // merging takes some forty times as much memory
     struct Entry {
         const char* word;

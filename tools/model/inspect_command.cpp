@@ -53,7 +53,8 @@ void print_json(const Inspection& inspection) { fmt::print("{}\n", json_text(to_
 
 int inspect(const InspectOptions& options) {
     if (options.subject == InspectSubject::program) {
-        fmt::print("{}", options.output == InspectOutput::json ? json_text(supported_json(), 2) + "\n" : supported_text());
+        fmt::print("{}",
+                   options.output == InspectOutput::json ? json_text(supported_json(), 2) + "\n" : supported_text());
         return kExitDone;
     }
     Reporter reporter;
