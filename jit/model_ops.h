@@ -323,7 +323,7 @@ struct OpTraits<AttentionSpec> {
                  other(Role::cache, "keys", offsetof(AttentionArgs, keys)),
                  other(Role::cache, "values", offsetof(AttentionArgs, values)),
                  f32_rows("out", offsetof(AttentionArgs, out), kWrite, width, spec.out_stride),
-                 other(Role::vector, "sinks", offsetof(AttentionArgs, sinks), kRead, spec.sinks),
+                 vector_of(spec.heads, "sinks", offsetof(AttentionArgs, sinks), spec.sinks),
                  other(Role::batch, "batch", offsetof(AttentionArgs, batch))}};
     }
     static uint32_t units(const AttentionSpec& spec, uint32_t tiles) { return spec.kv_heads * tiles; }

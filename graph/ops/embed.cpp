@@ -23,8 +23,8 @@ Result<void> ReferenceRun::apply(const EmbedOp& op) {
         const bool is_token = graph_.tensor(op.ids).kind == TensorKind::token_ids;
         const int32_t id = is_token ? ids_[token] : static_cast<int32_t>(owner_.position_ + token);
         if (id < 0 || static_cast<uint32_t>(id) >= vocabulary)
-            return fail(ErrorKind::Usage, "{}: {} {} is not in a table of {}", node_->name,
-                        is_token ? "token" : "position", id, vocabulary);
+            return fail(ErrorKind::Usage, "{}: {} {} is not in the {} of {}", node_->name,
+                        is_token ? "token" : "position", id, is_token ? "vocabulary" : "table", vocabulary);
         const auto values = owner_.weight_row(op.table, static_cast<uint32_t>(id));
         std::ranges::copy(values, row(op.out, token));
     }

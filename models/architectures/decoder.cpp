@@ -212,12 +212,12 @@ private:
             RIFTJIT_TRY(up_rows, project_half(layer, x, "up", hyper_.ffn_width));
             gate = gate_rows, up = up_rows;
         } else {
-            RIFTJIT_TRY(up_rows, project(name("ffn_up"), x, hyper_.ffn_width));
-            gate = up_rows;
             if (decoder_.is_gated) {
                 RIFTJIT_TRY(gate_rows, project(name("ffn_gate"), x, hyper_.ffn_width));
-                gate = gate_rows, up = up_rows;
+                gate = gate_rows;
             }
+            RIFTJIT_TRY(up_rows, project(name("ffn_up"), x, hyper_.ffn_width));
+            (decoder_.is_gated ? up : gate) = up_rows;
         }
         RIFTJIT_TRY(gated, graph_.swiglu(name("ffn_swiglu"), gate, up, decoder_.activation));
         return project(name("ffn_down"), gated, hyper_.width);

@@ -64,7 +64,7 @@ TEST_P(PublicModels, PromptsBecomeThePublishedIds) {
     ASSERT_TRUE(tokenizer) << tokenizer.error().message;
     for (const auto& golden : cases_) {
         const auto ids =
-            tokenizer->encode(golden.at("prompt").get<std::string>(), models::ParseSpecial::yes, models::AddBos::no);
+            tokenizer->encode(golden.at("prompt").get<std::string>(), models::ParseSpecial::yes, models::AddBos::yes);
         ASSERT_TRUE(ids);
         EXPECT_THAT(*ids, testing::ElementsAreArray(golden.at("prompt_ids").get<std::vector<int32_t>>()));
     }

@@ -109,7 +109,7 @@ bool read_stdin_line(std::string& line, size_t most) {
 }
 
 Result<void> check_standard_input() {
-    if (std::cin.bad() || std::ferror(stdin) != 0) return fail(ErrorKind::Io, "standard input: read error");
+    if (std::cin.bad() || std::ferror(stdin) != 0) return fail(ErrorKind::Io, "cannot read standard input: {}", std::strerror(errno));
     return {};
 }
 

@@ -104,6 +104,7 @@ q:  s_endpgm
     .amdhsa_kernel q
     .amdhsa_next_free_vgpr 8
     .amdhsa_next_free_sgpr 8
+    .amdhsa_user_sgpr_count 15
     .amdhsa_private_segment_fixed_size 262136
     .amdhsa_enable_private_segment 1
     .end_amdhsa_kernel
