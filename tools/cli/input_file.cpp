@@ -109,7 +109,8 @@ bool read_stdin_line(std::string& line, size_t most) {
 }
 
 Result<void> check_standard_input() {
-    if (std::cin.bad() || std::ferror(stdin) != 0) return fail(ErrorKind::Io, "cannot read standard input: {}", std::strerror(errno));
+    if (std::cin.bad() || std::ferror(stdin) != 0)
+        return fail(ErrorKind::Io, "cannot read standard input: {}", std::strerror(errno));
     return {};
 }
 

@@ -145,7 +145,9 @@ TEST_F(HostileFiles, ThatCannotBeWrittenLeaveTheOldOneWhole) {
         EXPECT_EQ(shell("(ulimit -f 1; exec $riftjit " + std::string(writer.command) + " > out 2> err)"), 1) << name;
         const std::string err = read_whole(path("err"));
         EXPECT_TRUE(err.contains(writer.message)) << name << ": " << err;
-        EXPECT_EQ(std::ranges::count(err, '\n'), 1) << err;
+        // On a busy machine bench warns before it, which is no fault.
+        const std::string from_error = err.substr(std::min(err.find("error: "), err.size()));
+        EXPECT_EQ(std::ranges::count(from_error, '\n'), 1) << err;
         EXPECT_EQ(read_whole(path(name)), "precious") << name;
         std::filesystem::remove(path(name));
         EXPECT_TRUE(std::filesystem::is_empty(path("full"))) << name;
