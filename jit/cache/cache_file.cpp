@@ -129,7 +129,7 @@ CacheResult<EntryFile> open_entry_file(int directory, const std::string& file_na
     if (!file) return std::unexpected(open_problem(errno));
     struct stat status{};
     if (fstat(file.get(), &status) != 0) return io_problem(fmt::format("cannot examine: {}", std::strerror(errno)));
-    if (!S_ISREG(status.st_mode)) return io_problem(fmt::format("is {}", file_kind(status.st_mode)));
+    if (!S_ISREG(status.st_mode)) return io_problem(fmt::format("is {}", broad_file_kind(status.st_mode)));
     if (status.st_uid != geteuid())
         return io_problem(fmt::format("belongs to user {}, not to {}", status.st_uid, geteuid()));
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "host/file_kind.h"
 #include "host/round_up.h"
 #include "models/gguf/gguf.h"
 #include "models/gguf/gguf_text.h"
@@ -104,20 +105,6 @@ uint64_t page_bytes() {
     return bytes;
 }
 
-const char* kind_of(mode_t mode) {
-    if (S_ISDIR(mode)) return "a directory";
-    if (S_ISFIFO(mode)) return "a FIFO";
-    if (S_ISSOCK(mode)) return "a socket";
-    if (S_ISCHR(mode)) return "a character device";
-    if (S_ISBLK(mode)) return "a block device";
-    return "something else";
-}
-
-Result<void> require_regular(const struct stat& status, const std::string& name) {
-    if (S_ISREG(status.st_mode)) return {};
-    return fail(ErrorKind::Io, "{}: is {}, not a regular file", name, kind_of(status.st_mode));
-}
-
 }  // namespace
 
 void set_lost_page_handler(LostPageHandler handler) { lost_page_handler = handler; }
@@ -167,12 +154,12 @@ Result<RegularFile> RegularFile::open(const std::filesystem::path& path) {
     // have been replaced in between.
     struct stat status = {};
     if (stat(path.c_str(), &status) != 0) return fail(ErrorKind::Io, "{}: cannot open: {}", name, std::strerror(errno));
-    RIFTJIT_TRY_VOID(require_regular(status, name));
+    RIFTJIT_TRY_VOID(require_regular_file(status, name));
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
     if (descriptor < 0) return fail(ErrorKind::Io, "{}: cannot open: {}", name, std::strerror(errno));
     RegularFile file(descriptor, 0, name);
     if (fstat(descriptor, &status) != 0) return fail(ErrorKind::Io, "{}: cannot stat: {}", name, std::strerror(errno));
-    RIFTJIT_TRY_VOID(require_regular(status, name));
+    RIFTJIT_TRY_VOID(require_regular_file(status, name));
     file.size_bytes_ = static_cast<uint64_t>(status.st_size);
     return file;
 }

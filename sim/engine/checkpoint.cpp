@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/available_memory.h"
+#include "host/file_kind.h"
 #include "sim/files/append_file.h"
 #include "sim/files/unfinished_file.h"
 

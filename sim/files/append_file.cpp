@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "host/available_memory.h"
+#include "host/file_kind.h"
 #include "sim/files/unfinished_file.h"
 
 namespace riftjit::sim {
@@ -32,24 +33,6 @@ size_t write_at(int file, std::string_view bytes, uint64_t offset) {
 
 std::unexpected<Error> fail_with_errno(const std::string& path) {
     return fail(ErrorKind::Io, "{}: {}", path, std::strerror(errno));
-}
-
-namespace {
-
-const char* kind_of(mode_t mode) {
-    if (S_ISDIR(mode)) return "a directory";
-    if (S_ISFIFO(mode)) return "a FIFO";
-    if (S_ISSOCK(mode)) return "a socket";
-    if (S_ISCHR(mode)) return "a character device";
-    if (S_ISBLK(mode)) return "a block device";
-    return "something else";
-}
-
-}  // namespace
-
-Result<void> require_regular_file(const struct stat& status, const std::string& path) {
-    if (S_ISREG(status.st_mode)) return {};
-    return fail(ErrorKind::Io, "{}: is {}, not a regular file", path, kind_of(status.st_mode));
 }
 
 Result<void> refuse_existing(const std::string& path, Existing existing) {

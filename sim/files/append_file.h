@@ -18,8 +18,6 @@ std::unexpected<Error> fail_with_errno(const std::string& path);
 // Refuses an existing file unless told to replace it, and always what is not a regular file.
 Result<FileDescriptor> create_file(const std::string& path, Existing existing);
 Result<void> refuse_existing(const std::string& path, Existing existing);
-// "PATH: is a FIFO, not a regular file"
-Result<void> require_regular_file(const struct stat& status, const std::string& path);
 
 Result<FileDescriptor> open_regular_file(const std::string& path);  // to read; what may have no end is refused at once
 Result<std::string> read_file(const std::string& path);

@@ -39,7 +39,7 @@ bool names_descriptor(const std::string& path) {
 Result<void> refuse_endless(const struct stat& status, const std::string& path) {
     const mode_t mode = status.st_mode;
     if (S_ISREG(mode) || S_ISDIR(mode) || names_descriptor(path)) return {};  // reading a directory says what it is
-    return fail(ErrorKind::Io, "{} is {}, not a file: it may have no end", path, file_kind(mode));
+    return fail(ErrorKind::Io, "{} is {}, not a file: it may have no end", path, broad_file_kind(mode));
 }
 
 // Of at most `most` bytes: a pipe may have no end, and a file with holes be larger than memory.
