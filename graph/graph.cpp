@@ -59,13 +59,8 @@ const char* op_name(const Op& op) {
     return std::visit([](const auto& o) { return std::decay_t<decltype(o)>::kName; }, op);
 }
 
-TensorId Graph::add_input(std::string name) {
-    tensors.push_back({std::move(name), TensorKind::token_ids, DType::I32, 0, 1, nullptr});
-    return static_cast<TensorId>(tensors.size() - 1);
-}
-
-TensorId Graph::add_positions(std::string name) {
-    tensors.push_back({std::move(name), TensorKind::positions, DType::I32, 0, 1, nullptr});
+TensorId Graph::add_input(std::string name, TensorKind kind) {
+    tensors.push_back({std::move(name), kind, DType::I32, 0, 1, nullptr});
     return static_cast<TensorId>(tensors.size() - 1);
 }
 

@@ -156,8 +156,7 @@ public:
 
     std::vector<StateSlot> slots;
 
-    TensorId add_input(std::string name);
-    TensorId add_positions(std::string name);
+    TensorId add_input(std::string name, TensorKind kind = TensorKind::token_ids);  // or positions
     TensorId add_weight(std::string name, DType type, uint32_t rows, uint32_t width, const std::byte* data);
     SlotId add_slot(StateSlot slot);
 

@@ -12,8 +12,8 @@ Result<Hyperparameters> read_cohere2(const Gguf& file) {
                                                     .pairing = RopePairing::adjacent,
                                                     .implemented = "logit_scale attention.sliding_window",
                                                     .norm = Reading::Norm::layer}));
-    RIFTJIT_TRY(logit, read_factor(file, "cohere2", "logit_scale", 1));
-    if (logit != 0) result.logit_scale = logit;
+    RIFTJIT_TRY(logit, read_scale(file, "cohere2", "logit_scale", 1));
+    result.logit_scale = logit;
     RIFTJIT_TRY_VOID(read_windows(file, {0, 4, 0}, result));
     for (LayerTraits& layer : result.layer) layer.rotates = layer.is_local;
     return result;

@@ -12,8 +12,8 @@ Result<Hyperparameters> read_command_r(const Gguf& file) {
                                                     .pairing = RopePairing::adjacent,
                                                     .implemented = "logit_scale",
                                                     .norm = Reading::Norm::layer}));
-    RIFTJIT_TRY(logit, read_factor(file, "command-r", "logit_scale", 1));
-    if (logit != 0) result.logit_scale = logit;
+    RIFTJIT_TRY(logit, read_scale(file, "command-r", "logit_scale", 1));
+    result.logit_scale = logit;
     return result;
 }
 

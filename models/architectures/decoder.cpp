@@ -41,7 +41,8 @@ private:
 
     Result<TensorId> add_positions(TensorId x) {
         RIFTJIT_TRY(table, weights_.matrix("position_embd.weight", hyper_.context_length, hyper_.width));
-        RIFTJIT_TRY(rows, graph_.embed("position_embd", graph_.add_positions("positions"), table));
+        RIFTJIT_TRY(rows,
+                    graph_.embed("position_embd", graph_.add_input("positions", graph::TensorKind::positions), table));
         return graph_.add("embedded", x, rows);
     }
 

@@ -33,7 +33,7 @@ public:
                                     std::nullopt, 1.0));
         result_.norm_epsilon = epsilon;
         result_.attention_scale = 1.0f / std::sqrt(static_cast<float>(result_.head_dim));
-        result_.layer.resize(result_.layers);
+        result_.layer.assign(result_.layers, {.rotates = reading_.is_rotated});
         RIFTJIT_TRY_VOID(read_rope());
         RIFTJIT_TRY_VOID(read_vocabulary());
         return result_;
@@ -232,19 +232,23 @@ Result<float> read_factor(const Gguf& file, std::string_view architecture, std::
     return value;
 }
 
+Result<float> read_scale(const Gguf& file, std::string_view architecture, std::string_view suffix, float fallback) {
+    RIFTJIT_TRY(factor, read_factor(file, architecture, suffix, fallback));
+    return factor == 0 ? fallback : factor;
+}
+
 Result<void> read_granite_factors(const Gguf& file, Hyperparameters& result) {
-    const auto factor = [&](std::string_view suffix, float usual) {
-        return read_factor(file, result.architecture, suffix, usual);
+    const auto scale = [&](std::string_view suffix, float usual) {
+        return read_scale(file, result.architecture, suffix, usual);
     };
-    RIFTJIT_TRY(embedding, factor("embedding_scale", 1));
-    RIFTJIT_TRY(residual, factor("residual_scale", 1));
-    RIFTJIT_TRY(attention, factor("attention.scale", result.attention_scale));
-    RIFTJIT_TRY(logit, factor("logit_scale", 1));
-    const auto or_usual = [](float value, float usual) { return value == 0 ? usual : value; };
-    result.embedding_scale = or_usual(embedding, 1);
-    result.residual_scale = or_usual(residual, 1);
-    result.attention_scale = or_usual(attention, result.attention_scale);
-    result.logit_scale = 1 / or_usual(logit, 1);
+    RIFTJIT_TRY(embedding, scale("embedding_scale", 1));
+    RIFTJIT_TRY(residual, scale("residual_scale", 1));
+    RIFTJIT_TRY(attention, scale("attention.scale", result.attention_scale));
+    RIFTJIT_TRY(logit, scale("logit_scale", 1));
+    result.embedding_scale = embedding;
+    result.residual_scale = residual;
+    result.attention_scale = attention;
+    result.logit_scale = 1 / logit;
     RIFTJIT_TRY(is_rotated, file.boolean(fmt::format("{}.rope.scaling.finetuned", result.architecture)));
     if (!is_rotated.value_or(true))
         for (LayerTraits& layer : result.layer) layer.rotates = false;

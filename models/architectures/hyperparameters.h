@@ -16,6 +16,7 @@ struct Reading {
     std::string_view implemented = "";
     enum class Norm : uint8_t { rms, layer } norm = Norm::rms;  // whose epsilon it is
     bool is_partly_rotated = false;                             // rope.dimension_count may be below the head size
+    bool is_rotated = true;
 };
 
 Result<Hyperparameters> read_hyperparameters(const Gguf& file, const Reading& reading);
@@ -25,6 +26,8 @@ Result<void> read_granite_factors(const Gguf& file, Hyperparameters& result);
 
 // A number from 0 on, as a float; `fallback` where the key is absent.
 Result<float> read_factor(const Gguf& file, std::string_view architecture, std::string_view suffix, float fallback);
+// The same of what is multiplied by: 0 stands for the fallback, too.
+Result<float> read_scale(const Gguf& file, std::string_view architecture, std::string_view suffix, float fallback);
 
 // attention.sliding_window (fallback where it is absent) for the layers that sliding_window_pattern names: one flag
 // each, or a period n of which the last layer sees everything (0: none does). They rotate by rope.freq_base_swa

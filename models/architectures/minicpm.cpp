@@ -13,12 +13,12 @@ Result<Hyperparameters> read_minicpm(const Gguf& file) {
     RIFTJIT_TRY(result, read_hyperparameters(
                             file, {"minicpm", RopePairing::adjacent, "embedding_scale residual_scale logit_scale"}));
     const float branches = 1.4f / std::sqrt(static_cast<float>(result.layers));
-    RIFTJIT_TRY(embedding, read_factor(file, "minicpm", "embedding_scale", 12));
-    RIFTJIT_TRY(residual, read_factor(file, "minicpm", "residual_scale", branches));
-    RIFTJIT_TRY(logit, read_factor(file, "minicpm", "logit_scale", 256.0f / static_cast<float>(result.width)));
-    if (embedding != 0) result.embedding_scale = embedding;
-    if (residual != 0) result.residual_scale = residual;
-    if (logit != 0) result.logit_scale = logit;
+    RIFTJIT_TRY(embedding, read_scale(file, "minicpm", "embedding_scale", 12));
+    RIFTJIT_TRY(residual, read_scale(file, "minicpm", "residual_scale", branches));
+    RIFTJIT_TRY(logit, read_scale(file, "minicpm", "logit_scale", 256.0f / static_cast<float>(result.width)));
+    result.embedding_scale = embedding;
+    result.residual_scale = residual;
+    result.logit_scale = logit;
     return result;
 }
 

@@ -11,10 +11,10 @@ Result<Hyperparameters> read_mpt(const Gguf& file) {
     RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = "mpt",
                                                     .pairing = RopePairing::half,
                                                     .implemented = "attention.max_alibi_bias",
-                                                    .norm = Reading::Norm::layer}));
+                                                    .norm = Reading::Norm::layer,
+                                                    .is_rotated = false}));
     RIFTJIT_TRY(bias, read_factor(file, "mpt", "attention.max_alibi_bias", 0));
     result.max_alibi_bias = bias;
-    for (LayerTraits& layer : result.layer) layer.rotates = false;
     return result;
 }
 
