@@ -11,10 +11,8 @@ namespace riftjit::models {
 
 namespace {
 
-Result<Hyperparameters> read_gemma_of(const Gguf& file, std::string_view architecture) {
-    RIFTJIT_TRY(result, read_hyperparameters(file, {architecture, RopePairing::half,
-                                                    "attention.sliding_window attn_logit_softcapping "
-                                                    "final_logit_softcapping"}));
+Result<Hyperparameters> read_gemma_of(const Gguf& file, std::string_view architecture, std::string_view implemented) {
+    RIFTJIT_TRY(result, read_hyperparameters(file, {architecture, RopePairing::half, implemented}));
     result.embedding_scale = std::sqrt(static_cast<float>(result.width));
     return result;
 }
@@ -28,14 +26,15 @@ void scale_scores(Hyperparameters& result, uint32_t layers_of_27b) {
 constexpr DecoderTraits kNormedBoth = {.branches = DecoderTraits::Branches::normed_both,
                                        .activation = Activation::gelu_tanh};
 
-Result<Hyperparameters> read_gemma(const Gguf& file) { return read_gemma_of(file, "gemma"); }
+Result<Hyperparameters> read_gemma(const Gguf& file) { return read_gemma_of(file, "gemma", ""); }
 
 Result<BuiltGraph> build_gemma(const Model& model) {
     return build_decoder(model, {.activation = Activation::gelu_tanh});
 }
 
 Result<Hyperparameters> read_gemma2(const Gguf& file) {
-    RIFTJIT_TRY(result, read_gemma_of(file, "gemma2"));
+    RIFTJIT_TRY(result, read_gemma_of(file, "gemma2",
+                                      "attention.sliding_window attn_logit_softcapping final_logit_softcapping"));
     RIFTJIT_TRY_VOID(read_windows(file, {4096, 2, 0}, result));
     RIFTJIT_TRY(attention_softcap, read_factor(file, "gemma2", "attn_logit_softcapping", 50));
     RIFTJIT_TRY(logit_softcap, read_factor(file, "gemma2", "final_logit_softcapping", 30));
@@ -48,7 +47,7 @@ Result<Hyperparameters> read_gemma2(const Gguf& file) {
 Result<BuiltGraph> build_gemma2(const Model& model) { return build_decoder(model, kNormedBoth); }
 
 Result<Hyperparameters> read_gemma3(const Gguf& file) {
-    RIFTJIT_TRY(result, read_gemma_of(file, "gemma3"));
+    RIFTJIT_TRY(result, read_gemma_of(file, "gemma3", "attention.sliding_window final_logit_softcapping"));
     RIFTJIT_TRY_VOID(read_windows(file, {0, 6, 10000}, result));
     RIFTJIT_TRY(logit_softcap, read_factor(file, "gemma3", "final_logit_softcapping", 0));
     result.logit_softcap = logit_softcap;

@@ -189,6 +189,17 @@ TEST(BadInputModel, RefusesKeysWhoseEffectIsNotImplemented) {
     EXPECT_TRUE(says(with("logit_scale", string("1")), {"key 'llama.logit_scale'", "is no number", "unsupported"}));
 }
 
+// Of relatives each follows keys of its own.
+TEST(BadInputModel, RefusesKeysThatOnlyARelativeFollows) {
+    for (const char* suffix : {"attn_logit_softcapping", "final_logit_softcapping"}) {
+        GgufBuilder builder = tiny_model("gemma");
+        EXPECT_EQ(load_message(builder), "");
+        builder.set(std::string("gemma.") + suffix, f32(50));
+        EXPECT_TRUE(says(load_message(builder),
+                         {std::string("key 'gemma.") + suffix + "'", "is 50", "unsupported for architecture gemma"}));
+    }
+}
+
 TEST(BadInputModel, RefusesRopeScalingThatIsNotImplemented) {
     EXPECT_TRUE(says(with("rope.scaling.type", string("longrope")),
                      {"llama.rope.scaling.type is 'longrope', but tensors 'rope_factors_short.weight'"}));
