@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 
@@ -104,12 +105,14 @@ public:
                 continue;
             }
             // The others may still work; a session that failed may not.
-            exit_code =
-                report({result.error().kind, fmt::format("{}: {}", test_name(tests_[i]), result.error().message)});
+            say([&exit_code, name = test_name(tests_[i]), error = result.error()] {
+                exit_code = report({error.kind, fmt::format("{}: {}", name, error.message)});
+            });
             session_.reset();
             if (result.error().kind == ErrorKind::Interrupted) break;
         }
         for (const auto& printer : printers_) printer->finish();
+        for (const auto& message : after_results_) message();
         if (results_.empty()) return exit_code;
         const auto drawn =
             roofs_ ? write_roofline(options_.roofline, *roofs_, results_) : write_thread_plot(options_.plot, results_);
@@ -154,14 +157,24 @@ private:
         for (const auto& printer : printers_) printer->print(result);
         std::fflush(stdout);
         if (result.queued > kMostQueued)
-            reporter_.warn(fmt::format("{}: the threads waited {:.0f} % of the time for a CPU, because other work ran",
-                                       test_name(result.test), 100 * result.queued));
+            say([this,
+                 message = fmt::format("{}: the threads waited {:.0f} % of the time for a CPU, because other work ran",
+                                       test_name(result.test), 100 * result.queued)] { reporter_.warn(message); });
+    }
+
+    // Results on stderr are one document: a message within it would cut JSON in two, and so waits for its end.
+    void say(std::function<void()> message) {
+        if (options_.error_output == BenchFormat::none)
+            message();
+        else
+            after_results_.push_back(std::move(message));
     }
 
     const BenchOptions& options_;
     Reporter& reporter_;
     const std::vector<BenchTest> tests_;
     std::vector<std::unique_ptr<BenchPrinter>> printers_;
+    std::vector<std::function<void()>> after_results_;
     std::optional<Roofs> roofs_;        // of --roofline
     std::vector<BenchResult> results_;  // for a picture
     std::optional<BenchSession> session_;

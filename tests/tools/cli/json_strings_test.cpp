@@ -78,7 +78,10 @@ protected:
                   with(run, {"--dump-logits", path("l\xff.npy")}),
                   with(run, {"--print-plan"}),
                   {"-m", model, "--target", "gfx1100", "--predict", "-c", "16"}}},
-                {"bench", {{"-m", model, "-p", "4", "-n", "1", "-r", "1", "-t", "1"}}},
+                {"bench",
+                 {{"-m", model, "-p", "4", "-n", "1", "-r", "1", "-t", "1"},
+                  // An error between two results.
+                  {"-m", model + "," + object + "," + model, "-p", "4", "-n", "0", "-r", "1", "-t", "1"}}},
                 {"sim",
                  {{path("n\xff.toml"), "--steps", "20"},
                   {path("n\xff.toml"), "--explain"},
@@ -121,11 +124,11 @@ protected:
         return lines > 0;
     }
 
-    static std::string without_warnings(const std::string& text) {
+    static std::string without_messages(const std::string& text) {
         std::istringstream stream(text);
         std::string rest;
         for (std::string line; std::getline(stream, line);)
-            if (!line.starts_with("warn: ")) rest += line + "\n";
+            if (!line.starts_with("warn: ") && !line.starts_with("error: ")) rest += line + "\n";
         return rest;
     }
 
@@ -143,7 +146,7 @@ protected:
         // What went wrong is told in its place; `cache verify` and a line that is no request end in exit code 1 with
         // both.
         EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 1) << shown << "\n" << outcome.err;
-        const std::string json = option.words[0] == "--output-err" ? without_warnings(outcome.err) : outcome.out;
+        const std::string json = option.words[0] == "--output-err" ? without_messages(outcome.err) : outcome.out;
         EXPECT_TRUE(is_json(json)) << shown << "\n" << outcome.out << outcome.err;
     }
 
