@@ -34,6 +34,9 @@ struct Tensor {
     uint32_t rows = 0;  // weights only
     uint32_t width = 0;
     const std::byte* data = nullptr;  // weights: row-major file layout, valid as long as the model's file
+    // Of a stack of experts' weights: as many of rows x width, so far apart.
+    uint32_t matrices = 1;
+    uint64_t matrix_bytes = 0;
 };
 
 // Inputs and outputs are tensor ids; optional inputs are kNoTensor. Each op says its name and its tensors; what it
@@ -113,6 +116,35 @@ struct SwigluOp {
     static constexpr const char* kName = "swiglu";
     static void tensors(auto& op, auto&& visit) { visit.in(op.gate, op.up), visit.out(op.out); }
 };
+// What a mixture of experts does (jit/kernel_spec.h, RouteSpec).
+struct ExpertTraits {
+    uint32_t used;
+    Scoring scoring = Scoring::softmax;
+    bool is_normed = false;
+    float scale = 1.0f;
+    uint32_t groups = 1, groups_used = 1;
+    Activation activation = Activation::silu;
+};
+// The tensors of one: stacks of matrices, biases [experts * rows]. Optional are gate, choice_bias (one per expert), all
+// biases; `shared` rows are added, times the sigmoid of shared_gate, if it is there.
+struct ExpertTensors {
+    TensorId gate = kNoTensor, up = kNoTensor, down = kNoTensor;
+    TensorId gate_bias = kNoTensor, up_bias = kNoTensor, down_bias = kNoTensor;
+    TensorId choice_bias = kNoTensor, shared = kNoTensor, shared_gate = kNoTensor;
+};
+// out = [sigmoid(shared_gate)] shared + sum over the chosen experts of weight * down(activation(gate(x)) * up(x))
+struct ExpertsOp {
+    TensorId x, logits, out;
+    ExpertTensors tensors_of;
+    ExpertTraits traits;
+    static constexpr const char* kName = "experts";
+    static void tensors(auto& op, auto&& visit) {
+        auto& of = op.tensors_of;
+        visit.in(op.x, op.logits, of.gate, of.up, of.down, of.gate_bias, of.up_bias, of.down_bias, of.choice_bias,
+                 of.shared, of.shared_gate);
+        visit.out(op.out);
+    }
+};
 struct GatherRowsOp {
     TensorId x, out;
     static constexpr const char* kName = "gather_rows";
@@ -141,7 +173,7 @@ struct ElementwiseChainOp {
 };
 
 using Op = std::variant<EmbedOp, RmsNormOp, LayerNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, GatherRowsOp,
-                        ScaleOp, SoftcapOp, ElementwiseChainOp>;
+                        ScaleOp, SoftcapOp, ElementwiseChainOp, ExpertsOp>;
 
 struct Node {
     std::string name;  // "blk.3.attn_norm"
@@ -173,6 +205,9 @@ public:
                                float scale, const AttentionTraits& traits = {});
     Result<TensorId> swiglu(std::string name, TensorId gate, TensorId up, Activation activation = Activation::silu);
     Result<TensorId> gather_rows(std::string name, TensorId x);
+    // logits: a row of one per expert.
+    Result<TensorId> experts(std::string name, TensorId x, TensorId logits, const ExpertTensors& tensors,
+                             const ExpertTraits& traits);
     Result<TensorId> scale(std::string name, TensorId x, float factor);
     Result<TensorId> softcap(std::string name, TensorId x, float cap);
 

@@ -51,6 +51,9 @@ private:
     uint32_t new_buffer(TensorId id, RowFormat format);
     Place output(TensorId id, RowFormat format = RowFormat::f32) { return buffer_place(new_buffer(id, format)); }
 
+    // Room that no tensor of the graph is in.
+    Place scratch(uint64_t bytes);
+
     // The rows of `id` in `format`, converted first if only f32 exists.
     Place input(TensorId id, RowFormat format = RowFormat::f32);
     StepRows rows_of(TensorId id) const { return gathered_[id] ? StepRows::outputs : StepRows::batch; }

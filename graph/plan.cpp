@@ -52,6 +52,12 @@ Place Lowering::input(TensorId id, RowFormat format) {
     return buffer_place(buffer);
 }
 
+Place Lowering::scratch(uint64_t bytes) {
+    const size_t now = plan_.steps.size();
+    buffers_.push_back({round_up(bytes, 64), now, now});
+    return buffer_place(static_cast<uint32_t>(buffers_.size() - 1));
+}
+
 Place Lowering::take_over(TensorId id, TensorId out) {
     gathered_[out] = gathered_[id];
     if (dies_here(id)) {
@@ -84,7 +90,7 @@ bool Lowering::fits(const Place& place, const Argument& argument) {
         case Place::Kind::none:
             return false;
         case Place::Kind::arena:
-            return argument.role == Role::rows;
+            return argument.role == Role::rows || argument.role == Role::routes;
         case Place::Kind::weight:
             return argument.role == Role::packed || argument.role == Role::vector;
         case Place::Kind::keys:
@@ -119,9 +125,7 @@ std::optional<uint32_t> Lowering::find_highest() {
     if (!options_.backend->supports(first) || (parts > 1 && !options_.backend->supports(merge))) return std::nullopt;
     node_ = graph_.nodes.size() - 1;
     const auto add_buffer = [&](uint64_t lists) {
-        const size_t now = plan_.steps.size();
-        buffers_.push_back({plan_.max_outputs * lists * kHighest * sizeof(IndexedLogit), now, now});
-        return buffer_place(static_cast<uint32_t>(buffers_.size() - 1));
+        return scratch(plan_.max_outputs * lists * kHighest * sizeof(IndexedLogit));
     };
     const auto add_step = [&](const HighestSpec& spec, std::vector<Place> places) {
         emit(spec, std::move(places), StepRows::outputs);

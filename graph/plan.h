@@ -51,6 +51,7 @@ struct Step {
     std::vector<Place> places;  // of signature(spec).arguments, in that order (batch excluded)
     StepRows rows = StepRows::batch;
     bool parallel_with_next = false;  // no barrier needed before the next step
+    uint32_t rows_each = 1;           // of those: the pairs of a token and its experts are rows of their own
 };
 
 // A rope table the runtime fills for every batch: {cos, sin} f32 pairs [tokens][rotary_dims/2].

@@ -105,10 +105,13 @@ std::span<const float> Reference::weight_row(TensorId id, uint32_t row) {
     const Tensor& tensor = graph_.tensor(id);
     std::vector<float>& decoded = weights_[id];
     if (decoded.empty()) {
-        decoded.resize(size_t{tensor.rows} * tensor.width);
-        for (uint32_t r = 0; r < tensor.rows; ++r)
-            dequantize_row(tensor.type, tensor.data + r * row_bytes(tensor.type, tensor.width), tensor.width,
-                           decoded.data() + size_t{r} * tensor.width);
+        decoded.resize(size_t{tensor.matrices} * tensor.rows * tensor.width);
+        float* out = decoded.data();
+        for (uint32_t matrix = 0; matrix < tensor.matrices; ++matrix)
+            for (uint32_t r = 0; r < tensor.rows; ++r, out += tensor.width)
+                dequantize_row(tensor.type,
+                               tensor.data + matrix * tensor.matrix_bytes + r * row_bytes(tensor.type, tensor.width),
+                               tensor.width, out);
     }
     return {decoded.data() + size_t{row} * tensor.width, tensor.width};
 }

@@ -21,6 +21,7 @@ public:
 private:
     friend class ReferenceRun;
 
+    // Of a stack of matrices, rows are counted through all of them.
     std::span<const float> weight_row(TensorId id, uint32_t row);
 
     const Graph& graph_;
@@ -43,6 +44,12 @@ void attention_head(const double* q, const double* keys, const double* values, u
                     uint32_t head_dim, double scale, double* out, double softcap = 0, const double* sink = nullptr,
                     double slope = 0);
 double silu(double x);
+struct Choice {
+    uint32_t expert;
+    double weight;
+};
+// As RouteSpec says; bias may be null.
+std::vector<Choice> route(const double* logits, const double* bias, const RouteSpec& spec);
 // activation(gate) * up; gates without `up` have 1 there.
 double activate(Activation activation, double gate, double up);
 }  // namespace reference

@@ -364,6 +364,117 @@ struct HighestArgs {
     const BatchState* batch;
 };
 
+// ---- mixtures of experts --------------------------------------------------------------------------------------------
+//
+// A router chooses `used` of `experts` feed-forward blocks for each token, and their results are added up with weights
+// (Shazeer et al. 2017, arXiv 1701.06538). A token and one of its experts are a pair. The pairs of a batch lie as rows,
+// ordered by expert, then token, so that an expert's matrix meets all of its rows at once, and only experts that some
+// token chose are read.
+
+struct ExpertChoice {
+    uint32_t expert;
+    float weight;
+    uint32_t pair;  // the row that it became
+};
+// Pairs [first, first + count) are one expert's.
+struct ExpertGroup {
+    uint32_t expert, first, count;
+};
+// What follows from the choices of a batch: a head, and behind it the groups, by expert.
+struct ExpertGroups {
+    uint32_t count;
+};
+constexpr uint64_t expert_groups_bytes(uint32_t experts) {
+    return sizeof(ExpertGroups) + uint64_t(experts) * sizeof(ExpertGroup);
+}
+
+// Which experts have a token, and how their results are weighted. Of logits l and a bias b per expert (0 without):
+//   softmax            s = softmax(l)
+//   sigmoid            s = 1 / (1 + exp(-l))
+//   softmax_of_chosen  s = l, and in the end softmax over the chosen
+// Chosen are the highest s + b, of equal ones those of lower index, in falling order; with groups only among the
+// groups_used of `groups` equal stretches of experts whose two highest s + b have the greatest sums (DeepSeek-V3, arXiv
+// 2412.19437, 2.1.2). Weights are the s of the chosen; with `normed` divided by their sum (at least 2^-14); times
+// scale. Unit: token. The f32 row stride of logits is round_up(experts, 16).
+enum class Scoring : uint8_t { softmax, sigmoid, softmax_of_chosen };
+struct RouteSpec {
+    uint32_t experts, used;
+    Scoring scoring;
+    Presence bias;
+    Presence normed;
+    float scale;
+    uint32_t groups, groups_used;  // 1, 1: none
+    auto operator<=>(const RouteSpec&) const = default;
+};
+struct RouteArgs {
+    const float* logits;
+    const float* bias;
+    ExpertChoice* choices;  // [token][used]
+    const BatchState* batch;
+};
+inline constexpr float kLeastRouteSum = 0x1p-14f;
+inline constexpr uint32_t kMaxExperts = 1024;
+
+// Orders the batch's pairs, a counting sort by expert. Unit: the whole batch (unit_count is 1).
+struct GroupPairsSpec {
+    uint32_t experts, used;
+    auto operator<=>(const GroupPairsSpec&) const = default;
+};
+struct GroupPairsArgs {
+    ExpertChoice* choices;  // gets `pair`
+    ExpertGroups* groups;
+    uint32_t* tokens;  // [pair]: whose row it is
+    const BatchState* batch;
+};
+
+// out[pair] = x[tokens[pair]], rows in `format`. Unit: pair.
+struct GatherPairsSpec {
+    uint32_t width, used;
+    RowFormat format;
+    auto operator<=>(const GatherPairsSpec&) const = default;
+};
+struct GatherPairsArgs {
+    const std::byte* x;
+    const uint32_t* tokens;
+    std::byte* out;
+    const BatchState* batch;
+};
+
+// For each group: out[pair] = matrix of its expert . x[pair] (+ bias of its expert), as `product` says of one matrix.
+// Matrices lie one behind the other, each as the back end packs it. shared_row: all pairs are one token's, whose row
+// is the only one of x. Unit: panel of 16 rows, of the matrices of all groups, one behind the other.
+struct ExpertMatmulSpec {
+    MatmulSpec product;
+    uint32_t experts, used;
+    Presence shared_row;
+    auto operator<=>(const ExpertMatmulSpec&) const = default;
+};
+struct ExpertMatmulArgs {
+    const std::byte* weights;
+    const float* bias;  // [expert][rows]
+    const std::byte* x;
+    const ExpertGroups* groups;
+    float* out;
+    const BatchState* batch;
+};
+
+// out[token] = sum over its choices, in their order, of fma(weight, pairs[pair], sum), beginning at 0 or, with
+// `shared`, at shared[token], which is multiplied by 1 / (1 + exp(-gate[token][0])) if there is a gate. Unit: token.
+// Rows are f32, their strides round_up(width, 16) and, of the gate, 16 floats.
+struct CombineSpec {
+    uint32_t width, used;
+    Presence shared, gate;
+    auto operator<=>(const CombineSpec&) const = default;
+};
+struct CombineArgs {
+    const float* pairs;
+    const ExpertChoice* choices;
+    const float* shared;
+    const float* gate;
+    float* out;
+    const BatchState* batch;
+};
+
 // Reductions over one row of logits, for the sampler. Unit: the whole row (unit_count is 1).
 enum class ReduceKind : uint8_t {
     argmax,  // the largest value and its index, lowest on ties; NaN never wins (index 0 if all are); count = NaNs
@@ -386,7 +497,8 @@ struct ReduceArgs {
 
 using KernelSpec = std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec,
                                 AttentionSpec, SwigluSpec, ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec,
-                                GatherRowsSpec, LayerNormSpec, FusedMatmulSpec, SideBySideSpec, HighestSpec>;
+                                GatherRowsSpec, LayerNormSpec, FusedMatmulSpec, SideBySideSpec, HighestSpec, RouteSpec,
+                                GroupPairsSpec, GatherPairsSpec, ExpertMatmulSpec, CombineSpec>;
 
 using KernelFunction = void (*)(const void* args, uint32_t begin, uint32_t end);
 
@@ -397,6 +509,7 @@ enum class Role : uint8_t {
     packed,     // a weight matrix in the layout that the back end's kernels read
     vector,     // a weight of one row: f32, padded to 16
     rows,       // activations, one row per token
+    routes,     // what a router chose, and what follows from it
     cache,      // keys or values of one layer
     token_ids,  // int32_t per token
     table,      // angles of rotations, by token
@@ -416,6 +529,7 @@ struct Argument {
     std::optional<RowFormat> format;  // none: the one that the back end reads beside the weight, activation_format()
     uint32_t width = 0;               // elements
     uint32_t stride_bytes = 0;        // from row to row; 0: as the back end lays out rows of the format
+    uint32_t rows_each = 1;           // of a row of the step
 };
 
 // The Args struct of one launch, pointer by pointer. Kernels that no plan launches (of the sampler and the simulator)

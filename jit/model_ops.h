@@ -473,6 +473,179 @@ struct OpTraits<HighestSpec> {
     }
 };
 
+// ---- mixtures of experts ----
+
+// Operations of softmax or sigmoid per logit, and the comparisons of a choice.
+inline uint64_t route_flops(uint32_t experts, uint32_t used) { return (kSiluFlops + used) * uint64_t(experts); }
+// Of a batch: that many experts at most have a pair.
+inline uint32_t most_groups(uint32_t experts, uint32_t used, uint32_t tokens) {
+    return uint32_t(std::min<uint64_t>(experts, uint64_t(used) * tokens));
+}
+inline void claim_experts(Claims& claims, uint32_t experts, uint32_t used) {
+    claims.positive("experts", experts, kMaxExperts).positive("used", used);
+    if (claims.is_fine() && used > experts) claims.refuse("{} of {} experts are used", used, experts);
+}
+
+template <>
+struct OpTraits<RouteSpec> {
+    static constexpr std::string_view kName = "route";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [experts, used, scoring, bias, normed, scale, groups, groups_used] = spec;
+        visit("", scoring), visit("n", experts), visit("u", used), visit("bias", bias), visit("normed", normed);
+        visit("c", scale, 1.0f), visit("g", groups, 1u), visit("of", groups_used, 1u);
+    }
+    static Signature arguments(const RouteSpec& spec) {
+        return {sizeof(RouteArgs),
+                {f32_rows("logits", offsetof(RouteArgs, logits), kRead, spec.experts),
+                 vector_of(spec.experts, "bias", offsetof(RouteArgs, bias), spec.bias),
+                 other(Role::routes, "choices", offsetof(RouteArgs, choices), kWrite),
+                 other(Role::batch, "batch", offsetof(RouteArgs, batch))}};
+    }
+    static uint32_t units(const RouteSpec&, uint32_t tokens) { return tokens; }
+    static KernelCost cost(const RouteSpec& spec) {
+        return {route_flops(spec.experts, spec.used), is_present(spec.bias) ? spec.experts * sizeof(float) : 0};
+    }
+    static void check(const RouteSpec& spec, Claims& claims) {
+        claim_experts(claims, spec.experts, spec.used);
+        claims.finite("scale", spec.scale).positive("groups", spec.groups).positive("groups_used", spec.groups_used);
+        if (claims.is_fine()) claims.multiple("experts", spec.experts, spec.groups, "the number of groups");
+        if (!claims.is_fine() || spec.groups == 1) return;
+        if (spec.groups_used > spec.groups)
+            claims.refuse("{} of {} groups are used", spec.groups_used, spec.groups);
+        else if (spec.groups_used * (spec.experts / spec.groups) < spec.used)
+            claims.refuse("{} groups of {} experts have fewer than {}", spec.groups_used, spec.experts / spec.groups,
+                          spec.used);
+        else if (spec.experts / spec.groups < 2)
+            claims.refuse("groups of one expert");
+    }
+    static std::string text(const RouteSpec& spec) {
+        return fmt::format(
+            "route to {} of {} experts by {}{}{}{}{}", spec.used, spec.experts, riftjit::text(spec.scoring),
+            when(is_present(spec.bias), ", bias"), when(is_present(spec.normed), ", normed"),
+            spec.scale != 1 ? fmt::format(", times {}", spec.scale) : std::string(),
+            spec.groups != 1 ? fmt::format(", in {} of {} groups", spec.groups_used, spec.groups) : std::string());
+    }
+};
+
+template <>
+struct OpTraits<GroupPairsSpec> {
+    static constexpr std::string_view kName = "group_pairs";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [experts, used] = spec;
+        visit("n", experts), visit("u", used);
+    }
+    static Signature arguments(const GroupPairsSpec&) {
+        return {sizeof(GroupPairsArgs),
+                {other(Role::routes, "choices", offsetof(GroupPairsArgs, choices), kUpdate),
+                 other(Role::routes, "groups", offsetof(GroupPairsArgs, groups), kWrite),
+                 other(Role::routes, "tokens", offsetof(GroupPairsArgs, tokens), kWrite),
+                 other(Role::batch, "batch", offsetof(GroupPairsArgs, batch))}};
+    }
+    static uint32_t units(const GroupPairsSpec&, uint32_t) { return 1; }
+    static KernelCost cost(const GroupPairsSpec&) { return {0, 0}; }
+    static void check(const GroupPairsSpec& spec, Claims& claims) { claim_experts(claims, spec.experts, spec.used); }
+    static std::string text(const GroupPairsSpec& spec) {
+        return fmt::format("group_pairs of {} experts, {} a token", spec.experts, spec.used);
+    }
+};
+
+template <>
+struct OpTraits<GatherPairsSpec> {
+    static constexpr std::string_view kName = "gather_pairs";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [width, used, format] = spec;
+        visit("", format), visit("w", width), visit("u", used);
+    }
+    static Signature arguments(const GatherPairsSpec& spec) {
+        return {sizeof(GatherPairsArgs),
+                {rows_in(spec.format, "x", offsetof(GatherPairsArgs, x), kRead, spec.width),
+                 other(Role::routes, "tokens", offsetof(GatherPairsArgs, tokens)),
+                 pairs(rows_in(spec.format, "out", offsetof(GatherPairsArgs, out), kWrite, spec.width), spec.used),
+                 other(Role::batch, "batch", offsetof(GatherPairsArgs, batch))}};
+    }
+    static uint32_t units(const GatherPairsSpec& spec, uint32_t tokens) { return tokens * spec.used; }
+    static KernelCost cost(const GatherPairsSpec&) { return {0, 0}; }
+    static void check(const GatherPairsSpec& spec, Claims& claims) {
+        claims.positive("width", spec.width).positive("used", spec.used, kMaxExperts);
+    }
+    static std::string text(const GatherPairsSpec& spec) {
+        return fmt::format("gather_pairs {} {}, {} a token", riftjit::text(spec.format), spec.width, spec.used);
+    }
+};
+
+template <>
+struct OpTraits<ExpertMatmulSpec> {
+    static constexpr std::string_view kName = "expert_matmul";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [product, experts, used, shared_row] = spec;
+        OpTraits<MatmulSpec>::fields(product, visit);
+        visit("of", experts), visit("u", used), visit("shared", shared_row);
+    }
+    static Signature arguments(const ExpertMatmulSpec& spec) {
+        const MatmulSpec& product = spec.product;
+        const Argument x = {"x",          offsetof(ExpertMatmulArgs, x), Role::rows, kRead, Presence::present, {},
+                            product.width};
+        return {sizeof(ExpertMatmulArgs),
+                {other(Role::packed, "weights", offsetof(ExpertMatmulArgs, weights)),
+                 vector_of(spec.experts * product.rows, "bias", offsetof(ExpertMatmulArgs, bias), product.bias),
+                 is_present(spec.shared_row) ? x : pairs(x, spec.used),
+                 other(Role::routes, "groups", offsetof(ExpertMatmulArgs, groups)),
+                 pairs(f32_rows("out", offsetof(ExpertMatmulArgs, out), kWrite, product.rows, product.out_stride),
+                       spec.used),
+                 other(Role::batch, "batch", offsetof(ExpertMatmulArgs, batch))}};
+    }
+    static uint32_t units(const ExpertMatmulSpec& spec, uint32_t tokens) {
+        return most_groups(spec.experts, spec.used, tokens) * OpTraits<MatmulSpec>::units(spec.product, tokens);
+    }
+    static uint32_t grain(const ExpertMatmulSpec& spec) { return OpTraits<MatmulSpec>::grain(spec.product); }
+    // Of one token's experts: those of many tokens are between as many and all.
+    static KernelCost cost(const ExpertMatmulSpec& spec) {
+        const KernelCost one = OpTraits<MatmulSpec>::cost(spec.product);
+        return {one.flops * spec.used, one.weight_bytes * spec.used};
+    }
+    static void check(const ExpertMatmulSpec& spec, Claims& claims) {
+        OpTraits<MatmulSpec>::check(spec.product, claims);
+        claim_experts(claims, spec.experts, spec.used);
+        if (claims.is_fine() && uint64_t(spec.experts) * spec.product.rows > kMaxRowElements)
+            claims.refuse("{} experts of {} rows: more than {}", spec.experts, spec.product.rows, kMaxRowElements);
+        if (claims.is_fine() && spec.product.epilogue != Epilogue::store) claims.refuse("accumulates");
+    }
+    static std::string text(const ExpertMatmulSpec& spec) {
+        return fmt::format("{} of {} experts, {}{}", spec.used, spec.experts, OpTraits<MatmulSpec>::text(spec.product),
+                           when(is_present(spec.shared_row), ", of one row"));
+    }
+};
+
+template <>
+struct OpTraits<CombineSpec> {
+    static constexpr std::string_view kName = "combine";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [width, used, shared, gate] = spec;
+        visit("w", width), visit("u", used), visit("shared", shared), visit("gate", gate);
+    }
+    static Signature arguments(const CombineSpec& spec) {
+        return {sizeof(CombineArgs),
+                {pairs(f32_rows("pairs", offsetof(CombineArgs, pairs), kRead, spec.width), spec.used),
+                 other(Role::routes, "choices", offsetof(CombineArgs, choices)),
+                 only_if(is_present(spec.shared), f32_rows("shared", offsetof(CombineArgs, shared), kRead, spec.width)),
+                 only_if(is_present(spec.gate), f32_rows("gate", offsetof(CombineArgs, gate), kRead, 1)),
+                 f32_rows("out", offsetof(CombineArgs, out), kWrite, spec.width),
+                 other(Role::batch, "batch", offsetof(CombineArgs, batch))}};
+    }
+    static uint32_t units(const CombineSpec&, uint32_t tokens) { return tokens; }
+    static KernelCost cost(const CombineSpec& spec) {
+        return {uint64_t(spec.width) * (2 * spec.used + (is_present(spec.gate) ? 1 : 0)), 0};
+    }
+    static void check(const CombineSpec& spec, Claims& claims) {
+        claims.positive("width", spec.width).positive("used", spec.used, kMaxExperts);
+        if (claims.is_fine() && is_present(spec.gate) && !is_present(spec.shared)) claims.refuse("a gate of nothing");
+    }
+    static std::string text(const CombineSpec& spec) {
+        return fmt::format("combine {} rows of {}{}{}", spec.used, spec.width,
+                           when(is_present(spec.shared), ", and a shared one"), when(is_present(spec.gate), ", gated"));
+    }
+};
+
 // question(traits, spec) of a part.
 inline auto ask_part(const SideBySidePart& part, auto&& question) {
     return std::visit([&]<class Spec>(const Spec& spec) { return question(OpTraits<Spec>{}, spec); }, part);

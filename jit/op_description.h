@@ -51,6 +51,10 @@ inline std::string_view text(KOrder order) { return order == KOrder::sequence ? 
 inline std::string_view text(HighestStage stage) {
     return stage == HighestStage::whole ? "" : stage == HighestStage::parts ? "parts" : "merge";
 }
+inline std::string_view text(Scoring scoring) {
+    static constexpr std::array<std::string_view, 3> kTexts = {"softmax", "sigmoid", "softmax_of_chosen"};
+    return kTexts.at(size_t(scoring));
+}
 inline std::string_view text(DType type) { return name(type); }
 inline std::string_view text(Precision precision) { return name(precision); }
 
@@ -79,6 +83,11 @@ inline Argument f32_rows(std::string_view name, size_t offset, Access access, ui
 inline Argument rows_in(RowFormat format, std::string_view name, size_t offset, Access access, uint32_t width) {
     const uint32_t stride_bytes = format == RowFormat::f32 ? f32_row_bytes(width) : 0;
     return {name, uint32_t(offset), Role::rows, access, Presence::present, format, width, stride_bytes};
+}
+// Rows of which each token has `count`.
+inline Argument pairs(Argument argument, uint32_t count) {
+    argument.rows_each = count;
+    return argument;
 }
 inline Argument other(Role role, std::string_view name, size_t offset, Access access = Access::read,
                       Presence presence = Presence::present) {

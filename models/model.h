@@ -21,6 +21,15 @@ struct LayerTraits {
     bool rotates = true;
 };
 
+// Of layers that have a router; graph::ExpertTraits says what each is.
+struct ExpertHyperparameters {
+    uint32_t count = 0, used = 0;  // 0: none
+    Scoring scoring = Scoring::softmax;
+    bool is_normed = false;
+    float scale = 1.0f;
+    uint32_t groups = 1, groups_used = 1;
+};
+
 struct Hyperparameters {
     std::string architecture, name;
     uint32_t context_length, width, layers, ffn_width, heads, kv_heads, head_dim, vocabulary;
@@ -34,6 +43,7 @@ struct Hyperparameters {
     float attention_scale;                                                    // 1 / sqrt(head_dim) where no key says
     float attention_softcap = 0.0f, logit_softcap = 0.0f;                     // 0: none
     float max_alibi_bias = 0.0f;                                              // 0: none
+    ExpertHyperparameters experts;
     float query_temperature = 0.0f;  // t: queries times 1 + t ln(1 + floor(position / rope.original_context))
 };
 

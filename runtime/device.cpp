@@ -38,7 +38,7 @@ uint32_t rows_of(const graph::Step& step, const BatchState& batch) {
     }
     if (const auto* attention = std::get_if<AttentionSpec>(&step.spec))
         return attention->form == MatmulForm::tile ? batch.tiles : batch.singles;
-    return batch.rows;
+    return batch.rows * step.rows_each;
 }
 
 }  // namespace riftjit::runtime

@@ -28,15 +28,16 @@ std::vector<Layout> find_layouts(const graph::Graph& graph, std::span<const grap
     return layouts;
 }
 
-FileTensor file_tensor(const graph::Tensor& tensor) { return {tensor.type, tensor.rows, tensor.width, tensor.data}; }
+FileTensor file_tensor(const graph::Tensor& tensor, uint32_t matrix) {
+    return {tensor.type, tensor.rows, tensor.width, tensor.data + matrix * tensor.matrix_bytes};
+}
 
 uint64_t vector_bytes(const graph::Tensor& tensor) { return f32_row_bytes(tensor.width); }
 
 uint64_t bytes_of(const graph::Tensor& tensor, Layout layout, const Backend& backend) {
     if (layout == Layout::unused) return 0;
-    return round_up(
-        layout == Layout::packed ? backend.packed_bytes(tensor.type, tensor.rows, tensor.width) : vector_bytes(tensor),
-        kTensorAlignment);
+    if (layout == Layout::vector) return round_up(vector_bytes(tensor), kTensorAlignment);
+    return round_up(tensor.matrices * backend.packed_bytes(tensor.type, tensor.rows, tensor.width), kTensorAlignment);
 }
 
 // In file order, so that pages of the file are read, packed and released front to back.
@@ -79,7 +80,9 @@ Result<LoadedWeights> load_weights(const graph::Graph& graph, std::span<const gr
         const graph::Tensor& tensor = graph.tensor(id);
         loaded.addresses[id] = next;
         if (layouts[id] == Layout::packed) {
-            RIFTJIT_TRY_VOID(device.pack(file_tensor(tensor), next, release));
+            const uint64_t packed_bytes = device.backend().packed_bytes(tensor.type, tensor.rows, tensor.width);
+            for (uint32_t matrix = 0; matrix < tensor.matrices; ++matrix)
+                RIFTJIT_TRY_VOID(device.pack(file_tensor(tensor, matrix), next + matrix * packed_bytes, release));
         } else {
             const std::vector<float> values = vector_weight(tensor);
             RIFTJIT_TRY_VOID(device.write(next, std::as_bytes(std::span(values))));

@@ -2,6 +2,7 @@
 // option. Expected values come from the tests' own references in double.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "jit/kernel_spec.h"
@@ -289,6 +290,58 @@ inline std::vector<ColumnProgramSpec> column_programs() {
 }
 
 // The specs of all ops.
+// One expert and several, as many as fill vectors and not; groups of two experts and of more.
+inline std::vector<RouteSpec> route() {
+    std::vector<RouteSpec> specs;
+    for (const auto& [experts, used] : {std::pair{1u, 1u}, {6u, 3u}, {16u, 16u}, {40u, 17u}, {128u, 8u}, {257u, 6u}})
+        for (Scoring scoring : {Scoring::softmax, Scoring::sigmoid, Scoring::softmax_of_chosen})
+            for (Presence bias : {Presence::absent, Presence::present})
+                for (Presence normed : {Presence::absent, Presence::present})
+                    specs.push_back({experts, used, scoring, bias, normed, 1.0f, 1, 1});
+    for (const auto& [experts, used, groups, groups_used] :
+         {std::array{8u, 3u, 4u, 2u}, {96u, 5u, 3u, 1u}, {256u, 8u, 8u, 4u}, {40u, 4u, 20u, 17u}})
+        specs.push_back(
+            {experts, used, Scoring::sigmoid, Presence::present, Presence::present, 2.5f, groups, groups_used});
+    return specs;
+}
+
+inline std::vector<GroupPairsSpec> group_pairs() { return {{1, 1}, {6, 3}, {128, 8}, {40, 40}}; }
+
+inline std::vector<GatherPairsSpec> gather_pairs() {
+    std::vector<GatherPairsSpec> specs;
+    for (uint32_t width : kWidths)
+        for (RowFormat format : kRowFormats) specs.push_back({width, 3, format});
+    return specs;
+}
+
+inline std::vector<CombineSpec> combine() {
+    std::vector<CombineSpec> specs;
+    for (uint32_t width : kWidths)
+        for (uint32_t used : {1u, 3u, 20u}) {
+            specs.push_back({width, used, Presence::absent, Presence::absent});
+            specs.push_back({width, used, Presence::present, Presence::absent});
+            specs.push_back({width, used, Presence::present, Presence::present});
+        }
+    return specs;
+}
+
+inline std::vector<ExpertMatmulSpec> expert_matmul() {
+    std::vector<ExpertMatmulSpec> specs;
+    for (const DTypeTraits& type : all_dtypes()) {
+        if (!type.is_weight) continue;
+        const bool is_block = type.block_elements > 1;
+        for (MatmulForm form : {MatmulForm::vector, MatmulForm::tile})
+            for (Activations activations : {Activations::i13, Activations::i8}) {
+                if (!is_block && activations == Activations::i8) continue;
+                const MatmulSpec product{
+                    type.type,        40,         is_block ? 512u : 100u, 48, form, Epilogue::store, Presence::present,
+                    KOrder::sequence, activations};
+                specs.push_back({product, 5, 2, Presence::absent});
+            }
+    }
+    return specs;
+}
+
 inline std::vector<KernelSpec> all() {
     std::vector<KernelSpec> specs;
     const auto append = [&](const auto& more) { specs.insert(specs.end(), more.begin(), more.end()); };
@@ -305,6 +358,11 @@ inline std::vector<KernelSpec> all() {
     append(reduce());
     append(lif_step());
     append(column_programs());
+    append(route());
+    append(group_pairs());
+    append(gather_pairs());
+    append(expert_matmul());
+    append(combine());
     return specs;
 }
 

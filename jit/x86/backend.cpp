@@ -33,6 +33,7 @@ public:
     }
     Result<void> supports(const KernelSpec& spec) const override {
         const auto* matmul = std::get_if<MatmulSpec>(&spec);
+        if (const auto* experts = std::get_if<ExpertMatmulSpec>(&spec)) matmul = &experts->product;
         const bool is_out_of_order = matmul != nullptr && matmul->order != KOrder::sequence;
         const bool is_of_gpus = std::holds_alternative<FusedMatmulSpec>(spec) ||
                                 std::holds_alternative<SideBySideSpec>(spec) ||

@@ -39,5 +39,18 @@ extern const Architecture kBloom;
 extern const Architecture kMpt;
 extern const Architecture kGpt2;
 extern const Architecture kStarcoder;
+extern const Architecture kQwen3moe;
+extern const Architecture kQwen2moe;
+extern const Architecture kOlmoe;
+extern const Architecture kGptOss;
+extern const Architecture kGlm4moe;
+extern const Architecture kMinimaxM2;
+extern const Architecture kDots1;
+extern const Architecture kErnie45Moe;
+extern const Architecture kHunyuanMoe;
+extern const Architecture kDeepseek;
+extern const Architecture kBailingmoe;
+extern const Architecture kBailingmoe2;
+extern const Architecture kGraniteMoe;
 
 }  // namespace riftjit::models

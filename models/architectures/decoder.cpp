@@ -162,7 +162,8 @@ private:
     Result<TensorId> position_heads(uint32_t layer, std::string_view what, TensorId x) {
         const std::string norm_name = block(layer, fmt::format("attn_{}_norm", what));
         TensorId heads = x;
-        if (decoder_.head_norms == HeadNorms::each_head || decoder_.head_norms == HeadNorms::whole_row) {
+        if (decoder_.head_norms == HeadNorms::each_head || decoder_.head_norms == HeadNorms::whole_row ||
+            (decoder_.head_norms == HeadNorms::each_head_if_there && weights_.has(norm_name + ".weight"))) {
             RIFTJIT_TRY(normed, norm_heads(norm_name, heads));
             heads = normed;
         }
@@ -206,6 +207,11 @@ private:
     // ---- the rest ----
 
     Result<TensorId> feed_forward(uint32_t layer, TensorId x) {
+        if (hyper_.experts.count != 0 && weights_.has(block(layer, "ffn_gate_inp.weight"))) return experts(layer, x);
+        return dense_feed_forward(layer, x);
+    }
+
+    Result<TensorId> dense_feed_forward(uint32_t layer, TensorId x) {
         const auto name = [&](std::string_view what) { return block(layer, what); };
         TensorId gate = kNoTensor, up = kNoTensor;
         if (decoder_.gates_in_up) {
@@ -222,6 +228,73 @@ private:
         }
         RIFTJIT_TRY(gated, graph_.swiglu(name("ffn_swiglu"), gate, up, decoder_.activation));
         return project(name("ffn_down"), gated, hyper_.width);
+    }
+
+    // ---- mixtures of experts ----
+
+    Result<TensorId> experts(uint32_t layer, TensorId x) {
+        const ExpertHyperparameters& hyper = hyper_.experts;
+        const auto name = [&](std::string_view what) { return block(layer, what); };
+        RIFTJIT_TRY(logits, project(name("ffn_gate_inp"), x, hyper.count));
+        RIFTJIT_TRY(tensors, expert_tensors(layer, x));
+        const graph::ExpertTraits traits{hyper.used,   hyper.scoring,     hyper.is_normed,    hyper.scale,
+                                         hyper.groups, hyper.groups_used, decoder_.activation};
+        return graph_.experts(name("ffn_experts"), x, logits, tensors, traits);
+    }
+
+    Result<graph::ExpertTensors> expert_tensors(uint32_t layer, TensorId x) {
+        const uint32_t count = hyper_.experts.count, width = hyper_.width;
+        const auto name = [&](std::string_view what) { return block(layer, what); };
+        graph::ExpertTensors tensors;
+        const auto set = [](TensorId& to, const Result<TensorId>& found) -> Result<void> {
+            if (!found) return std::unexpected(found.error());
+            to = *found;
+            return {};
+        };
+        // One stack may hold each expert's gate and behind it its up.
+        const std::string both = name("ffn_gate_up_exps");
+        const bool is_joined = weights_.has(both + ".weight");
+        const uint32_t inner =
+            is_joined ? weights_.rows_of(both + ".weight") / 2 : weights_.rows_of(name("ffn_up_exps.weight"));
+        if (is_joined) {
+            RIFTJIT_TRY_VOID(
+                set(tensors.gate, weights_.stack_rows(both + ".weight", count, 2 * inner, width, 0, inner, "gate")));
+            RIFTJIT_TRY_VOID(
+                set(tensors.up, weights_.stack_rows(both + ".weight", count, 2 * inner, width, inner, inner, "up")));
+        } else {
+            if (decoder_.is_gated)
+                RIFTJIT_TRY_VOID(set(tensors.gate, weights_.stack(name("ffn_gate_exps.weight"), count, inner, width)));
+            RIFTJIT_TRY_VOID(set(tensors.up, weights_.stack(name("ffn_up_exps.weight"), count, inner, width)));
+            RIFTJIT_TRY_VOID(
+                set(tensors.gate_bias, weights_.optional_stack_vector(name("ffn_gate_exps.bias"), count, inner)));
+            RIFTJIT_TRY_VOID(
+                set(tensors.up_bias, weights_.optional_stack_vector(name("ffn_up_exps.bias"), count, inner)));
+        }
+        RIFTJIT_TRY_VOID(set(tensors.down, weights_.stack(name("ffn_down_exps.weight"), count, width, inner)));
+        RIFTJIT_TRY_VOID(
+            set(tensors.down_bias, weights_.optional_stack_vector(name("ffn_down_exps.bias"), count, width)));
+        RIFTJIT_TRY_VOID(set(tensors.choice_bias, weights_.optional_vector(name("exp_probs_b.bias"), count)));
+        if (!weights_.has(name("ffn_up_shexp.weight"))) return tensors;
+        RIFTJIT_TRY_VOID(set(tensors.shared, shared_expert(layer, x)));
+        if (weights_.has(name("ffn_gate_inp_shexp.weight"))) {
+            RIFTJIT_TRY(gate, weights_.matrix(name("ffn_gate_inp_shexp.weight"), 1, width));
+            RIFTJIT_TRY_VOID(set(tensors.shared_gate, graph_.matmul(name("ffn_gate_inp_shexp"), x, gate)));
+        }
+        return tensors;
+    }
+
+    Result<TensorId> shared_expert(uint32_t layer, TensorId x) {
+        const auto name = [&](std::string_view what) { return block(layer, what); };
+        const uint32_t inner = weights_.rows_of(name("ffn_up_shexp.weight"));
+        TensorId gate = kNoTensor;
+        if (decoder_.is_gated) {
+            RIFTJIT_TRY(gate_rows, project(name("ffn_gate_shexp"), x, inner));
+            gate = gate_rows;
+        }
+        RIFTJIT_TRY(up, project(name("ffn_up_shexp"), x, inner));
+        RIFTJIT_TRY(gated, graph_.swiglu(name("ffn_shexp_swiglu"), decoder_.is_gated ? gate : up,
+                                         decoder_.is_gated ? up : kNoTensor, decoder_.activation));
+        return project(name("ffn_down_shexp"), gated, hyper_.width);
     }
 
     Result<TensorId> project_half(uint32_t layer, TensorId x, std::string_view part, uint32_t first) {

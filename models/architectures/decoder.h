@@ -19,9 +19,10 @@ struct DecoderTraits {
     } branches = Branches::normed_before;
     enum class HeadNorms : uint8_t {
         none,
-        each_head,       // attn_q_norm and attn_k_norm, over each head before the rotation
-        each_head_late,  // over each head, after it
-        whole_row,       // over all heads together, before it
+        each_head,           // attn_q_norm and attn_k_norm, over each head before the rotation
+        each_head_if_there,  // the same, in files that have them
+        each_head_late,      // over each head, after it
+        whole_row,           // over all heads together, before it
     } head_norms = HeadNorms::none;
     Activation activation = Activation::silu;
     bool is_gated = true;

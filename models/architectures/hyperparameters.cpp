@@ -1,5 +1,6 @@
 #include "models/architectures/hyperparameters.h"
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -235,6 +236,32 @@ Result<float> read_factor(const Gguf& file, std::string_view architecture, std::
 Result<float> read_scale(const Gguf& file, std::string_view architecture, std::string_view suffix, float fallback) {
     RIFTJIT_TRY(factor, read_factor(file, architecture, suffix, fallback));
     return factor == 0 ? fallback : factor;
+}
+
+Result<void> read_experts(const Gguf& file, const ExpertHyperparameters& defaults, Hyperparameters& result) {
+    const auto key = [&](std::string_view suffix) { return fmt::format("{}.{}", result.architecture, suffix); };
+    ExpertHyperparameters& experts = result.experts = defaults;
+    RIFTJIT_TRY(count, file.require_integer(key("expert_count"), 1, kMaxExperts));
+    RIFTJIT_TRY(used, file.require_integer(key("expert_used_count"), 1, count));
+    experts.count = static_cast<uint32_t>(count);
+    experts.used = static_cast<uint32_t>(used);
+    // llama.cpp's numbers: 0 for the family's own.
+    constexpr std::array kScorings = {Scoring::softmax, Scoring::sigmoid, Scoring::softmax_of_chosen};
+    RIFTJIT_TRY(scoring, file.integer(key("expert_gating_func"), 0, kScorings.size()));
+    if (scoring.value_or(0) != 0) experts.scoring = kScorings.at(*scoring - 1);
+    RIFTJIT_TRY(is_normed, file.boolean(key("expert_weights_norm")));
+    experts.is_normed = is_normed.value_or(defaults.is_normed);
+    RIFTJIT_TRY(scale, read_scale(file, result.architecture, "expert_weights_scale", defaults.scale));
+    experts.scale = scale;
+    RIFTJIT_TRY(groups, file.integer(key("expert_group_count"), 0, count));
+    if (groups.value_or(0) <= 1) return {};
+    RIFTJIT_TRY(groups_used, file.require_integer(key("expert_group_used_count"), 1, *groups));
+    if (count % *groups != 0 || count == *groups || groups_used * (count / *groups) < used)
+        return fail(ErrorKind::Format, "{} is {}, of which {} are used: {} experts, {} of them used, do not fit",
+                    file.place_of(*file.find(key("expert_group_count"))), *groups, groups_used, count, used);
+    experts.groups = static_cast<uint32_t>(*groups);
+    experts.groups_used = static_cast<uint32_t>(groups_used);
+    return {};
 }
 
 Result<void> read_granite_factors(const Gguf& file, Hyperparameters& result) {

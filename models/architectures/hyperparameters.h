@@ -24,6 +24,12 @@ Result<Hyperparameters> read_hyperparameters(const Gguf& file, const Reading& re
 // embedding_scale, residual_scale, attention.scale, and logit_scale, which divides.
 Result<void> read_granite_factors(const Gguf& file, Hyperparameters& result);
 
+// What implements experts lists these keys.
+inline constexpr std::string_view kExpertKeys = "expert_count expert_used_count expert_shared_count";
+// expert_count and expert_used_count, which must be there, expert_gating_func, expert_weights_norm,
+// expert_weights_scale, expert_group_count and expert_group_used_count; defaults where they are not.
+Result<void> read_experts(const Gguf& file, const ExpertHyperparameters& defaults, Hyperparameters& result);
+
 // A number from 0 on, as a float; `fallback` where the key is absent.
 Result<float> read_factor(const Gguf& file, std::string_view architecture, std::string_view suffix, float fallback);
 // The same of what is multiplied by: 0 stands for the fallback, too.

@@ -48,7 +48,10 @@ constexpr std::string_view kInertKeys =
     "rope.dimension_count rope.freq_base rope.freq_base_swa rope.scale_linear rope.scaling.type rope.scaling.factor "
     "rope.scaling.original_context_length rope.scaling.finetuned rope.scaling.yarn_beta_fast "
     "rope.scaling.yarn_beta_slow rope.scaling.yarn_log_multiplier rope.scaling.yarn_ext_factor "
-    "rope.scaling.yarn_attn_factor rope.scaling.attn_factor tensor_data_layout";
+    "rope.scaling.yarn_attn_factor rope.scaling.attn_factor tensor_data_layout "
+    "expert_feed_forward_length expert_shared_feed_forward_length expert_gating_func expert_weights_norm "
+    "expert_weights_scale expert_group_count expert_group_used_count leading_dense_block_count "
+    "interleave_moe_layer_step";
 
 std::string full_key(std::string_view architecture, std::string_view suffix) {
     return fmt::format("{}.{}", architecture, suffix);

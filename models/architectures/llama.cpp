@@ -1,5 +1,6 @@
 // llama: pre-norm, SwiGLU, grouped queries; also Mistral, SmolLM and others of that shape. The converter permutes the
-// rows of Q and K, so rotary pairs are adjacent. Llama 3 ships frequency factors (rope_freqs).
+// rows of Q and K, so rotary pairs are adjacent. Llama 3 ships frequency factors (rope_freqs). Mixtral is llama with a
+// mixture of experts.
 #include "models/architectures/architectures.h"
 #include "models/architectures/decoder.h"
 #include "models/architectures/hyperparameters.h"
@@ -9,8 +10,12 @@ namespace riftjit::models {
 namespace {
 
 Result<Hyperparameters> read_llama(const Gguf& file) {
-    RIFTJIT_TRY(result, read_hyperparameters(file, {"llama", RopePairing::adjacent, "attention.sliding_window"}));
+    RIFTJIT_TRY(result, read_hyperparameters(file, {"llama", RopePairing::adjacent,
+                                                    "attention.sliding_window expert_count "
+                                                    "expert_used_count"}));
     RIFTJIT_TRY_VOID(read_windows(file, {0, 0, 0}, result));  // Mistral 7B's first release: every layer
+    RIFTJIT_TRY(experts, file.integer("llama.expert_count", 0, kMaxExperts));
+    if (experts.value_or(0) != 0) RIFTJIT_TRY_VOID(read_experts(file, {.is_normed = true}, result));
     return result;
 }
 

@@ -61,6 +61,37 @@ Result<TensorId> Weights::matrix_rows(std::string_view name, uint32_t rows, uint
     return whole;
 }
 
+Result<TensorId> Weights::stack(std::string_view name, uint32_t experts, uint32_t rows, uint32_t width) {
+    return stack_rows(name, experts, rows, width, 0, rows, "");
+}
+
+Result<TensorId> Weights::stack_rows(std::string_view name, uint32_t experts, uint32_t rows, uint32_t width,
+                                     uint32_t first, uint32_t count, std::string_view part) {
+    RIFTJIT_TRY(tensor, find(name, {width, rows, experts}));
+    if (!traits(tensor->type).is_weight)
+        return fail(ErrorKind::Unsupported, "{}: type {} is unsupported for a weight", model_.file.place_of(*tensor),
+                    traits(tensor->type).name);
+    const uint64_t bytes_per_row = row_bytes(tensor->type, width);
+    const TensorId id = graph_.add_weight(part.empty() ? std::string(name) : part_name(name, part), tensor->type, count,
+                                          width, tensor->data.data() + first * bytes_per_row);
+    graph_.tensors[id].matrices = experts;
+    graph_.tensors[id].matrix_bytes = rows * bytes_per_row;
+    return id;
+}
+
+Result<TensorId> Weights::optional_stack_vector(std::string_view name, uint32_t experts, uint32_t width) {
+    if (!has(name)) return graph::kNoTensor;
+    RIFTJIT_TRY(tensor, find(name, {width, experts}));
+    RIFTJIT_TRY(values, floats(*tensor));
+    return graph_.add_weight(std::string(name), DType::F32, 1, experts * width,
+                             reinterpret_cast<const std::byte*>(values));
+}
+
+uint32_t Weights::rows_of(std::string_view name) const {
+    const GgufTensor* tensor = model_.file.find_tensor(name);
+    return tensor == nullptr || tensor->ne.size() < 2 ? 0 : uint32_t(std::min<uint64_t>(tensor->ne[1], UINT32_MAX));
+}
+
 Result<const float*> Weights::floats(const GgufTensor& tensor) const {
     if (tensor.type == DType::F32) return reinterpret_cast<const float*>(tensor.data.data());
     const auto converted = model_.converted_vectors->find(tensor.name);

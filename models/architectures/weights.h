@@ -19,6 +19,14 @@ public:
     // Rows [first, first + count) of a table of `rows`, under the name "NAME[part]".
     Result<graph::TensorId> matrix_rows(std::string_view name, uint32_t rows, uint32_t width, uint32_t first,
                                         uint32_t count, std::string_view part);
+    // A stack of experts' tables, and of each the rows [first, first + count).
+    Result<graph::TensorId> stack(std::string_view name, uint32_t experts, uint32_t rows, uint32_t width);
+    Result<graph::TensorId> stack_rows(std::string_view name, uint32_t experts, uint32_t rows, uint32_t width,
+                                       uint32_t first, uint32_t count, std::string_view part);
+    // A stack's biases, one row per expert.
+    Result<graph::TensorId> optional_stack_vector(std::string_view name, uint32_t experts, uint32_t width);
+    // How many rows a table or each of a stack has, as the file says; 0 if it is absent.
+    uint32_t rows_of(std::string_view name) const;
     // A gain or a bias, as f32.
     Result<graph::TensorId> vector(std::string_view name, uint32_t width);
     Result<graph::TensorId> vector_part(std::string_view name, uint32_t width, uint32_t first, uint32_t count,

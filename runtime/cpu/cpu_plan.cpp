@@ -139,7 +139,7 @@ void CpuPlan::measure_attention() {
 
 // That a step reads: each of them is the same amount of work, in whatever launches they are.
 uint32_t CpuPlan::row_count(const graph::Step& step) const {
-    return step.rows == graph::StepRows::batch ? batch_.rows : outputs_.rows;
+    return (step.rows == graph::StepRows::batch ? batch_.rows : outputs_.rows) * step.rows_each;
 }
 
 // What unit_count() wants.
@@ -322,7 +322,7 @@ const graph::Step* CpuPlan::first_not_finite() {
             if (argument.role != Role::rows || !writes(argument.access) || argument.format != RowFormat::f32) continue;
             const float* rows;
             std::memcpy(&rows, static_cast<const std::byte*>(launches_[i].args) + argument.offset_bytes, sizeof rows);
-            if (!is_finite(rows, argument, count)) return &step;
+            if (!is_finite(rows, argument, count * argument.rows_each)) return &step;
         }
     }
     return nullptr;

@@ -38,7 +38,8 @@ std::vector<Touch> touches(const Step& step, const Plan& plan) {
     for (size_t i = 0; i < step.places.size(); ++i) {
         const Argument& argument = arguments[i];
         const bool gathers = std::holds_alternative<GatherRowsSpec>(step.spec) && !writes(argument.access);
-        const uint64_t rows = step.rows == StepRows::batch || gathers ? plan.max_tokens : plan.max_outputs;
+        const uint64_t rows = uint64_t(step.rows == StepRows::batch || gathers ? plan.max_tokens : plan.max_outputs) *
+                              step.rows_each * argument.rows_each;
         uint64_t stride = argument.stride_bytes;
         if (const auto* matmul = std::get_if<MatmulSpec>(&step.spec); matmul != nullptr && !argument.format)
             stride =

@@ -8,10 +8,10 @@ namespace riftjit::tools {
 
 namespace {
 
-uint32_t rows_of_step(const graph::Step& step, const PlanRun& run) {
+uint64_t rows_of_step(const graph::Step& step, const PlanRun& run) {
     switch (step.rows) {
         case graph::StepRows::batch:
-            return run.rows;
+            return uint64_t(run.rows) * step.rows_each;
         case graph::StepRows::outputs:
         case graph::StepRows::one_output:
             return run.has_output ? 1 : 0;

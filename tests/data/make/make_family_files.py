@@ -60,6 +60,29 @@ FAMILIES = {
     "mpt": ("Mpt", dict(d_model=64, n_layers=3, n_heads=4, expansion_ratio=2, max_seq_len=512)),
     "gpt2": ("GPT2", dict(n_embd=64, n_layer=3, n_head=4, n_inner=256, n_positions=512)),
     "starcoder": ("GPTBigCode", dict(n_embd=64, n_layer=3, n_head=4, n_inner=256, n_positions=512)),
+    "qwen2moe": ("Qwen2Moe", dict(num_experts=6, num_experts_per_tok=3, moe_intermediate_size=48,
+                                  shared_expert_intermediate_size=40, tie_word_embeddings=False)),
+    "olmoe": ("Olmoe", dict(num_experts=6, num_experts_per_tok=3, intermediate_size=48, tie_word_embeddings=False)),
+    "granitemoe": ("GraniteMoe", dict(num_local_experts=6, num_experts_per_tok=3, intermediate_size=48,
+                                      embedding_multiplier=3.0, residual_multiplier=0.5, attention_multiplier=0.1,
+                                      logits_scaling=2.0)),
+    "granitemoe_shared": ("GraniteMoeShared", dict(num_local_experts=6, num_experts_per_tok=3, intermediate_size=48,
+                                                   shared_intermediate_size=40, logits_scaling=2.0)),
+    "mixtral": ("Mixtral", dict(num_local_experts=6, num_experts_per_tok=2, tie_word_embeddings=False)),
+    "glm4moe": ("Glm4Moe", dict(head_dim=32, n_routed_experts=6, num_experts_per_tok=3, moe_intermediate_size=48,
+                                n_shared_experts=1, first_k_dense_replace=1, routed_scaling_factor=1.5, n_group=1,
+                                topk_group=1, norm_topk_prob=True, use_qk_norm=True, attention_bias=True,
+                                partial_rotary_factor=0.5, tie_word_embeddings=False)),
+    "dots1": ("Dots1", dict(head_dim=32, n_routed_experts=6, num_experts_per_tok=3, moe_intermediate_size=48,
+                            n_shared_experts=2, first_k_dense_replace=1, routed_scaling_factor=1.5, n_group=1,
+                            topk_group=1, norm_topk_prob=True, tie_word_embeddings=False)),
+    "minimax_m2": ("MiniMaxM2", dict(head_dim=32, num_local_experts=6, num_experts_per_tok=3, intermediate_size=48,
+                                     rotary_dim=16, tie_word_embeddings=False)),
+    "ernie4_5_moe": ("Ernie4_5_Moe", dict(head_dim=32, moe_num_experts=6, moe_k=3, moe_intermediate_size=48,
+                                          moe_num_shared_experts=1, moe_layer_start_index=1, moe_layer_end_index=2,
+                                          moe_layer_interval=1, use_bias=True, num_hidden_layers=3)),
+    "hunyuan_moe": ("HunYuanMoEV1", dict(head_dim=32, num_experts=6, moe_topk=[3] * 3, intermediate_size=48,
+                                         moe_intermediate_size=[48] * 3, num_shared_expert=[1] * 3)),
     "phi3_long": ("Phi3", dict(original_max_position_embeddings=32, max_position_embeddings=512, sliding_window=None,
                                tie_word_embeddings=False, rope_parameters=rope(
         rope_type="longrope", short_factor=[1.0 + 0.05 * i for i in range(8)],
@@ -89,6 +112,8 @@ def randomise(model, seed):
             elif "embed" in name or "wte" in name: value = 0.6 * noise
             else: value = noise * 1.2 / math.sqrt(weight.shape[-1])
             weight.copy_(value.half().float())
+        for name, bias in model.named_buffers():  # of routers
+            if "correction_bias" in name: bias.copy_(0.3 * torch.randn(bias.shape, generator=generator))
 
 
 def convert(name, folder, out):
@@ -129,7 +154,7 @@ def tokenizer():
 def make(name):
     kind, own = FAMILIES[name]
     config = getattr(transformers, kind + "Config")(**(COMMON | own))
-    config._attn_implementation = "eager"
+    config._attn_implementation = config._experts_implementation = "eager"
     model = getattr(transformers, kind + ("LMHeadModel" if kind == "GPT2" else "ForCausalLM"))(config).eval()
     if name in ("gemma", "gemma2", "nemotron"): model.zero_gains = True  # the gain is 1 + weight
     randomise(model, sum(name.encode()))
