@@ -145,6 +145,19 @@ struct ExpertsOp {
         visit.out(op.out);
     }
 };
+// Of each head h: out_h = first_width elements of x_h from first_offset on, then W_h times `width` of x_h from offset
+// on. x_h: the h-th of as many equal parts of x as the stack has matrices.
+struct HeadProductOp {
+    TensorId x, weight, out;
+    uint32_t offset, first_offset, first_width;
+    static constexpr const char* kName = "head_product";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.x, op.weight), visit.out(op.out); }
+};
+struct ConcatOp {
+    TensorId left, right, out;
+    static constexpr const char* kName = "concat";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.left, op.right), visit.out(op.out); }
+};  // out = [left | right]
 struct GatherRowsOp {
     TensorId x, out;
     static constexpr const char* kName = "gather_rows";
@@ -173,7 +186,7 @@ struct ElementwiseChainOp {
 };
 
 using Op = std::variant<EmbedOp, RmsNormOp, LayerNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, GatherRowsOp,
-                        ScaleOp, SoftcapOp, ElementwiseChainOp, ExpertsOp>;
+                        ScaleOp, SoftcapOp, ElementwiseChainOp, ExpertsOp, HeadProductOp, ConcatOp>;
 
 struct Node {
     std::string name;  // "blk.3.attn_norm"
@@ -205,6 +218,9 @@ public:
                                float scale, const AttentionTraits& traits = {});
     Result<TensorId> swiglu(std::string name, TensorId gate, TensorId up, Activation activation = Activation::silu);
     Result<TensorId> gather_rows(std::string name, TensorId x);
+    Result<TensorId> head_product(std::string name, TensorId x, TensorId weight, uint32_t offset,
+                                  uint32_t first_offset = 0, uint32_t first_width = 0);
+    Result<TensorId> concat(std::string name, TensorId left, TensorId right);
     // logits: a row of one per expert.
     Result<TensorId> experts(std::string name, TensorId x, TensorId logits, const ExpertTensors& tensors,
                              const ExpertTraits& traits);

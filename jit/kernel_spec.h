@@ -393,9 +393,10 @@ constexpr uint64_t expert_groups_bytes(uint32_t experts) {
 //   sigmoid            s = 1 / (1 + exp(-l))
 //   softmax_of_chosen  s = l, and in the end softmax over the chosen
 // Chosen are the highest s + b, of equal ones those of lower index, in falling order; with groups only among the
-// groups_used of `groups` equal stretches of experts whose two highest s + b have the greatest sums (DeepSeek-V3, arXiv
-// 2412.19437, 2.1.2). Weights are the s of the chosen; with `normed` divided by their sum (at least 2^-14); times
-// scale. Unit: token. The f32 row stride of logits is round_up(experts, 16).
+// groups_used of `groups` equal stretches of experts with the greatest scores: of sigmoid the sum of the two highest
+// s + b (DeepSeek-V3, arXiv 2412.19437, 2.1.2), else the highest (DeepSeek-V2, arXiv 2405.04434, 2.2.2). Weights are
+// the s of the chosen; with `normed` divided by their sum (at least 2^-14); times scale. Unit: token. The f32 row
+// stride of logits is round_up(experts, 16).
 enum class Scoring : uint8_t { softmax, sigmoid, softmax_of_chosen };
 struct RouteSpec {
     uint32_t experts, used;
@@ -441,8 +442,10 @@ struct GatherPairsArgs {
 };
 
 // For each group: out[pair] = matrix of its expert . x[pair] (+ bias of its expert), as `product` says of one matrix.
-// Matrices lie one behind the other, each as the back end packs it. shared_row: all pairs are one token's, whose row
-// is the only one of x. Unit: panel of 16 rows, of the matrices of all groups, one behind the other.
+// Matrices lie one behind the other, each as the back end packs it. used == experts: every token has all of them,
+// nothing is chosen, and the pairs of expert e are the rows [e * tokens, (e + 1) * tokens). shared_row: all pairs are
+// one token's, whose row is the only one of x. Unit: panel of 16 rows, of the matrices of all groups, one behind the
+// other.
 struct ExpertMatmulSpec {
     MatmulSpec product;
     uint32_t experts, used;
@@ -475,6 +478,37 @@ struct CombineArgs {
     const BatchState* batch;
 };
 
+// ---- products of heads ----------------------------------------------------------------------------------------------
+//
+// Where each head has a matrix of its own, heads are experts that every token has: their rows lie head by head.
+
+// out[head * tokens + token] = x[token][head * head_stride + offset ..], `width` elements, in `output` format. Unit:
+// token.
+struct SplitHeadsSpec {
+    uint32_t heads, head_stride, offset, width, in_stride;
+    RowFormat output;
+    auto operator<=>(const SplitHeadsSpec&) const = default;
+};
+struct SplitHeadsArgs {
+    const float* x;
+    std::byte* out;
+    const BatchState* batch;
+};
+
+// out[token]: of each head first_width elements of x[token] from head * head_stride + offset on, and behind them
+// `width` of rows[head * tokens + token], whose f32 stride is round_up(width, 16). Unit: token. The stride of out is
+// round_up(heads * (first_width + width), 16). With first_width 0 there is no x.
+struct JoinHeadsSpec {
+    uint32_t heads, head_stride, offset, first_width, in_stride, width;
+    auto operator<=>(const JoinHeadsSpec&) const = default;
+};
+struct JoinHeadsArgs {
+    const float* x;
+    const float* rows;
+    float* out;
+    const BatchState* batch;
+};
+
 // Reductions over one row of logits, for the sampler. Unit: the whole row (unit_count is 1).
 enum class ReduceKind : uint8_t {
     argmax,  // the largest value and its index, lowest on ties; NaN never wins (index 0 if all are); count = NaNs
@@ -495,10 +529,11 @@ struct ReduceArgs {
     uint32_t* indices;
 };
 
-using KernelSpec = std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec,
-                                AttentionSpec, SwigluSpec, ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec,
-                                GatherRowsSpec, LayerNormSpec, FusedMatmulSpec, SideBySideSpec, HighestSpec, RouteSpec,
-                                GroupPairsSpec, GatherPairsSpec, ExpertMatmulSpec, CombineSpec>;
+using KernelSpec =
+    std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec, AttentionSpec, SwigluSpec,
+                 ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec, GatherRowsSpec, LayerNormSpec,
+                 FusedMatmulSpec, SideBySideSpec, HighestSpec, RouteSpec, GroupPairsSpec, GatherPairsSpec,
+                 ExpertMatmulSpec, CombineSpec, SplitHeadsSpec, JoinHeadsSpec>;
 
 using KernelFunction = void (*)(const void* args, uint32_t begin, uint32_t end);
 

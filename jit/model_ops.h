@@ -589,7 +589,8 @@ struct OpTraits<ExpertMatmulSpec> {
                 {other(Role::packed, "weights", offsetof(ExpertMatmulArgs, weights)),
                  vector_of(spec.experts * product.rows, "bias", offsetof(ExpertMatmulArgs, bias), product.bias),
                  is_present(spec.shared_row) ? x : pairs(x, spec.used),
-                 other(Role::routes, "groups", offsetof(ExpertMatmulArgs, groups)),
+                 other(Role::routes, "groups", offsetof(ExpertMatmulArgs, groups), kRead,
+                       present_if(spec.used != spec.experts)),
                  pairs(f32_rows("out", offsetof(ExpertMatmulArgs, out), kWrite, product.rows, product.out_stride),
                        spec.used),
                  other(Role::batch, "batch", offsetof(ExpertMatmulArgs, batch))}};
@@ -611,6 +612,8 @@ struct OpTraits<ExpertMatmulSpec> {
         if (claims.is_fine() && spec.product.epilogue != Epilogue::store) claims.refuse("accumulates");
     }
     static std::string text(const ExpertMatmulSpec& spec) {
+        if (spec.used == spec.experts)
+            return fmt::format("{} heads, each {}", spec.used, OpTraits<MatmulSpec>::text(spec.product));
         return fmt::format("{} of {} experts, {}{}", spec.used, spec.experts, OpTraits<MatmulSpec>::text(spec.product),
                            when(is_present(spec.shared_row), ", of one row"));
     }
@@ -643,6 +646,69 @@ struct OpTraits<CombineSpec> {
     static std::string text(const CombineSpec& spec) {
         return fmt::format("combine {} rows of {}{}{}", spec.used, spec.width,
                            when(is_present(spec.shared), ", and a shared one"), when(is_present(spec.gate), ", gated"));
+    }
+};
+
+template <>
+struct OpTraits<SplitHeadsSpec> {
+    static constexpr std::string_view kName = "split_heads";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [heads, head_stride, offset, width, in_stride, output] = spec;
+        visit("h", heads), visit("d", head_stride), visit("o", offset), visit("w", width), visit("s", in_stride);
+        visit("", output);
+    }
+    static Signature arguments(const SplitHeadsSpec& spec) {
+        return {sizeof(SplitHeadsArgs),
+                {f32_rows("x", offsetof(SplitHeadsArgs, x), kRead, spec.heads * spec.head_stride, spec.in_stride),
+                 pairs(rows_in(spec.output, "out", offsetof(SplitHeadsArgs, out), kWrite, spec.width), spec.heads),
+                 other(Role::batch, "batch", offsetof(SplitHeadsArgs, batch))}};
+    }
+    static uint32_t units(const SplitHeadsSpec&, uint32_t tokens) { return tokens; }
+    static KernelCost cost(const SplitHeadsSpec& spec) {
+        return {is_quantized(spec.output) ? 2 * uint64_t(spec.heads) * spec.width : 0, 0};
+    }
+    static void check(const SplitHeadsSpec& spec, Claims& claims) {
+        claims.positive("heads", spec.heads, kMaxHeads)
+            .positive("width", spec.width)
+            .at_least("head_stride", spec.head_stride, "offset and width", uint64_t(spec.offset) + spec.width)
+            .at_least("in_stride", spec.in_stride, "heads times head_stride", uint64_t(spec.heads) * spec.head_stride);
+    }
+    static std::string text(const SplitHeadsSpec& spec) {
+        return fmt::format("split_heads {} of {}, elements {} to {}, to {}", spec.heads, spec.head_stride, spec.offset,
+                           spec.offset + spec.width - 1, riftjit::text(spec.output));
+    }
+};
+
+template <>
+struct OpTraits<JoinHeadsSpec> {
+    static constexpr std::string_view kName = "join_heads";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [heads, head_stride, offset, first_width, in_stride, width] = spec;
+        visit("h", heads), visit("d", head_stride), visit("o", offset), visit("f", first_width), visit("s", in_stride);
+        visit("w", width);
+    }
+    static Signature arguments(const JoinHeadsSpec& spec) {
+        return {sizeof(JoinHeadsArgs),
+                {only_if(spec.first_width != 0, f32_rows("x", offsetof(JoinHeadsArgs, x), kRead,
+                                                         spec.heads * spec.head_stride, spec.in_stride)),
+                 pairs(f32_rows("rows", offsetof(JoinHeadsArgs, rows), kRead, spec.width), spec.heads),
+                 f32_rows("out", offsetof(JoinHeadsArgs, out), kWrite, spec.heads * (spec.first_width + spec.width)),
+                 other(Role::batch, "batch", offsetof(JoinHeadsArgs, batch))}};
+    }
+    static uint32_t units(const JoinHeadsSpec&, uint32_t tokens) { return tokens; }
+    static KernelCost cost(const JoinHeadsSpec&) { return {0, 0}; }
+    static void check(const JoinHeadsSpec& spec, Claims& claims) {
+        claims.positive("heads", spec.heads, kMaxHeads).positive("width", spec.width);
+        if (claims.is_fine() && uint64_t(spec.heads) * (uint64_t(spec.first_width) + spec.width) > kMaxRowElements)
+            claims.refuse("{} heads of {} + {} elements", spec.heads, spec.first_width, spec.width);
+        if (spec.first_width == 0) return;
+        claims
+            .at_least("head_stride", spec.head_stride, "offset and first_width",
+                      uint64_t(spec.offset) + spec.first_width)
+            .at_least("in_stride", spec.in_stride, "heads times head_stride", uint64_t(spec.heads) * spec.head_stride);
+    }
+    static std::string text(const JoinHeadsSpec& spec) {
+        return fmt::format("join_heads {} of {} + {}", spec.heads, spec.first_width, spec.width);
     }
 };
 

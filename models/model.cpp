@@ -21,7 +21,7 @@ const std::array kArchitectures = {
     &kOlmo2,   &kGlm4,       &kExaone4,    &kHunyuanDense, &kCommandR,   &kCohere2,     &kPhi2,       &kFalcon,
     &kGptneox, &kStablelm,   &kStarcoder2, &kNemotron,     &kOrion,      &kMistral3,    &kBloom,      &kMpt,
     &kGpt2,    &kStarcoder,  &kQwen3moe,   &kQwen2moe,     &kOlmoe,      &kGptOss,      &kGlm4moe,    &kMinimaxM2,
-    &kDots1,   &kErnie45Moe, &kHunyuanMoe, &kDeepseek,     &kBailingmoe, &kBailingmoe2, &kGraniteMoe,
+    &kDots1,   &kErnie45Moe, &kHunyuanMoe, &kDeepseek,     &kBailingmoe, &kBailingmoe2, &kGraniteMoe, &kDeepseek2,
 };
 
 const Architecture* find_architecture(std::string_view name) {

@@ -30,6 +30,14 @@ struct ExpertHyperparameters {
     uint32_t groups = 1, groups_used = 1;
 };
 
+// Of latent attention (DeepSeek-V2, arXiv 2405.04434, 2.1): keys and values of all heads come from one row of kv_rank
+// elements and rotated_dims rotated ones, which is what the cache keeps.
+struct LatentHyperparameters {
+    uint32_t q_rank = 0, kv_rank = 0;     // q_rank 0: queries come straight from the row; kv_rank 0: no such attention
+    uint32_t key_dim = 0, value_dim = 0;  // of a head, the rotated elements of keys included
+    uint32_t rotated_dims = 0;
+};
+
 struct Hyperparameters {
     std::string architecture, name;
     uint32_t context_length, width, layers, ffn_width, heads, kv_heads, head_dim, vocabulary;
@@ -44,6 +52,7 @@ struct Hyperparameters {
     float attention_softcap = 0.0f, logit_softcap = 0.0f;                     // 0: none
     float max_alibi_bias = 0.0f;                                              // 0: none
     ExpertHyperparameters experts;
+    LatentHyperparameters latent;
     float query_temperature = 0.0f;  // t: queries times 1 + t ln(1 + floor(position / rope.original_context))
 };
 

@@ -337,8 +337,27 @@ inline std::vector<ExpertMatmulSpec> expert_matmul() {
                     type.type,        40,         is_block ? 512u : 100u, 48, form, Epilogue::store, Presence::present,
                     KOrder::sequence, activations};
                 specs.push_back({product, 5, 2, Presence::absent});
+                specs.push_back({product, 3, 3, Presence::absent});  // heads: nothing is chosen
             }
     }
+    return specs;
+}
+
+// Heads side by side and with gaps; parts at their beginning, middle and end.
+inline std::vector<SplitHeadsSpec> split_heads() {
+    std::vector<SplitHeadsSpec> specs;
+    for (RowFormat output : kRowFormats)
+        for (const auto& [heads, stride, offset, width] :
+             {std::array{1u, 40u, 0u, 40u}, {3u, 64u, 0u, 33u}, {4u, 96u, 32u, 64u}, {2u, 600u, 64u, 512u}})
+            specs.push_back({heads, stride, offset, width, uint32_t(round_up(heads * stride, 16)), output});
+    return specs;
+}
+
+inline std::vector<JoinHeadsSpec> join_heads() {
+    std::vector<JoinHeadsSpec> specs;
+    for (const auto& [heads, stride, offset, first_width, width] :
+         {std::array{1u, 64u, 0u, 64u, 512u}, {3u, 40u, 7u, 33u, 17u}, {4u, 96u, 64u, 32u, 64u}, {5u, 1u, 0u, 0u, 40u}})
+        specs.push_back({heads, stride, offset, first_width, uint32_t(round_up(heads * stride, 16)), width});
     return specs;
 }
 
@@ -363,6 +382,8 @@ inline std::vector<KernelSpec> all() {
     append(gather_pairs());
     append(expert_matmul());
     append(combine());
+    append(split_heads());
+    append(join_heads());
     return specs;
 }
 

@@ -77,7 +77,7 @@ std::vector<Choice> route(const double* logits, const double* bias, const RouteS
         for (uint32_t group = 0; group < spec.groups; ++group) {
             std::vector<double> of(scores.begin() + group * size, scores.begin() + (group + 1) * size);
             std::ranges::sort(of, std::greater());
-            group_scores.push_back(of[0] + of[1]);
+            group_scores.push_back(spec.scoring == Scoring::sigmoid ? of[0] + of[1] : of[0]);
         }
         std::vector<bool> is_used(spec.groups);
         for (uint32_t i = 0; i < spec.groups_used; ++i) is_used[take_highest(group_scores)] = true;
@@ -186,7 +186,8 @@ Result<void> Lowering::lower(const ExpertsOp& op) {
                                  KOrder::sequence,
                                  is_quantized(weight.type) ? options_.activations : Activations::i13};
         emit(ExpertMatmulSpec{product, route.experts, used, is_shared ? Presence::present : Presence::absent},
-             {weight_place(stack), weight_place(bias), x, groups, out}, StepRows::batch);
+             {weight_place(stack), weight_place(bias), x, route.experts == used ? Place{} : groups, out},
+             StepRows::batch);
         return out;
     };
     const bool has_gate = of.gate != kNoTensor;

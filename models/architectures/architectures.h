@@ -52,5 +52,6 @@ extern const Architecture kDeepseek;
 extern const Architecture kBailingmoe;
 extern const Architecture kBailingmoe2;
 extern const Architecture kGraniteMoe;
+extern const Architecture kDeepseek2;
 
 }  // namespace riftjit::models

@@ -186,8 +186,49 @@ private:
         return graph_.rms_norm(name, x, gain, hyper_.norm_epsilon, is_whole ? 0 : hyper_.head_dim);
     }
 
+    // A head's query meets the latent row itself: its part that is not rotated goes through the transposed matrix of
+    // the head's keys (k_b), which are therefore never made; and what values add up to is a latent row, which v_b takes
+    // to the head's value. So there is one head of keys, and values are the same rows: [rotated | latent].
+    Result<TensorId> attend_latent(uint32_t layer, TensorId x) {
+        const LatentHyperparameters& latent = hyper_.latent;
+        const auto name = [&](std::string_view what) { return block(layer, what); };
+        const uint32_t plain = latent.key_dim - latent.rotated_dims, heads = hyper_.heads;
+        TensorId q_in = x;
+        if (latent.q_rank != 0) {
+            RIFTJIT_TRY(low, project(name("attn_q_a"), x, latent.q_rank));
+            RIFTJIT_TRY(gain, weights_.vector(name("attn_q_a_norm.weight"), latent.q_rank));
+            RIFTJIT_TRY(normed, graph_.rms_norm(name("attn_q_a_norm"), low, gain, hyper_.norm_epsilon));
+            q_in = normed;
+        }
+        RIFTJIT_TRY(q, project(name(latent.q_rank != 0 ? "attn_q_b" : "attn_q"), q_in, heads * latent.key_dim));
+        RIFTJIT_TRY(k_b, weights_.stack(name("attn_k_b.weight"), heads, latent.kv_rank, plain));
+        RIFTJIT_TRY(query, graph_.head_product(name("attn_k_b"), q, k_b, 0, plain, latent.rotated_dims));
+        RIFTJIT_TRY(rotated_query, position_heads(layer, "q", query));
+
+        const std::string kv_a = name("attn_kv_a_mqa");
+        const uint32_t kv_rows = latent.kv_rank + latent.rotated_dims;
+        RIFTJIT_TRY(low_rows,
+                    weights_.matrix_rows(kv_a + ".weight", kv_rows, hyper_.width, 0, latent.kv_rank, "latent"));
+        RIFTJIT_TRY(pe_rows, weights_.matrix_rows(kv_a + ".weight", kv_rows, hyper_.width, latent.kv_rank,
+                                                  latent.rotated_dims, "rotated"));
+        RIFTJIT_TRY(low, graph_.matmul(kv_a, x, low_rows));
+        RIFTJIT_TRY(gain, weights_.vector(name("attn_kv_a_norm.weight"), latent.kv_rank));
+        RIFTJIT_TRY(normed, graph_.rms_norm(name("attn_kv_a_norm"), low, gain, hyper_.norm_epsilon));
+        RIFTJIT_TRY(pe, graph_.matmul(name("attn_k_pe"), x, pe_rows));
+        RIFTJIT_TRY(key, graph_.concat(name("attn_k"), pe, normed));
+        RIFTJIT_TRY(rotated_key, position_heads(layer, "k", key));
+
+        const graph::SlotId slot = graph_.add_slot({name("kv"), graph::KvSlot{1, hyper_.head_dim}});
+        RIFTJIT_TRY(attended, graph_.attention(name("attn"), rotated_query, rotated_key, rotated_key, slot, heads,
+                                               hyper_.attention_scale));
+        RIFTJIT_TRY(v_b, weights_.stack(name("attn_v_b.weight"), heads, latent.value_dim, latent.kv_rank));
+        RIFTJIT_TRY(values, graph_.head_product(name("attn_v_b"), attended, v_b, latent.rotated_dims));
+        return project(name("attn_output"), values, hyper_.width);
+    }
+
     // Of rows that are normed already.
     Result<TensorId> attend(uint32_t layer, TensorId x) {
+        if (hyper_.latent.kv_rank != 0) return attend_latent(layer, x);
         RIFTJIT_TRY(projected, project_qkv(layer, x));
         RIFTJIT_TRY(q, position_heads(layer, "q", projected.q));
         RIFTJIT_TRY(k, position_heads(layer, "k", projected.k));

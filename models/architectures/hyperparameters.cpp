@@ -114,7 +114,7 @@ private:
                                    : fmt::format("{} / {}", key("embedding_length"), key("attention.head_count")),
                         kHeadDimMultiple, kMaxHeadDim);
         RIFTJIT_TRY(value_length, file_.integer(key("attention.value_length"), 1, kMaxHeadDim));
-        if (value_length.value_or(result_.head_dim) != result_.head_dim)
+        if (!reading_.is_latent && value_length.value_or(result_.head_dim) != result_.head_dim)
             return fail(ErrorKind::Unsupported,
                         "{} is {}, but keys have a head size of {}: different sizes are unsupported",
                         place("attention.value_length"), *value_length, result_.head_dim);

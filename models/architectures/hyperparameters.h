@@ -17,6 +17,7 @@ struct Reading {
     enum class Norm : uint8_t { rms, layer } norm = Norm::rms;  // whose epsilon it is
     bool is_partly_rotated = false;                             // rope.dimension_count may be below the head size
     bool is_rotated = true;
+    bool is_latent = false;  // keys and values are kept as one latent row, for which key_length stands
 };
 
 Result<Hyperparameters> read_hyperparameters(const Gguf& file, const Reading& reading);

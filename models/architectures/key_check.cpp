@@ -51,7 +51,7 @@ constexpr std::string_view kInertKeys =
     "rope.scaling.yarn_attn_factor rope.scaling.attn_factor tensor_data_layout "
     "expert_feed_forward_length expert_shared_feed_forward_length expert_gating_func expert_weights_norm "
     "expert_weights_scale expert_group_count expert_group_used_count leading_dense_block_count "
-    "interleave_moe_layer_step";
+    "interleave_moe_layer_step attention.key_length_mla attention.value_length_mla";
 
 std::string full_key(std::string_view architecture, std::string_view suffix) {
     return fmt::format("{}.{}", architecture, suffix);

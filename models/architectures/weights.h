@@ -19,7 +19,7 @@ public:
     // Rows [first, first + count) of a table of `rows`, under the name "NAME[part]".
     Result<graph::TensorId> matrix_rows(std::string_view name, uint32_t rows, uint32_t width, uint32_t first,
                                         uint32_t count, std::string_view part);
-    // A stack of experts' tables, and of each the rows [first, first + count).
+    // A stack of tables, one for each expert or head, and of each the rows [first, first + count).
     Result<graph::TensorId> stack(std::string_view name, uint32_t experts, uint32_t rows, uint32_t width);
     Result<graph::TensorId> stack_rows(std::string_view name, uint32_t experts, uint32_t rows, uint32_t width,
                                        uint32_t first, uint32_t count, std::string_view part);

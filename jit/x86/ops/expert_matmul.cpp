@@ -22,6 +22,7 @@ private:
     struct Frame {
         MatmulArgs product;
         BatchState batch;
+        ExpertGroup group;
     };
 
     // Register map. `unit` counts panels through the matrices of all groups; the product takes [panel, last) of one.
@@ -46,11 +47,10 @@ private:
         mov(ecx, panels);
         div(ecx);
         mov(panel, edx);
-        mov(group, ptr[args + offsetof(ExpertMatmulArgs, groups)]);
-        cmp(eax, ptr[group + offsetof(ExpertGroups, count)]);
-        jae(done);
-        imul(scratch, scratch, sizeof(ExpertGroup));
-        lea(group, ptr[group + scratch + sizeof(ExpertGroups)]);
+        if (spec_.used == spec_.experts)
+            make_group();
+        else
+            find_group(done);
         take_panels(panels);
         point_at_expert();
         call_product();
@@ -59,6 +59,24 @@ private:
         epilogue();
         align(64);
         L(products_begin_);
+    }
+    // Number eax, or leaves for `done`.
+    void find_group(Label& done) {
+        mov(group, ptr[args + offsetof(ExpertMatmulArgs, groups)]);
+        cmp(eax, ptr[group + offsetof(ExpertGroups, count)]);
+        jae(done);
+        imul(scratch, scratch, sizeof(ExpertGroup));
+        lea(group, ptr[group + scratch + sizeof(ExpertGroups)]);
+    }
+    // All tokens by expert eax.
+    void make_group() {
+        lea(group, ptr[rsp + offsetof(Frame, group)]);
+        mov(ptr[group + offsetof(ExpertGroup, expert)], eax);
+        mov(rdx, ptr[args + offsetof(ExpertMatmulArgs, batch)]);
+        mov(edx, ptr[rdx + offsetof(BatchState, rows)]);
+        mov(ptr[group + offsetof(ExpertGroup, count)], edx);
+        imul(eax, edx);
+        mov(ptr[group + offsetof(ExpertGroup, first)], eax);
     }
     // As many as are left of this matrix and of the launch.
     void take_panels(uint32_t panels) {

@@ -179,7 +179,7 @@ class RouteKernel final : public X86Kernel<RouteSpec, WideEmitter> {
                 vmaxss(second, spare, second);
                 vmaxss(first, next, first);
             });
-            vaddss(first, first, second);
+            if (spec_.scoring == Scoring::sigmoid) vaddss(first, first, second);
             vmovss(ptr[frame(groups_at) + slot], first);
             add(place, size * 4);
         });

@@ -33,6 +33,7 @@ const std::map<std::string, std::string> kRefused = {
     {"bloom", "linear biases"},
     {"bloom_6_heads", "linear biases"},
     {"cohere2", "window"},
+    {"deepseek_v2", "heads"},
     {"dots1", "route"},
     {"ernie4_5_moe", "route"},
     {"exaone4", "window"},

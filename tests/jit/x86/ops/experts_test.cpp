@@ -215,8 +215,9 @@ TEST(ExpertsX86, MultiplyAsOneMatmulForEachGroup) {
         for (Isa isa : machine_isas())
             for (const uint32_t token_count : {1u, 2u, 23u}) {
                 if (token_count > 2 && product.form == MatmulForm::vector) continue;
-                // The last expert has no pair.
+                // The last expert has no pair, unless all are used.
                 const Pairs pairs({spec.experts, spec.used}, token_count, isa, spec.experts - 1);
+                const bool has_choice = spec.used != spec.experts;
                 const uint32_t rows = token_count * spec.used;
                 const RowsUnderTest x(activation_format(product.weight, product.activations, isa), rows, product.width,
                                       random_values(size_t(rows) * product.width, token_count));
@@ -251,7 +252,7 @@ TEST(ExpertsX86, MultiplyAsOneMatmulForEachGroup) {
 
 TEST(ExpertsX86, MultiplyOneRowByAllOfItsExperts) {
     for (ExpertMatmulSpec spec : kernel_cases::expert_matmul()) {
-        if (spec.product.form != MatmulForm::vector) continue;
+        if (spec.product.form != MatmulForm::vector || spec.used == spec.experts) continue;
         spec.shared_row = Presence::present;
         const MatmulSpec& product = spec.product;
         const Stack stack(product, spec.experts);
@@ -275,6 +276,34 @@ TEST(ExpertsX86, MultiplyOneRowByAllOfItsExperts) {
                           0)
                     << name(isa) << " " << kernel_name(spec) << " expert " << group.expert;
             }
+        }
+    }
+}
+
+// A matrix of 16 x 64 floats is a page: those that no token chose cannot be touched here.
+TEST(ExpertsX86, ReadNoMatrixThatNobodyChose) {
+    for (const MatmulForm form : {MatmulForm::vector, MatmulForm::tile}) {
+        const MatmulSpec product{DType::F32, 16, 64, 16, form, Epilogue::store, Presence::absent};
+        const ExpertMatmulSpec spec{product, 8, 2, Presence::absent};
+        constexpr size_t kPage = 4096;
+        ASSERT_EQ(packed_bytes(product.weight, product.rows, product.width), kPage);
+        for (Isa isa : machine_isas()) {
+            GuardedBuffer<std::byte> stack(spec.experts * kPage);
+            std::memset(stack.data(), 0, stack.bytes());
+            const uint32_t token_count = form == MatmulForm::vector ? 1 : 3;
+            const Pairs pairs({spec.experts, spec.used}, token_count, isa, spec.experts);
+            std::set<uint32_t> chosen;
+            for (const ExpertGroup& group : pairs.list()) chosen.insert(group.expert);
+            ASSERT_LT(chosen.size(), spec.experts);
+            for (uint32_t expert = 0; expert < spec.experts; ++expert)
+                if (!chosen.contains(expert)) ASSERT_EQ(mprotect(stack.data() + expert * kPage, kPage, PROT_NONE), 0);
+            const RowsUnderTest x(RowFormat::f32, token_count * spec.used, product.width,
+                                  random_values(size_t(token_count) * spec.used * product.width, 3));
+            GuardedBuffer<float> out(size_t(token_count) * spec.used * product.out_stride);
+            const BatchState batch{.rows = token_count};
+            const ExpertMatmulArgs args{stack.data(), nullptr, x.bytes.data(), &pairs.head(), out.data(), &batch};
+            RunnableKernel(spec, isa)(&args, 0, unit_count(spec, token_count));
+            for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], 0.0f) << name(isa);
         }
     }
 }

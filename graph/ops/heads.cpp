@@ -1,0 +1,97 @@
+// Products of each head with a matrix of its own, and rows put together.
+#include <algorithm>
+
+#include "graph/lowering.h"
+#include "graph/reference_run.h"
+#include "graph/shapes.h"
+
+namespace riftjit::graph {
+
+Result<TensorId> Graph::head_product(std::string name, TensorId x, TensorId weight, uint32_t offset,
+                                     uint32_t first_offset, uint32_t first_width) {
+    const uint32_t heads = tensor(weight).matrices, width = tensor(x).width;
+    const uint32_t stride = width / heads;
+    if (width % heads != 0 || uint64_t(offset) + tensor(weight).width > stride ||
+        uint64_t(first_offset) + first_width > stride)
+        return fail(ErrorKind::Format, "{}: {} heads of {} elements, of which {} from {} on and {} from {} on are read",
+                    name, heads, stride, tensor(weight).width, offset, first_width, first_offset);
+    const TensorId out = add_activation(name, heads * (first_width + tensor(weight).rows));
+    nodes.push_back({std::move(name), HeadProductOp{x, weight, out, offset, first_offset, first_width}});
+    return out;
+}
+
+Result<TensorId> Graph::concat(std::string name, TensorId left, TensorId right) {
+    const TensorId out = add_activation(name, tensor(left).width + tensor(right).width);
+    nodes.push_back({std::move(name), ConcatOp{left, right, out}});
+    return out;
+}
+
+template <>
+Result<void> ReferenceRun::apply(const HeadProductOp& op) {
+    const Tensor& weight = graph_.tensor(op.weight);
+    const uint32_t stride = width(op.x) / weight.matrices;
+    resize(op.out, token_count(op.x));
+    for (uint32_t token = 0; token < token_count(op.x); ++token) {
+        double* out = row(op.out, token);
+        for (uint32_t head = 0; head < weight.matrices; ++head) {
+            const double* const x = row(op.x, token) + head * stride;
+            out = std::copy_n(x + op.first_offset, op.first_width, out);
+            for (uint32_t r = 0; r < weight.rows; ++r)
+                *out++ = reference::dot(owner_.weight_row(op.weight, head * weight.rows + r).data(), x + op.offset,
+                                        weight.width);
+        }
+    }
+    return {};
+}
+
+template <>
+Result<void> ReferenceRun::apply(const ConcatOp& op) {
+    resize(op.out, token_count(op.left));
+    for (uint32_t token = 0; token < token_count(op.left); ++token) {
+        double* const out = std::copy_n(row(op.left, token), width(op.left), row(op.out, token));
+        std::copy_n(row(op.right, token), width(op.right), out);
+    }
+    return {};
+}
+
+template <>
+Result<void> Lowering::lower(const HeadProductOp& op) {
+    if (gathered_[op.x])
+        return fail(ErrorKind::Format, "{}: products of heads of gathered rows are unsupported", node_name());
+    const Tensor& weight = graph_.tensor(op.weight);
+    const uint32_t heads = weight.matrices, in_width = graph_.tensor(op.x).width, stride = in_width / heads;
+    const RowFormat format = options_.backend->activation_format(weight.type, options_.activations);
+    const uint64_t rows = uint64_t(plan_.max_tokens) * heads;
+    const Place x = input(op.x);
+    const Place split = scratch(rows * options_.backend->row_bytes(format, weight.width));
+    emit(SplitHeadsSpec{heads, stride, op.offset, weight.width, f32_stride(in_width), format}, {x, split},
+         StepRows::batch);
+    const Place products = scratch(rows * options_.backend->row_bytes(RowFormat::f32, weight.rows));
+    const MatmulSpec product{weight.type,
+                             weight.rows,
+                             weight.width,
+                             f32_stride(weight.rows),
+                             plan_.form,
+                             Epilogue::store,
+                             Presence::absent,
+                             KOrder::sequence,
+                             is_quantized(weight.type) ? options_.activations : Activations::i13};
+    emit(ExpertMatmulSpec{product, heads, heads, Presence::absent},
+         {weight_place(op.weight), Place{}, split, Place{}, products}, StepRows::batch);
+    emit(JoinHeadsSpec{heads, stride, op.first_offset, op.first_width, f32_stride(in_width), weight.rows},
+         {op.first_width == 0 ? Place{} : x, products, output(op.out)}, StepRows::batch);
+    return {};
+}
+
+template <>
+Result<void> Lowering::lower(const ConcatOp& op) {
+    gathered_[op.out] = gathered_[op.left];
+    if (gathered_[op.left] != gathered_[op.right])
+        return fail(ErrorKind::Format, "{}: inputs have different row counts", node_name());
+    const uint32_t left = graph_.tensor(op.left).width, right = graph_.tensor(op.right).width;
+    emit(JoinHeadsSpec{1, left, 0, left, f32_stride(left), right}, {input(op.left), input(op.right), output(op.out)},
+         rows_of(op.left));
+    return {};
+}
+
+}  // namespace riftjit::graph
