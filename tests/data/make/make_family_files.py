@@ -83,6 +83,21 @@ FAMILIES = {
                                           moe_layer_interval=1, use_bias=True, num_hidden_layers=3)),
     "hunyuan_moe": ("HunYuanMoEV1", dict(head_dim=32, num_experts=6, moe_topk=[3] * 3, intermediate_size=48,
                                          moe_intermediate_size=[48] * 3, num_shared_expert=[1] * 3)),
+    "deepseek_v3": ("DeepseekV3", dict(q_lora_rank=32, kv_lora_rank=48, qk_nope_head_dim=32, qk_rope_head_dim=16,
+                                       v_head_dim=40, num_key_value_heads=4, n_routed_experts=8, num_experts_per_tok=3,
+                                       n_group=4, topk_group=2, n_shared_experts=1, moe_intermediate_size=48,
+                                       first_k_dense_replace=1, routed_scaling_factor=2.5, norm_topk_prob=True,
+                                       tie_word_embeddings=False, rope_parameters=rope(
+        rope_type="yarn", factor=4.0, original_max_position_embeddings=32, mscale=1.0, mscale_all_dim=1.0,
+        beta_fast=32.0, beta_slow=1.0))),
+    "deepseek_v2_lite": ("DeepseekV2", dict(q_lora_rank=None, kv_lora_rank=48, qk_nope_head_dim=32, qk_rope_head_dim=16,
+                                            v_head_dim=40, num_key_value_heads=4, n_routed_experts=6,
+                                            num_experts_per_tok=2, n_group=1, topk_group=1, topk_method="greedy",
+                                            n_shared_experts=2, moe_intermediate_size=48, first_k_dense_replace=1,
+                                            routed_scaling_factor=1.0, norm_topk_prob=False,
+                                            tie_word_embeddings=False)),
+    "olmo": ("Olmo", dict(clip_qkv=None, tie_word_embeddings=False)),
+    "apertus": ("Apertus", dict(head_dim=32, tie_word_embeddings=False)),
     "phi3_long": ("Phi3", dict(original_max_position_embeddings=32, max_position_embeddings=512, sliding_window=None,
                                tie_word_embeddings=False, rope_parameters=rope(
         rope_type="longrope", short_factor=[1.0 + 0.05 * i for i in range(8)],
@@ -92,6 +107,7 @@ FAMILIES = {
 
 # What the converter looks for in config.json and this version of transformers no longer writes.
 ALSO_IN_CONFIG = {
+    "deepseek_v3": dict(scoring_func="sigmoid"),
     "cohere2": dict(rotary_pct=1.0),
     "gptneox": dict(rotary_pct=0.5, rotary_emb_base=10000),
     "gptneox_sequential": dict(rotary_pct=0.5, rotary_emb_base=10000),
