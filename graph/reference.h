@@ -25,6 +25,7 @@ private:
 
     const Graph& graph_;
     std::vector<std::vector<double>> keys_, values_;  // per slot, [position][kv_heads*head_dim]
+    std::vector<std::vector<double>> states_;         // per slot, as channel_place() has them; empty at first
     uint32_t position_ = 0;
     std::vector<std::vector<float>> weights_;  // per tensor, decoded when first used
 };
@@ -43,6 +44,7 @@ void attention_head(const double* q, const double* keys, const double* values, u
                     uint32_t head_dim, double scale, double* out, double softcap = 0, const double* sink = nullptr,
                     double slope = 0);
 double silu(double x);
+double softplus(double x);  // log(1 + exp(x))
 // activation(gate) * up; gates without `up` have 1 there.
 double activate(Activation activation, double gate, double up);
 }  // namespace reference
