@@ -39,5 +39,8 @@ extern const Architecture kBloom;
 extern const Architecture kMpt;
 extern const Architecture kGpt2;
 extern const Architecture kStarcoder;
+extern const Architecture kLfm2;
+extern const Architecture kMamba;
+extern const Architecture kMamba2;
 
 }  // namespace riftjit::models
