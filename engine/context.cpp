@@ -12,7 +12,7 @@ Result<std::span<const int32_t>> Context::reuse(std::span<const int32_t> ids) {
     uint32_t same = 0;
     while (same < ids_.size() && same + 1 < ids.size() && ids_[same] == ids[same]) ++same;
     RIFTJIT_TRY_VOID(truncate(same));
-    return ids.subspan(same);
+    return ids.subspan(ids_.size());
 }
 
 Result<std::span<const float>> Context::evaluate(std::span<const int32_t> ids, runtime::LogitRows rows) {

@@ -23,9 +23,9 @@ public:
     // The session must outlive it, and be empty.
     explicit Context(runtime::Session& session) : session_(&session) {}
 
-    // Keeps the longest common prefix with `ids`, forgets what follows it, and returns the part of `ids` still to be
-    // evaluated: at least the last, since its logits are wanted. Fails, and changes nothing, when there are no ids,
-    // more than the context has positions, or something to forget by a model with a running state.
+    // Keeps the longest common prefix with `ids`, or what of it a model with running states can go back to, forgets
+    // what follows it, and returns the part of `ids` still to be evaluated: at least the last, since its logits are
+    // wanted. Fails, and changes nothing, when there are no ids, or more than the context has positions.
     Result<std::span<const int32_t>> reuse(std::span<const int32_t> ids);
 
     // Appends tokens; logits as Session::evaluate() gives them.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -46,8 +47,8 @@ struct EmbedOp {
     static constexpr const char* kName = "embed";
     static void tensors(auto& op, auto&& visit) { visit.in(op.ids, op.table), visit.out(op.out); }
 };
-// head_dim 0: one norm over the whole row; else one per head_dim elements. out = norm(x [+ addend]); with addend, the
-// sum is a second output.
+// head_dim 0: one norm over the whole row; else one per head_dim elements, with one gain for all or gains of their own.
+// out = norm(x [+ addend]); with addend, the sum is a second output.
 struct RmsNormOp {
     TensorId x, addend, gain, out, sum;
     uint32_t head_dim;
@@ -185,8 +186,43 @@ struct ElementwiseChainOp {
     static void tensors(auto& op, auto&& visit) { visit.in(op.inputs), visit.out(op.out); }
 };
 
-using Op = std::variant<EmbedOp, RmsNormOp, LayerNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, GatherRowsOp,
-                        ScaleOp, SoftcapOp, ElementwiseChainOp, ExpertsOp, HeadProductOp, ConcatOp>;
+// A causal convolution of each channel by itself (jit/kernel_spec.h), whose last inputs a RunningSlot keeps. Weights
+// lie by channel. The gates are there both or not at all.
+struct ConvolutionOp {
+    TensorId x, in_gate, out_gate, weights, bias, out;
+    SlotId slot;
+    uint32_t taps;
+    bool has_silu;
+    static constexpr const char* kName = "convolution";
+    static void tensors(auto& op, auto&& visit) {
+        visit.in(op.x, op.in_gate, op.out_gate, op.weights, op.bias), visit.out(op.out);
+    }
+};
+
+// A selective state space of Mamba 1 or 2 (jit/kernel_spec.h). Its heads are those of `time`.
+struct ScanOp {
+    TensorId x, time, b, c, time_bias, decay, skip, out;
+    SlotId slot;
+    ScanSpec spec;
+    static constexpr const char* kName = "scan";
+    static void tensors(auto& op, auto&& visit) {
+        visit.in(op.x, op.time, op.b, op.c, op.time_bias, op.decay, op.skip), visit.out(op.out);
+    }
+};
+// A gated delta net (jit/kernel_spec.h).
+struct DeltaNetOp {
+    TensorId q, k, v, alpha, beta, time_bias, decay, out;
+    SlotId slot;
+    DeltaNetSpec spec;
+    static constexpr const char* kName = "delta_net";
+    static void tensors(auto& op, auto&& visit) {
+        visit.in(op.q, op.k, op.v, op.alpha, op.beta, op.time_bias, op.decay), visit.out(op.out);
+    }
+};
+
+using Op =
+    std::variant<EmbedOp, RmsNormOp, LayerNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, GatherRowsOp, ScaleOp,
+                 SoftcapOp, ElementwiseChainOp, ExpertsOp, HeadProductOp, ConcatOp, ConvolutionOp, ScanOp, DeltaNetOp>;
 
 struct Node {
     std::string name;  // "blk.3.attn_norm"
@@ -226,6 +262,20 @@ public:
                              const ExpertTraits& traits);
     Result<TensorId> scale(std::string name, TensorId x, float factor);
     Result<TensorId> softcap(std::string name, TensorId x, float cap);
+
+    struct Gates {
+        TensorId in, out;
+    };
+    Result<TensorId> convolution(std::string name, TensorId x, TensorId weights, TensorId bias, SlotId slot,
+                                 std::optional<Gates> gates, bool has_silu);
+    struct ScanInputs {
+        TensorId x, time, b, c, time_bias, decay, skip;
+    };
+    Result<TensorId> scan(std::string name, const ScanInputs& inputs, SlotId slot, uint32_t groups);
+    struct DeltaNetInputs {
+        TensorId q, k, v, alpha, beta, time_bias, decay;
+    };
+    Result<TensorId> delta_net(std::string name, const DeltaNetInputs& inputs, SlotId slot, const DeltaNetSpec& spec);
 
     const Tensor& tensor(TensorId id) const { return tensors[id]; }
 

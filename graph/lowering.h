@@ -47,6 +47,7 @@ private:
     static Place buffer_place(uint32_t buffer) { return {Place::Kind::arena, 0, buffer}; }
     static Place weight_place(TensorId id) { return id == kNoTensor ? Place{} : Place{Place::Kind::weight, 0, id}; }
     static Place cache_place(Place::Kind kind, SlotId slot) { return {kind, 0, slot}; }
+    static Place state_place(SlotId slot) { return {Place::Kind::state, 0, slot}; }
 
     uint32_t new_buffer(TensorId id, RowFormat format);
     Place output(TensorId id, RowFormat format = RowFormat::f32) { return buffer_place(new_buffer(id, format)); }

@@ -102,6 +102,7 @@ void fuse_head_norm_into_rope(Graph& graph) {
         const size_t producer = uses[rope->x].producer;
         const auto* norm = std::get_if<RmsNormOp>(&graph.nodes[producer].op);
         if (norm == nullptr || norm->head_dim != rope->head_dim || norm->gain == kNoTensor) continue;
+        if (graph.tensor(norm->gain).width != norm->head_dim) continue;  // gains of their own
         if (uses[rope->x].readers.size() != 1) continue;
         rope->gain = norm->gain;
         rope->epsilon = norm->epsilon;

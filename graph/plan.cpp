@@ -101,6 +101,8 @@ bool Lowering::fits(const Place& place, const Argument& argument) {
             return argument.role == Role::token_ids;
         case Place::Kind::rope_table:
             return argument.role == Role::table;
+        case Place::Kind::state:
+            return argument.role == Role::state;
     }
     return false;
 }
@@ -210,6 +212,8 @@ std::string to_text(const Place& place) {
             return "positions";
         case Place::Kind::rope_table:
             return fmt::format("rope{}", place.index);
+        case Place::Kind::state:
+            return fmt::format("state{}", place.index);
     }
     return "?";
 }

@@ -30,9 +30,19 @@ Graph apply_passes(Graph graph, const PassSet& enabled);
 
 // Where an argument of a launch lives.
 struct Place {
-    enum class Kind : uint8_t { none, arena, weight, keys, values, token_ids, positions, rope_table } kind = Kind::none;
+    enum class Kind : uint8_t {
+        none,
+        arena,
+        weight,
+        keys,
+        values,
+        token_ids,
+        positions,
+        rope_table,
+        state,
+    } kind = Kind::none;
     uint64_t offset_bytes = 0;  // arena: from the arena's start; values of `index` below for the others
-    uint32_t index = 0;         // weight: tensor id; keys, values: slot; rope_table: which table
+    uint32_t index = 0;         // weight: tensor id; keys, values, state: slot; rope_table: which table
 
     bool operator==(const Place&) const = default;
 };

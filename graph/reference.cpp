@@ -65,6 +65,8 @@ void attention_head(const double* q, const double* keys, const double* values, u
 
 double silu(double x) { return x / (1 + std::exp(-x)); }
 
+double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
+
 double activate(Activation activation, double gate, double up) {
     switch (activation) {
         case Activation::silu:
@@ -99,7 +101,11 @@ Result<void> ReferenceRun::run_all() {
 }
 
 Reference::Reference(const Graph& graph)
-    : graph_(graph), keys_(graph.slots.size()), values_(graph.slots.size()), weights_(graph.tensors.size()) {}
+    : graph_(graph),
+      keys_(graph.slots.size()),
+      values_(graph.slots.size()),
+      states_(graph.slots.size()),
+      weights_(graph.tensors.size()) {}
 
 std::span<const float> Reference::weight_row(TensorId id, uint32_t row) {
     const Tensor& tensor = graph_.tensor(id);
@@ -135,7 +141,7 @@ Result<std::vector<double>> Reference::run(std::span<const int32_t> ids, std::sp
 }
 
 void Reference::reset() {
-    for (auto* cache : {&keys_, &values_})
+    for (auto* cache : {&keys_, &values_, &states_})
         for (auto& slot : *cache) slot.clear();
     position_ = 0;
 }

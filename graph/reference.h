@@ -26,6 +26,7 @@ private:
 
     const Graph& graph_;
     std::vector<std::vector<double>> keys_, values_;  // per slot, [position][kv_heads*head_dim]
+    std::vector<std::vector<double>> states_;         // per slot, as channel_place() has them; empty at first
     uint32_t position_ = 0;
     std::vector<std::vector<float>> weights_;  // per tensor, decoded when first used
 };
@@ -50,6 +51,7 @@ struct Choice {
 };
 // As RouteSpec says; bias may be null.
 std::vector<Choice> route(const double* logits, const double* bias, const RouteSpec& spec);
+double softplus(double x);  // log(1 + exp(x))
 // activation(gate) * up; gates without `up` have 1 there.
 double activate(Activation activation, double gate, double up);
 }  // namespace reference

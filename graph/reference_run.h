@@ -35,6 +35,13 @@ private:
         return weight_vector(id);
     }
 
+    // What the slot keeps; zeros before the first position.
+    std::vector<double>& state(SlotId slot) {
+        std::vector<double>& numbers = owner_.states_[slot];
+        numbers.resize(running_bytes(graph_.slots[slot]) / sizeof(float));
+        return numbers;
+    }
+
     std::vector<double> weight_vector(TensorId id) {
         if (id == kNoTensor) return {};
         const auto values = owner_.weight_row(id, 0);

@@ -22,4 +22,14 @@ inline Result<void> expect_width(const Graph& graph, const std::string& node, co
                 graph.tensor(id).width, width);
 }
 
+// The running slot of this number, if it keeps something of so many channels.
+inline Result<RunningSlot> expect_running(const Graph& graph, const std::string& node, SlotId slot, uint32_t channels) {
+    const auto* running = slot < graph.slots.size() ? std::get_if<RunningSlot>(&graph.slots[slot].shape) : nullptr;
+    if (running == nullptr) return fail(ErrorKind::Format, "{}: slot {} is none of a running state", node, slot);
+    if (running->channels != channels)
+        return fail(ErrorKind::Format, "{}: slot '{}' keeps {} channels, expected {}", node, graph.slots[slot].name,
+                    running->channels, channels);
+    return *running;
+}
+
 }  // namespace riftjit::graph

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <variant>
-#include <vector>
 
 namespace riftjit::graph {
 
@@ -14,18 +13,14 @@ using SlotId = uint32_t;
 struct KvSlot {
     uint32_t heads, head_dim;
 };
-// f32 numbers that every position replaces: the state of a recurrence or of linear attention.
-struct RecurrentSlot {
-    std::vector<uint32_t> shape;
-};
-// The last inputs of a causal convolution, f32 [taps - 1][channels].
-struct ConvolutionSlot {
-    uint32_t channels, taps;
+// So many f32 numbers for each channel, which every position replaces (jit/kernel_spec.h, running states).
+struct RunningSlot {
+    uint32_t channels, numbers;
 };
 
 struct StateSlot {
     std::string name;  // "blk.3.kv"
-    std::variant<KvSlot, RecurrentSlot, ConvolutionSlot> shape;
+    std::variant<KvSlot, RunningSlot> shape;
 };
 
 // Bytes that a sequence of any length takes; 0 for what grows with it.

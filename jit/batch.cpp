@@ -9,6 +9,7 @@ namespace riftjit {
 Batch::Batch(uint32_t max_rows, uint32_t max_tile_rows) : max_rows_(max_rows), max_tile_rows_(max_tile_rows) {
     rows_.reserve(max_rows);
     outputs_.reserve(max_rows);
+    runs_.reserve(max_rows);
     tiles_.reserve(max_rows);
     singles_.reserve(max_rows);
 }
@@ -23,22 +24,33 @@ void Batch::add(BatchRow row) {
     rows_.push_back(row);
 }
 
+void Batch::cut_into_runs() {
+    runs_.clear();
+    for (uint32_t row = 0; row < rows(); ++row) {
+        const auto [sequence, position] = rows_[row];
+        const bool goes_on = !runs_.empty() && runs_.back().sequence == sequence &&
+                             runs_.back().position + runs_.back().rows == position;
+        if (goes_on)
+            ++runs_.back().rows;
+        else
+            runs_.push_back({row, 1, sequence, position});
+    }
+}
+
 void Batch::cut_into_tiles() {
     tiles_.clear();
     singles_.clear();
-    for (uint32_t first = 0; first < rows();) {
-        const auto [sequence, position] = rows_[first];
-        uint32_t count = 1;
-        while (count < max_tile_rows_ && first + count < rows() && rows_[first + count].sequence == sequence &&
-               rows_[first + count].position == position + count)
-            ++count;
-        (count == 1 ? singles_ : tiles_).push_back({first, count, sequence, position});
-        first += count;
-    }
+    for (const BatchTile& run : runs_)
+        for (uint32_t done = 0; done < run.rows; done += max_tile_rows_) {
+            const uint32_t count = std::min(max_tile_rows_, run.rows - done);
+            (count == 1 ? singles_ : tiles_)
+                .push_back({run.first_row + done, count, run.sequence, run.position + done});
+        }
 }
 
 const BatchState& Batch::finish(const uint32_t* pages, uint32_t pages_per_sequence) {
     check(std::ranges::all_of(outputs_, [this](uint32_t row) { return row < rows(); }), "outputs are rows of the step");
+    cut_into_runs();
     cut_into_tiles();
     state_ = {.rows = rows(),
               .outputs = uint32_t(outputs_.size()),
@@ -49,7 +61,9 @@ const BatchState& Batch::finish(const uint32_t* pages, uint32_t pages_per_sequen
               .output_row = outputs_.data(),
               .tile = tiles_.data(),
               .single = singles_.data(),
-              .pages = pages};
+              .pages = pages,
+              .runs = uint32_t(runs_.size()),
+              .run = runs_.data()};
     return state_;
 }
 

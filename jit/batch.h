@@ -44,6 +44,10 @@ struct BatchState {
     // never does.
     std::byte* parts = nullptr;
     uint32_t* finished = nullptr;
+
+    // All neighbouring rows that are neighbouring positions of one sequence: what keeps a running state walks them.
+    uint32_t runs = 0;
+    const BatchTile* run = nullptr;
 };
 
 // Segments of a row at this position.
@@ -64,12 +68,13 @@ public:
     uint32_t rows() const { return uint32_t(rows_.size()); }
 
 private:
+    void cut_into_runs();
     void cut_into_tiles();
 
     uint32_t max_rows_, max_tile_rows_;
     std::vector<BatchRow> rows_;
     std::vector<uint32_t> outputs_;
-    std::vector<BatchTile> tiles_, singles_;
+    std::vector<BatchTile> runs_, tiles_, singles_;
     BatchState state_;
 };
 

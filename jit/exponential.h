@@ -20,4 +20,9 @@ inline constexpr float kExpMax = 0x1.62e42ep+6f;   // 88.7228: the largest with 
 inline constexpr std::array<float, 7> kExpPolynomial = {1.0f,           1.0f,          0x1.fffffcp-2f, 0x1.555492p-3f,
                                                         0x1.5558f2p-5f, 0x1.123a2p-7f, 0x1.6a23dp-10f};
 
+// softplus(x) = log(1 + exp(x)) = max(x, 0) + 2 atanh(s) with s = t / (2 + t), t = exp(-|x|), s in [0, 1/3]:
+// atanh(s) = s p(s * s), p from its last term on in fused steps; p is off by less than 2^-30, relatively.
+inline constexpr std::array<float, 6> kAtanhPolynomial = {1.0f,           0x1.55555ap-2f, 0x1.99962ep-3f,
+                                                          0x1.251340p-3f, 0x1.b62794p-4f, 0x1.f3e792p-4f};
+
 }  // namespace riftjit

@@ -156,6 +156,10 @@ uint32_t unit_grain(const KernelSpec& spec) {
     });
 }
 
+bool walks_runs(const KernelSpec& spec) {
+    return ask_op(spec, [](auto op, const auto&) { return requires { op.kWalksRuns; }; });
+}
+
 KernelCost cost(const KernelSpec& spec) {
     return ask_op(spec, [](auto op, const auto& op_spec) { return op.cost(op_spec); });
 }

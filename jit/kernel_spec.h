@@ -221,6 +221,7 @@ struct RopeSpec {
     Presence norm;
     float epsilon;
     std::optional<DType> key_cache;  // where the result goes, by its type; none: in place of x
+    bool has_own_gains = false;      // each head has gains of its own: [heads * head_dim]
     auto operator<=>(const RopeSpec&) const = default;
 };
 struct RopeArgs {
@@ -509,6 +510,96 @@ struct JoinHeadsArgs {
     const BatchState* batch;
 };
 
+// ---- running states -------------------------------------------------------------------------------------------------
+//
+// What such a layer keeps of a sequence are f32 numbers that every row replaces: [sequence][block][numbers][16], a
+// block for 16 channels, which no other reads. Weights with several numbers per channel lie alike,
+// [block][numbers][16]. Units: a block of a run of rows (BatchState::run), walked in order, so that a sequence's bits
+// do not depend on how it was cut into steps. A step has at most one run of each sequence.
+inline constexpr uint32_t kChannelBlock = 16;
+inline constexpr uint32_t kMaxTaps = 64;      // of a convolution; published models have 3 or 4
+inline constexpr uint32_t kMaxStates = 4096;  // of a channel; published models have 16 to 256
+constexpr uint32_t channel_blocks(uint32_t channels) { return (channels + kChannelBlock - 1) / kChannelBlock; }
+// Number `index` of `channel`, of which each has `numbers`.
+constexpr uint64_t channel_place(uint32_t channel, uint32_t index, uint32_t numbers) {
+    return (uint64_t(channel / kChannelBlock) * numbers + index) * kChannelBlock + channel % kChannelBlock;
+}
+
+// A causal convolution of each channel by itself: of u = x (* in_gate), with `taps` weights,
+//   sum = bias or 0; sum = fma(weight[i], u of taps - 1 - i rows before, sum) for i from 0 on
+//   out = sum or silu(sum) (* out_gate)
+// The state holds the last taps - 1 of u, oldest first.
+enum class ConvolutionGates : uint8_t { none, both };
+struct ConvolutionSpec {
+    uint32_t channels, taps;
+    Presence bias;
+    ConvolutionGates gates;
+    Presence silu;
+    auto operator<=>(const ConvolutionSpec&) const = default;
+};
+struct ConvolutionArgs {
+    const float* x;
+    const float* in_gate;
+    const float* out_gate;
+    const float* weights;
+    const float* bias;
+    float* state;
+    float* out;
+    const BatchState* batch;
+};
+
+// A selective state space (Mamba): channels in `heads` of head_dim; head_dim 1 is Mamba 1, whose channels each have a
+// time of their own and one decay for each of their `states` numbers h; else, as in Mamba 2, a head has one time and
+// one decay. With g the head's group of heads,
+//   dt = softplus(time + time_bias);  h[n] = fma(h[n], exp(dt * decay), (dt * x) * b[g][n])
+//   out = fma(skip, x, sum of h[n] * c[g][n])
+// The sum of Mamba 1 is one chain of fused steps from n = 0 on; that of Mamba 2 four, for n mod 4, added as
+// (0 + 1) + (2 + 3). softplus(x) = max(x, 0) + 2 s p(s * s), s = t / (2 + t), t = exp(-|x|) (jit/exponential.h).
+struct ScanSpec {
+    uint32_t heads, head_dim, states, groups;
+    auto operator<=>(const ScanSpec&) const = default;
+};
+struct ScanArgs {
+    const float* x;     // [heads * head_dim]
+    const float* time;  // [heads]
+    const float* b;     // [groups * states]
+    const float* c;
+    const float* time_bias;  // [heads]
+    const float* decay;      // [heads], or by channel
+    const float* skip;       // [heads]
+    float* state;
+    float* out;
+    const BatchState* batch;
+};
+
+// A gated delta net: per value head a matrix S[key_dim][value_dim], a channel for each of its columns. q and k are
+// those of the value head's key head, divided by sqrt(sum of squares + epsilon), and q by sqrt(key_dim) too:
+//   S *= exp(softplus(alpha + time_bias) * decay);  d = (v - S^T k) / (1 + exp(-beta));  S += k d^T;  out = S^T q
+// Sums over key_dim are four chains of fused steps, for i mod 4, added as (0 + 1) + (2 + 3).
+enum class HeadOrder : uint8_t {
+    grouped,  // the value heads of a key head follow each other; rows of gates hold their betas, then their alphas, and
+              // so on with those of the next key head: alpha and beta are one
+    tiled,    // value head h has key head h mod key_heads; alpha and beta are rows of their own
+};
+struct DeltaNetSpec {
+    uint32_t key_heads, value_heads, key_dim, value_dim;
+    HeadOrder order;
+    float epsilon;
+    auto operator<=>(const DeltaNetSpec&) const = default;
+};
+struct DeltaNetArgs {
+    const float* q;
+    const float* k;
+    const float* v;
+    const float* alpha;
+    const float* beta;
+    const float* time_bias;  // [value_heads]
+    const float* decay;      // [value_heads]
+    float* state;
+    float* out;
+    const BatchState* batch;
+};
+
 // Reductions over one row of logits, for the sampler. Unit: the whole row (unit_count is 1).
 enum class ReduceKind : uint8_t {
     argmax,  // the largest value and its index, lowest on ties; NaN never wins (index 0 if all are); count = NaNs
@@ -533,7 +624,7 @@ using KernelSpec =
     std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec, AttentionSpec, SwigluSpec,
                  ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec, GatherRowsSpec, LayerNormSpec,
                  FusedMatmulSpec, SideBySideSpec, HighestSpec, RouteSpec, GroupPairsSpec, GatherPairsSpec,
-                 ExpertMatmulSpec, CombineSpec, SplitHeadsSpec, JoinHeadsSpec>;
+                 ExpertMatmulSpec, CombineSpec, SplitHeadsSpec, JoinHeadsSpec, ConvolutionSpec, ScanSpec, DeltaNetSpec>;
 
 using KernelFunction = void (*)(const void* args, uint32_t begin, uint32_t end);
 
@@ -546,6 +637,7 @@ enum class Role : uint8_t {
     rows,       // activations, one row per token
     routes,     // what a router chose, and what follows from it
     cache,      // keys or values of one layer
+    state,      // what one layer keeps of each sequence
     token_ids,  // int32_t per token
     table,      // angles of rotations, by token
     batch,      // BatchState
@@ -583,10 +675,13 @@ std::string describe(const KernelSpec& spec);
 std::vector<std::byte> serialize(const KernelSpec& spec);
 // Refuses shapes no back end generates: "rms_norm: width 0".
 Result<void> validate(const KernelSpec& spec);
-// `rows` are the batch's, for attention its tiles, single rows or their segments, and for column programs elements.
+// `rows` are the batch's, for attention its tiles, single rows or their segments, for ops with running states its runs,
+// and for column programs elements.
 uint32_t unit_count(const KernelSpec& spec, uint32_t rows);
 // Units that kernels take together where they can: parts of a launch are best multiples of it.
 uint32_t unit_grain(const KernelSpec& spec);
+// Whether it walks the runs of the batch.
+bool walks_runs(const KernelSpec& spec);
 
 struct KernelCost {
     uint64_t flops;         // floating or integer multiply and add operations, per token (column programs: per

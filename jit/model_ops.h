@@ -241,16 +241,17 @@ template <>
 struct OpTraits<RopeSpec> {
     static constexpr std::string_view kName = "rope";
     static void fields(auto& spec, auto&& visit) {
-        auto& [heads, head_dim, rotary_dims, row_stride, pairing, norm, epsilon, key_cache] = spec;
+        auto& [heads, head_dim, rotary_dims, row_stride, pairing, norm, epsilon, key_cache, has_own_gains] = spec;
         visit("", pairing), visit("h", heads), visit("d", head_dim), visit("r", rotary_dims), visit("s", row_stride);
         visit("norm", norm), visit("e", epsilon), visit("keys", key_cache);
+        visit("gains", uint32_t(has_own_gains), 0u);
     }
     static Signature arguments(const RopeSpec& spec) {
         const bool stores = spec.key_cache.has_value();
         const uint32_t width = spec.heads * spec.head_dim;
         return {sizeof(RopeArgs),
                 {f32_rows("x", offsetof(RopeArgs, x), stores ? kRead : kUpdate, width, spec.row_stride),
-                 vector_of(spec.head_dim, "gain", offsetof(RopeArgs, gain), spec.norm),
+                 vector_of(spec.has_own_gains ? width : spec.head_dim, "gain", offsetof(RopeArgs, gain), spec.norm),
                  other(Role::table, "table", offsetof(RopeArgs, table), kRead, present_if(spec.rotary_dims != 0)),
                  other(Role::cache, "cache", offsetof(RopeArgs, cache), kWrite, present_if(stores)),
                  other(Role::batch, "batch", offsetof(RopeArgs, batch))}};
@@ -272,9 +273,11 @@ struct OpTraits<RopeSpec> {
         if (spec.key_cache) claims.cache_type("key_cache", *spec.key_cache, spec.head_dim);
     }
     static std::string text(const RopeSpec& spec) {
-        return fmt::format("rope {} heads of {}, {} rotary dims in {} pairs{}, {}", spec.heads, spec.head_dim,
-                           spec.rotary_dims, riftjit::text(spec.pairing), when(is_present(spec.norm), ", normed"),
-                           spec.key_cache ? fmt::format("to the {} key cache", name(*spec.key_cache)) : "in place");
+        return fmt::format(
+            "rope {} heads of {}, {} rotary dims in {} pairs{}, {}", spec.heads, spec.head_dim, spec.rotary_dims,
+            riftjit::text(spec.pairing),
+            when(is_present(spec.norm), spec.has_own_gains ? ", normed by gains of their own" : ", normed"),
+            spec.key_cache ? fmt::format("to the {} key cache", name(*spec.key_cache)) : "in place");
     }
 };
 
@@ -439,6 +442,150 @@ struct OpTraits<ElementwiseSpec> {
                 "{}{}(v{}, {})", when(!chain.empty(), ", "), riftjit::text(step.op), step.left,
                 step.op == ElementwiseOp::add ? fmt::format("v{}", step.right) : fmt::format("{}", step.constant));
         return fmt::format("elementwise {}, {} inputs: {}", spec.width, spec.inputs.size(), chain);
+    }
+};
+
+// ---- running states -------------------------------------------------------------------------------------------------
+
+template <>
+struct OpTraits<ConvolutionSpec> {
+    static constexpr std::string_view kName = "convolution";
+    static constexpr bool kWalksRuns = true;
+    static void fields(auto& spec, auto&& visit) {
+        auto& [channels, taps, bias, gates, silu] = spec;
+        visit("w", channels), visit("k", taps), visit("bias", bias), visit("", gates), visit("silu", silu);
+    }
+    static Signature arguments(const ConvolutionSpec& spec) {
+        const bool is_gated = spec.gates == ConvolutionGates::both;
+        const uint32_t padded = channel_blocks(spec.channels) * kChannelBlock;
+        return {sizeof(ConvolutionArgs),
+                {f32_rows("x", offsetof(ConvolutionArgs, x), kRead, spec.channels),
+                 only_if(is_gated, f32_rows("in_gate", offsetof(ConvolutionArgs, in_gate), kRead, spec.channels)),
+                 only_if(is_gated, f32_rows("out_gate", offsetof(ConvolutionArgs, out_gate), kRead, spec.channels)),
+                 vector_of(padded * spec.taps, "weights", offsetof(ConvolutionArgs, weights), Presence::present),
+                 vector_of(spec.channels, "bias", offsetof(ConvolutionArgs, bias), spec.bias),
+                 state_of(spec.channels, spec.taps - 1, offsetof(ConvolutionArgs, state)),
+                 f32_rows("out", offsetof(ConvolutionArgs, out), kWrite, spec.channels),
+                 other(Role::batch, "batch", offsetof(ConvolutionArgs, batch))}};
+    }
+    static uint32_t units(const ConvolutionSpec& spec, uint32_t runs) { return runs * channel_blocks(spec.channels); }
+    static KernelCost cost(const ConvolutionSpec& spec) {
+        const uint64_t gates = spec.gates == ConvolutionGates::both ? 2 : 0;
+        const uint64_t flops = 2 * spec.taps + gates + (is_present(spec.silu) ? kSiluFlops : 0);
+        const uint64_t numbers = spec.taps + (is_present(spec.bias) ? 1 : 0);
+        return {flops * spec.channels, numbers * spec.channels * sizeof(float)};
+    }
+    static void check(const ConvolutionSpec& spec, Claims& claims) {
+        claims.positive("channels", spec.channels).positive("taps", spec.taps, kMaxTaps);
+        if (claims.is_fine() && spec.taps < 2)
+            claims.refuse("taps {}: of the past there is nothing to keep", spec.taps);
+        if (claims.is_fine() && uint64_t(spec.channels) * spec.taps > kMaxRowElements)
+            claims.refuse("channels {} times taps {} are above {}", spec.channels, spec.taps, kMaxRowElements);
+    }
+    static std::string text(const ConvolutionSpec& spec) {
+        return fmt::format("convolution {} channels, {} taps{}{}{}", spec.channels, spec.taps,
+                           when(is_present(spec.bias), ", bias"), when(is_present(spec.silu), ", silu"),
+                           when(spec.gates == ConvolutionGates::both, ", gated"));
+    }
+};
+
+template <>
+struct OpTraits<ScanSpec> {
+    static constexpr std::string_view kName = "scan";
+    static constexpr bool kWalksRuns = true;
+    static void fields(auto& spec, auto&& visit) {
+        auto& [heads, head_dim, states, groups] = spec;
+        visit("h", heads), visit("d", head_dim), visit("n", states), visit("g", groups);
+    }
+    static uint32_t channels(const ScanSpec& spec) { return spec.heads * spec.head_dim; }
+    static Signature arguments(const ScanSpec& spec) {
+        const uint32_t width = channels(spec), shared = spec.groups * spec.states;
+        const uint32_t decays = spec.head_dim == 1 ? channel_blocks(width) * kChannelBlock * spec.states : spec.heads;
+        return {
+            sizeof(ScanArgs),
+            {f32_rows("x", offsetof(ScanArgs, x), kRead, width),
+             f32_rows("time", offsetof(ScanArgs, time), kRead, spec.heads),
+             f32_rows("b", offsetof(ScanArgs, b), kRead, shared), f32_rows("c", offsetof(ScanArgs, c), kRead, shared),
+             vector_of(spec.heads, "time_bias", offsetof(ScanArgs, time_bias), Presence::present),
+             vector_of(decays, "decay", offsetof(ScanArgs, decay), Presence::present),
+             vector_of(spec.heads, "skip", offsetof(ScanArgs, skip), Presence::present),
+             state_of(width, spec.states, offsetof(ScanArgs, state)),
+             f32_rows("out", offsetof(ScanArgs, out), kWrite, width),
+             other(Role::batch, "batch", offsetof(ScanArgs, batch))}};
+    }
+    static uint32_t units(const ScanSpec& spec, uint32_t runs) { return runs * channel_blocks(channels(spec)); }
+    static KernelCost cost(const ScanSpec& spec) {
+        const uint64_t of_number = 6 + (spec.head_dim == 1 ? 5 : 0), of_channel = 4 + 10;
+        return {(of_number * spec.states + of_channel) * channels(spec), uint64_t(spec.heads) * 3 * sizeof(float)};
+    }
+    static void check(const ScanSpec& spec, Claims& claims) {
+        claims.positive("heads", spec.heads, kMaxRowElements)
+            .positive("head_dim", spec.head_dim, kMaxRowElements)
+            .positive("states", spec.states, kMaxStates)
+            .positive("groups", spec.groups, kMaxHeads)
+            .multiple("states", spec.states, 4, "sums side by side");
+        if (claims.is_fine() && spec.head_dim != 1)
+            claims.multiple("head_dim", spec.head_dim, kChannelBlock, "a block of channels")
+                .multiple("heads", spec.heads, spec.groups, "the number of groups");
+        if (claims.is_fine() && spec.head_dim == 1 && spec.groups != 1)
+            claims.refuse("groups {} of channels that are heads", spec.groups);
+        if (claims.is_fine() && uint64_t(spec.heads) * spec.head_dim * spec.states > kMaxRowElements)
+            claims.refuse("heads {} times head_dim {} times states {} are above {}", spec.heads, spec.head_dim,
+                          spec.states, kMaxRowElements);
+    }
+    static std::string text(const ScanSpec& spec) {
+        if (spec.head_dim == 1) return fmt::format("scan {} channels, {} states each", spec.heads, spec.states);
+        return fmt::format("scan {} heads of {}, {} states each, {} groups", spec.heads, spec.head_dim, spec.states,
+                           spec.groups);
+    }
+};
+
+template <>
+struct OpTraits<DeltaNetSpec> {
+    static constexpr std::string_view kName = "delta_net";
+    static constexpr bool kWalksRuns = true;
+    static void fields(auto& spec, auto&& visit) {
+        auto& [key_heads, value_heads, key_dim, value_dim, order, epsilon] = spec;
+        visit("g", key_heads), visit("h", value_heads), visit("k", key_dim), visit("v", value_dim);
+        visit("", order), visit("e", epsilon);
+    }
+    static uint32_t channels(const DeltaNetSpec& spec) { return spec.value_heads * spec.value_dim; }
+    static Signature arguments(const DeltaNetSpec& spec) {
+        const uint32_t keys = spec.key_heads * spec.key_dim, heads = spec.value_heads;
+        const uint32_t gates = spec.order == HeadOrder::grouped ? 2 * heads : heads;
+        return {sizeof(DeltaNetArgs),
+                {f32_rows("q", offsetof(DeltaNetArgs, q), kRead, keys),
+                 f32_rows("k", offsetof(DeltaNetArgs, k), kRead, keys),
+                 f32_rows("v", offsetof(DeltaNetArgs, v), kRead, channels(spec)),
+                 f32_rows("alpha", offsetof(DeltaNetArgs, alpha), kRead, gates),
+                 f32_rows("beta", offsetof(DeltaNetArgs, beta), kRead, gates),
+                 vector_of(heads, "time_bias", offsetof(DeltaNetArgs, time_bias), Presence::present),
+                 vector_of(heads, "decay", offsetof(DeltaNetArgs, decay), Presence::present),
+                 state_of(channels(spec), spec.key_dim, offsetof(DeltaNetArgs, state)),
+                 f32_rows("out", offsetof(DeltaNetArgs, out), kWrite, channels(spec)),
+                 other(Role::batch, "batch", offsetof(DeltaNetArgs, batch))}};
+    }
+    static uint32_t units(const DeltaNetSpec& spec, uint32_t runs) { return runs * channel_blocks(channels(spec)); }
+    static KernelCost cost(const DeltaNetSpec& spec) {
+        return {7 * uint64_t(spec.key_dim) * channels(spec), uint64_t(spec.value_heads) * 2 * sizeof(float)};
+    }
+    static void check(const DeltaNetSpec& spec, Claims& claims) {
+        claims.positive("key_heads", spec.key_heads, kMaxHeads)
+            .positive("value_heads", spec.value_heads, kMaxHeads)
+            .positive("key_dim", spec.key_dim, kMaxHeadDim)
+            .positive("value_dim", spec.value_dim, kMaxHeadDim)
+            .multiple("key_dim", spec.key_dim, kChannelBlock, "a vector")
+            .multiple("value_dim", spec.value_dim, kChannelBlock, "a block of channels")
+            .epsilon(spec.epsilon);
+        if (claims.is_fine())
+            claims.multiple("value_heads", spec.value_heads, spec.key_heads, "the number of key_heads");
+        if (claims.is_fine() && uint64_t(spec.value_heads) * spec.value_dim * spec.key_dim > kMaxRowElements)
+            claims.refuse("value_heads {} times value_dim {} times key_dim {} are above {}", spec.value_heads,
+                          spec.value_dim, spec.key_dim, kMaxRowElements);
+    }
+    static std::string text(const DeltaNetSpec& spec) {
+        return fmt::format("delta_net {} heads of {}x{} on {}, {}", spec.value_heads, spec.key_dim, spec.value_dim,
+                           spec.key_heads, riftjit::text(spec.order));
     }
 };
 

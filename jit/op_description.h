@@ -48,6 +48,8 @@ inline std::string_view text(RowSource source) { return source == RowSource::qua
 inline std::string_view text(Gating gating) { return gating == Gating::none ? "" : "silu"; }
 inline std::string_view text(Activations activations) { return activations == Activations::i13 ? "" : "i8"; }
 inline std::string_view text(KOrder order) { return order == KOrder::sequence ? "" : "lanes64"; }
+inline std::string_view text(ConvolutionGates gates) { return gates == ConvolutionGates::none ? "" : "gated"; }
+inline std::string_view text(HeadOrder order) { return order == HeadOrder::grouped ? "grouped" : "tiled"; }
 inline std::string_view text(HighestStage stage) {
     return stage == HighestStage::whole ? "" : stage == HighestStage::parts ? "parts" : "merge";
 }
@@ -96,6 +98,12 @@ inline Argument other(Role role, std::string_view name, size_t offset, Access ac
 inline Argument vector_of(uint32_t width, std::string_view name, size_t offset, Presence presence) {
     Argument argument = other(Role::vector, name, offset, Access::read, presence);
     argument.width = width;
+    return argument;
+}
+// What an op keeps of each sequence, `numbers` for each channel.
+inline Argument state_of(uint32_t channels, uint32_t numbers, size_t offset) {
+    Argument argument = other(Role::state, "state", offset, Access::update);
+    argument.width = channel_blocks(channels) * kChannelBlock * numbers;
     return argument;
 }
 inline Argument only_if(bool condition, Argument argument) {

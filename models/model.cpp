@@ -22,6 +22,7 @@ const std::array kArchitectures = {
     &kGptneox, &kStablelm,   &kStarcoder2, &kNemotron,     &kOrion,      &kMistral3,    &kBloom,      &kMpt,
     &kGpt2,    &kStarcoder,  &kQwen3moe,   &kQwen2moe,     &kOlmoe,      &kGptOss,      &kGlm4moe,    &kMinimaxM2,
     &kDots1,   &kErnie45Moe, &kHunyuanMoe, &kDeepseek,     &kBailingmoe, &kBailingmoe2, &kGraniteMoe, &kDeepseek2,
+    &kLfm2,    &kMamba,      &kMamba2,
 };
 
 const Architecture* find_architecture(std::string_view name) {
@@ -47,9 +48,30 @@ Result<void> require_model(const Gguf& file) {
                 file.place_of(*file.find("general.type")), printable(*type));
 }
 
+// Rows of numbers, one row per channel: of convolutions, and the decays of Mamba 1.
+bool is_by_channel(const GgufTensor& tensor) {
+    const bool is_convolution =
+        tensor.name.ends_with(".shortconv.conv.weight") || tensor.name.ends_with(".ssm_conv1d.weight");
+    return (is_convolution || tensor.name.ends_with(".ssm_a")) && tensor.ne.size() == 2 &&
+           traits(tensor.type).is_weight && !is_quantized(tensor.type) && tensor.width() > 1 &&
+           tensor.width() <= kMaxStates && tensor.rows() <= kMaxWidth;
+}
+
+std::vector<float> by_channel(const GgufTensor& tensor) {
+    const auto numbers = static_cast<uint32_t>(tensor.width()), channels = static_cast<uint32_t>(tensor.rows());
+    std::vector<float> row(numbers), values(size_t(channel_blocks(channels)) * kChannelBlock * numbers);
+    for (uint32_t channel = 0; channel < channels; ++channel) {
+        graph::dequantize_row(tensor.type, tensor.data.data() + channel * row_bytes(tensor.type, numbers), numbers,
+                              row.data());
+        for (uint32_t i = 0; i < numbers; ++i) values[channel_place(channel, i, numbers)] = row[i];
+    }
+    return values;
+}
+
 ConvertedVectors convert_vectors(const Gguf& file) {
     ConvertedVectors vectors;
     for (const GgufTensor& tensor : file.tensors()) {
+        if (is_by_channel(tensor)) vectors[tensor.name] = by_channel(tensor);
         const bool is_half = tensor.type == DType::F16 || tensor.type == DType::BF16;
         if (!is_half || tensor.rows() != 1 || tensor.width() > kMaxWidth) continue;
         std::vector<float>& values = vectors[tensor.name];

@@ -16,6 +16,17 @@ namespace riftjit::models {
 
 // What may differ from one layer to the next.
 struct LayerTraits {
+    // What mixes a row with those before it.
+    enum class Mixer : uint8_t {
+        attention,
+        none,               // the layer is a feed-forward block alone
+        short_convolution,  // of LFM2: gated on both sides
+        mamba,
+        mamba2,
+        attention_and_mamba2,  // side by side, added
+        delta_net,
+    } mixer = Mixer::attention;
+    bool has_feed_forward = true;
     uint32_t window = 0;    // of attention (jit/kernel_spec.h); 0: none
     bool is_local = false;  // rotates by local_rope
     bool rotates = true;
@@ -38,6 +49,16 @@ struct LatentHyperparameters {
     uint32_t rotated_dims = 0;
 };
 
+// Of layers that keep a running state: what they convolve, and of Mamba and of delta nets the rest.
+struct StateSpace {
+    uint32_t taps = 0;              // of the convolution
+    uint32_t inner = 0;             // channels
+    uint32_t states = 0;            // numbers of each
+    uint32_t heads = 0;             // of Mamba 1 the rank of its times
+    uint32_t groups = 1;            // of heads
+    bool norms_parameters = false;  // times, B and C of Mamba 1, without gains
+};
+
 struct Hyperparameters {
     std::string architecture, name;
     uint32_t context_length, width, layers, ffn_width, heads, kv_heads, head_dim, vocabulary;
@@ -46,7 +67,8 @@ struct Hyperparameters {
     graph::RopeAngles rope, local_rope;
     bool needs_rope_factors = false;  // rope.scaling.type is longrope
     bool tied_output;
-    std::vector<LayerTraits> layer;                                           // one per layer
+    std::vector<LayerTraits> layer;  // one per layer
+    StateSpace state_space;
     float embedding_scale = 1.0f, residual_scale = 1.0f, logit_scale = 1.0f;  // factors
     float attention_scale;                                                    // 1 / sqrt(head_dim) where no key says
     float attention_softcap = 0.0f, logit_softcap = 0.0f;                     // 0: none
@@ -56,7 +78,8 @@ struct Hyperparameters {
     float query_temperature = 0.0f;  // t: queries times 1 + t ln(1 + floor(position / rope.original_context))
 };
 
-// Norm gains and biases that the file stores as f16 or bf16, by tensor name: the graph wants them as f32.
+// What the graph wants otherwise than the file has it, by tensor name: norm gains and biases of f16 or bf16 as f32, and
+// tensors with several numbers for each channel by channel (jit/kernel_spec.h).
 using ConvertedVectors = std::unordered_map<std::string_view, std::vector<float>>;
 
 struct Model {

@@ -21,6 +21,8 @@ Address resolve(const graph::Place& place, const Addresses& addresses) {
             return addresses.token_ids;
         case Kind::positions:
             return addresses.positions;
+        case Kind::state:
+            return addresses.states[place.index];
     }
     return nullptr;
 }
@@ -38,7 +40,7 @@ uint32_t rows_of(const graph::Step& step, const BatchState& batch) {
     }
     if (const auto* attention = std::get_if<AttentionSpec>(&step.spec))
         return attention->form == MatmulForm::tile ? batch.tiles : batch.singles;
-    return batch.rows * step.rows_each;
+    return walks_runs(step.spec) ? batch.runs : batch.rows * step.rows_each;
 }
 
 }  // namespace riftjit::runtime

@@ -28,13 +28,14 @@ struct Addresses {
     Address token_ids = nullptr;
     Address positions = nullptr;
     uint32_t pages_per_sequence = 0;  // of batches, at most
+    std::vector<Address> states;      // by slot
 };
 
 // Null for a place that is none.
 Address resolve(const graph::Place& place, const Addresses& addresses);
 
-// Rows, tiles or single rows of the batch that a step runs on: what unit_count() wants, where attention takes rows
-// whole.
+// Rows, runs, tiles or single rows of the batch that a step runs on: what unit_count() wants, where attention takes
+// rows whole.
 uint32_t rows_of(const graph::Step& step, const BatchState& batch);
 
 // What a thread did with its time, by step of a plan, in seconds.

@@ -64,13 +64,15 @@ Result<void> Sequences::allocate() {
     const KvShape shape{model_->slots, cached_positions(limits_), options.key_type, options.value_type};
     RIFTJIT_TRY(kv, reserve_kv_cache(shape, device));
     kv_ = std::move(kv);
+    RIFTJIT_TRY(states, RunningStates::reserve(model_->slots, limits_.sequences, device));
+    states_ = std::move(states);
     return {};
 }
 
 Result<void> Sequences::bind() {
     const Addresses addresses{
-        arena_,        model_->weights.addresses,   kv_.keys, kv_.values, rope_addresses_, token_ids_,
-        position_ids_, tables_.pages_per_sequence()};
+        arena_,        model_->weights.addresses,    kv_.keys,           kv_.values, rope_addresses_, token_ids_,
+        position_ids_, tables_.pages_per_sequence(), states_.addresses()};
     RIFTJIT_TRY(decode, model_->device->bind(model_->decode_plan, addresses));
     decode_ = std::move(decode);
     RIFTJIT_TRY(prompt, model_->device->bind(model_->prompt_plan, addresses));
@@ -81,26 +83,30 @@ Result<void> Sequences::bind() {
 Result<SequenceId> Sequences::open() {
     const auto id = tables_.open();
     if (!id) return fail(ErrorKind::Usage, "{} sequences are open, as many as may be", limits_.sequences);
+    RIFTJIT_TRY_VOID(states_.clear(*id, *model_->device));
     return *id;
 }
 
-// Of a running state nothing earlier is kept.
-Result<void> Sequences::need_positions_alone(std::string_view wish) const {
+Result<void> Sequences::check_truncatable() const {
     for (const graph::StateSlot& slot : model_->slots)
-        if (!std::holds_alternative<graph::KvSlot>(slot.shape))
-            return fail(ErrorKind::Unsupported, "{}: a sequence with a running state cannot {}", slot.name, wish);
+        if (graph::running_bytes(slot) != 0)
+            return fail(ErrorKind::Unsupported, "{}: a running state goes back only to where it was kept", slot.name);
     return {};
 }
 
 Result<SequenceId> Sequences::fork(SequenceId origin) {
-    RIFTJIT_TRY_VOID(need_positions_alone("be forked"));
     const auto id = tables_.fork(origin);
     if (!id) return fail(ErrorKind::Usage, "{} sequences are open, as many as may be", limits_.sequences);
+    RIFTJIT_TRY_VOID(states_.fork(origin, *id, *model_->device));
     return *id;
 }
 
 Result<void> Sequences::truncate(SequenceId id, uint32_t length) {
-    if (length < tables_.length(id)) RIFTJIT_TRY_VOID(need_positions_alone("be truncated"));
+    if (length >= tables_.length(id)) return {};
+    if (states_.any()) {
+        length = states_.kept_before(id, length);
+        RIFTJIT_TRY_VOID(states_.go_back(id, length, *model_->device));
+    }
     tables_.truncate(id, length);
     return {};
 }
@@ -133,7 +139,22 @@ Result<void> Sequences::check_rows(std::span<const StepRow> rows) {
     }
     if (outputs > plan.max_outputs)
         return fail(ErrorKind::Usage, "logits of {} rows are wanted: at most {} fit", outputs, plan.max_outputs);
+    if (states_.any()) RIFTJIT_TRY_VOID(check_order(rows));
     return check_growth();
+}
+
+// A running state is walked once in a step, and that by one thread.
+Result<void> Sequences::check_order(std::span<const StepRow> rows) const {
+    uint32_t together = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+        together = i != 0 && rows[i].sequence == rows[i - 1].sequence ? together + 1 : 1;
+        const bool is_last = i + 1 == rows.size() || rows[i + 1].sequence != rows[i].sequence;
+        if (is_last && together != grown_by_[rows[i].sequence])
+            return fail(ErrorKind::Usage,
+                        "rows of sequence {} do not follow each other, which its running state asks for",
+                        rows[i].sequence);
+    }
+    return {};
 }
 
 // Whether there is room for what grown_by_ says.
@@ -193,6 +214,9 @@ Result<StepLogits> Sequences::step(std::span<const StepRow> rows, LogitReading r
     last_plan_ = &plan;
     outputs_ = state.outputs;
     RIFTJIT_TRY_VOID(last_run_->run(state));
+    if (states_.any())
+        for (SequenceId id = 0; id < limits_.sequences; ++id)
+            if (grown_by_[id] >= RunningStates::kLongStep) RIFTJIT_TRY_VOID(states_.keep(id, length(id), device));
     if (state.outputs == 0) return StepLogits{};
     if (reading == LogitReading::rows || highest_.empty()) return read_rows();
     const std::span found = std::span(highest_).first(size_t(outputs_) * kHighest);

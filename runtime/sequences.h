@@ -14,6 +14,7 @@
 #include "runtime/device_model.h"
 #include "runtime/kv_cache.h"
 #include "runtime/page_tables.h"
+#include "runtime/running_states.h"
 
 namespace riftjit::runtime {
 
@@ -51,15 +52,16 @@ public:
     static Result<Sequences> create(std::shared_ptr<const DeviceModel> model, const SequenceLimits& limits);
 
     Result<SequenceId> open();
-    // A sequence that goes on where `origin` is now. They share their past, which costs no memory until either goes on.
-    // Refused where the model keeps a running state. This, truncate(), close() and length() take ids that are open.
+    // A sequence that goes on where `origin` is now. They share their past in the cache, which costs no memory until
+    // either goes on; running states are copied. This, truncate(), close() and length() take ids that are open.
     Result<SequenceId> fork(SequenceId origin);
-    // Forgets everything from `length` on, if it is that long; refused where that would take back a running state.
+    // Forgets everything from `length` on, if it is that long. Where the model keeps running states, it goes back to
+    // where they are kept (RunningStates), which may be less: length() says how far, and the rest is to be read again.
     Result<void> truncate(SequenceId id, uint32_t length);
-    // Fails where truncate() would, whichever sequence it was: for whoever will have to take back.
-    Result<void> check_truncatable() const { return need_positions_alone("be truncated"); }
-    // The next positions hold what the cache's memory held, zeros at first: for those who count what a step behind them
-    // takes. Fails on more positions than there is room for.
+    // Fails where truncate() may go back farther than it is told: for whoever has to take back what was just read.
+    Result<void> check_truncatable() const;
+    // The next positions hold what the cache's memory held, zeros at first, and leave running states as they are: for
+    // those who count what a step behind them takes. Fails on more positions than there is room for.
     Result<void> skip(SequenceId id, uint32_t positions);
     void close(SequenceId id);
 
@@ -67,7 +69,8 @@ public:
     const PageTables& tables() const { return tables_; }
 
     // Fails on no rows, more rows or wanted logits than the model's options allow, a sequence that is not open or is
-    // full, a full cache, or a token that is not the model's, and then changes nothing. Allocates nothing. A device
+    // full, a full cache, or a token that is not the model's, or, where the model keeps running states, on rows of a
+    // sequence that do not follow each other, and then changes nothing. Allocates nothing. A device
     // that fails meanwhile leaves texts behind that cannot go on.
     Result<StepLogits> step(std::span<const StepRow> rows, LogitReading reading = LogitReading::rows);
     // All logits of the last step, which had some.
@@ -94,8 +97,8 @@ private:
 
     Result<void> allocate();
     Result<void> bind();
-    Result<void> need_positions_alone(std::string_view wish) const;
     Result<void> check_rows(std::span<const StepRow> rows);
+    Result<void> check_order(std::span<const StepRow> rows) const;
     Result<void> check_growth() const;
     Result<void> extend(SequenceId id, uint32_t positions);
     Result<void> place_rows(std::span<const StepRow> rows);
@@ -104,6 +107,7 @@ private:
     SequenceLimits limits_;
     PageTables tables_;
     KvCache kv_;
+    RunningStates states_;
     Address arena_ = nullptr, token_ids_ = nullptr, position_ids_ = nullptr;
     std::vector<Address> rope_addresses_;
     std::unique_ptr<BoundPlan> decode_, prompt_;

@@ -12,7 +12,8 @@ Result<MemoryNeed> memory_need(const graph::Graph& graph, const SessionOptions& 
                                           options.key_type, options.value_type, options.passes, options.activations}));
     const std::array<const graph::Plan*, 2> both = {&plans.decode, &plans.prompt};
     return MemoryNeed{weight_bytes(plans.graph, both, backend),
-                      kv_bytes({plans.graph.slots, options.context, options.key_type, options.value_type}, backend),
+                      kv_bytes({plans.graph.slots, options.context, options.key_type, options.value_type}, backend) +
+                          RunningStates::bytes_of(plans.graph.slots, 1),
                       std::max(plans.decode.arena_bytes, plans.prompt.arena_bytes)};
 }
 

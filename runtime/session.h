@@ -62,7 +62,7 @@ public:
 
     uint32_t position() const { return sequences_.length(text_); }
     uint32_t context() const { return sequences_.limits().positions; }
-    // Forgets everything from there on; fails as Sequences::truncate() does.
+    // Forgets everything from there on, or from farther back (Sequences::truncate()): position() says so.
     Result<void> truncate(uint32_t position) { return sequences_.truncate(text_, position); }
     Result<void> check_truncatable() const { return sequences_.check_truncatable(); }
     uint32_t vocabulary() const { return model().vocabulary; }

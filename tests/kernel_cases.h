@@ -289,6 +289,36 @@ inline std::vector<ColumnProgramSpec> column_programs() {
     return specs;
 }
 
+// Channels around a block of 16, and a model's; two taps and more than models have.
+inline std::vector<ConvolutionSpec> convolution() {
+    std::vector<ConvolutionSpec> specs;
+    for (uint32_t channels : {1u, 15u, 16u, 17u, 96u})
+        for (uint32_t taps : {2u, 3u, 4u, 9u})
+            for (ConvolutionGates gates : {ConvolutionGates::none, ConvolutionGates::both})
+                for (Presence silu : {Presence::absent, Presence::present})
+                    specs.push_back({channels, taps, silu, gates, silu});
+    specs.push_back({48, 4, Presence::absent, ConvolutionGates::none, Presence::present});
+    specs.push_back({48, 4, Presence::present, ConvolutionGates::both, Presence::absent});
+    return specs;
+}
+
+inline std::vector<ScanSpec> scan() {
+    return {{1, 1, 16, 1},  {15, 1, 4, 1},  {16, 1, 16, 1},  {40, 1, 16, 1}, {48, 1, 64, 1}, {1, 16, 4, 1},
+            {3, 16, 16, 1}, {6, 32, 32, 2}, {4, 64, 128, 1}, {8, 16, 64, 8}, {2, 48, 12, 2}};
+}
+
+inline std::vector<DeltaNetSpec> delta_net() {
+    std::vector<DeltaNetSpec> specs;
+    for (HeadOrder order : {HeadOrder::grouped, HeadOrder::tiled}) {
+        specs.push_back({1, 1, 16, 16, order, 1e-6f});
+        specs.push_back({2, 4, 32, 32, order, 1e-6f});
+        specs.push_back({2, 6, 48, 16, order, 1e-2f});
+        specs.push_back({3, 3, 80, 32, order, 1e-6f});
+        specs.push_back({1, 2, 128, 128, order, 1e-6f});
+    }
+    return specs;
+}
+
 // The specs of all ops.
 // One expert and several, as many as fill vectors and not; groups of two experts and of more.
 inline std::vector<RouteSpec> route() {
@@ -374,6 +404,9 @@ inline std::vector<KernelSpec> all() {
     append(attention());
     append(swiglu());
     append(elementwise());
+    append(convolution());
+    append(scan());
+    append(delta_net());
     append(reduce());
     append(lif_step());
     append(column_programs());

@@ -11,7 +11,8 @@ Result<TensorId> Graph::rms_norm(std::string name, TensorId x, TensorId gain, fl
     const uint32_t width = tensor(x).width, span = head_dim == 0 ? width : head_dim;
     if (width % span != 0)
         return fail(ErrorKind::Format, "{}: width {} is not a multiple of the head size {}", name, width, head_dim);
-    RIFTJIT_TRY_VOID(expect_vector(*this, name, "gain", gain, span));
+    const bool has_own_gains = head_dim != 0 && gain != kNoTensor && tensor(gain).width != head_dim;
+    RIFTJIT_TRY_VOID(expect_vector(*this, name, "gain", gain, has_own_gains ? width : span));
     const TensorId out = add_activation(name, width);
     nodes.push_back({std::move(name), RmsNormOp{x, kNoTensor, gain, out, kNoTensor, head_dim, epsilon}});
     return out;
@@ -28,7 +29,8 @@ Result<void> ReferenceRun::apply(const RmsNormOp& op) {
     const std::vector<double> gain = weight_vector(op.gain);
     resize(op.out, static_cast<uint32_t>(sums.size() / width(op.x)));
     for (size_t at = 0; at < sums.size(); at += span)
-        reference::rms_norm(&sums[at], gain.empty() ? nullptr : gain.data(), op.epsilon, span, &rows_[op.out][at]);
+        reference::rms_norm(&sums[at], gain.empty() ? nullptr : &gain[at % gain.size()], op.epsilon, span,
+                            &rows_[op.out][at]);
     return {};
 }
 
@@ -53,6 +55,7 @@ Result<void> Lowering::lower_head_norm(const RmsNormOp& op) {
     RopeSpec spec = rope_spec(op.out, op.head_dim);
     spec.norm = Presence::present;
     spec.epsilon = op.epsilon;
+    spec.has_own_gains = graph_.tensor(op.gain).width != op.head_dim;
     emit(spec, {rows, weight_place(op.gain), Place{}, Place{}}, rows_of(op.x));
     return {};
 }

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "models/architectures/weights.h"
+#include "models/architectures/block_parts.h"
 #include "models/gguf/gguf_text.h"
 
 namespace riftjit::models {
@@ -37,7 +37,7 @@ private:
     using Branches = DecoderTraits::Branches;
     using HeadNorms = DecoderTraits::HeadNorms;
 
-    static std::string block(uint32_t layer, std::string_view what) { return fmt::format("blk.{}.{}", layer, what); }
+    static std::string block(uint32_t layer, std::string_view what) { return BlockParts::block(layer, what); }
 
     Result<TensorId> add_positions(TensorId x) {
         RIFTJIT_TRY(table, weights_.matrix("position_embd.weight", hyper_.context_length, hyper_.width));
@@ -110,19 +110,11 @@ private:
 
     // x W^T [* scale] [+ bias], with the tensors that belong to `name`.
     Result<TensorId> project(const std::string& name, TensorId x, TensorId weight, TensorId bias) {
-        RIFTJIT_TRY(scale, weights_.optional_scalar(name + ".scale"));
-        if (!scale) return graph_.matmul(name, x, weight, bias);
-        if (bias != kNoTensor)
-            return fail(ErrorKind::Unsupported, "{}: a scale together with a bias is unsupported",
-                        model_.file.place_of(*model_.file.find_tensor(name + ".scale")));
-        RIFTJIT_TRY(product, graph_.matmul(name, x, weight));
-        return graph_.scale(name + ".scale", product, *scale);
+        return parts_.project(name, x, weight, bias);
     }
 
     Result<TensorId> project(const std::string& name, TensorId x, uint32_t rows) {
-        RIFTJIT_TRY(weight, weights_.matrix(name + ".weight", rows, graph_.tensor(x).width));
-        RIFTJIT_TRY(bias, weights_.optional_vector(name + ".bias", rows));
-        return project(name, x, weight, bias);
+        return parts_.project(name, x, rows);
     }
 
     // ---- attention ----
@@ -245,6 +237,16 @@ private:
         return project(block(layer, "attn_output"), attended, hyper_.width);
     }
 
+    Result<TensorId> mix(uint32_t layer, TensorId x) {
+        using Mixer = LayerTraits::Mixer;
+        const Mixer mixer = hyper_.layer[layer].mixer;
+        if (mixer == Mixer::attention) return attend(layer, x);
+        if (mixer != Mixer::attention_and_mamba2) return add_mixer(parts_, layer, x);
+        RIFTJIT_TRY(attended, attend(layer, x));
+        RIFTJIT_TRY(mixed, add_mixer(parts_, layer, x));
+        return graph_.add(block(layer, "mixed"), attended, mixed);
+    }
+
     // ---- the rest ----
 
     Result<TensorId> feed_forward(uint32_t layer, TensorId x) {
@@ -351,12 +353,20 @@ private:
     }
 
     Result<TensorId> add_branches(uint32_t layer, TensorId x) {
+        const LayerTraits& traits = hyper_.layer[layer];
+        // The only branch has the first norm.
+        if (traits.mixer == LayerTraits::Mixer::none) return add_feed_forward(layer, x, "attn_norm");
         RIFTJIT_TRY(attention_input, norm_before(block(layer, "attn_norm"), x));
-        RIFTJIT_TRY(attended, attend(layer, attention_input));
+        RIFTJIT_TRY(attended, mix(layer, attention_input));
         RIFTJIT_TRY(middle, join(layer, "post_attention_norm", "attn_residual", x, attended));
-        RIFTJIT_TRY(ffn_input, norm_before(block(layer, decoder_.ffn_norm), middle));
+        if (!traits.has_feed_forward) return middle;
+        return add_feed_forward(layer, middle, decoder_.ffn_norm);
+    }
+
+    Result<TensorId> add_feed_forward(uint32_t layer, TensorId x, std::string_view norm_name) {
+        RIFTJIT_TRY(ffn_input, norm_before(block(layer, norm_name), x));
         RIFTJIT_TRY(fed, feed_forward(layer, ffn_input));
-        return join(layer, "post_ffw_norm", "ffn_residual", middle, fed);
+        return join(layer, "post_ffw_norm", "ffn_residual", x, fed);
     }
 
     Result<TensorId> add_parallel(uint32_t layer, TensorId x) {
@@ -399,6 +409,7 @@ private:
     const Hyperparameters& hyper_;
     graph::Graph graph_;
     Weights weights_;
+    const BlockParts parts_{model_, graph_, weights_};
     graph::RopeFactors rope_factors_;
 };
 

@@ -27,15 +27,16 @@ public:
     Result<Hyperparameters> run() {
         RIFTJIT_TRY_VOID(read_sizes());
         RIFTJIT_TRY_VOID(read_heads());
-        RIFTJIT_TRY_VOID(read_head_dim());
+        if (result_.heads != 0) RIFTJIT_TRY_VOID(read_head_dim());
         const bool is_rms = reading_.norm == Reading::Norm::rms;
         RIFTJIT_TRY(epsilon,
                     positive_number(is_rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon",
                                     std::nullopt, 1.0));
         result_.norm_epsilon = epsilon;
-        result_.attention_scale = 1.0f / std::sqrt(static_cast<float>(result_.head_dim));
+        if (result_.heads != 0) result_.attention_scale = 1.0f / std::sqrt(static_cast<float>(result_.head_dim));
         result_.layer.assign(result_.layers, {.rotates = reading_.is_rotated});
-        RIFTJIT_TRY_VOID(read_rope());
+        RIFTJIT_TRY_VOID(read_mixers());
+        if (result_.heads != 0) RIFTJIT_TRY_VOID(read_rope());
         RIFTJIT_TRY_VOID(read_vocabulary());
         return result_;
     }
@@ -62,41 +63,73 @@ private:
         return {};
     }
 
-    // A scalar, or an array of one entry per block; entries that differ would need layers of different shapes.
+    bool has_other_mixers() const { return reading_.other_mixer != LayerTraits::Mixer::attention; }
+
+    // A scalar, or an array of one entry per block; entries that differ would need layers of different shapes. Where
+    // layers may be without what the key counts, those of 0 are passed over; 0 if all are.
     Result<std::optional<uint32_t>> per_layer(std::string_view suffix, uint64_t high) const {
         const GgufEntry* entry = file_.find(key(suffix));
         if (entry == nullptr) return std::nullopt;
         if (entry->type != GgufType::array) {
-            RIFTJIT_TRY(value, file_.require_integer(key(suffix), 1, high));
+            RIFTJIT_TRY(value, file_.require_integer(key(suffix), has_other_mixers() ? 0 : 1, high));
             return static_cast<uint32_t>(value);
         }
         RIFTJIT_TRY(values, file_.integers(key(suffix)));
         if (values->size() != blocks_)
             return fail(ErrorKind::Format, "{}: key {} has wrong array length; expected {}, got {}", place(suffix),
                         key(suffix), blocks_, values->size());
+        std::optional<size_t> first;
         for (size_t i = 0; i < values->size(); ++i) {
             const int64_t value = (*values)[i];
+            if (value == 0 && has_other_mixers()) continue;
             if (value < 1 || static_cast<uint64_t>(value) > high)
                 return fail(ErrorKind::Format, "{}: element {} is {}; allowed are 1 to {}", place(suffix), i, value,
                             high);
-            if (value != values->front())
+            if (!first) first = i;
+            if (value != (*values)[*first])
                 return fail(ErrorKind::Unsupported,
-                            "{}: element {} is {} but element 0 is {}: layers of different shapes are unsupported",
-                            place(suffix), i, value, values->front());
+                            "{}: element {} is {} but element {} is {}: layers of different shapes are unsupported",
+                            place(suffix), i, value, *first, (*values)[*first]);
         }
-        return static_cast<uint32_t>(values->front());
+        return first ? static_cast<uint32_t>((*values)[*first]) : 0;
     }
 
     Result<void> read_heads() {
         RIFTJIT_TRY(heads, per_layer("attention.head_count", kMaxHeads));
         if (!heads) return missing_key(file_, key("attention.head_count"));
         RIFTJIT_TRY(kv_heads, per_layer("attention.head_count_kv", kMaxHeads));
-        result_.heads = *heads;
         result_.kv_heads = kv_heads.value_or(*heads);
+        result_.heads = result_.kv_heads == 0 ? 0 : *heads;
+        if (result_.heads == 0) return {};
         if (result_.heads % result_.kv_heads != 0)
             return fail(ErrorKind::Format, "{} is {}, which does not divide {} = {}", place("attention.head_count_kv"),
                         result_.kv_heads, key("attention.head_count"), result_.heads);
         return {};
+    }
+
+    Result<void> read_mixers() {
+        if (!has_other_mixers()) return {};
+        RIFTJIT_TRY(attends, has_some("attention.head_count_kv"));
+        RIFTJIT_TRY(feeds, has_some("feed_forward_length"));
+        for (uint32_t i = 0; i < result_.layers; ++i) {
+            if (result_.heads == 0 || !attends[i]) result_.layer[i].mixer = reading_.other_mixer;
+            result_.layer[i].has_feed_forward = feeds[i];
+        }
+        return {};
+    }
+    // Whether a layer's entry is not 0; true where there is no key.
+    Result<std::vector<bool>> has_some(std::string_view suffix) const {
+        std::vector<bool> has(blocks_, true);
+        const GgufEntry* entry = file_.find(key(suffix));
+        if (entry == nullptr) return has;
+        if (entry->type == GgufType::array) {
+            RIFTJIT_TRY(values, file_.integers(key(suffix)));
+            for (size_t i = 0; i < blocks_; ++i) has[i] = (*values)[i] != 0;
+        } else {
+            RIFTJIT_TRY(value, file_.require_integer(key(suffix), 0, UINT32_MAX));
+            has.assign(blocks_, value != 0);
+        }
+        return has;
     }
 
     Result<void> read_head_dim() {
@@ -279,6 +312,25 @@ Result<void> read_granite_factors(const Gguf& file, Hyperparameters& result) {
     RIFTJIT_TRY(is_rotated, file.boolean(fmt::format("{}.rope.scaling.finetuned", result.architecture)));
     if (!is_rotated.value_or(true))
         for (LayerTraits& layer : result.layer) layer.rotates = false;
+    return {};
+}
+
+Result<void> read_state_space(const Gguf& file, Hyperparameters& result) {
+    const auto size = [&](std::string_view suffix, uint64_t low, uint64_t high) {
+        return file.require_integer(fmt::format("{}.ssm.{}", result.architecture, suffix), low, high);
+    };
+    RIFTJIT_TRY(taps, size("conv_kernel", 2, kMaxTaps));
+    RIFTJIT_TRY(inner, size("inner_size", 1, kMaxWidth));
+    RIFTJIT_TRY(states, size("state_size", 1, kMaxStates));
+    RIFTJIT_TRY(heads, size("time_step_rank", 1, inner));
+    RIFTJIT_TRY(groups, file.integer(fmt::format("{}.ssm.group_count", result.architecture), 1, heads));
+    RIFTJIT_TRY(norms, file.boolean(fmt::format("{}.ssm.dt_b_c_rms", result.architecture)));
+    result.state_space = {.taps = static_cast<uint32_t>(taps),
+                          .inner = static_cast<uint32_t>(inner),
+                          .states = static_cast<uint32_t>(states),
+                          .heads = static_cast<uint32_t>(heads),
+                          .groups = static_cast<uint32_t>(groups.value_or(1)),
+                          .norms_parameters = norms.value_or(false)};
     return {};
 }
 

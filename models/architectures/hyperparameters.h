@@ -18,6 +18,9 @@ struct Reading {
     bool is_partly_rotated = false;                             // rope.dimension_count may be below the head size
     bool is_rotated = true;
     bool is_latent = false;  // keys and values are kept as one latent row, for which key_length stands
+    // Of layers whose attention.head_count_kv is 0, or of all if attention.head_count is; attention: neither may be.
+    // Such models may have layers without a feed-forward block, too: those whose feed_forward_length is 0.
+    LayerTraits::Mixer other_mixer = LayerTraits::Mixer::attention;
 };
 
 Result<Hyperparameters> read_hyperparameters(const Gguf& file, const Reading& reading);
@@ -35,6 +38,11 @@ Result<void> read_experts(const Gguf& file, const ExpertHyperparameters& default
 Result<float> read_factor(const Gguf& file, std::string_view architecture, std::string_view suffix, float fallback);
 // The same of what is multiplied by: 0 stands for the fallback, too.
 Result<float> read_scale(const Gguf& file, std::string_view architecture, std::string_view suffix, float fallback);
+
+// The keys that begin with ssm.
+Result<void> read_state_space(const Gguf& file, Hyperparameters& result);
+inline constexpr std::string_view kStateSpaceKeys =
+    "ssm.conv_kernel ssm.inner_size ssm.state_size ssm.time_step_rank ssm.group_count ssm.dt_b_c_rms";
 
 // attention.sliding_window (fallback where it is absent) for the layers that sliding_window_pattern names: one flag
 // each, or a period n of which the last layer sees everything (0: none does). They rotate by rope.freq_base_swa

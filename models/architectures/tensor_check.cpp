@@ -16,7 +16,8 @@ constexpr std::string_view kBlockParts =
     "attn_sub_norm post_attention_norm ffn_norm ffn_gate ffn_up ffn_down ffn_sub_norm post_ffw_norm ffn_gate_inp "
     "ffn_gate_exps ffn_up_exps ffn_down_exps ffn_gate_up_exps ffn_gate_shexp ffn_up_shexp ffn_down_shexp "
     "ffn_gate_inp_shexp exp_probs_b layer_output_norm ssm_in ssm_conv1d ssm_dt ssm_a ssm_d ssm_ba ssm_alpha "
-    "ssm_beta ssm_norm ssm_out shortconv post_ffw_norm_1 pre_ffw_norm_2 post_ffw_norm_2 layer_output_scale "
+    "ssm_beta ssm_x ssm_dt_norm ssm_b_norm ssm_c_norm ssm_norm ssm_out shortconv post_ffw_norm_1 pre_ffw_norm_2 "
+    "post_ffw_norm_2 layer_output_scale "
     "inp_gate proj post_norm attn_q_a attn_q_a_norm attn_q_b attn_kv_a_mqa attn_kv_a_norm attn_kv_b attn_k_b "
     "attn_v_b rope_factors_long rope_factors_short rope_freqs";
 constexpr std::string_view kModelParts =

@@ -116,6 +116,37 @@ Result<TensorId> Weights::vector_part(std::string_view name, uint32_t width, uin
     return whole;
 }
 
+Result<TensorId> Weights::by_channel(std::string_view name, uint32_t channels, uint32_t numbers) {
+    RIFTJIT_TRY(tensor, find(name, {numbers, channels}));
+    const auto converted = model_.converted_vectors->find(tensor->name);
+    if (converted == model_.converted_vectors->end())
+        return fail(ErrorKind::Unsupported,
+                    "{}: type {} is unsupported for numbers of channels; supported are f32, f16, bf16",
+                    model_.file.place_of(*tensor), traits(tensor->type).name);
+    return graph_.add_weight(std::string(name), DType::F32, 1, static_cast<uint32_t>(converted->second.size()),
+                             reinterpret_cast<const std::byte*>(converted->second.data()));
+}
+
+Result<TensorId> Weights::by_channel_part(std::string_view name, uint32_t channels, uint32_t numbers, uint32_t first,
+                                          uint32_t count, std::string_view part) {
+    if (first % kChannelBlock != 0)
+        return fail(ErrorKind::Unsupported, "{}: {} begins with channel {}, which is no multiple of {}",
+                    printable(name), part, first, kChannelBlock);
+    RIFTJIT_TRY(whole, by_channel(name, channels, numbers));
+    graph::Tensor& tensor = graph_.tensors[whole];  // just added: becomes the part
+    tensor.name = part_name(name, part);
+    tensor.width = channel_blocks(count) * kChannelBlock * numbers;
+    tensor.data += size_t(first) * numbers * sizeof(float);
+    return whole;
+}
+
+Result<TensorId> Weights::rows_as_vector(std::string_view name, uint32_t rows, uint32_t width) {
+    RIFTJIT_TRY(tensor, find(name, {width, rows}));
+    RIFTJIT_TRY(values, floats(*tensor));
+    return graph_.add_weight(std::string(name), DType::F32, 1, rows * width,
+                             reinterpret_cast<const std::byte*>(values));
+}
+
 Result<TensorId> Weights::optional_vector(std::string_view name, uint32_t width) {
     if (!has(name)) return graph::kNoTensor;
     return vector(name, width);

@@ -31,6 +31,13 @@ public:
     Result<graph::TensorId> vector(std::string_view name, uint32_t width);
     Result<graph::TensorId> vector_part(std::string_view name, uint32_t width, uint32_t first, uint32_t count,
                                         std::string_view part);
+    // A vector that the file has as `rows` rows of `width`.
+    Result<graph::TensorId> rows_as_vector(std::string_view name, uint32_t rows, uint32_t width);
+    // Numbers of each channel, as f32 by channel (jit/kernel_spec.h); of channels [first, first + count), which begin
+    // with a block.
+    Result<graph::TensorId> by_channel(std::string_view name, uint32_t channels, uint32_t numbers);
+    Result<graph::TensorId> by_channel_part(std::string_view name, uint32_t channels, uint32_t numbers, uint32_t first,
+                                            uint32_t count, std::string_view part);
     Result<graph::TensorId> optional_vector(std::string_view name, uint32_t width);  // kNoTensor if absent
     // The single f32 by which a matrix's products are multiplied (NVFP4's NAME.scale).
     Result<std::optional<float>> optional_scalar(std::string_view name);

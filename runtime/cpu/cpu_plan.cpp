@@ -157,7 +157,7 @@ uint64_t CpuPlan::work_of(const graph::Step& step) const {
 // Whether the same launches have the same units.
 bool CpuPlan::is_counted() const {
     return batch_.rows == counted_.rows && batch_.tiles == counted_.tiles && batch_.singles == counted_.singles &&
-           batch_.outputs == counted_.outputs && attention_ == counted_attention_;
+           batch_.outputs == counted_.outputs && batch_.runs == counted_.runs && attention_ == counted_attention_;
 }
 
 bool CpuPlan::is_cut(const graph::Step& step) const {
@@ -311,7 +311,8 @@ void CpuPlan::run_together() {
     team_.record(caller_waited_ + waited, __rdtsc() - start);
 }
 
-// Rows in other formats than f32 show in the step that reads them.
+// Rows in other formats than f32 show in the step that reads them. Running states go on from where the run left them:
+// a number that is none stays in them.
 const graph::Step* CpuPlan::first_not_finite() {
     for (size_t i = 0; i < launches_.size(); ++i) {
         const graph::Step& step = plan_.steps[i];

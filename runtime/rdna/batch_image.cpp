@@ -63,6 +63,8 @@ std::span<const std::byte> BatchImage::make(const BatchState& batch) {
     state.tile = at(tiles_, state.tile);
     state.single = at(singles_, state.single);
     state.pages = at(pages_, state.pages);
+    state.runs = 0;  // no kernel here walks them
+    state.run = nullptr;
     put(0, state);
     put(sizeof state, BatchState{.rows = batch.outputs, .outputs = batch.outputs, .output_row = state.output_row});
     for (uint32_t first = 0; first < batch.singles; first += rows_together_) {

@@ -36,7 +36,7 @@ TEST(Graph, RefusesHeadsThatDoNotShareKeysEvenly) {
 TEST(Graph, RefusesAttentionOverASlotWithoutKeysAndValues) {
     Graph g;
     const TensorId x = g.embed("embed", g.add_input("ids"), g.add_weight("t", DType::F32, 8, 12, nullptr)).value();
-    const SlotId running = g.add_slot({"ssm", RecurrentSlot{{3, 4}}});
+    const SlotId running = g.add_slot({"ssm", RunningSlot{3, 4}});
     EXPECT_EQ(g.attention("attn", x, x, x, running, 3, 1.0f).error().message,
               "attn: slot 0 is none of keys and values");
     EXPECT_EQ(g.attention("attn", x, x, x, 1, 3, 1.0f).error().message, "attn: slot 1 is none of keys and values");

@@ -31,7 +31,7 @@ TEST(KvCache, SlotsHaveShapesOfTheirOwn) {
     const auto device = CpuDevice::create(Isa::avx2, 1, Helpers::always, kernels);
     ASSERT_TRUE(device);
     const KvShape shape{{{"blk.0.kv", graph::KvSlot{2, 64}},
-                         {"blk.1.ssm", graph::RecurrentSlot{{8, 16}}},
+                         {"blk.1.ssm", graph::RunningSlot{8, 16}},
                          {"blk.2.kv", graph::KvSlot{1, 32}}},
                         512,
                         DType::F16,

@@ -327,23 +327,6 @@ TEST(Sequences, RefuseWhatDoesNotFitAndStayAsTheyWere) {
     EXPECT_EQ(sequences.fork(a).error().message, "3 sequences are open, as many as may be");
 }
 
-TEST(Sequences, WithARunningStateGoNeitherBackNorApart) {
-    TestModel model(kNanoQ4K, best_isa());
-    graph::Graph graph = model.graph();
-    graph.add_slot({"blk.2.ssm", graph::RecurrentSlot{{4, 16, 16}}});
-    Sequences sequences =
-        sequences_of(load(model, best_isa(), graph, {.batch = 32}), {.sequences = 2, .positions = 64});
-    const SequenceId id = *sequences.open();
-    ASSERT_TRUE(sequences.step(rows_of(id, some_tokens(9, 1), none)));
-    EXPECT_EQ(sequences.truncate(id, 8).error().message,
-              "blk.2.ssm: a sequence with a running state cannot be truncated");
-    EXPECT_EQ(sequences.length(id), 9u);
-    EXPECT_TRUE(sequences.truncate(id, 9)) << "nothing to forget there";
-    EXPECT_EQ(sequences.fork(id).error().message, "blk.2.ssm: a sequence with a running state cannot be forked");
-    EXPECT_EQ(sequences.check_truncatable().error().message,
-              "blk.2.ssm: a sequence with a running state cannot be truncated");
-}
-
 // ---- the rest -------------------------------------------------------------------------------------------------------
 
 TEST(Sequences, StepsAllocateNothing) {

@@ -74,6 +74,26 @@ void emit_silu(E& e, const V& out, const V& x, const V& negated, const ExpScratc
     emit_gated_by_exp(e, out, x, negated, scratch);
 }
 
+// out = softplus(x); x may not be `out`. In units of 2^-24, relatively: 2.8 of t, and 1 each for 2 + t, the quotient,
+// the square's part in p, p, the product (doubling is exact) and the last sum, of numbers that are not negative:
+// within 9. Below kExpMin the result is 0.
+template <class E, class V, class M>
+void emit_softplus(E& e, const V& out, const V& x, const V& spare, const ExpScratch<V, M>& scratch) {
+    e.vorps(spare, x, e.splat_u32(0x8000'0000));
+    emit_exp(e, out, spare, scratch, ExpDomain::not_positive);
+    const V &s = spare, &square = scratch.reduced;
+    e.vaddps(s, out, e.splat(2.0f));
+    e.vdivps(s, out, s);
+    e.vmulps(square, s, s);
+    e.vbroadcastss(out, e.constant(kAtanhPolynomial.back()));
+    for (size_t power = kAtanhPolynomial.size() - 1; power-- > 0;)
+        e.vfmadd213ps(out, square, e.splat(kAtanhPolynomial[power]));
+    e.vaddps(s, s, s);
+    e.vxorps(square, square, square);
+    e.vmaxps(square, square, x);  // the second operand where one is NaN
+    e.vfmadd213ps(out, s, square);
+}
+
 // out = tanh(x) = 1 - 2 / (1 + exp(2 x)); x may be `out`. `doubled` is scratch. exp's error is damped by at least 2
 // and the rounding of the last difference is that of a number up to 1: off by less than 2^-23, in absolute terms.
 template <class E, class V, class M>

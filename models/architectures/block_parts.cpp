@@ -1,0 +1,45 @@
+#include "models/architectures/block_parts.h"
+
+namespace riftjit::models {
+
+using graph::kNoTensor;
+using graph::TensorId;
+
+namespace {
+
+// x W^T [* scale] [+ bias], of a table or a part of it: the scale belongs to the whole.
+Result<TensorId> multiply(const BlockParts& parts, const std::string& name, const std::string& scale_name, TensorId x,
+                          TensorId weight, TensorId bias) {
+    RIFTJIT_TRY(scale, parts.weights.optional_scalar(scale_name));
+    if (!scale) return parts.graph.matmul(name, x, weight, bias);
+    if (bias != kNoTensor)
+        return fail(ErrorKind::Unsupported, "{}: a scale together with a bias is unsupported",
+                    parts.model.file.place_of(*parts.model.file.find_tensor(scale_name)));
+    RIFTJIT_TRY(product, parts.graph.matmul(name, x, weight));
+    return parts.graph.scale(name + ".scale", product, *scale);
+}
+
+}  // namespace
+
+Result<TensorId> BlockParts::project(const std::string& name, TensorId x, TensorId weight, TensorId bias) const {
+    return multiply(*this, name, name + ".scale", x, weight, bias);
+}
+
+Result<TensorId> BlockParts::project(const std::string& name, TensorId x, uint32_t rows) const {
+    RIFTJIT_TRY(weight, weights.matrix(name + ".weight", rows, graph.tensor(x).width));
+    RIFTJIT_TRY(bias, weights.optional_vector(name + ".bias", rows));
+    return project(name, x, weight, bias);
+}
+
+Result<TensorId> BlockParts::project_part(const std::string& name, TensorId x, uint32_t rows, uint32_t first,
+                                          uint32_t count, std::string_view part) const {
+    RIFTJIT_TRY(weight, weights.matrix_rows(name + ".weight", rows, graph.tensor(x).width, first, count, part));
+    TensorId bias = kNoTensor;
+    if (weights.has(name + ".bias")) {
+        RIFTJIT_TRY(whole, weights.vector_part(name + ".bias", rows, first, count, part));
+        bias = whole;
+    }
+    return multiply(*this, fmt::format("{}[{}]", name, part), name + ".scale", x, weight, bias);
+}
+
+}  // namespace riftjit::models
