@@ -114,6 +114,7 @@ struct AttentionOp {
 struct SwigluOp {
     TensorId gate, up, out;
     Activation activation;
+    Xielu xielu = {};
     static constexpr const char* kName = "swiglu";
     static void tensors(auto& op, auto&& visit) { visit.in(op.gate, op.up), visit.out(op.out); }
 };
@@ -252,7 +253,8 @@ public:
                           const RopeAngles& angles, const RopeFactors& factors = {});
     Result<TensorId> attention(std::string name, TensorId q, TensorId k, TensorId v, SlotId slot, uint32_t heads,
                                float scale, const AttentionTraits& traits = {});
-    Result<TensorId> swiglu(std::string name, TensorId gate, TensorId up, Activation activation = Activation::silu);
+    Result<TensorId> swiglu(std::string name, TensorId gate, TensorId up, Activation activation = Activation::silu,
+                            const Xielu& xielu = {});
     Result<TensorId> gather_rows(std::string name, TensorId x);
     Result<TensorId> head_product(std::string name, TensorId x, TensorId weight, uint32_t offset,
                                   uint32_t first_offset = 0, uint32_t first_width = 0);

@@ -67,7 +67,7 @@ double silu(double x) { return x / (1 + std::exp(-x)); }
 
 double softplus(double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }
 
-double activate(Activation activation, double gate, double up) {
+double activate(Activation activation, double gate, double up, const Xielu& xielu) {
     switch (activation) {
         case Activation::silu:
             return silu(gate) * up;
@@ -85,6 +85,11 @@ double activate(Activation activation, double gate, double up) {
             const double clamped = std::min(gate, double(kClampedLimit));
             const double other = std::clamp(up, -double(kClampedLimit), double(kClampedLimit)) + 1;
             return clamped / (1 + std::exp(-double(kClampedSteepness) * clamped)) * other;
+        }
+        case Activation::xielu: {
+            const double curved = gate > 0 ? xielu.positive * gate * gate
+                                           : xielu.negative * (std::expm1(std::min(gate, double(xielu.limit))) - gate);
+            return (curved + xielu.linear * gate) * up;
         }
     }
     check_failed("unknown activation", std::source_location::current());

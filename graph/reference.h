@@ -53,7 +53,7 @@ struct Choice {
 std::vector<Choice> route(const double* logits, const double* bias, const RouteSpec& spec);
 double softplus(double x);  // log(1 + exp(x))
 // activation(gate) * up; gates without `up` have 1 there.
-double activate(Activation activation, double gate, double up);
+double activate(Activation activation, double gate, double up, const Xielu& xielu = {});
 }  // namespace reference
 
 }  // namespace riftjit::graph

@@ -285,6 +285,13 @@ enum class Activation : uint8_t {
     relu,          // max(x, 0)
     relu_squared,  // max(x, 0)^2
     clamped_silu,  // g / (1 + exp(-1.702 g)) with g = min(x, 7); up becomes clamp(up, -7, 7) + 1 (gpt-oss)
+    xielu,         // see Xielu
+};
+// positive x^2 + linear x above 0, else negative (exp(min(x, limit)) - 1 - x) + linear x (Huang and Schlag 2024, arXiv
+// 2411.13010).
+struct Xielu {
+    float positive = 0, negative = 0, linear = 0, limit = 0;
+    auto operator<=>(const Xielu&) const = default;
 };
 inline constexpr float kClampedLimit = 7.0f, kClampedSteepness = 1.702f;
 
@@ -294,6 +301,7 @@ struct SwigluSpec {
     RowFormat output;
     Activation activation = Activation::silu;
     Presence up = Presence::present;
+    Xielu xielu = {};
     auto operator<=>(const SwigluSpec&) const = default;
 };
 struct SwigluArgs {

@@ -362,9 +362,11 @@ template <>
 struct OpTraits<SwigluSpec> {
     static constexpr std::string_view kName = "swiglu";
     static void fields(auto& spec, auto&& visit) {
-        auto& [width, in_stride, output, activation, up] = spec;
+        auto& [width, in_stride, output, activation, up, xielu] = spec;
+        auto& [positive, negative, linear, limit] = xielu;
         visit("w", width), visit("s", in_stride), visit("", output), visit("", activation);
         visit("up", up, Presence::present);
+        visit("p", positive, 0.0f), visit("n", negative, 0.0f), visit("l", linear, 0.0f), visit("m", limit, 0.0f);
     }
     static Signature arguments(const SwigluSpec& spec) {
         return {
@@ -377,7 +379,13 @@ struct OpTraits<SwigluSpec> {
     static uint32_t units(const SwigluSpec&, uint32_t tokens) { return tokens; }
     static KernelCost cost(const SwigluSpec& spec) { return {(kSiluFlops + 1) * spec.width, 0}; }
     static void check(const SwigluSpec& spec, Claims& claims) {
-        claims.positive("width", spec.width).at_least("in_stride", spec.in_stride, "width", spec.width);
+        claims.positive("width", spec.width)
+            .at_least("in_stride", spec.in_stride, "width", spec.width)
+            .finite("positive", spec.xielu.positive)
+            .finite("negative", spec.xielu.negative)
+            .finite("linear", spec.xielu.linear)
+            .finite("limit", spec.xielu.limit);
+        if (claims.is_fine() && spec.xielu.limit > 0) claims.refuse("limit {} is above 0", spec.xielu.limit);
     }
     static std::string text(const SwigluSpec& spec) {
         if (spec.activation == Activation::silu && is_present(spec.up))

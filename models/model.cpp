@@ -22,7 +22,7 @@ const std::array kArchitectures = {
     &kGptneox, &kStablelm,   &kStarcoder2, &kNemotron,     &kOrion,      &kMistral3,    &kBloom,      &kMpt,
     &kGpt2,    &kStarcoder,  &kQwen3moe,   &kQwen2moe,     &kOlmoe,      &kGptOss,      &kGlm4moe,    &kMinimaxM2,
     &kDots1,   &kErnie45Moe, &kHunyuanMoe, &kDeepseek,     &kBailingmoe, &kBailingmoe2, &kGraniteMoe, &kDeepseek2,
-    &kLfm2,    &kMamba,      &kMamba2,
+    &kOlmo,    &kApertus,    &kLfm2,       &kMamba,        &kMamba2,
 };
 
 const Architecture* find_architecture(std::string_view name) {

@@ -30,6 +30,7 @@ struct LayerTraits {
     uint32_t window = 0;    // of attention (jit/kernel_spec.h); 0: none
     bool is_local = false;  // rotates by local_rope
     bool rotates = true;
+    Xielu xielu = {};
 };
 
 // Of layers that have a router; graph::ExpertTraits says what each is.

@@ -56,6 +56,9 @@ inline std::vector<SwigluSpec> swiglu() {
                 if (activation != Activation::clamped_silu || up == Presence::present)
                     for (RowFormat output : kRowFormats)
                         specs.push_back({width, 2 * width + 3, output, activation, up});
+    for (const Xielu& xielu : {Xielu{1.5f, 0.75f, 0.5f, -1e-6f}, Xielu{0.25f, 2.0f, -1.0f, 0.0f}})
+        for (Presence up : {Presence::present, Presence::absent})
+            specs.push_back({33, 70, RowFormat::f32, Activation::xielu, up, xielu});
     return specs;
 }
 

@@ -53,6 +53,8 @@ extern const Architecture kBailingmoe;
 extern const Architecture kBailingmoe2;
 extern const Architecture kGraniteMoe;
 extern const Architecture kDeepseek2;
+extern const Architecture kOlmo;
+extern const Architecture kApertus;
 extern const Architecture kLfm2;
 extern const Architecture kMamba;
 extern const Architecture kMamba2;

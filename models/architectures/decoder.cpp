@@ -86,6 +86,8 @@ private:
     }
 
     Result<TensorId> norm(const std::string& name, TensorId x) {
+        if (decoder_.norm == DecoderTraits::Norm::layer_without_gain)
+            return graph_.layer_norm(name, x, weights_.ones(hyper_.width), kNoTensor, hyper_.norm_epsilon);
         RIFTJIT_TRY(gain, weights_.vector(name + ".weight", hyper_.width));
         if (decoder_.norm == DecoderTraits::Norm::rms) return graph_.rms_norm(name, x, gain, hyper_.norm_epsilon);
         RIFTJIT_TRY(bias, weights_.optional_vector(name + ".bias", hyper_.width));
@@ -269,7 +271,7 @@ private:
             RIFTJIT_TRY(up_rows, project(name("ffn_up"), x, hyper_.ffn_width));
             (decoder_.is_gated ? up : gate) = up_rows;
         }
-        RIFTJIT_TRY(gated, graph_.swiglu(name("ffn_swiglu"), gate, up, decoder_.activation));
+        RIFTJIT_TRY(gated, graph_.swiglu(name("ffn_swiglu"), gate, up, decoder_.activation, hyper_.layer[layer].xielu));
         return project(name("ffn_down"), gated, hyper_.width);
     }
 

@@ -9,7 +9,11 @@ namespace riftjit::models {
 // How the families differ beside their hyperparameters. What is not named here is that of llama: RMS norms before each
 // branch, SwiGLU. Biases are used where the file has them.
 struct DecoderTraits {
-    enum class Norm : uint8_t { rms, layer } norm = Norm::rms;
+    enum class Norm : uint8_t {
+        rms,
+        layer,
+        layer_without_gain,
+    } norm = Norm::rms;
     enum class Branches : uint8_t {
         normed_before,  // x + f(norm(x))
         normed_after,   // x + norm(f(x)): post_attention_norm, post_ffw_norm

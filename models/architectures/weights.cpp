@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "models/architectures/hyperparameters.h"
 #include "models/gguf/gguf_text.h"
 
 namespace riftjit::models {
@@ -104,6 +105,11 @@ Result<TensorId> Weights::vector(std::string_view name, uint32_t width) {
     RIFTJIT_TRY(tensor, find(name, {width}));
     RIFTJIT_TRY(values, floats(*tensor));
     return graph_.add_weight(std::string(name), DType::F32, 1, width, reinterpret_cast<const std::byte*>(values));
+}
+
+TensorId Weights::ones(uint32_t width) {
+    static const std::vector<float> kOnes(kMaxWidth, 1.0f);
+    return graph_.add_weight("ones", DType::F32, 1, width, reinterpret_cast<const std::byte*>(kOnes.data()));
 }
 
 Result<TensorId> Weights::vector_part(std::string_view name, uint32_t width, uint32_t first, uint32_t count,

@@ -29,6 +29,7 @@ public:
     uint32_t rows_of(std::string_view name) const;
     // A gain or a bias, as f32.
     Result<graph::TensorId> vector(std::string_view name, uint32_t width);
+    graph::TensorId ones(uint32_t width);  // a gain that changes nothing
     Result<graph::TensorId> vector_part(std::string_view name, uint32_t width, uint32_t first, uint32_t count,
                                         std::string_view part);
     // A vector that the file has as `rows` rows of `width`.

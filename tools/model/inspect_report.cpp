@@ -99,22 +99,29 @@ std::string value_text(const models::Gguf& file, const models::GgufEntry& entry)
 }
 
 nlohmann::ordered_json hyperparameters_json(const models::Hyperparameters& hyper) {
-    return {{"architecture", hyper.architecture},
-            {"name", hyper.name},
-            {"layers", hyper.layers},
-            {"width", hyper.width},
-            {"ffn_width", hyper.ffn_width},
-            {"heads", hyper.heads},
-            {"kv_heads", hyper.kv_heads},
-            {"head_dim", hyper.head_dim},
-            {"rotary_dims", hyper.rope.rotary_dims},
-            {"rotary_pairs", hyper.pairing == RopePairing::adjacent ? "adjacent" : "half"},
-            {"rope_base", shortest(hyper.rope.base)},
-            {"rope_scale", shortest(hyper.rope.scale)},
-            {"norm_epsilon", shortest(hyper.norm_epsilon)},
-            {"context_length", hyper.context_length},
-            {"vocabulary", hyper.vocabulary},
-            {"tied_output", hyper.tied_output}};
+    nlohmann::ordered_json json = {{"architecture", hyper.architecture},
+                                   {"name", hyper.name},
+                                   {"layers", hyper.layers},
+                                   {"width", hyper.width},
+                                   {"ffn_width", hyper.ffn_width},
+                                   {"heads", hyper.heads},
+                                   {"kv_heads", hyper.kv_heads},
+                                   {"head_dim", hyper.head_dim},
+                                   {"rotary_dims", hyper.rope.rotary_dims},
+                                   {"rotary_pairs", hyper.pairing == RopePairing::adjacent ? "adjacent" : "half"},
+                                   {"rope_base", shortest(hyper.rope.base)},
+                                   {"rope_scale", shortest(hyper.rope.scale)},
+                                   {"norm_epsilon", shortest(hyper.norm_epsilon)},
+                                   {"context_length", hyper.context_length},
+                                   {"vocabulary", hyper.vocabulary},
+                                   {"tied_output", hyper.tied_output}};
+    if (const models::ExpertHyperparameters& experts = hyper.experts; experts.count != 0) {
+        json["experts"] = experts.count;
+        json["experts_used"] = experts.used;
+        if (experts.groups > 1) json["expert_groups"] = experts.groups;
+    }
+    if (hyper.latent.kv_rank != 0) json["latent_width"] = hyper.head_dim;
+    return json;
 }
 
 // Those that stand at the ends of a text.

@@ -65,7 +65,27 @@ class SwigluKernel final : public X86Kernel<SwigluSpec, RowWriter> {
                 vminps(gate_value, exponent, gate_value);
                 vmulps(exponent, gate_value, splat(-kClampedSteepness));
                 return emit_gated_by_exp(*this, value, gate_value, exponent, exp_scratch);
+            case Activation::xielu:
+                return xielu();
         }
+    }
+    void xielu() {
+        const auto& [positive, negative, linear, limit] = spec_.xielu;
+        const Wide below = wide(5);
+        const LaneMask is_positive = lane_mask(0, wide(7));
+        vbroadcastss(exponent, constant(limit));
+        vminps(exponent, exponent, gate_value);  // a NaN stays
+        emit_exp(*this, value, exponent, exp_scratch, ExpDomain::not_positive);
+        vbroadcastss(below, constant(1.0f));
+        vsubps(value, value, below);
+        vsubps(value, value, gate_value);
+        vmulps(below, value, splat(negative));
+        vmulps(value, gate_value, gate_value);
+        vmulps(value, value, splat(positive));
+        compare(is_positive, gate_value, splat(0.0f), Compare::greater);
+        select(value, is_positive, value, below);
+        vmulps(gate_value, gate_value, splat(linear));
+        vaddps(value, value, gate_value);
     }
     void gelu_tanh() {
         constexpr float kFactor = -0x1.988454p+0f;  // -2 sqrt(2 / pi)

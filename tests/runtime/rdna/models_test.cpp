@@ -29,11 +29,14 @@ Golden shortened(Golden golden, size_t greedy) {
 
 // Families that ask for what GPUs have no kernel for, and what that is.
 const std::map<std::string, std::string> kRefused = {
+    {"apertus", "activation"},
     {"arcee", "activation"},
     {"bloom", "linear biases"},
     {"bloom_6_heads", "linear biases"},
     {"cohere2", "window"},
     {"deepseek_v2", "heads"},
+    {"deepseek_v2_lite", "heads"},
+    {"deepseek_v3", "heads"},
     {"dots1", "route"},
     {"ernie4_5_moe", "route"},
     {"exaone4", "window"},

@@ -53,6 +53,13 @@ double relative_bound(const SwigluSpec& spec, double gate) {
 // Of gelu_erf the normal distribution is off by that much in absolute terms: its polynomial's 0.75e-7 and roundings.
 constexpr double kErfBound = 0.75e-7 + 8 * kHalfUlp;
 
+// exp is within 1.4 units, 2.8 roundings of a number up to 1, then two differences, products and a sum round once each.
+double xielu_bound(const Xielu& xielu, double gate) {
+    const double curved = gate > 0 ? 2 * std::fabs(xielu.positive) * gate * gate
+                                   : std::fabs(xielu.negative) * (2.8 + 1 + 2 * (1 + std::fabs(gate)));
+    return 1.5 * kHalfUlp * (curved + 3 * std::fabs(xielu.linear * gate) + std::fabs(xielu.positive * gate * gate) * 2);
+}
+
 void expect_close_to_reference(const SwigluSpec& spec, const Input& input) {
     for (Isa isa : machine_isas()) {
         const auto rows = run(spec, isa, input);
@@ -62,10 +69,12 @@ void expect_close_to_reference(const SwigluSpec& spec, const Input& input) {
                 const double gate = input.gate()[token * spec.in_stride + i],
                              up = input.up()[token * spec.in_stride + i];
                 const bool has_up = spec.up == Presence::present;
-                const double expected = graph::reference::activate(spec.activation, gate, has_up ? up : 1.0);
+                const double expected =
+                    graph::reference::activate(spec.activation, gate, has_up ? up : 1.0, spec.xielu);
                 const double size = std::fabs(gate * (has_up ? up : 1.0));
-                const double bound = spec.activation == Activation::gelu_erf
-                                         ? size * kErfBound
+                const double bound = spec.activation == Activation::gelu_erf ? size * kErfBound
+                                     : spec.activation == Activation::xielu
+                                         ? std::fabs(has_up ? up : 1.0) * xielu_bound(spec.xielu, gate)
                                          : std::fabs(expected) * relative_bound(spec, gate);
                 // Below -kExpMax silu is -0 instead of some 1e-37; subnormals are multiples of 2^-149.
                 EXPECT_NEAR(out[i], expected, bound + 1e-36 * std::max(1.0, std::fabs(up)) + 0x1p-149)
@@ -91,7 +100,7 @@ TEST(SwigluX86, QuantisesTheVeryRowThatItWouldWriteAsFloats) {
         for (Isa isa : machine_isas()) {
             const auto rows = run(spec, isa, input);
             const auto float_rows =
-                run({spec.width, spec.in_stride, RowFormat::f32, spec.activation, spec.up}, isa, input);
+                run({spec.width, spec.in_stride, RowFormat::f32, spec.activation, spec.up, spec.xielu}, isa, input);
             for (uint32_t token = 0; token < kTokens; ++token) {
                 const auto* values = reinterpret_cast<const float*>(float_rows[token].data());
                 EXPECT_EQ(rows[token], reference_row(spec.output, {values, spec.width}))
