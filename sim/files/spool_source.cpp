@@ -90,8 +90,9 @@ Result<void> SpoolSource::read_metadata(uint64_t offset, uint64_t bytes) {
     RIFTJIT_TRY_VOID(refuse_beyond_memory(bytes));
     std::string text(bytes, '\0');
     RIFTJIT_TRY_VOID(read(offset, text));
-    RIFTJIT_TRY(metadata, metadata_from_json_text(text));
-    metadata_ = std::move(metadata);
+    auto metadata = metadata_from_json_text(text);
+    if (!metadata) return fail(metadata.error().kind, "{}: {}", path_, metadata.error().message);
+    metadata_ = std::move(*metadata);
     has_metadata_ = true;
     values_.resize(metadata_.header.states.size());
     weights_.resize(metadata_.header.weights.size());

@@ -202,6 +202,8 @@ struct Network {
 inline constexpr uint32_t kMaxDelaySteps = UINT16_MAX - 1;  // of a synapse
 
 inline constexpr uint64_t kMostNetworkBytes = 64 << 20;  // of a file
+// Of all variants together: each reads the whole file again, 16 MiB in some two seconds.
+inline constexpr uint64_t kMostVariantBytes = 16 << 20;
 
 struct NetworkOverrides {  // from the command line; unset ones leave the file's
     std::optional<double> scale, duration_ms, step_ms;

@@ -1,5 +1,7 @@
 #include "sim/network/key_scan.h"
 
+#include <algorithm>
+
 namespace riftjit::sim {
 
 namespace {
@@ -23,36 +25,50 @@ size_t end_of_string(std::string_view text, size_t begin) {
 
 }  // namespace
 
-std::optional<size_t> find_long_key(std::string_view text, size_t most) {
-    size_t dots = 0;  // since the last character that no key has
-    for (size_t at = 0; at < text.size();) {
+KeyScan scan_keys(std::string_view text, size_t most_parts) {
+    KeyScan scan;
+    size_t dots = 0;        // since the last character that no key has
+    bool in_value = false;  // behind a key's '=', up to the end of its line or list
+    size_t lists = 0;       // that are open there
+    for (size_t at = 0; at < text.size(); ++at) {
         switch (text[at]) {
             case '"':
             case '\'':
-                at = end_of_string(text, at);
+                at = end_of_string(text, at) - 1;
                 continue;
             case '#':
-                at = text.find('\n', at);
-                if (at == std::string_view::npos) return std::nullopt;
+                at = std::min(text.find('\n', at), text.size()) - 1;
                 continue;
             case '.':
-                if (++dots == most) return at;
-                break;
+                if (++dots < most_parts) continue;
+                scan.long_key = at;
+                return scan;
             case '=':
-            case ',':
+                scan.parts += dots + 1;
+                in_value = true;
+                break;
             case '[':
+                ++(in_value ? lists : scan.parts);
+                break;
             case ']':
+                if (!in_value)
+                    scan.parts += dots;
+                else if (lists > 0)
+                    --lists;
+                break;
+            case '\n':
+                in_value = in_value && lists > 0;
+                break;
+            case ',':
             case '{':
             case '}':
-            case '\n':
-                dots = 0;
                 break;
             default:
-                break;
+                continue;
         }
-        ++at;
+        dots = 0;
     }
-    return std::nullopt;
+    return scan;
 }
 
 }  // namespace riftjit::sim

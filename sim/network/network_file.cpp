@@ -304,10 +304,12 @@ Result<void> check_top_level(const toml::table& root, Network& network, const st
 }
 
 void note_unused(NetworkReader& reader) {
-    for (const std::string& name : reader.names.unused()) {
-        const bool is_built_in = name == "dt" || name == "pi" || name == "min_delay" || name == "scale";
-        if (!is_built_in) reader.note(fmt::format("nothing uses the constant '{}'", name));
-    }
+    constexpr size_t kNamed = 8;
+    std::vector<std::string> unused = reader.names.unused();
+    for (const char* const built_in : {"dt", "pi", "min_delay", "scale"}) std::erase(unused, built_in);
+    if (unused.size() > kNamed)
+        return reader.note(fmt::format("nothing uses {} constants, such as '{}'", unused.size(), unused[0]));
+    for (const std::string& name : unused) reader.note(fmt::format("nothing uses the constant '{}'", name));
 }
 
 std::string directory_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
@@ -352,6 +354,9 @@ Result<Network> read_tables(toml::table& root, const std::string& text, const st
 // Variants that nobody has chosen are read too, as the file has them: a mistake shows when it is made.
 Result<void> check_variants(const std::vector<std::string>& names, const std::string& text,
                             const std::string& file_name, const NetworkOverrides& overrides) {
+    if (names.size() * text.size() > kMostVariantBytes)
+        return fail(ErrorKind::Format, "{}: {} variants of {} bytes each are read: more than {} MiB", file_name,
+                    names.size(), text.size(), kMostVariantBytes >> 20);
     for (const std::string& name : names) {
         NetworkOverrides chosen{.settings = {{"variant", name}}};
         chosen.duration_ms = overrides.duration_ms;

@@ -16,10 +16,14 @@ SourceText place_of(const toml::source_region& region) {
 }  // namespace
 
 Result<toml::table> parse_toml(std::string_view text, const std::string& file) {
-    if (const std::optional<size_t> long_key = find_long_key(text, kMostKeyParts)) {
+    const KeyScan keys = scan_keys(text, kMostKeyParts);
+    if (keys.long_key) {
         SourceText source{std::string(text), file};
-        return fail_at(source, *long_key, "a key of more than {} parts", kMostKeyParts);
+        return fail_at(source, *keys.long_key, "a key of more than {} parts", kMostKeyParts);
     }
+    if (keys.parts > kMostKeys)
+        return fail(ErrorKind::Format, "{}: {} keys, counting the parts of dotted ones: more than {}", file, keys.parts,
+                    kMostKeys);
     const auto holds_value = [](char c) { return c == ',' || c == '=' || c == '[' || c == '{'; };
     if (std::ranges::count_if(text, holds_value) > ptrdiff_t(kMostValues))
         return fail(ErrorKind::Format, "{}: more than {} values; long lists may lie in files that it names", file,

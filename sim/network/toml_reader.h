@@ -12,8 +12,10 @@
 namespace riftjit::sim {
 
 // Errors of syntax as Result; `file` stands in every later message too. Refuses keys of more than kMostKeyParts parts,
-// and more values than fit into half a gigabyte once they are parsed: each takes a hundred times its text.
-inline constexpr size_t kMostKeyParts = 32;  // "a.b.c" has three
+// and more keys and values than fit into a quarter of a gigabyte each once they are parsed: they take a hundred times
+// their text.
+inline constexpr size_t kMostKeyParts = 32;   // "a.b.c" has three
+inline constexpr size_t kMostKeys = 1 << 19;  // and three here
 inline constexpr size_t kMostValues = 1 << 21;
 Result<toml::table> parse_toml(std::string_view text, const std::string& file);
 

@@ -14,13 +14,13 @@ std::span<const std::byte> bytes_in(const std::string& file) { return std::as_by
 
 CacheKey key() { return cache_key(SwigluSpec{256, 512, RowFormat::f32}, Target(Isa::avx2), {}); }
 
-bool read(const std::string& file) {
+Outcome read(const std::string& file) {
     const auto entry = bytes_in(file);
     const auto summary = summarize_entry(entry.first(std::min(entry.size(), kEntryPrefixBytes)));
     if (!summary) check(!summary.error().text.empty(), "a refusal says why");
     const auto object = decode_entry(entry, key());
     if (!object) check(!object.error().text.empty(), "a refusal says why");
-    return object.has_value();
+    return {object ? "" : object.error().text};
 }
 
 // Of three in four: the others show that damage is seen.

@@ -21,11 +21,11 @@ const models::ChatTemplate::Inputs& conversation() {
     return inputs;
 }
 
-bool read(const std::string& source) {
+Outcome read(const std::string& source) {
     const auto parsed = models::ChatTemplate::parse(source, "mutant");
     const auto rendered = parsed ? parsed->render(conversation()) : std::unexpected(parsed.error());
     if (!rendered) check(rendered.error().message.starts_with("mutant:"), "every refusal says where");
-    return rendered.has_value();
+    return {rendered ? "" : rendered.error().message};
 }
 
 // A changed byte seldom leaves a program, so half of them are pieces in the shipped one.

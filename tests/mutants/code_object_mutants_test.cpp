@@ -25,16 +25,16 @@ void launch(const LoadedObject& object, std::span<const std::byte> bytes) {
     }
 }
 
-bool read(const std::string& file) {
+Outcome read(const std::string& file) {
     const auto bytes = std::as_bytes(std::span(file));
     const auto object = load_code_object(bytes);
     if (!object) {
         check(!object.error().message.empty(), "a refusal says why");
-        return false;
+        return {object.error().message};
     }
     format_object(*object, list_functions(*object));
     launch(*object, bytes);
-    return true;
+    return {};
 }
 
 TEST(CodeObjectMutants, AreRefusedOrRun) {

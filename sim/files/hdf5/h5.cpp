@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "host/available_memory.h"
+#include "sim/files/hdf5/texts.h"
 #include "sim/files/unpacked_limit.h"
 
 namespace riftjit::sim::h5 {
@@ -81,11 +82,8 @@ uint64_t checked_size(hid_t dataset, const std::string& name, size_t element_byt
     if (count > 0 && uint64_t(count) / kBestRatio > stored / element_bytes + 1)
         throw Hdf5Error(fmt::format("{}: {} elements, but {} bytes are stored", name, count, stored));
     uint64_t bytes = 0;  // as read: numbers become wide ones
-    if (__builtin_mul_overflow(uint64_t(count), std::max(element_bytes, sizeof(double)), &bytes) ||
-        __builtin_add_overflow(unpacked.bytes, bytes, &unpacked.bytes))
-        unpacked.bytes = UINT64_MAX;
-    if (const auto fits = refuse_beyond_unpacked(unpacked.bytes, unpacked.file_bytes); !fits)
-        throw Hdf5Error(name + ": " + fits.error().message);
+    if (__builtin_mul_overflow(uint64_t(count), std::max(element_bytes, sizeof(double)), &bytes)) bytes = UINT64_MAX;
+    count_unpacked(bytes, name);
     return uint64_t(count);
 }
 
@@ -138,16 +136,6 @@ bool fits_u32(hid_t parent, const std::string& name) {
     return H5Tget_size(type) <= 4 && H5Tget_class(type) == H5T_INTEGER && H5Tget_sign(type) == H5T_SGN_NONE;
 }
 
-std::vector<std::string> read_variable_texts(hid_t dataset, hid_t space, size_t count, const std::string& name) {
-    std::vector<char*> pointers(count);
-    const Handle type = text_type();
-    require(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()), name);
-    std::vector<std::string> texts;
-    for (const char* pointer : pointers) texts.emplace_back(pointer == nullptr ? "" : pointer);
-    H5Dvlen_reclaim(type, space, H5P_DEFAULT, pointers.data());
-    return texts;
-}
-
 void write_rows_of(hid_t dataset, hid_t memory_type, hsize_t first, const void* rows, hsize_t count) {
     std::vector<hsize_t> block = extents_of(dataset), start(block.size(), 0);
     start[0] = first;
@@ -197,6 +185,12 @@ void Handle::close() { require(close_(std::exchange(id_, -1)), ""); }
 
 void require(herr_t status, const std::string& what) {
     if (status < 0) raise(what);
+}
+
+void count_unpacked(uint64_t bytes, const std::string& name) {
+    if (__builtin_add_overflow(unpacked.bytes, bytes, &unpacked.bytes)) unpacked.bytes = UINT64_MAX;
+    if (const auto fits = refuse_beyond_unpacked(unpacked.bytes, unpacked.file_bytes); !fits)
+        throw Hdf5Error(name + ": " + fits.error().message);
 }
 
 void keep_to_one_file() {
@@ -311,14 +305,7 @@ std::string read_text_attribute(hid_t object, const std::string& name) {
     const Handle space(H5Aget_space(attribute), H5Sclose, name);
     if (H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_npoints(space) != 1)
         throw Hdf5Error("attribute " + name + ": is not one text");
-    if (H5Tis_variable_str(type) > 0) {
-        char* pointer = nullptr;
-        const Handle memory = text_type();
-        require(H5Aread(attribute, memory, &pointer), name);
-        std::string text = pointer == nullptr ? "" : pointer;
-        H5Dvlen_reclaim(memory, space, H5P_DEFAULT, &pointer);
-        return text;
-    }
+    if (H5Tis_variable_str(type) > 0) return variable_text_of(attribute, "attribute " + name);
     if (H5Tget_size(type) > H5Aget_storage_size(attribute))
         throw Hdf5Error("attribute " + name + ": longer than its storage");
     std::string text(H5Tget_size(type), '\0');
@@ -413,7 +400,7 @@ std::vector<std::string> read_texts(hid_t parent, const std::string& name) {
     if (H5Tget_class(type) != H5T_STRING) throw Hdf5Error(name + ": holds no text");
     const size_t length = H5Tget_size(type);
     const uint64_t count = checked_size(dataset, name, length);
-    if (H5Tis_variable_str(type) > 0) return read_variable_texts(dataset, space, count, name);
+    if (H5Tis_variable_str(type) > 0) return variable_texts_of(dataset, count, name);
     if (count > 0 && length > H5Dget_storage_size(dataset)) throw Hdf5Error(name + ": longer than its storage");
     std::string padded(length * count, '\0');
     require(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, padded.data()), name);

@@ -66,6 +66,9 @@ void keep_to_one_file();
 // append: so that readers and a kill always find a sound file. change: of a file that nobody else has seen yet.
 enum class Access : uint8_t { create, read, append, change };
 Handle open_file(const std::string& path, Access access);
+// Of the file that this thread opened last to read: refuses, by `name`, what with all before it is more than a file of
+// its size may unpack to.
+void count_unpacked(uint64_t bytes, const std::string& name);
 void flush_to_disk(hid_t file);  // all that was written so far, before anything that follows
 Handle create_group(hid_t parent, const std::string& name);
 Handle open_group(hid_t parent, const std::string& name);

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/mutants/campaign.h"
 #include "tests/sim/engine/hand_made.h"
-#include "tests/sim/mutants.h"
 
 namespace riftjit::sim {
 namespace checkpoint_test {
@@ -262,29 +262,28 @@ TEST_F(Refusals, LeaveForgedFilesHarmless) {
 
 // The same and more at length, in processes of their own.
 TEST_F(Refusals, KeepMutantsHarmless) {
-    const size_t count = mutant_count(300);
-    const auto make = [&](size_t i) {
-        std::mt19937 random = mutant_random(i);
+    const auto make = [&](uint64_t number, mutants::Random& random) {
         const std::string whole(bytes_.begin(), bytes_.end());
-        if (i % 4 == 0) return mutate(whole, random);
-        std::string forged = whole.substr(0, 40) + mutate(whole.substr(40, whole.size() - 48), random);
+        if (number % 4 == 0) return mutants::changed(whole, random);
+        std::string forged = whole.substr(0, 40) + mutants::changed(whole.substr(40, whole.size() - 48), random);
         const uint64_t checksum = XXH3_64bits(forged.data(), forged.size());
         return forged.append(reinterpret_cast<const char*>(&checksum), sizeof checksum);
     };
     std::optional<ThreadPool> pool;  // of the process that reads
     std::unique_ptr<Engine> engine;
-    expect_harmless(read_mutants(count, make,
-                                 [&](const std::string& mutant) -> Result<void> {
-                                     if (!engine) engine = engine_of(full_network(), pool.emplace(pool_of(1)));
-                                     file_.write({mutant.begin(), mutant.end()});
-                                     RIFTJIT_TRY_VOID(engine->restore(file_.path()));
-                                     const auto ran = engine->run(20, {});
-                                     (void)engine->take_spikes();
-                                     (void)engine->take_samples(3);
-                                     (void)engine->take_samples(4);
-                                     return ran;
-                                 }),
-                    count);
+    const auto read = [&](const std::string& mutant) -> Result<void> {
+        if (!engine) engine = engine_of(full_network(), pool.emplace(pool_of(1)));
+        file_.write({mutant.begin(), mutant.end()});
+        RIFTJIT_TRY_VOID(engine->restore(file_.path()));
+        const auto ran = engine->run(20, {});
+        (void)engine->take_spikes();
+        (void)engine->take_samples(3);
+        (void)engine->take_samples(4);
+        return ran;
+    };
+    mutants::Campaign("saved-state", make, [&](const std::string& mutant) {
+        return mutants::outcome_of(read(mutant));
+    }).run();
 }
 
 TEST(Saving, SaysWhyItCannot) {

@@ -156,6 +156,93 @@ TEST(UnpackedLimit, GrowsWithTheFileAndDoesNotOverflow) {
     EXPECT_FALSE(refuse_beyond_unpacked((256 << 20) + 1, 0));
 }
 
+// ---- texts of variable length ---------------------------------------------------------------------------------------
+
+class HostileTexts : public HostileRecordings {
+protected:
+    HostileTexts() {
+        EXPECT_TRUE(write_recording(path("whole"), RecordingFormat::riftjit_h5, sample_recording()));
+        whole_ = read_bytes(path("whole"));
+        heap_ = whole_.find("GCOL");
+        EXPECT_NE(heap_, std::string::npos);
+    }
+    template <class Integer>
+    std::string with(size_t offset, Integer value) const {
+        std::string bytes = whole_;
+        write_bytes(path("changed.h5"),
+                    bytes.replace(offset, sizeof value, reinterpret_cast<char*>(&value), sizeof value));
+        return outcome("changed.h5");
+    }
+    // What is told of each reference to the heap that is changed; those in attributes fail their checksums.
+    template <class Integer>
+    std::vector<std::string> with_references(ptrdiff_t from_address, Integer value) const {
+        const uint64_t address = heap_;
+        const std::string sought(reinterpret_cast<const char*>(&address), sizeof address);
+        std::vector<std::string> told;
+        for (size_t at = 0; (at = whole_.find(sought, at)) != std::string::npos; ++at)
+            if (const std::string text = with(size_t(ptrdiff_t(at) + from_address), value); text.contains(": a text: "))
+                told.push_back(text.substr(text.find(": a text: ") + 10));
+        return told;
+    }
+
+    std::string whole_;
+    size_t heap_;
+};
+
+// libhdf5 comes to no end with the last.
+TEST_F(HostileTexts, InHeapsWhoseObjectsDoNotFit) {
+    const size_t first = heap_ + 16, size = first + 8, left = 4096 - 16;
+    const auto told = [&](uint64_t bytes) {
+        return fmt::format("attribute format: a text: object 1 of {} bytes where the heap at {} has {} left", bytes,
+                           heap_, left);
+    };
+    EXPECT_EQ(with<uint64_t>(size, UINT64_MAX - 15), told(UINT64_MAX - 15));
+    EXPECT_EQ(with<uint64_t>(size, left), told(left));
+    EXPECT_EQ(with<uint64_t>(heap_ + 8, uint64_t(1) << 40),
+              fmt::format("attribute format: a text: heaps of more bytes than the file's {}", whole_.size()));
+    EXPECT_EQ(with<uint64_t>(heap_ + 8, 16), fmt::format("attribute format: a text: there is no heap at {}", heap_));
+    EXPECT_EQ(with<uint16_t>(first, 7777),
+              fmt::format("attribute format: a text: the heap at {} has no object 1", heap_));
+    std::string bytes = whole_;
+    write_bytes(path("changed.h5"), bytes.replace(first, 16, std::string(16, '\0')));
+    EXPECT_EQ(
+        outcome("changed.h5"),
+        fmt::format("attribute format: a text: object 0 of 0 bytes where the heap at {} has {} left", heap_, left));
+}
+
+// libhdf5 takes 4 GiB for the first.
+TEST_F(HostileTexts, OfReferencesThatLeadNowhere) {
+    const auto lengths = with_references<uint32_t>(-4, UINT32_MAX);
+    EXPECT_FALSE(lengths.empty());
+    for (const std::string& told : lengths) EXPECT_TRUE(told.starts_with("of 4294967295 bytes, but object ")) << told;
+    const auto addresses = with_references<uint64_t>(0, uint64_t(1) << 62);
+    EXPECT_FALSE(addresses.empty());
+    for (const std::string& told : addresses) {
+        if (told.starts_with("object ")) continue;  // the number of the address stands in a heap, too
+        EXPECT_EQ(told, fmt::format("16 bytes at {} of a file of {}", uint64_t(1) << 62, whole_.size()));
+    }
+}
+
+// Of other programs: chunks, and addresses and sizes of 4 bytes.
+TEST_F(HostileTexts, AreNoneOfThoseThatH5pyWrites) {
+    if (!has(kPython, "h5py")) return lack_oracle("python3-h5py");
+    ASSERT_TRUE(write_recording(path("spikes.nwb"), RecordingFormat::nwb, sample_recording()));
+    make(R"(
+made = h5py.h5p.create(h5py.h5p.FILE_CREATE)
+made.set_sizes(4, 4)
+with h5py.File(folder + "spikes.nwb", "r") as old:
+    with h5py.File(h5py.h5f.create((folder + "small.h5").encode(), fcpl=made)) as f:
+        for name in old: old.copy(name, f, name)
+        for name, value in old.attrs.items(): f.attrs[name] = value
+        notes = old["general/notes"][()]
+        del f["general/notes"]
+        f.create_dataset("general/notes", data=[notes], dtype=h5py.string_dtype(), chunks=(1,), compression="gzip")
+)");
+    const auto old = read_recording(path("spikes.nwb")), small = read_recording(path("small.h5"));
+    ASSERT_TRUE(old && small) << message(old) << "; " << message(small);
+    EXPECT_EQ(small->header, old->header);
+}
+
 // What libhdf5 does with a damaged size: it asks for gigabytes, and fills them.
 TEST(IsolatedMemory, EndsWhereTheFilesMemoryDoes) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

