@@ -8,6 +8,7 @@
 #include "models/architectures/hyperparameters.h"
 #include "models/architectures/key_check.h"
 #include "models/architectures/tensor_check.h"
+#include "models/folder/model_file.h"
 #include "models/gguf/gguf_text.h"
 
 namespace riftjit::models {
@@ -86,7 +87,7 @@ ConvertedVectors convert_vectors(const Gguf& file) {
 std::span<const Architecture* const> architectures() { return kArchitectures; }
 
 Result<Model> load_model(const std::filesystem::path& path) {
-    RIFTJIT_TRY(file, Gguf::open(path));
+    RIFTJIT_TRY(file, open_model_file(path));
     RIFTJIT_TRY(architecture, architecture_of(file));
     RIFTJIT_TRY_VOID(require_model(file));
     if (file.tensors().empty())

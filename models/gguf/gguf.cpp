@@ -142,6 +142,34 @@ Result<Gguf> Gguf::open(const std::filesystem::path& path) {
     return file;
 }
 
+Result<Gguf> Gguf::present(GgufPresentation presentation) {
+    auto impl = std::make_shared<Impl>();
+    impl->path = presentation.path;
+    impl->presented = std::move(presentation);
+    GgufPresentation& presented = impl->presented;
+    const std::string name = printable_path(impl->path);
+    RIFTJIT_TRY(content, parse_gguf(name, presented.index.header, presented.index.file_bytes));
+    check(content.tensors.size() == presented.tensors.size(), "every tensor of the index is presented");
+    for (size_t i = 0; i < content.tensors.size(); ++i) {
+        GgufTensor& tensor = content.tensors[i];
+        const PresentedTensor& stored = presented.tensors[i];
+        check(tensor.size_bytes == stored.data.size(), "a tensor has the size that its index tells");
+        tensor.data = stored.data;
+        tensor.data_offset_bytes = stored.data_offset_bytes;
+        tensor.info_offset_bytes = 0;
+    }
+    for (const GgufEntry& entry : content.entries) impl->entry_indexes.emplace(entry.key, impl->entry_indexes.size());
+    RIFTJIT_TRY_VOID(impl->add_part({impl->path, name, 0, {}, {}, std::move(content)}));
+    for (PresentedFile& file : presented.files)
+        RIFTJIT_TRY_VOID(
+            impl->add_part({file.path, printable_path(file.path), file.file_bytes, {}, std::move(file.data), {}}));
+    presented.files.clear();
+    std::ranges::move(presented.warnings, std::back_inserter(impl->warnings));
+    Gguf file;
+    file.impl_ = std::move(impl);
+    return file;
+}
+
 std::vector<std::filesystem::path> Gguf::paths() const {
     std::vector<std::filesystem::path> paths;
     for (const LoadedPart& part : impl_->parts) paths.push_back(part.path);
@@ -150,6 +178,10 @@ std::vector<std::filesystem::path> Gguf::paths() const {
 const std::filesystem::path& Gguf::path() const { return impl_->path; }
 
 uint32_t Gguf::version() const { return impl_->parts.front().content.version; }
+
+std::string_view Gguf::format() const {
+    return impl_->presented.format.empty() ? "GGUF" : std::string_view(impl_->presented.format);
+}
 
 uint64_t Gguf::file_bytes() const {
     return std::transform_reduce(impl_->parts.begin(), impl_->parts.end(), uint64_t{0}, std::plus{},
@@ -175,10 +207,14 @@ const GgufEntry* Gguf::find(std::string_view key) const {
 std::string Gguf::place_of(const GgufTensor& tensor) const {
     const auto found = impl_->tensor_indexes.find(tensor.name);
     check(found != impl_->tensor_indexes.end(), "the tensor belongs to this file");
+    if (!impl_->presented.tensors.empty()) return impl_->presented.tensors[found->second].place;
     return tensor_text(impl_->parts[impl_->tensor_parts[found->second]].name, tensor);
 }
 
 std::string Gguf::place_of(const GgufEntry& entry) const {
+    const auto place = impl_->presented.key_places.find(std::string(entry.key));
+    if (place != impl_->presented.key_places.end()) return place->second;
+    if (!impl_->presented.format.empty()) return fmt::format("{}: key '{}'", impl_->name(), printable(entry.key));
     return fmt::format("{}: key '{}' (at byte {})", impl_->name(), printable(entry.key), entry.offset_bytes);
 }
 

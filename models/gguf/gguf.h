@@ -49,14 +49,19 @@ struct GgufTensor {
     uint64_t rows() const;  // product of ne[1..]
 };
 
+struct GgufPresentation;  // gguf_presentation.h
+
 class Gguf {
 public:
     // Opens every part of a split set. Every check of the parser has passed when this succeeds.
     static Result<Gguf> open(const std::filesystem::path& path);
+    // What is stored otherwise, as if a GGUF file told it; the parser checks that, too.
+    static Result<Gguf> present(GgufPresentation presentation);
 
     const std::filesystem::path& path() const;
     std::vector<std::filesystem::path> paths() const;  // of all parts
     uint32_t version() const;
+    std::string_view format() const;              // "GGUF", or what is presented as such
     uint64_t file_bytes() const;                  // all parts
     std::span<const GgufEntry> entries() const;   // in file order
     std::span<const GgufTensor> tensors() const;  // in file order, parts in order

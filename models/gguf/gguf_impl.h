@@ -8,6 +8,7 @@
 #include "models/gguf/gguf.h"
 #include "models/gguf/gguf_mapping.h"
 #include "models/gguf/gguf_parser.h"
+#include "models/gguf/gguf_presentation.h"
 
 namespace riftjit::models {
 
@@ -26,6 +27,7 @@ struct Gguf::Impl {
     std::vector<size_t> tensor_parts;  // parallel: index of the part that holds it
     std::unordered_map<std::string_view, size_t> tensor_indexes, entry_indexes;
     std::vector<std::string> warnings;
+    GgufPresentation presented;  // without files, which are parts; empty for a GGUF file
 
     const std::string& name() const { return parts.front().name; }
     Result<void> add_part(LoadedPart part);

@@ -8,6 +8,7 @@
 
 #include "engine/model_files.h"
 #include "host/json_text.h"
+#include "models/folder/model_file.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tools/cli/options.h"
 #include "tools/cli/reporter.h"
@@ -29,7 +30,7 @@ constexpr const char* kInspectExamples =
 // Everything that `riftjit run` checks before it packs weights.
 Result<Inspection> look_at(const std::filesystem::path& path, InspectDepth depth) {
     if (depth == InspectDepth::file) {
-        RIFTJIT_TRY(file, models::Gguf::open(path));
+        RIFTJIT_TRY(file, models::open_model_file(path));
         return Inspection{file, std::nullopt, std::nullopt, std::nullopt};
     }
     RIFTJIT_TRY(model, models::load_model(path));

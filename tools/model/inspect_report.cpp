@@ -213,9 +213,10 @@ nlohmann::ordered_json to_json(const Inspection& inspection) {
 std::string to_text(const Inspection& inspection) {
     const models::Gguf& file = inspection.file;
     const Totals totals = count(file);
-    std::string text = fmt::format("{}: GGUF version {}, {} bytes, {} tensors, {} parameters, {:.3f} bits per weight\n",
-                                   models::printable_path(file.path()), file.version(), file.file_bytes(),
-                                   totals.all.tensors, totals.all.parameters, totals.all.bits_per_weight());
+    std::string text = fmt::format(
+        "{}: {}, {} bytes, {} tensors, {} parameters, {:.3f} bits per weight\n", models::printable_path(file.path()),
+        file.format() == "GGUF" ? fmt::format("GGUF version {}", file.version()) : std::string(file.format()),
+        file.file_bytes(), totals.all.tensors, totals.all.parameters, totals.all.bits_per_weight());
     if (inspection.model) {
         text += "\nModel\n";
         const nlohmann::ordered_json hyperparameters = hyperparameters_json(inspection.model->hyperparameters);

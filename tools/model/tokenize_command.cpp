@@ -8,6 +8,7 @@
 
 #include "engine/model_files.h"
 #include "host/json_text.h"
+#include "models/folder/model_file.h"
 #include "models/gguf/gguf_text.h"
 #include "models/tokenizer/tokenizer.h"
 #include "tools/cli/escapes.h"
@@ -40,7 +41,7 @@ struct TokenizeOptions {
 
 Result<Tokenizer> open_tokenizer(const TokenizeOptions& options, Reporter& reporter) {
     RIFTJIT_TRY(path, engine::named_or_shipped(options.model));
-    RIFTJIT_TRY(file, models::Gguf::open(path));
+    RIFTJIT_TRY(file, models::open_model_file(path));
     for (const std::string& warning : file.warnings()) reporter.warn(warning);
     std::optional<std::string_view> pre;
     if (!options.pre.empty()) pre = options.pre;
