@@ -145,7 +145,7 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
 Result<Engine> open_engine(const EngineOptions& options, const Warn& warn) {
     const auto start = Clock::now();
     RIFTJIT_TRY_VOID(select_isa(options.max_isa));  // a machine that cannot run it reads no model
-    RIFTJIT_TRY(model, open_model(options.model, warn));
+    RIFTJIT_TRY(model, open_model(options.model, warn, options.adapters));
     if (const auto& unused = model.ignored_tensors; !unused.empty() && options.note)
         options.note(fmt::format("note: {} of the file {}: {}{}",
                                  unused.size() == 1 ? "a tensor" : fmt::format("{} tensors", unused.size()),

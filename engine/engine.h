@@ -17,7 +17,8 @@
 namespace riftjit::engine {
 
 struct EngineOptions {
-    std::filesystem::path model;     // empty: the model that ships with the project
+    std::filesystem::path model;  // empty: the model that ships with the project
+    std::vector<models::LoraRequest> adapters;
     std::optional<std::string> pre;  // the pre-tokenizer, where the file does not name it
     std::optional<Isa> max_isa;
     DeviceChoice device;

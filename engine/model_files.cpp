@@ -21,10 +21,12 @@ Result<std::filesystem::path> named_or_shipped(const std::filesystem::path& path
     return path.empty() ? shipped_model() : path;
 }
 
-Result<models::Model> open_model(const std::filesystem::path& path, const Warn& warn) {
+Result<models::Model> open_model(const std::filesystem::path& path, const Warn& warn,
+                                 std::span<const models::LoraRequest> adapters) {
     RIFTJIT_TRY(found, named_or_shipped(path));
     RIFTJIT_TRY(model, models::load_model(found));
     for (const std::string& warning : model.warnings) warn(warning);
+    for (const models::LoraRequest& adapter : adapters) RIFTJIT_TRY_VOID(models::add_lora(model, adapter));
     return std::move(model);
 }
 

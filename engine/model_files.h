@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 
 #include "engine/machine.h"
 #include "models/model.h"
@@ -13,7 +14,8 @@ Result<std::filesystem::path> shipped_model();
 // `path`, or the shipped model where it is empty.
 Result<std::filesystem::path> named_or_shipped(const std::filesystem::path& path);
 
-// Loads and checks named_or_shipped(path), and passes on what the file makes to warn of.
-Result<models::Model> open_model(const std::filesystem::path& path, const Warn& warn);
+// Loads and checks named_or_shipped(path) with these adapters, and passes on what the file makes to warn of.
+Result<models::Model> open_model(const std::filesystem::path& path, const Warn& warn,
+                                 std::span<const models::LoraRequest> adapters = {});
 
 }  // namespace riftjit::engine

@@ -95,13 +95,18 @@ Result<Model> load_model(const std::filesystem::path& path) {
                     printable_path(path));
     RIFTJIT_TRY(hyperparameters, architecture->read(file));
 
-    Model model{file, hyperparameters, {}, {}, std::make_shared<ConvertedVectors>(convert_vectors(file))};
+    Model model{file, hyperparameters, {}, {}, std::make_shared<ConvertedVectors>(convert_vectors(file)), {}};
     RIFTJIT_TRY(built, architecture->build(model));
     RIFTJIT_TRY(ignored, unused_tensors(file, hyperparameters, built.used_tensors));
     model.ignored_tensors = std::move(ignored);
     model.warnings.assign(file.warnings().begin(), file.warnings().end());
     std::ranges::move(key_warnings(file, architecture->name), std::back_inserter(model.warnings));
     return model;
+}
+
+Result<std::unordered_set<std::string_view>> Model::used_tensors() const {
+    RIFTJIT_TRY(built, find_architecture(hyperparameters.architecture)->build(*this));
+    return std::move(built.used_tensors);
 }
 
 Result<graph::Graph> Model::build() const {

@@ -11,6 +11,7 @@
 
 #include "graph/graph.h"
 #include "models/gguf/gguf.h"
+#include "models/lora.h"
 
 namespace riftjit::models {
 
@@ -89,9 +90,12 @@ struct Model {
     std::vector<std::string> ignored_tensors;
     std::vector<std::string> warnings;  // each one line, for the caller to print
     std::shared_ptr<const ConvertedVectors> converted_vectors;
+    std::vector<Lora> adapters;  // each applied beside the others
 
     // Builds the graph; weights point into the file (and the converted vectors).
     Result<graph::Graph> build() const;
+    // Names of the file's and the adapters' tensors that the graph has.
+    Result<std::unordered_set<std::string_view>> used_tensors() const;
 };
 
 // Every key and every tensor's shape has been checked when this succeeds: build() succeeds too.

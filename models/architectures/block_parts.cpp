@@ -7,9 +7,25 @@ using graph::TensorId;
 
 namespace {
 
+// product + scale * (x A^T) B^T for each adapter that has factors for the table.
+Result<TensorId> adapt(const BlockParts& parts, const std::string& name, TensorId x, TensorId weight,
+                       TensorId product) {
+    TensorId out = product;
+    for (const Lora& adapter : parts.model.adapters) {
+        RIFTJIT_TRY(factors, parts.weights.low_rank(adapter, weight));
+        if (!factors) continue;
+        RIFTJIT_TRY(low, parts.graph.matmul(name + ".lora_a", x, factors->a));
+        RIFTJIT_TRY(scaled, parts.graph.scale(name + ".lora_scale", low, factors->scale));
+        RIFTJIT_TRY(high, parts.graph.matmul(name + ".lora_b", scaled, factors->b));
+        RIFTJIT_TRY(sum, parts.graph.add(name + ".lora", out, high));
+        out = sum;
+    }
+    return out;
+}
+
 // x W^T [* scale] [+ bias], of a table or a part of it: the scale belongs to the whole.
-Result<TensorId> multiply(const BlockParts& parts, const std::string& name, const std::string& scale_name, TensorId x,
-                          TensorId weight, TensorId bias) {
+Result<TensorId> multiply_plainly(const BlockParts& parts, const std::string& name, const std::string& scale_name,
+                                  TensorId x, TensorId weight, TensorId bias) {
     RIFTJIT_TRY(scale, parts.weights.optional_scalar(scale_name));
     if (!scale) return parts.graph.matmul(name, x, weight, bias);
     if (bias != kNoTensor)
@@ -17,6 +33,12 @@ Result<TensorId> multiply(const BlockParts& parts, const std::string& name, cons
                     parts.model.file.place_of(*parts.model.file.find_tensor(scale_name)));
     RIFTJIT_TRY(product, parts.graph.matmul(name, x, weight));
     return parts.graph.scale(name + ".scale", product, *scale);
+}
+
+Result<TensorId> multiply(const BlockParts& parts, const std::string& name, const std::string& scale_name, TensorId x,
+                          TensorId weight, TensorId bias) {
+    RIFTJIT_TRY(product, multiply_plainly(parts, name, scale_name, x, weight, bias));
+    return adapt(parts, name, x, weight, product);
 }
 
 }  // namespace

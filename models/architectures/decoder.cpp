@@ -30,6 +30,8 @@ public:
             x = out;
         }
         RIFTJIT_TRY_VOID(add_output(x, table));
+        if (hyper_.experts.count != 0 && !has_router_)  // names the tensor that is missing
+            RIFTJIT_TRY_VOID(weights_.matrix("blk.0.ffn_gate_inp.weight", hyper_.experts.count, hyper_.width));
         return BuiltGraph{std::move(graph_), weights_.used()};
     }
 
@@ -279,6 +281,7 @@ private:
 
     Result<TensorId> experts(uint32_t layer, TensorId x) {
         const ExpertHyperparameters& hyper = hyper_.experts;
+        has_router_ = true;
         const auto name = [&](std::string_view what) { return block(layer, what); };
         RIFTJIT_TRY(logits, project(name("ffn_gate_inp"), x, hyper.count));
         RIFTJIT_TRY(tensors, expert_tensors(layer, x));
@@ -413,6 +416,7 @@ private:
     Weights weights_;
     const BlockParts parts_{model_, graph_, weights_};
     graph::RopeFactors rope_factors_;
+    bool has_router_ = false;  // some layer
 };
 
 }  // namespace

@@ -10,12 +10,15 @@ namespace riftjit::models {
 namespace {
 
 Result<Hyperparameters> read_llama(const Gguf& file) {
-    RIFTJIT_TRY(result, read_hyperparameters(file, {"llama", RopePairing::adjacent,
-                                                    "attention.sliding_window expert_count "
-                                                    "expert_used_count"}));
-    RIFTJIT_TRY_VOID(read_windows(file, {0, 0, 0}, result));  // Mistral 7B's first release: every layer
     RIFTJIT_TRY(experts, file.integer("llama.expert_count", 0, kMaxExperts));
-    if (experts.value_or(0) != 0) RIFTJIT_TRY_VOID(read_experts(file, {.is_normed = true}, result));
+    const bool has_experts = experts.value_or(0) != 0;
+    RIFTJIT_TRY(result,
+                read_hyperparameters(
+                    file, {"llama", RopePairing::adjacent,
+                           has_experts ? "attention.sliding_window expert_count expert_used_count expert_shared_count"
+                                       : "attention.sliding_window"}));
+    RIFTJIT_TRY_VOID(read_windows(file, {0, 0, 0}, result));  // Mistral 7B's first release: every layer
+    if (has_experts) RIFTJIT_TRY_VOID(read_experts(file, {.is_normed = true}, result));
     return result;
 }
 

@@ -158,6 +158,35 @@ Result<TensorId> Weights::optional_vector(std::string_view name, uint32_t width)
     return vector(name, width);
 }
 
+Result<std::optional<Weights::LowRank>> Weights::low_rank(const Lora& adapter, TensorId weight) {
+    const graph::Tensor& table = graph_.tensor(weight);
+    if (table.matrices != 1) return std::nullopt;
+    const std::string name = table.name.substr(0, table.name.find('['));
+    const GgufTensor* const whole = model_.file.find_tensor(name);
+    const GgufTensor *const a = adapter.file.find_tensor(name + ".lora_a"), *const b = adapter.file.find_tensor(
+                                                                                name + ".lora_b");
+    // An adapter of the table of tokens that is the output's too would have to adapt the lookup as well.
+    if (whole == nullptr || a == nullptr || b == nullptr || name.starts_with("token_embd")) return std::nullopt;
+    if (a->width() != whole->width() || b->rows() != whole->rows())
+        return fail(ErrorKind::Format, "{}: A has width {} and B {} rows; the model's tensor has {} and {}",
+                    adapter.file.place_of(*a), a->width(), b->rows(), whole->width(), whole->rows());
+    for (const GgufTensor* factor : {a, b})
+        if (!traits(factor->type).is_weight)
+            return fail(ErrorKind::Unsupported, "{}: type {} is unsupported for a weight",
+                        adapter.file.place_of(*factor), traits(factor->type).name);
+    const uint64_t bytes = row_bytes(table.type, table.width);
+    const auto rank = static_cast<uint32_t>(b->width());
+    const uint64_t first = static_cast<uint64_t>(table.data - whole->data.data()) / bytes;
+    const uint32_t rows = table.rows, width = table.width;
+    const std::string b_name = std::string(b->name) + table.name.substr(name.size());
+    used_.insert(a->name);
+    used_.insert(b->name);
+    const TensorId a_id = graph_.add_weight(std::string(a->name), a->type, rank, width, a->data.data());
+    const TensorId b_id =
+        graph_.add_weight(b_name, b->type, rows, rank, b->data.data() + first * row_bytes(b->type, rank));
+    return LowRank{a_id, b_id, adapter.scale_of(rank)};
+}
+
 Result<std::optional<float>> Weights::optional_scalar(std::string_view name) {
     if (!has(name)) return std::nullopt;
     RIFTJIT_TRY(tensor, find(name, {1}));

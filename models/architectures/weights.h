@@ -40,6 +40,12 @@ public:
     Result<graph::TensorId> by_channel_part(std::string_view name, uint32_t channels, uint32_t numbers, uint32_t first,
                                             uint32_t count, std::string_view part);
     Result<graph::TensorId> optional_vector(std::string_view name, uint32_t width);  // kNoTensor if absent
+    // The factors of an adapter for a table that matrix() or matrix_rows() gave, whose rows B then has.
+    struct LowRank {
+        graph::TensorId a, b;
+        float scale;
+    };
+    Result<std::optional<LowRank>> low_rank(const Lora& adapter, graph::TensorId weight);
     // The single f32 by which a matrix's products are multiplied (NVFP4's NAME.scale).
     Result<std::optional<float>> optional_scalar(std::string_view name);
 

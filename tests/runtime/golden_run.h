@@ -29,6 +29,7 @@ inline std::string source_path(const std::string& path) {
 // Files of one golden, by its name in tests/data/goldens.
 struct GoldenCase {
     std::string name, model;
+    std::string adapter = {};  // none if empty
 };
 
 inline std::vector<GoldenCase> golden_cases() {
@@ -41,6 +42,10 @@ inline std::vector<GoldenCase> golden_cases() {
     for (const auto& entry : std::filesystem::directory_iterator(source_path("tests/data/families")))
         if (entry.path().extension() == ".gguf")
             cases.push_back({"family-" + entry.path().stem().string(), entry.path()});
+    for (const auto& entry : std::filesystem::directory_iterator(source_path("tests/data/lora"))) {
+        const std::string family = entry.path().stem();
+        cases.push_back({"lora-" + family, source_path("tests/data/families/" + family + ".gguf"), entry.path()});
+    }
     std::ranges::sort(cases, {}, &GoldenCase::name);
     for (const std::string name : {"storyteller-9m-q8_0", "storyteller-9m-q4_k_m"})
         for (const std::string prompt : {".fox", ".robot"})
@@ -73,9 +78,9 @@ struct Golden {
 // A model with the kernels made for it at one level, for any number of sessions.
 class TestModel {
 public:
-    TestModel(const std::string& path, Isa isa)
+    TestModel(const std::string& path, Isa isa, const std::string& adapter = {})
         : isa_(isa),
-          model_(load(path)),
+          model_(load(path, adapter)),
           graph_(build(model_)),
           cache_(std::make_unique<KernelCache>(x86::compile, DiskCache::disabled())) {}
 
@@ -96,9 +101,12 @@ public:
     KernelCache& cache() { return *cache_; }
 
 private:
-    static models::Model load(const std::string& path) {
+    static models::Model load(const std::string& path, const std::string& adapter) {
         auto model = models::load_model(source_path(path));
         if (!model) throw std::runtime_error(model.error().message);
+        if (adapter.empty()) return std::move(*model);
+        const auto added = models::add_lora(*model, {adapter});
+        if (!added) throw std::runtime_error(added.error().message);
         return std::move(*model);
     }
     static graph::Graph build(const models::Model& model) {

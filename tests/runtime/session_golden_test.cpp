@@ -31,8 +31,8 @@ constexpr double kF16CacheBound = 0.006;
 
 double bound_for(const std::string& golden, Isa isa) {
     if (golden == "nano-bf16" && has_bf16(isa)) return kBf16Bound;
-    const bool is_float =
-        golden.starts_with("family-") || golden == "nano-f32" || golden == "nano-f16" || golden == "nano-bf16";
+    const bool is_float = golden.starts_with("family-") || golden.starts_with("lora-") || golden == "nano-f32" ||
+                          golden == "nano-f16" || golden == "nano-bf16";
     return is_float ? kFloatBound : kQuantisedBound;
 }
 
@@ -63,7 +63,7 @@ TEST_P(SessionGolden, BoundIsNoLargerThanWhatLlamaCppReaches) {
 
 TEST_P(SessionGolden, LogitsAndTokensAreThoseOfTheGoldenAtEveryLevel) {
     for (const Isa isa : levels_) {
-        TestModel model(GetParam().model, isa);
+        TestModel model(GetParam().model, isa, GetParam().adapter);
         const Outcome outcome = run_golden(model.session(2), golden_);
         expect_outcome(outcome, bound_for(GetParam().name, isa), std::string(name(isa)));
         RecordProperty("error_sd_" + std::string(name(isa)), std::to_string(outcome.max_error));
@@ -73,7 +73,7 @@ TEST_P(SessionGolden, LogitsAndTokensAreThoseOfTheGoldenAtEveryLevel) {
 TEST_P(SessionGolden, ThreadsAndLevelsDoNotChangeABit) {
     std::string expected;
     for (const Isa isa : levels_) {
-        TestModel model(GetParam().model, isa);
+        TestModel model(GetParam().model, isa, GetParam().adapter);
         // Only VDPBF16PS and TDPBF16PS compute another way.
         if (GetParam().name == "nano-bf16" && has_bf16(isa)) expected.clear();
         for (const uint32_t threads : {1u, 2u, 3u, 7u}) {
@@ -88,7 +88,7 @@ TEST_P(SessionGolden, ThreadsAndLevelsDoNotChangeABit) {
 TEST_P(SessionGolden, BytesCostWhatTheirRoundingDoesAtEveryLevel) {
     std::string expected;
     for (const Isa isa : levels_) {
-        TestModel model(GetParam().model, isa);
+        TestModel model(GetParam().model, isa, GetParam().adapter);
         if (GetParam().name == "nano-bf16" && has_bf16(isa)) expected.clear();
         for (const uint32_t threads : {1u, 3u}) {
             const Outcome outcome =
@@ -103,7 +103,7 @@ TEST_P(SessionGolden, BytesCostWhatTheirRoundingDoesAtEveryLevel) {
 
 TEST_P(SessionGolden, TheDefaultCacheTypeCostsLittle) {
     const Isa isa = levels_.back();
-    TestModel model(GetParam().model, isa);
+    TestModel model(GetParam().model, isa, GetParam().adapter);
     const Outcome outcome = run_golden(model.session(2, DType::F16), golden_);
     expect_outcome(outcome, bound_for(GetParam().name, isa) + kF16CacheBound, "f16 cache");
     RecordProperty("error_sd_f16_cache", std::to_string(outcome.max_error));

@@ -32,9 +32,8 @@ constexpr auto kGroups = std::to_array<Group>({
     {"has been removed; the cache is defragmented by nothing and needs no threshold", "-dt --defrag-thold"},
     {"is not implemented in this build: no grammars",
      "--grammar --grammar-file -j --json-schema -jf --json-schema-file"},
-    {"is not implemented in this build: no adapters",
-     "--lora --lora-scaled --lora-init-without-apply --control-vector --control-vector-scaled "
-     "--control-vector-layer-range"},
+    {"is not implemented in this build: no control vectors, and no adapters that are switched while a model runs",
+     "--lora-init-without-apply --control-vector --control-vector-scaled --control-vector-layer-range"},
     {"is not implemented in this build: no images, audio or video",
      "-mm --mmproj -mmu --mmproj-url --mmproj-auto --no-mmproj --no-mmproj-auto --mmproj-offload --no-mmproj-offload "
      "--image --audio --video --image-min-tokens --image-max-tokens --mtmd-batch-max-tokens --video-fps "

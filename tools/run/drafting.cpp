@@ -88,6 +88,7 @@ Result<std::optional<OpenDrafting>> open_drafting(const RunOptions& options, eng
         return OpenDrafting{nullptr, {std::move(draft), engine::DraftPace(limits)}};
     }
     choice.model = d.model;
+    choice.adapters.clear();  // they are the other model's
     choice.context = engine.context;
     choice.outputs = 1;
     auto opened = [&] {

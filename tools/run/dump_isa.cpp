@@ -126,7 +126,7 @@ nlohmann::ordered_json to_json(const graph::Plan& plan) {
 }
 
 Result<runtime::PlanSet> plans_for(const engine::EngineOptions& options, Target target, Reporter& reporter) {
-    RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner()));
+    RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner(), options.adapters));
     RIFTJIT_TRY(graph, model.build());
     return runtime::make_plans(graph, engine::plan_options(options, engine::backend(target)));
 }

@@ -191,7 +191,7 @@ Result<std::vector<rdna::Target>> chips_of(std::span<const Target> targets) {
 Result<int> print_predictions(const engine::EngineOptions& options, std::span<const Target> targets, bool as_json,
                               Reporter& reporter) {
     RIFTJIT_TRY(chips, chips_of(targets));
-    RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner()));
+    RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner(), options.adapters));
     RIFTJIT_TRY(graph, model.build());
     const uint32_t context =
         options.context != 0 ? options.context : std::min(kUsualContext, model.hyperparameters.context_length);

@@ -1,6 +1,8 @@
 #include "tools/run/run_options.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 
 #include "graph/plan.h"
 #include "tools/cli/device_options.h"
@@ -18,6 +20,14 @@ void add_model_options(CLI::App& app, RunOptions& o) {
                    "GGUF file; of a split set, the first part (default: the shipped storyteller)")
         ->type_name("FILE")
         ->check(file_name())
+        ->group(kGroup);
+    app.add_option("--lora", o.loras, "LoRA adapter, a GGUF file; several divided by commas, or the flag again")
+        ->type_name("FILE,...")
+        ->allow_extra_args(false)
+        ->group(kGroup);
+    app.add_option("--lora-scaled", o.scaled_loras, "the same, each with a factor of its own")
+        ->type_name("FILE:SCALE,...")
+        ->allow_extra_args(false)
         ->group(kGroup);
     app.add_option("--pre", o.pre, "pre-tokenizer, for files that do not name one")->type_name("NAME")->group(kGroup);
     add_integer(app, "-c,--ctx-size", o.context, 0, INT32_MAX,
@@ -223,9 +233,38 @@ void apply_escapes(RunOptions& o) {
     std::ranges::for_each(o.dry_breakers, apply);
 }
 
+namespace {
+
+// FILE, or with a scale FILE:SCALE, divided by commas.
+Result<void> append_loras(std::string_view flag, std::string_view list, bool has_scales,
+                          std::vector<models::LoraRequest>& requests) {
+    while (true) {
+        const size_t comma = std::min(list.find(','), list.size());
+        std::string_view item = list.substr(0, comma);
+        float scale = 1;
+        if (has_scales) {
+            const size_t colon = item.rfind(':');
+            const std::string_view number = colon == item.npos ? "" : item.substr(colon + 1);
+            const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), scale);
+            if (error != std::errc() || end != number.data() + number.size() || !std::isfinite(scale))
+                return fail(ErrorKind::Usage, "{}: '{}' is not FILE:SCALE", flag, escape_unprintable(item));
+            item = item.substr(0, colon);
+        }
+        if (item.empty()) return fail(ErrorKind::Usage, "{}: an empty file name", flag);
+        requests.push_back({std::string(item), scale});
+        if (comma == list.size()) return {};
+        list.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace
+
 Result<engine::EngineOptions> engine_options(const RunOptions& o) {
     engine::EngineOptions engine;
     engine.model = o.model;
+    for (const std::string& list : o.loras) RIFTJIT_TRY_VOID(append_loras("--lora", list, false, engine.adapters));
+    for (const std::string& list : o.scaled_loras)
+        RIFTJIT_TRY_VOID(append_loras("--lora-scaled", list, true, engine.adapters));
     if (!o.pre.empty()) engine.pre = o.pre;
     engine.max_isa = o.kernels.max_isa;
     engine.device = o.device;

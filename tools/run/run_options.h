@@ -28,6 +28,7 @@ struct DraftChoice {
 
 struct RunOptions {
     std::string model, pre;
+    std::vector<std::string> loras, scaled_loras;  // each may name several, divided by commas; the latter FILE:SCALE
     std::string prompt, prompt_file, binary_file, system_prompt, system_prompt_file;
     std::optional<std::string> prompt_ids;
     bool has_prompt = false;  // -p, -f, -bf or --prompt-ids was given

@@ -161,13 +161,41 @@ def convert(name, folder, out):
         model.write()
 
 
+ADAPTED = {  # layers of a family whose adapters tests/data/lora has: rank 4, alpha 6
+    "llama_yarn": ["self_attn.q_proj", "self_attn.v_proj", "mlp.down_proj"],
+    "phi3_long": ["self_attn.qkv_proj", "self_attn.o_proj", "mlp.gate_up_proj"],
+}
+
+
+def adapt(name, model, config_folder):
+    """Writes an adapter as PEFT does, converts it with llama.cpp's converter, and adds its products to the weights."""
+    import json, subprocess
+    generator, rank, alpha, tensors = torch.Generator().manual_seed(7), 4, 6, {}
+    weights = dict(model.named_parameters())
+    for layer in range(model.config.num_hidden_layers):
+        for part in ADAPTED[name]:
+            weight = weights[f"model.layers.{layer}.{part}.weight"]
+            a = (torch.randn(rank, weight.shape[1], generator=generator) / 8).half().float()
+            b = (torch.randn(weight.shape[0], rank, generator=generator) / 4).half().float()
+            prefix = f"base_model.model.model.layers.{layer}.{part}."
+            tensors |= {prefix + "lora_A.weight": a.numpy(), prefix + "lora_B.weight": b.numpy()}
+            with torch.no_grad(): weight += alpha / rank * (b.double() @ a.double())
+    with tempfile.TemporaryDirectory() as folder:
+        save_file(tensors, folder + "/adapter_model.safetensors")
+        json.dump(dict(peft_type="LORA", r=rank, lora_alpha=alpha, base_model_name_or_path=str(config_folder)),
+                  open(folder + "/adapter_config.json", "w"))
+        (HERE / "lora").mkdir(exist_ok=True)
+        subprocess.run([sys.executable, str(LLAMA_CPP / "convert_lora_to_gguf.py"), folder, "--outtype", "f16", "--base",
+                        str(config_folder), "--outfile", str(HERE / "lora" / (name + ".gguf"))], check=True)
+
+
 def tokenizer():
     import gguf
     fields = gguf.GGUFReader(HERE / "families" / "llama.gguf").fields
     return [fields["tokenizer.ggml." + what].contents() for what in ("tokens", "merges")]
 
 
-def make(name):
+def make(name, is_adapted=False):
     kind, own = FAMILIES[name]
     config = getattr(transformers, kind + "Config")(**(COMMON | own))
     config._attn_implementation = config._experts_implementation = "eager"
@@ -176,7 +204,8 @@ def make(name):
     randomise(model, sum(name.encode()))
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
-        convert(name, pathlib.Path(folder), HERE / "families" / (name + ".gguf"))
+        if is_adapted: adapt(name, model.double(), pathlib.Path(folder))
+        else: convert(name, pathlib.Path(folder), HERE / "families" / (name + ".gguf"))
     model = model.double()
     prompt = torch.tensor([[(7 * i * i + 3 * i + 11) % (VOCABULARY - 4) for i in range(PROMPT)]])
     with torch.inference_mode():
@@ -191,7 +220,7 @@ def make(name):
     save_file({"prompt_ids": prompt[0].to(torch.int32).numpy(), "positions": numpy.array(positions, numpy.int32),
                "logits": logits[positions].float().numpy(), "greedy_ids": numpy.array(greedy, numpy.int32),
                "greedy_gap": numpy.array(gaps, numpy.float32)},
-              HERE / "goldens" / f"family-{name}.safetensors")
+              HERE / "goldens" / f"{'lora' if is_adapted else 'family'}-{name}.safetensors")
     print(f"{name}: deviation of the logits {float(logits[positions].std()):.3f}, least gap {min(gaps):.4f}")
 
 
@@ -199,11 +228,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--llama-cpp", type=pathlib.Path, required=True)
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--lora", action="store_true", help="the adapters of tests/data/lora and their goldens instead")
     args = parser.parse_args()
+    global LLAMA_CPP
+    LLAMA_CPP = args.llama_cpp
     sys.path[:0] = [str(args.llama_cpp), str(args.llama_cpp / "gguf-py")]  # the converter's own gguf
     failed = []
-    for name in args.names or FAMILIES:
-        try: make(name)
+    for name in args.names or (ADAPTED if args.lora else FAMILIES):
+        try: make(name, args.lora)
         except Exception as error:
             failed.append(name)
             print(f"{name}: {type(error).__name__}: {error}", file=sys.stderr)

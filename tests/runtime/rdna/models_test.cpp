@@ -72,7 +72,7 @@ class RdnaModels : public testing::TestWithParam<GoldenCase> {};
 // The same hash as the processor's means the same bits, and so all that is shown of those: the golden's tokens, the
 // bounds.
 TEST_P(RdnaModels, HaveTheProcessorsLogits) {
-    TestModel model(GetParam().model, Isa::avx2);
+    TestModel model(GetParam().model, Isa::avx2, GetParam().adapter);
     const Golden golden = shortened(Golden(GetParam().name), 16);
     const std::string family = std::filesystem::path(GetParam().model).stem();
     if (const auto refused = kRefused.find(family); refused != kRefused.end()) {
