@@ -15,6 +15,7 @@
 #include "tools/cli/self_description.h"
 #include "tools/cli/suggestion.h"
 #include "tools/model/cache_command.h"
+#include "tools/model/convert_command.h"
 #include "tools/model/inspect_command.h"
 #include "tools/model/tokenize_command.h"
 #include "tools/model/warm_command.h"
@@ -92,6 +93,7 @@ void add_commands(CLI::App& app, Command& chosen) {
     add_devices_command(app, chosen);
     add_selftest_command(app, chosen);
     add_inspect_command(app, chosen);
+    add_convert_command(app, chosen);
     add_tokenize_command(app, chosen);
     add_warm_command(app, chosen);
     add_cache_command(app, chosen);

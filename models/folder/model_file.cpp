@@ -1,6 +1,7 @@
 #include "models/folder/model_file.h"
 
 #include "host/utf8.h"
+#include "models/folder/quantised.h"
 #include "models/folder/tensors.h"
 #include "models/folder/tokenizer.h"
 #include "models/gguf/gguf_text.h"
@@ -25,14 +26,6 @@ Result<const Family*> family_of(const Config& config) {
                 config.place("architectures"), printable(model_class), folder_classes());
 }
 
-Result<void> refuse_quantised(const Config& config) {
-    const Config::Found found = config.find({"quantization_config", "quantization"});
-    if (!found) return {};
-    const Json* const method = find(*found.value, "quant_method");
-    return fail(ErrorKind::Unsupported, "{} has quant_method {}: quantised folders are not read",
-                config.place(found.key), method == nullptr ? "none" : shown(*method));
-}
-
 Result<Gguf> open_folder(const std::filesystem::path& path) {
     const std::filesystem::path config_path = path / "config.json";
     std::error_code ignored;
@@ -44,13 +37,13 @@ Result<Gguf> open_folder(const std::filesystem::path& path) {
     RIFTJIT_TRY(json, read_object(config_path, kMostConfigFileBytes));
     const Config config(printable_path(config_path), std::move(json));
     RIFTJIT_TRY(family, family_of(config));
-    RIFTJIT_TRY_VOID(refuse_quantised(config));
     RIFTJIT_TRY(weights, read_weights(path));
 
     GgufPresentation presentation;
     presentation.path = path;
     presentation.format = "safetensors";
     presentation.warnings = std::move(weights.warnings);
+    RIFTJIT_TRY_VOID(dequantise(config, weights, presentation.owned));
     GgufWriter writer;
     writer.set_string("general.architecture", family->architecture);
     writer.set_string("general.type", "model");
@@ -73,7 +66,7 @@ std::string folder_classes() {
     std::string list;
     for (const folder::Family& family : folder::families()) {
         std::string classes(family.classes);
-        for (size_t at = classes.find(' '); at != std::string::npos; at = classes.find(' ', at + 1))
+        for (size_t at = classes.find(' '); at != std::string::npos; at = classes.find(' ', at + 2))
             classes.replace(at, 1, ", ");
         list += (list.empty() ? "" : ", ") + classes;
     }

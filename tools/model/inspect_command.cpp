@@ -79,7 +79,7 @@ void add_inspect_command(CLI::App& app, Command& chosen) {
     const auto options = std::make_shared<InspectOptions>();
     command->footer(kInspectExamples);
     CLI::Option* file =
-        command->add_option("FILE,-m,--model", options->model, "GGUF file (default: the model that ships with riftjit)")
+        command->add_option("FILE,-m,--model", options->model, "GGUF file or folder (default: the model that ships with riftjit)")
             ->check(file_name());
     command->add_flag_callback("--json", [options] { options->output = InspectOutput::json; }, "Print one JSON object");
     CLI::Option* check_tensors = command->add_flag_callback(

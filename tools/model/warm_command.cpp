@@ -128,7 +128,7 @@ void add_warm_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("warm", "Generate a model's kernels into the cache, for any processor");
     command->footer(kWarmExamples);
     const auto options = std::make_shared<WarmOptions>();
-    command->add_option("FILE,-m,--model", options->model, "GGUF file (default: the shipped storyteller)")
+    command->add_option("FILE,-m,--model", options->model, "GGUF file or folder (default: the shipped storyteller)")
         ->check(file_name());
     command
         ->add_option("--isa", options->levels,
