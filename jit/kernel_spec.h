@@ -220,8 +220,8 @@ struct RopeSpec {
     RopePairing pairing;
     Presence norm;
     float epsilon;
-    std::optional<DType> key_cache;  // where the result goes, by its type; none: in place of x
-    bool has_own_gains = false;      // each head has gains of its own: [heads * head_dim]
+    std::optional<DType> key_cache;         // where the result goes, by its type; none: in place of x
+    Presence own_gains = Presence::absent;  // each head has gains of its own: [heads * head_dim]
     auto operator<=>(const RopeSpec&) const = default;
 };
 struct RopeArgs {
