@@ -35,6 +35,13 @@ struct Tensor {
     uint32_t rows = 0;  // weights only
     uint32_t width = 0;
     const std::byte* data = nullptr;  // weights: row-major file layout, valid as long as the model's file
+    // Weights whose rows are not neighbours there: the first `taken` of every `period` rows; 0: all.
+    uint32_t taken = 0, period = 0;
+
+    const std::byte* row(uint32_t number) const {
+        const uint32_t in_file = period == 0 ? number : number / taken * period + number % taken;
+        return data + in_file * row_bytes(type, width);
+    }
 };
 
 // Inputs and outputs are tensor ids; optional inputs are kNoTensor. Each op says its name and its tensors; what it

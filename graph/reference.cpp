@@ -86,6 +86,8 @@ double activate(Activation activation, double gate, double up) {
             const double other = std::clamp(up, -double(kClampedLimit), double(kClampedLimit)) + 1;
             return clamped / (1 + std::exp(-double(kClampedSteepness) * clamped)) * other;
         }
+        case Activation::sigmoid:
+            return up / (1 + std::exp(-gate));
     }
     check_failed("unknown activation", std::source_location::current());
 }
@@ -113,8 +115,7 @@ std::span<const float> Reference::weight_row(TensorId id, uint32_t row) {
     if (decoded.empty()) {
         decoded.resize(size_t{tensor.rows} * tensor.width);
         for (uint32_t r = 0; r < tensor.rows; ++r)
-            dequantize_row(tensor.type, tensor.data + r * row_bytes(tensor.type, tensor.width), tensor.width,
-                           decoded.data() + size_t{r} * tensor.width);
+            dequantize_row(tensor.type, tensor.row(r), tensor.width, decoded.data() + size_t{r} * tensor.width);
     }
     return {decoded.data() + size_t{row} * tensor.width, tensor.width};
 }

@@ -285,6 +285,7 @@ enum class Activation : uint8_t {
     relu,          // max(x, 0)
     relu_squared,  // max(x, 0)^2
     clamped_silu,  // g / (1 + exp(-1.702 g)) with g = min(x, 7); up becomes clamp(up, -7, 7) + 1 (gpt-oss)
+    sigmoid,       // 1 / (1 + exp(-x))
 };
 inline constexpr float kClampedLimit = 7.0f, kClampedSteepness = 1.702f;
 
@@ -505,7 +506,7 @@ struct Argument {
     Role role;
     Access access = Access::read;
     Presence presence = Presence::present;  // absent: a kernel of this spec does not look at it
-    // Of rows; of vectors the width alone.
+    // Of rows; of vectors and states (of one sequence) the width alone.
     std::optional<RowFormat> format;  // none: the one that the back end reads beside the weight, activation_format()
     uint32_t width = 0;               // elements
     uint32_t stride_bytes = 0;        // from row to row; 0: as the back end lays out rows of the format

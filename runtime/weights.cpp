@@ -1,6 +1,7 @@
 #include "runtime/weights.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "graph/dequantize.h"
 
@@ -29,6 +30,17 @@ std::vector<Layout> find_layouts(const graph::Graph& graph, std::span<const grap
 }
 
 FileTensor file_tensor(const graph::Tensor& tensor) { return {tensor.type, tensor.rows, tensor.width, tensor.data}; }
+
+// Rows that are not neighbours in the file are gathered first. Who has the rows between them still wants the file.
+Result<void> pack(const graph::Tensor& tensor, Address to, Device& device, const Device::Release& release) {
+    if (tensor.period == 0) return device.pack(file_tensor(tensor), to, release);
+    const size_t bytes = row_bytes(tensor.type, tensor.width);
+    std::vector<std::byte> rows(tensor.rows * bytes);
+    for (uint32_t row = 0; row < tensor.rows; ++row) std::memcpy(rows.data() + row * bytes, tensor.row(row), bytes);
+    FileTensor gathered = file_tensor(tensor);
+    gathered.data = rows.data();
+    return device.pack(gathered, to, {});
+}
 
 uint64_t vector_bytes(const graph::Tensor& tensor) { return f32_row_bytes(tensor.width); }
 
@@ -79,7 +91,7 @@ Result<LoadedWeights> load_weights(const graph::Graph& graph, std::span<const gr
         const graph::Tensor& tensor = graph.tensor(id);
         loaded.addresses[id] = next;
         if (layouts[id] == Layout::packed) {
-            RIFTJIT_TRY_VOID(device.pack(file_tensor(tensor), next, release));
+            RIFTJIT_TRY_VOID(pack(tensor, next, device, release));
         } else {
             const std::vector<float> values = vector_weight(tensor);
             RIFTJIT_TRY_VOID(device.write(next, std::as_bytes(std::span(values))));
