@@ -42,5 +42,10 @@ extern const Architecture kStarcoder;
 extern const Architecture kLfm2;
 extern const Architecture kMamba;
 extern const Architecture kMamba2;
+extern const Architecture kGraniteHybrid;
+extern const Architecture kFalconH1;
+extern const Architecture kNemotronH;
+extern const Architecture kJamba;
+extern const Architecture kQwen35;
 
 }  // namespace riftjit::models

@@ -10,7 +10,7 @@ namespace {
 Result<Hyperparameters> read_lfm2(const Gguf& file) {
     RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = "lfm2",
                                                     .pairing = RopePairing::half,
-                                                    .implemented = "attention.sliding_window shortconv.l_cache",
+                                                    .implemented = "attention.sliding_window",
                                                     .other_mixer = LayerTraits::Mixer::short_convolution}));
     RIFTJIT_TRY(taps, file.require_integer("lfm2.shortconv.l_cache", 2, kMaxTaps));
     result.state_space.taps = static_cast<uint32_t>(taps);

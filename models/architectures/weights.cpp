@@ -61,6 +61,14 @@ Result<TensorId> Weights::matrix_rows(std::string_view name, uint32_t rows, uint
     return whole;
 }
 
+Result<TensorId> Weights::matrix_row_groups(std::string_view name, uint32_t rows, uint32_t width, uint32_t first,
+                                            uint32_t taken, uint32_t period, std::string_view part) {
+    RIFTJIT_TRY(whole, matrix_rows(name, rows, width, first, rows / period * taken, part));
+    graph_.tensors[whole].taken = taken;
+    graph_.tensors[whole].period = period;
+    return whole;
+}
+
 Result<const float*> Weights::floats(const GgufTensor& tensor) const {
     if (tensor.type == DType::F32) return reinterpret_cast<const float*>(tensor.data.data());
     const auto converted = model_.converted_vectors->find(tensor.name);

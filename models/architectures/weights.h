@@ -19,6 +19,9 @@ public:
     // Rows [first, first + count) of a table of `rows`, under the name "NAME[part]".
     Result<graph::TensorId> matrix_rows(std::string_view name, uint32_t rows, uint32_t width, uint32_t first,
                                         uint32_t count, std::string_view part);
+    // The first `taken` of every `period` rows from `first` on, of a table of `rows`, likewise.
+    Result<graph::TensorId> matrix_row_groups(std::string_view name, uint32_t rows, uint32_t width, uint32_t first,
+                                              uint32_t taken, uint32_t period, std::string_view part);
     // A gain or a bias, as f32.
     Result<graph::TensorId> vector(std::string_view name, uint32_t width);
     Result<graph::TensorId> vector_part(std::string_view name, uint32_t width, uint32_t first, uint32_t count,
