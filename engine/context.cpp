@@ -15,6 +15,14 @@ Result<std::span<const int32_t>> Context::reuse(std::span<const int32_t> ids) {
     return ids.subspan(ids_.size());
 }
 
+// A running state that cannot go back there is no longer the text's: a step failed between two of a prompt's.
+Result<void> Context::forget_guesses() {
+    RIFTJIT_TRY_VOID(session_->truncate(static_cast<uint32_t>(ids_.size())));
+    if (session_->position() == ids_.size()) return {};
+    return fail(ErrorKind::Unsupported, "the text of {} tokens cannot go on: its running state is kept behind {}",
+                ids_.size(), session_->position());
+}
+
 Result<std::span<const float>> Context::evaluate(std::span<const int32_t> ids, runtime::LogitRows rows) {
     RIFTJIT_TRY_VOID(forget_guesses());
     guesses_.clear();

@@ -49,7 +49,7 @@ public:
 
 private:
     NextLogits next_of(uint32_t row) const;
-    Result<void> forget_guesses() { return session_->truncate(static_cast<uint32_t>(ids_.size())); }
+    Result<void> forget_guesses();
 
     runtime::Session* session_;
     std::vector<int32_t> ids_;

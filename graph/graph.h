@@ -38,6 +38,15 @@ struct Tensor {
     // Of a stack of experts' weights: as many of rows x width, so far apart.
     uint32_t matrices = 1;
     uint64_t matrix_bytes = 0;
+    // Weights whose rows are not neighbours there: the first `taken` of every `period` rows; 0: all.
+    uint32_t taken = 0, period = 0;
+
+    // Of a stack, rows are counted through all matrices.
+    const std::byte* row(uint32_t number) const {
+        if (matrices > 1) return data + number / rows * matrix_bytes + number % rows * row_bytes(type, width);
+        const uint32_t in_file = period == 0 ? number : number / taken * period + number % taken;
+        return data + in_file * row_bytes(type, width);
+    }
 };
 
 // Inputs and outputs are tensor ids; optional inputs are kNoTensor. Each op says its name and its tensors; what it

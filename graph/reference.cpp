@@ -91,6 +91,8 @@ double activate(Activation activation, double gate, double up, const Xielu& xiel
                                            : xielu.negative * (std::expm1(std::min(gate, double(xielu.limit))) - gate);
             return (curved + xielu.linear * gate) * up;
         }
+        case Activation::sigmoid:
+            return up / (1 + std::exp(-gate));
     }
     check_failed("unknown activation", std::source_location::current());
 }
@@ -116,13 +118,10 @@ std::span<const float> Reference::weight_row(TensorId id, uint32_t row) {
     const Tensor& tensor = graph_.tensor(id);
     std::vector<float>& decoded = weights_[id];
     if (decoded.empty()) {
-        decoded.resize(size_t{tensor.matrices} * tensor.rows * tensor.width);
-        float* out = decoded.data();
-        for (uint32_t matrix = 0; matrix < tensor.matrices; ++matrix)
-            for (uint32_t r = 0; r < tensor.rows; ++r, out += tensor.width)
-                dequantize_row(tensor.type,
-                               tensor.data + matrix * tensor.matrix_bytes + r * row_bytes(tensor.type, tensor.width),
-                               tensor.width, out);
+        const uint32_t rows = tensor.matrices * tensor.rows;
+        decoded.resize(size_t{rows} * tensor.width);
+        for (uint32_t r = 0; r < rows; ++r)
+            dequantize_row(tensor.type, tensor.row(r), tensor.width, decoded.data() + size_t{r} * tensor.width);
     }
     return {decoded.data() + size_t{row} * tensor.width, tensor.width};
 }

@@ -220,8 +220,8 @@ struct RopeSpec {
     RopePairing pairing;
     Presence norm;
     float epsilon;
-    std::optional<DType> key_cache;  // where the result goes, by its type; none: in place of x
-    bool has_own_gains = false;      // each head has gains of its own: [heads * head_dim]
+    std::optional<DType> key_cache;         // where the result goes, by its type; none: in place of x
+    Presence own_gains = Presence::absent;  // each head has gains of its own: [heads * head_dim]
     auto operator<=>(const RopeSpec&) const = default;
 };
 struct RopeArgs {
@@ -285,6 +285,7 @@ enum class Activation : uint8_t {
     relu,          // max(x, 0)
     relu_squared,  // max(x, 0)^2
     clamped_silu,  // g / (1 + exp(-1.702 g)) with g = min(x, 7); up becomes clamp(up, -7, 7) + 1 (gpt-oss)
+    sigmoid,       // 1 / (1 + exp(-x))
     xielu,         // see Xielu
 };
 // positive x^2 + linear x above 0, else negative (exp(min(x, limit)) - 1 - x) + linear x (Huang and Schlag 2024, arXiv
@@ -660,7 +661,7 @@ struct Argument {
     Role role;
     Access access = Access::read;
     Presence presence = Presence::present;  // absent: a kernel of this spec does not look at it
-    // Of rows; of vectors the width alone.
+    // Of rows; of vectors and states (of one sequence) the width alone.
     std::optional<RowFormat> format;  // none: the one that the back end reads beside the weight, activation_format()
     uint32_t width = 0;               // elements
     uint32_t stride_bytes = 0;        // from row to row; 0: as the back end lays out rows of the format

@@ -241,20 +241,21 @@ template <>
 struct OpTraits<RopeSpec> {
     static constexpr std::string_view kName = "rope";
     static void fields(auto& spec, auto&& visit) {
-        auto& [heads, head_dim, rotary_dims, row_stride, pairing, norm, epsilon, key_cache, has_own_gains] = spec;
+        auto& [heads, head_dim, rotary_dims, row_stride, pairing, norm, epsilon, key_cache, own_gains] = spec;
         visit("", pairing), visit("h", heads), visit("d", head_dim), visit("r", rotary_dims), visit("s", row_stride);
         visit("norm", norm), visit("e", epsilon), visit("keys", key_cache);
-        visit("gains", uint32_t(has_own_gains), 0u);
+        visit("gains", own_gains);
     }
     static Signature arguments(const RopeSpec& spec) {
         const bool stores = spec.key_cache.has_value();
         const uint32_t width = spec.heads * spec.head_dim;
-        return {sizeof(RopeArgs),
-                {f32_rows("x", offsetof(RopeArgs, x), stores ? kRead : kUpdate, width, spec.row_stride),
-                 vector_of(spec.has_own_gains ? width : spec.head_dim, "gain", offsetof(RopeArgs, gain), spec.norm),
-                 other(Role::table, "table", offsetof(RopeArgs, table), kRead, present_if(spec.rotary_dims != 0)),
-                 other(Role::cache, "cache", offsetof(RopeArgs, cache), kWrite, present_if(stores)),
-                 other(Role::batch, "batch", offsetof(RopeArgs, batch))}};
+        return {
+            sizeof(RopeArgs),
+            {f32_rows("x", offsetof(RopeArgs, x), stores ? kRead : kUpdate, width, spec.row_stride),
+             vector_of(is_present(spec.own_gains) ? width : spec.head_dim, "gain", offsetof(RopeArgs, gain), spec.norm),
+             other(Role::table, "table", offsetof(RopeArgs, table), kRead, present_if(spec.rotary_dims != 0)),
+             other(Role::cache, "cache", offsetof(RopeArgs, cache), kWrite, present_if(stores)),
+             other(Role::batch, "batch", offsetof(RopeArgs, batch))}};
     }
     static uint32_t units(const RopeSpec& spec, uint32_t tokens) { return tokens * spec.heads; }
     static KernelCost cost(const RopeSpec& spec) {
@@ -276,7 +277,7 @@ struct OpTraits<RopeSpec> {
         return fmt::format(
             "rope {} heads of {}, {} rotary dims in {} pairs{}, {}", spec.heads, spec.head_dim, spec.rotary_dims,
             riftjit::text(spec.pairing),
-            when(is_present(spec.norm), spec.has_own_gains ? ", normed by gains of their own" : ", normed"),
+            when(is_present(spec.norm), is_present(spec.own_gains) ? ", normed by gains of their own" : ", normed"),
             spec.key_cache ? fmt::format("to the {} key cache", name(*spec.key_cache)) : "in place");
     }
 };

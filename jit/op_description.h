@@ -38,8 +38,8 @@ inline std::string_view text(ElementwiseOp op) {
     return kTexts.at(size_t(op));
 }
 inline std::string_view text(Activation activation) {
-    static constexpr std::array<std::string_view, 7> kTexts = {
-        "", "gelu_tanh", "gelu_erf", "relu", "relu_squared", "clamped_silu", "xielu"};
+    static constexpr std::array<std::string_view, 8> kTexts = {
+        "", "gelu_tanh", "gelu_erf", "relu", "relu_squared", "clamped_silu", "sigmoid", "xielu"};
     return kTexts.at(size_t(activation));
 }
 inline std::string_view text(Addend addend) { return addend == Addend::none ? "" : "residual"; }

@@ -1,6 +1,7 @@
 #include "runtime/weights.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "graph/dequantize.h"
 
@@ -30,6 +31,22 @@ std::vector<Layout> find_layouts(const graph::Graph& graph, std::span<const grap
 
 FileTensor file_tensor(const graph::Tensor& tensor, uint32_t matrix) {
     return {tensor.type, tensor.rows, tensor.width, tensor.data + matrix * tensor.matrix_bytes};
+}
+
+// Rows that are not neighbours in the file are gathered first. Who has the rows between them still wants the file.
+Result<void> pack(const graph::Tensor& tensor, Address to, Device& device, const Device::Release& release) {
+    if (tensor.period == 0) {
+        const uint64_t packed_bytes = device.backend().packed_bytes(tensor.type, tensor.rows, tensor.width);
+        for (uint32_t matrix = 0; matrix < tensor.matrices; ++matrix)
+            RIFTJIT_TRY_VOID(device.pack(file_tensor(tensor, matrix), to + matrix * packed_bytes, release));
+        return {};
+    }
+    const size_t bytes = row_bytes(tensor.type, tensor.width);
+    std::vector<std::byte> rows(tensor.rows * bytes);
+    for (uint32_t row = 0; row < tensor.rows; ++row) std::memcpy(rows.data() + row * bytes, tensor.row(row), bytes);
+    FileTensor gathered = file_tensor(tensor, 0);
+    gathered.data = rows.data();
+    return device.pack(gathered, to, {});
 }
 
 uint64_t vector_bytes(const graph::Tensor& tensor) { return f32_row_bytes(tensor.width); }
@@ -80,9 +97,7 @@ Result<LoadedWeights> load_weights(const graph::Graph& graph, std::span<const gr
         const graph::Tensor& tensor = graph.tensor(id);
         loaded.addresses[id] = next;
         if (layouts[id] == Layout::packed) {
-            const uint64_t packed_bytes = device.backend().packed_bytes(tensor.type, tensor.rows, tensor.width);
-            for (uint32_t matrix = 0; matrix < tensor.matrices; ++matrix)
-                RIFTJIT_TRY_VOID(device.pack(file_tensor(tensor, matrix), next + matrix * packed_bytes, release));
+            RIFTJIT_TRY_VOID(pack(tensor, next, device, release));
         } else {
             const std::vector<float> values = vector_weight(tensor);
             RIFTJIT_TRY_VOID(device.write(next, std::as_bytes(std::span(values))));

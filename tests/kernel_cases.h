@@ -51,7 +51,7 @@ inline std::vector<SwigluSpec> swiglu() {
         for (RowFormat output : kRowFormats) specs.push_back({width, 2 * width + 3, output});
     for (uint32_t width : {33u, 272u})
         for (Activation activation : {Activation::silu, Activation::gelu_tanh, Activation::gelu_erf, Activation::relu,
-                                      Activation::relu_squared, Activation::clamped_silu})
+                                      Activation::relu_squared, Activation::clamped_silu, Activation::sigmoid})
             for (Presence up : {Presence::present, Presence::absent})
                 if (activation != Activation::clamped_silu || up == Presence::present)
                     for (RowFormat output : kRowFormats)

@@ -55,7 +55,7 @@ Result<void> Lowering::lower_head_norm(const RmsNormOp& op) {
     RopeSpec spec = rope_spec(op.out, op.head_dim);
     spec.norm = Presence::present;
     spec.epsilon = op.epsilon;
-    spec.has_own_gains = graph_.tensor(op.gain).width != op.head_dim;
+    if (graph_.tensor(op.gain).width != op.head_dim) spec.own_gains = Presence::present;
     emit(spec, {rows, weight_place(op.gain), Place{}, Place{}}, rows_of(op.x));
     return {};
 }

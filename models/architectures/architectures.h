@@ -58,5 +58,13 @@ extern const Architecture kApertus;
 extern const Architecture kLfm2;
 extern const Architecture kMamba;
 extern const Architecture kMamba2;
+extern const Architecture kGraniteHybrid;
+extern const Architecture kFalconH1;
+extern const Architecture kNemotronH;
+extern const Architecture kJamba;
+extern const Architecture kQwen35;
+extern const Architecture kQwen35Moe;
+extern const Architecture kQwen3Next;
+extern const Architecture kLfm2Moe;
 
 }  // namespace riftjit::models

@@ -90,7 +90,9 @@ private:
     Result<TensorId> norm(const std::string& name, TensorId x) {
         if (decoder_.norm == DecoderTraits::Norm::layer_without_gain)
             return graph_.layer_norm(name, x, weights_.ones(hyper_.width), kNoTensor, hyper_.norm_epsilon);
-        RIFTJIT_TRY(gain, weights_.vector(name + ".weight", hyper_.width));
+        // Some files leave out the end of a norm's name.
+        const bool is_bare = !weights_.has(name + ".weight") && weights_.has(name);
+        RIFTJIT_TRY(gain, weights_.vector(is_bare ? name : name + ".weight", hyper_.width));
         if (decoder_.norm == DecoderTraits::Norm::rms) return graph_.rms_norm(name, x, gain, hyper_.norm_epsilon);
         RIFTJIT_TRY(bias, weights_.optional_vector(name + ".bias", hyper_.width));
         return graph_.layer_norm(name, x, gain, bias, hyper_.norm_epsilon);
@@ -130,10 +132,20 @@ private:
     Result<Projected> project_qkv(uint32_t layer, TensorId x) {
         const uint32_t q_rows = hyper_.heads * hyper_.head_dim, kv_rows = hyper_.kv_heads * hyper_.head_dim;
         if (weights_.has(block(layer, "attn_qkv.weight"))) return project_fused_qkv(layer, x, q_rows, kv_rows);
-        RIFTJIT_TRY(q, project(block(layer, "attn_q"), x, q_rows));
+        RIFTJIT_TRY(q, decoder_.has_query_gates ? project_query_half(layer, x, "q", 0)
+                                                : project(block(layer, "attn_q"), x, q_rows));
         RIFTJIT_TRY(k, project(block(layer, "attn_k"), x, kv_rows));
         RIFTJIT_TRY(v, project(block(layer, "attn_v"), x, kv_rows));
         return Projected{q, k, v};
+    }
+
+    // Of a table that has the rows of each head's query and then those of its gate.
+    Result<TensorId> project_query_half(uint32_t layer, TensorId x, std::string_view part, uint32_t first) {
+        const std::string name = block(layer, "attn_q");
+        const uint32_t dim = hyper_.head_dim;
+        RIFTJIT_TRY(weight, weights_.matrix_row_groups(name + ".weight", 2 * hyper_.heads * dim, hyper_.width, first,
+                                                       dim, 2 * dim, part));
+        return project(name, x, weight, kNoTensor);
     }
 
     // One table holds the rows of Q, then K, then V; its biases may be fused or not.
@@ -238,7 +250,10 @@ private:
         }
         RIFTJIT_TRY(attended, graph_.attention(block(layer, "attn"), q, k, projected.v, slot, hyper_.heads,
                                                hyper_.attention_scale, traits));
-        return project(block(layer, "attn_output"), attended, hyper_.width);
+        if (!decoder_.has_query_gates) return project(block(layer, "attn_output"), attended, hyper_.width);
+        RIFTJIT_TRY(gate, project_query_half(layer, x, "gate", hyper_.head_dim));
+        RIFTJIT_TRY(gated, graph_.swiglu(block(layer, "attn_gate"), gate, attended, Activation::sigmoid));
+        return project(block(layer, "attn_output"), gated, hyper_.width);
     }
 
     Result<TensorId> mix(uint32_t layer, TensorId x) {

@@ -31,6 +31,7 @@ struct DecoderTraits {
     Activation activation = Activation::silu;
     bool is_gated = true;
     bool has_sinks = false;                  // attn_sinks, a score per head
+    bool has_query_gates = false;            // attn_q has each head's query, then its gate: attention * sigmoid(gate)
     bool gates_in_up = false;                // ffn_up has the rows of the gate, then those of up
     bool has_embedding_norm = false;         // token_embd_norm, behind the lookup
     bool has_position_table = false;         // position_embd, added to the embeddings; no rotation

@@ -315,6 +315,25 @@ Result<void> read_granite_factors(const Gguf& file, Hyperparameters& result) {
     return {};
 }
 
+Result<void> read_recurrent_layers(const Gguf& file, Hyperparameters& result) {
+    const auto key = [&](std::string_view suffix) { return fmt::format("{}.{}", result.architecture, suffix); };
+    const std::string flags_key = key("attention.recurrent_layers");
+    const GgufEntry* entry = file.find(flags_key);
+    RIFTJIT_TRY(interval, file.integer(key("full_attention_interval"), 1, INT32_MAX));
+    std::optional<std::vector<int64_t>> flags;
+    if (entry != nullptr) {
+        RIFTJIT_TRY(found, file.integers(flags_key));
+        if (found->size() < result.layers)
+            return fail(ErrorKind::Format, "{}: key {} has wrong array length; expected {}, got {}",
+                        file.place_of(*entry), flags_key, result.layers, found->size());
+        flags = *found;
+    }
+    for (uint32_t i = 0; i < result.layers; ++i)
+        if (flags ? (*flags)[i] != 0 : (i + 1) % interval.value_or(4) != 0)
+            result.layer[i].mixer = LayerTraits::Mixer::delta_net;
+    return {};
+}
+
 Result<void> read_state_space(const Gguf& file, Hyperparameters& result) {
     const auto size = [&](std::string_view suffix, uint64_t low, uint64_t high) {
         return file.require_integer(fmt::format("{}.ssm.{}", result.architecture, suffix), low, high);

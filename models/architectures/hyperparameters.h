@@ -39,10 +39,10 @@ Result<float> read_factor(const Gguf& file, std::string_view architecture, std::
 // The same of what is multiplied by: 0 stands for the fallback, too.
 Result<float> read_scale(const Gguf& file, std::string_view architecture, std::string_view suffix, float fallback);
 
+// Layers of a delta net: attention.recurrent_layers, or all but the last of every full_attention_interval.
+Result<void> read_recurrent_layers(const Gguf& file, Hyperparameters& result);
 // The keys that begin with ssm.
 Result<void> read_state_space(const Gguf& file, Hyperparameters& result);
-inline constexpr std::string_view kStateSpaceKeys =
-    "ssm.conv_kernel ssm.inner_size ssm.state_size ssm.time_step_rank ssm.group_count ssm.dt_b_c_rms";
 
 // attention.sliding_window (fallback where it is absent) for the layers that sliding_window_pattern names: one flag
 // each, or a period n of which the last layer sees everything (0: none does). They rotate by rope.freq_base_swa

@@ -32,13 +32,6 @@ constexpr auto kNeutralKeys = std::to_array<NeutralKey>({
     {"embedding_length_per_layer_input", {0, 0}},
     {"use_parallel_residual", {0, 0}},
     {"full_attention_interval", {0, 0}},
-    {"shortconv.l_cache", {0, 0}},
-    {"ssm.conv_kernel", {0, 0}},
-    {"ssm.inner_size", {0, 0}},
-    {"ssm.state_size", {0, 0}},
-    {"ssm.time_step_rank", {0, 0}},
-    {"ssm.group_count", {0, 0}},
-    {"ssm.dt_b_c_rms", {0, 0}},
     {"expert_count", {0, 0}},
     {"expert_used_count", {0, 0}},
     {"expert_shared_count", {0, 0}},
@@ -55,7 +48,8 @@ constexpr std::string_view kInertKeys =
     "rope.dimension_count rope.freq_base rope.freq_base_swa rope.scale_linear rope.scaling.type rope.scaling.factor "
     "rope.scaling.original_context_length rope.scaling.finetuned rope.scaling.yarn_beta_fast "
     "rope.scaling.yarn_beta_slow rope.scaling.yarn_log_multiplier rope.scaling.yarn_ext_factor "
-    "rope.scaling.yarn_attn_factor rope.scaling.attn_factor tensor_data_layout "
+    "rope.scaling.yarn_attn_factor rope.scaling.attn_factor tensor_data_layout shortconv.l_cache ssm.conv_kernel "
+    "ssm.inner_size ssm.state_size ssm.time_step_rank ssm.group_count ssm.dt_b_c_rms attention.recurrent_layers "
     "expert_feed_forward_length expert_shared_feed_forward_length expert_gating_func expert_weights_norm "
     "expert_weights_scale expert_group_count expert_group_used_count leading_dense_block_count "
     "interleave_moe_layer_step attention.key_length_mla attention.value_length_mla";

@@ -8,10 +8,8 @@ namespace riftjit::models {
 namespace {
 
 Result<Hyperparameters> read_mamba_of(const Gguf& file, std::string_view architecture, LayerTraits::Mixer mixer) {
-    RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = architecture,
-                                                    .pairing = RopePairing::half,
-                                                    .implemented = kStateSpaceKeys,
-                                                    .other_mixer = mixer}));
+    RIFTJIT_TRY(result, read_hyperparameters(
+                            file, {.architecture = architecture, .pairing = RopePairing::half, .other_mixer = mixer}));
     RIFTJIT_TRY_VOID(read_state_space(file, result));
     return result;
 }

@@ -93,6 +93,14 @@ uint32_t Weights::rows_of(std::string_view name) const {
     return tensor == nullptr || tensor->ne.size() < 2 ? 0 : uint32_t(std::min<uint64_t>(tensor->ne[1], UINT32_MAX));
 }
 
+Result<TensorId> Weights::matrix_row_groups(std::string_view name, uint32_t rows, uint32_t width, uint32_t first,
+                                            uint32_t taken, uint32_t period, std::string_view part) {
+    RIFTJIT_TRY(whole, matrix_rows(name, rows, width, first, rows / period * taken, part));
+    graph_.tensors[whole].taken = taken;
+    graph_.tensors[whole].period = period;
+    return whole;
+}
+
 Result<const float*> Weights::floats(const GgufTensor& tensor) const {
     if (tensor.type == DType::F32) return reinterpret_cast<const float*>(tensor.data.data());
     const auto converted = model_.converted_vectors->find(tensor.name);
@@ -160,7 +168,7 @@ Result<TensorId> Weights::optional_vector(std::string_view name, uint32_t width)
 
 Result<std::optional<Weights::LowRank>> Weights::low_rank(const Lora& adapter, TensorId weight) {
     const graph::Tensor& table = graph_.tensor(weight);
-    if (table.matrices != 1) return std::nullopt;
+    if (table.matrices != 1 || table.period != 0) return std::nullopt;
     const std::string name = table.name.substr(0, table.name.find('['));
     const GgufTensor* const whole = model_.file.find_tensor(name);
     const GgufTensor *const a = adapter.file.find_tensor(name + ".lora_a"), *const b = adapter.file.find_tensor(

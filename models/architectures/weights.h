@@ -27,6 +27,9 @@ public:
     Result<graph::TensorId> optional_stack_vector(std::string_view name, uint32_t experts, uint32_t width);
     // How many rows a table or each of a stack has, as the file says; 0 if it is absent.
     uint32_t rows_of(std::string_view name) const;
+    // The first `taken` of every `period` rows from `first` on, of a table of `rows`, likewise.
+    Result<graph::TensorId> matrix_row_groups(std::string_view name, uint32_t rows, uint32_t width, uint32_t first,
+                                              uint32_t taken, uint32_t period, std::string_view part);
     // A gain or a bias, as f32.
     Result<graph::TensorId> vector(std::string_view name, uint32_t width);
     graph::TensorId ones(uint32_t width);  // a gain that changes nothing

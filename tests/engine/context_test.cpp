@@ -50,6 +50,35 @@ TEST(Context, GivesTheBitsOfAnEvaluationFromTheStart) {
     EXPECT_NE(hash({shared, other}), hash({shared}));
 }
 
+// Where a running state was kept, and from there on anew.
+TEST(Context, ReadsAgainWhatARunningStateCannotTakeBack) {
+    EngineOptions options = nano_options();
+    options.model = std::string(RIFTJIT_SOURCE_DIR) + "/tests/data/families/lfm2.gguf";
+    Ids prompt(40);
+    for (size_t i = 0; i < prompt.size(); ++i) prompt[i] = int32_t(i * 37 % 500);
+    const auto hash = [&](const std::vector<Ids>& prompts, size_t again) {
+        const Engine engine = open_nano(options);
+        Context context(*engine.session);
+        runtime::LogitsHash hash;
+        for (const Ids& ids : prompts) {
+            const auto rest = *context.reuse(ids);
+            const auto logits = context.evaluate(rest);
+            EXPECT_TRUE(logits);
+            if (&ids != &prompts.back()) continue;
+            EXPECT_EQ(rest.size(), again);
+            hash.add(*logits);
+        }
+        return hash.hex();
+    };
+    Ids longer = prompt, other = prompt, early = prompt;
+    for (const int32_t id : {3, 1, 4, 1, 5}) longer.push_back(id);
+    for (const int32_t id : {3, 1, 9}) other.push_back(id);
+    early[7] = 499;
+    // The prompt was a step of 40 rows, behind which the state is kept.
+    EXPECT_EQ(hash({prompt, longer, other}, 3), hash({other}, 43));
+    EXPECT_EQ(hash({prompt, longer, early}, 40), hash({early}, 40));
+}
+
 TEST(Context, RefusesPromptsThatCannotBeReadAndKeepsWhatItHolds) {
     EngineOptions options = nano_options();
     options.context = 4;

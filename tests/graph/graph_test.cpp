@@ -42,6 +42,32 @@ TEST(Graph, RefusesAttentionOverASlotWithoutKeysAndValues) {
     EXPECT_EQ(g.attention("attn", x, x, x, 1, 3, 1.0f).error().message, "attn: slot 1 is none of keys and values");
 }
 
+TEST(Graph, RefusesRunningStatesThatDoNotFit) {
+    Graph g;
+    const auto rows = [&](const char* name, uint32_t width) {
+        return g.embed(name, g.add_input("ids"), g.add_weight("t", DType::F32, 8, width, nullptr)).value();
+    };
+    const auto vector = [&](uint32_t width) { return g.add_weight("v", DType::F32, 1, width, nullptr); };
+    const TensorId x = rows("x", 32), time = rows("time", 2), b = rows("b", 8);
+    const SlotId kv = g.add_slot({"kv", KvSlot{2, 4}}), running = g.add_slot({"run", RunningSlot{32, 8}});
+    EXPECT_EQ(g.convolution("conv", x, vector(64), kNoTensor, kv, std::nullopt, false).error().message,
+              "conv: slot 0 is none of a running state");
+    EXPECT_EQ(g.convolution("conv", b, vector(64), kNoTensor, running, std::nullopt, false).error().message,
+              "conv: slot 'run' keeps 32 channels, expected 8");
+    EXPECT_EQ(g.convolution("conv", x, vector(64), kNoTensor, running, std::nullopt, false).error().message,
+              "conv: weights 'v' has shape [1, 64], expected [1, 288]");
+    EXPECT_EQ(g.convolution("conv", x, vector(288), kNoTensor, running, Graph::Gates{x, b}, false).error().message,
+              "conv: gate of what goes out 't' has width 8, expected 32");
+    const Graph::ScanInputs inputs{x, time, b, b, vector(2), vector(2), vector(2)};
+    EXPECT_TRUE(g.scan("scan", inputs, running, 1));
+    EXPECT_EQ(g.scan("scan", inputs, running, 2).error().message, "scan: b 'b' has width 8, expected 16");
+    EXPECT_EQ(
+        g.delta_net("net", {b, b, x, time, time, vector(2), vector(2)}, running, {1, 2, 4, 16, HeadOrder::tiled, 1e-6f})
+            .error()
+            .message,
+        "net: slot 'run' keeps 8 numbers of each channel, expected 4");
+}
+
 TEST(Graph, RefusesANormOfHeadsThatDoNotFillTheRow) {
     Graph g;
     const TensorId x = g.embed("embed", g.add_input("ids"), g.add_weight("t", DType::F32, 8, 12, nullptr)).value();

@@ -66,6 +66,18 @@ TEST(Batch, EveryRowIsInOneTile) {
     }
 }
 
+TEST(Batch, RunsAreAllNeighboursOfOneSequence) {
+    const auto rows = joined({run_of(2, 0, 20), run_of(0, 20, 1), run_of(0, 22, 2), run_of(2, 20, 3)});
+    Batch batch(uint32_t(rows.size()));
+    for (const BatchRow& row : rows) batch.add(row);
+    const BatchState& state = batch.finish(nullptr, 0);
+    std::vector<std::array<uint32_t, 4>> runs;
+    for (const BatchTile& run : std::span(state.run, state.runs))
+        runs.push_back({run.first_row, run.rows, run.sequence, run.position});
+    EXPECT_EQ(runs,
+              (std::vector<std::array<uint32_t, 4>>{{0, 20, 2, 0}, {20, 1, 0, 20}, {21, 2, 0, 22}, {23, 3, 2, 20}}));
+}
+
 TEST(Batch, IsFilledAgainAfterClear) {
     Batch batch(4);
     for (const uint32_t position : {0u, 9u}) {

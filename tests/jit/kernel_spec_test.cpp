@@ -350,8 +350,9 @@ TEST(KernelSpec, DescribesEveryPointerOfALaunch) {
             EXPECT_TRUE(offsets.insert(argument.offset_bytes).second) << kernel_name(spec) << " " << argument.name;
             EXPECT_LE(argument.offset_bytes + sizeof(void*), bytes);
             EXPECT_EQ(argument.offset_bytes % sizeof(void*), 0u);
-            EXPECT_EQ(argument.width != 0, argument.role == Role::rows || argument.role == Role::vector)
-                << kernel_name(spec) << " " << argument.name;
+            const bool is_measured =
+                argument.role == Role::rows || argument.role == Role::vector || argument.role == Role::state;
+            EXPECT_EQ(argument.width != 0, is_measured) << kernel_name(spec) << " " << argument.name;
             writes_any |= writes(argument.access) && argument.presence == Presence::present;
         }
         EXPECT_TRUE(writes_any) << kernel_name(spec);

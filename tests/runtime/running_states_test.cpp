@@ -209,7 +209,8 @@ TEST_P(RunningStatesOf, StepsAllocateNothing) {
     EXPECT_EQ(allocations_on_this_thread(), before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, RunningStatesOf, testing::Values("lfm2", "mamba2"),
+INSTANTIATE_TEST_SUITE_P(Families, RunningStatesOf,
+                         testing::Values("lfm2", "mamba", "mamba2", "jamba", "falcon_h1", "qwen35"),
                          [](const auto& info) { return info.param; });
 
 }  // namespace running_states_test

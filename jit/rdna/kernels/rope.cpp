@@ -210,7 +210,7 @@ private:
 
 Result<LaunchShape> shape_of(KernelTarget target, const RopeSpec& spec) {
     RIFTJIT_TRY_VOID(check_wave32("rope", target.wave_size));
-    if (spec.has_own_gains) return fail(ErrorKind::Unsupported, "no kernel for {}", describe(spec));
+    RIFTJIT_TRY_VOID(refuse_if(spec.own_gains == Presence::present, "rope", "gains of each head's own"));
     return LaunchShape{lanes(target.wave_size), spec.heads};
 }
 

@@ -35,7 +35,7 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
     void generate() override {
         prologue({rbx, r12, r13, r14, r15}, 2 * padded_head_bytes());
         mov(end, edx);
-        if (!spec_.has_own_gains) mov(gain, ptr[args + offsetof(RopeArgs, gain)]);
+        if (spec_.own_gains == Presence::absent) mov(gain, ptr[args + offsetof(RopeArgs, gain)]);
         for_units(unit, end, [&] {
             locate_head();
             spec_.norm == Presence::present ? norm_head() : copy_head();
@@ -55,7 +55,7 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
         imul(scratch, head, spec_.head_dim * uint32_t(sizeof(float)));
         add(x, scratch);
         add(x, ptr[args + offsetof(RopeArgs, x)]);
-        if (spec_.has_own_gains) {
+        if (spec_.own_gains == Presence::present) {
             mov(gain, scratch);
             add(gain, ptr[args + offsetof(RopeArgs, gain)]);
         }

@@ -65,6 +65,10 @@ class SwigluKernel final : public X86Kernel<SwigluSpec, RowWriter> {
                 vminps(gate_value, exponent, gate_value);
                 vmulps(exponent, gate_value, splat(-kClampedSteepness));
                 return emit_gated_by_exp(*this, value, gate_value, exponent, exp_scratch);
+            case Activation::sigmoid:
+                vxorps(exponent, gate_value, splat_u32(0x8000'0000));
+                vbroadcastss(gate_value, constant(1.0f));
+                return emit_gated_by_exp(*this, value, gate_value, exponent, exp_scratch);
             case Activation::xielu:
                 return xielu();
         }

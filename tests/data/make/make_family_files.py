@@ -83,6 +83,13 @@ FAMILIES = {
                                           moe_layer_interval=1, use_bias=True, num_hidden_layers=3)),
     "hunyuan_moe": ("HunYuanMoEV1", dict(head_dim=32, num_experts=6, moe_topk=[3] * 3, intermediate_size=48,
                                          moe_intermediate_size=[48] * 3, num_shared_expert=[1] * 3)),
+    "lfm2moe": ("Lfm2Moe", dict(num_hidden_layers=4, layer_types=["conv", "full_attention", "conv", "full_attention"],
+                                intermediate_size=96, moe_intermediate_size=48, num_experts=6, num_experts_per_tok=3,
+                                num_dense_layers=1, norm_topk_prob=True, use_expert_bias=True, conv_L_cache=3)),
+    "granitehybrid_moe": ("GraniteMoeHybrid", dict(
+        num_hidden_layers=4, layer_types=["mamba", "mamba", "attention", "mamba"], num_local_experts=6,
+        num_experts_per_tok=3, intermediate_size=48, shared_intermediate_size=40, mamba_n_heads=8, mamba_d_head=16,
+        mamba_d_state=16, mamba_n_groups=1, mamba_expand=2, position_embedding_type="rope", logits_scaling=2.0)),
     "deepseek_v3": ("DeepseekV3", dict(q_lora_rank=32, kv_lora_rank=48, qk_nope_head_dim=32, qk_rope_head_dim=16,
                                        v_head_dim=40, num_key_value_heads=4, n_routed_experts=8, num_experts_per_tok=3,
                                        n_group=4, topk_group=2, n_shared_experts=1, moe_intermediate_size=48,
@@ -102,7 +109,38 @@ FAMILIES = {
                                tie_word_embeddings=False, rope_parameters=rope(
         rope_type="longrope", short_factor=[1.0 + 0.05 * i for i in range(8)],
         long_factor=[1.0 + 0.7 * i for i in range(8)], original_max_position_embeddings=32))),
+    "mamba": ("Mamba", dict(hidden_size=64, intermediate_size=128, state_size=16, conv_kernel=4, time_step_rank=8)),
+    "falcon_mamba": ("FalconMamba", dict(  # files have one epsilon for both
+        hidden_size=64, intermediate_size=128, state_size=16, conv_kernel=4, time_step_rank=8, mixer_rms_eps=1e-5,
+        layer_norm_epsilon=1e-5, tie_word_embeddings=False)),
+    "granitehybrid": ("GraniteMoeHybrid", dict(
+        num_hidden_layers=4, layer_types=["mamba", "mamba", "attention", "mamba"], num_local_experts=0,
+        num_experts_per_tok=0, shared_intermediate_size=96, mamba_n_heads=8, mamba_d_head=16, mamba_d_state=32,
+        mamba_n_groups=1, mamba_expand=2, embedding_multiplier=3.0, residual_multiplier=0.5, attention_multiplier=0.1,
+        logits_scaling=2.0, position_embedding_type="nope", tie_word_embeddings=False)),
+    "bamba": ("Bamba", dict(num_hidden_layers=4, attn_layer_indices=[2], mamba_n_heads=8, mamba_d_head=16,
+                            mamba_d_state=32, mamba_n_groups=2, mamba_expand=2, tie_word_embeddings=False,
+                            rope_parameters=rope(partial_rotary_factor=1.0))),  # else the converter mixes up pairs
+    "falcon_h1": ("FalconH1", dict(  # factors become part of weights, exactly if they are powers of two
+        head_dim=16, mamba_d_ssm=96, mamba_n_heads=6, mamba_d_head=16, mamba_n_groups=2, mamba_d_state=32,
+        mamba_rms_norm=True, mamba_norm_before_gate=False, tie_word_embeddings=False, lm_head_multiplier=0.5,
+        embedding_multiplier=2.0, mlp_multipliers=[0.5, 2.0], ssm_multipliers=[0.5, 2.0, 0.5, 1.0, 2.0],
+        ssm_in_multiplier=0.5, ssm_out_multiplier=2.0, attention_in_multiplier=0.5, attention_out_multiplier=2.0,
+        key_multiplier=2.0)),
+    "nemotron_h": ("NemotronH", dict(
+        layers_block_type=["mamba", "mlp", "attention", "mamba", "mlp"], num_hidden_layers=5, head_dim=16,
+        mamba_num_heads=8, mamba_head_dim=16, ssm_state_size=32, n_groups=2, conv_kernel=4, expand=2,
+        tie_word_embeddings=False)),
+    "qwen35": ("Qwen3_5Text", dict(
+        num_hidden_layers=4, head_dim=32, full_attention_interval=4, tie_word_embeddings=False,
+        linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=32, linear_value_head_dim=32,
+        linear_conv_kernel_dim=4, rope_parameters=rope(partial_rotary_factor=0.5, mrope_section=[3, 3, 2],
+                                                       mrope_interleaved=True))),
+    "jamba": ("Jamba", dict(num_hidden_layers=4, attn_layer_period=4, attn_layer_offset=2, expert_layer_period=100,
+                            expert_layer_offset=99, num_experts=1, num_experts_per_tok=1, mamba_d_state=16,
+                            mamba_dt_rank=8, mamba_expand=2, use_mamba_kernels=False)),
 }
+
 
 
 # What the converter looks for in config.json and this version of transformers no longer writes.
@@ -114,6 +152,9 @@ ALSO_IN_CONFIG = {
     "falcon": dict(num_kv_heads=1),
     "gpt2": dict(n_ctx=512),
     "mpt": dict(architectures=["MPTForCausalLM"]),
+    "nemotron_h": dict(hybrid_override_pattern="M-*M-", num_experts_per_tok=None, n_routed_experts=None, n_group=None,
+                       topk_group=None),
+    "granitehybrid": dict(layer_types=["mamba", "mamba", "attention", "mamba"]),
 }
 
 
@@ -149,14 +190,17 @@ def convert(name, folder, out):
         writer.add_add_bos_token(False)
     with torch.inference_mode():
         hparams = ModelBase.load_hparams(folder, False) | ALSO_IN_CONFIG.get(name, {})
+        hparams = {key: value for key, value in hparams.items() if value is not None or key not in ALSO_IN_CONFIG.get(name, {})}
         kind = conversion.get_model_class(get_model_architecture(hparams, ModelType.TEXT))
         if name == "ministral3": kind = kind.Ministral3Model  # the outer one wants a tokenizer of its own
         class Kind(kind): model_arch = kind.model_arch  # what is changed here is this file's alone
         Kind.set_vocab = set_vocab
+        if name == "qwen35": Kind.no_mtp = True  # there are no draft blocks
         if name == "mistral":  # whose window it leaves out
             Kind.set_gguf_parameters = lambda self: (super(Kind, self).set_gguf_parameters(),
                                                      self.gguf_writer.add_sliding_window(8))
-        model = Kind(folder, gguf.LlamaFileType.MOSTLY_F16, out, model_name="tiny model")
+        given = dict(hparams=hparams) if name in ("nemotron_h", "granitehybrid") else {}  # which looks at what it has beforehand
+        model = Kind(folder, gguf.LlamaFileType.MOSTLY_F16, out, model_name="tiny model", **given)
         model.hparams.update(ALSO_IN_CONFIG.get(name, {}))
         model.write()
 
@@ -199,14 +243,18 @@ def make(name, is_adapted=False):
     kind, own = FAMILIES[name]
     config = getattr(transformers, kind + "Config")(**(COMMON | own))
     config._attn_implementation = config._experts_implementation = "eager"
-    model = getattr(transformers, kind + ("LMHeadModel" if kind == "GPT2" else "ForCausalLM"))(config).eval()
-    if name in ("gemma", "gemma2", "nemotron"): model.zero_gains = True  # the gain is 1 + weight
+    of_class = kind.removesuffix("Text") + ("LMHeadModel" if kind == "GPT2" else "ForCausalLM")
+    model = getattr(transformers, of_class)(config).eval()
+    if name in ("gemma", "gemma2", "nemotron", "qwen35"): model.zero_gains = True  # the gain is 1 + weight
     randomise(model, sum(name.encode()))
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
         if is_adapted: adapt(name, model.double(), pathlib.Path(folder))
         else: convert(name, pathlib.Path(folder), HERE / "families" / (name + ".gguf"))
     model = model.double()
+    # Where the family's code asks for float32, too: sums along a text would show it.
+    single, to_single = torch.float32, torch.Tensor.float
+    torch.float32, torch.Tensor.float = torch.float64, torch.Tensor.double
     prompt = torch.tensor([[(7 * i * i + 3 * i + 11) % (VOCABULARY - 4) for i in range(PROMPT)]])
     with torch.inference_mode():
         logits = model(prompt).logits[0]
@@ -216,6 +264,7 @@ def make(name, is_adapted=False):
             greedy.append(int(best.indices[0]))
             gaps.append(float(best.values[0] - best.values[1]))
             text = torch.cat([text, best.indices[:1].unsqueeze(0)], 1)
+    torch.float32, torch.Tensor.float = single, to_single
     positions = sorted({0, 1, 7, 20, PROMPT - 1})
     save_file({"prompt_ids": prompt[0].to(torch.int32).numpy(), "positions": numpy.array(positions, numpy.int32),
                "logits": logits[positions].float().numpy(), "greedy_ids": numpy.array(greedy, numpy.int32),

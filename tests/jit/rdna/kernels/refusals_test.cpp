@@ -71,6 +71,11 @@ Spec with(Spec spec, T Spec::* field, T value) {
 
 TEST(KernelRefusals, NameAnOpThatHasNoKernel) {
     EXPECT_EQ(refusal(ReduceSpec{ReduceKind::argmax, 256}), "gfx1100: no kernel for reduce argmax over 256");
+    EXPECT_EQ(refusal(ConvolutionSpec{64, 4, Presence::present, ConvolutionGates::none, Presence::present}),
+              "gfx1100: no kernel for convolution 64 channels, 4 taps, bias, silu");
+    EXPECT_EQ(refusal(ScanSpec{4, 64, 128, 1}), "gfx1100: no kernel for scan 4 heads of 64, 128 states each, 1 groups");
+    EXPECT_EQ(refusal(DeltaNetSpec{2, 4, 128, 128, HeadOrder::tiled, 1e-6f}),
+              "gfx1100: no kernel for delta_net 4 heads of 128x128 on 2, tiled");
 }
 
 TEST(KernelRefusals, NameWhatOfAnOpNoKernelDoes) {
@@ -85,6 +90,8 @@ TEST(KernelRefusals, NameWhatOfAnOpNoKernelDoes) {
     EXPECT_EQ(refusal(with(quantize_spec(), &QuantizeSpec::output, RowFormat::bf16)),
               "gfx1100: quantize: no kernel for rows that are neither f32 nor i16");
     EXPECT_EQ(refusal(rope_spec(2, 128, 256)), "");
+    EXPECT_EQ(refusal(with(rope_spec(2, 128, 256), &RopeSpec::own_gains, Presence::present)),
+              "gfx1100: rope: no kernel for gains of each head's own");
     EXPECT_EQ(refusal(value_store_spec(2)), "");
     AttentionSpec attention = attention_spec(MatmulForm::tile);
     EXPECT_EQ(refusal(attention), "");
