@@ -89,7 +89,8 @@ FAMILIES = {
     "granitehybrid_moe": ("GraniteMoeHybrid", dict(
         num_hidden_layers=4, layer_types=["mamba", "mamba", "attention", "mamba"], num_local_experts=6,
         num_experts_per_tok=3, intermediate_size=48, shared_intermediate_size=40, mamba_n_heads=8, mamba_d_head=16,
-        mamba_d_state=16, mamba_n_groups=1, mamba_expand=2, position_embedding_type="rope", logits_scaling=2.0)),
+        mamba_d_state=16, mamba_n_groups=1, mamba_expand=2, position_embedding_type="nope", attention_multiplier=0.1,
+        logits_scaling=2.0)),
     "deepseek_v3": ("DeepseekV3", dict(q_lora_rank=32, kv_lora_rank=48, qk_nope_head_dim=32, qk_rope_head_dim=16,
                                        v_head_dim=40, num_key_value_heads=4, n_routed_experts=8, num_experts_per_tok=3,
                                        n_group=4, topk_group=2, n_shared_experts=1, moe_intermediate_size=48,
@@ -155,6 +156,7 @@ ALSO_IN_CONFIG = {
     "nemotron_h": dict(hybrid_override_pattern="M-*M-", num_experts_per_tok=None, n_routed_experts=None, n_group=None,
                        topk_group=None),
     "granitehybrid": dict(layer_types=["mamba", "mamba", "attention", "mamba"]),
+    "granitehybrid_moe": dict(layer_types=["mamba", "mamba", "attention", "mamba"]),
 }
 
 
@@ -199,7 +201,7 @@ def convert(name, folder, out):
         if name == "mistral":  # whose window it leaves out
             Kind.set_gguf_parameters = lambda self: (super(Kind, self).set_gguf_parameters(),
                                                      self.gguf_writer.add_sliding_window(8))
-        given = dict(hparams=hparams) if name in ("nemotron_h", "granitehybrid") else {}  # which looks at what it has beforehand
+        given = dict(hparams=hparams) if name in ("nemotron_h", "granitehybrid", "granitehybrid_moe") else {}  # which looks at what it has beforehand
         model = Kind(folder, gguf.LlamaFileType.MOSTLY_F16, out, model_name="tiny model", **given)
         model.hparams.update(ALSO_IN_CONFIG.get(name, {}))
         model.write()
