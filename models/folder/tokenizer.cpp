@@ -129,7 +129,10 @@ private:
 
     // Whether what has no token is spelled in tokens of bytes: SentencePiece's way.
     Result<bool> is_spelled_in_bytes() const {
-        if (model() == nullptr) return true;  // tokenizer.model alone
+        if (tokenizer_.is_null()) return true;  // tokenizer.model alone
+        if (model() == nullptr || !model()->is_object())
+            return fail(ErrorKind::Format, "{}: key 'model' is {}; expected is an object", place("tokenizer.json"),
+                        model() == nullptr ? "absent" : shown(*model()));
         const std::string type = string_of(*model(), "type");
         // Older files do not tell the type of what has merges.
         const bool is_bpe = type == "BPE" || (type.empty() && model()->contains("merges"));
@@ -412,6 +415,7 @@ private:
             RIFTJIT_TRY(json, read_object(path("generation_config.json"), kMostConfigBytes));
             generation = std::move(json);
         }
+        RIFTJIT_TRY_VOID(tell_sampling(generation));
         const Json* stated = find(generation, "eos_token_id");
         std::string file = "generation_config.json";
         if (stated == nullptr) {
@@ -432,6 +436,25 @@ private:
             writer_.set_i32s("tokenizer.ggml.eos_token_ids", ids);
             note("tokenizer.ggml.eos_token_ids", file);
         }
+        return {};
+    }
+
+    // What the folder recommends for sampling; kept for readers that follow it.
+    Result<void> tell_sampling(const Json& generation) {
+        struct Row {
+            std::string_view theirs, ours;
+        };
+        static constexpr auto kRows = std::to_array<Row>({{"temperature", "temp"},
+                                                          {"top_p", "top_p"},
+                                                          {"min_p", "min_p"},
+                                                          {"repetition_penalty", "penalty_repeat"}});
+        const Config config(place("generation_config.json"), generation);
+        for (const Row& row : kRows) {
+            RIFTJIT_TRY(value, config.number({row.theirs}));
+            if (value) writer_.set_f32(fmt::format("general.sampling.{}", row.ours), static_cast<float>(*value));
+        }
+        RIFTJIT_TRY(top_k, config.integer({"top_k"}, 0, INT32_MAX));
+        if (top_k) writer_.set_i32("general.sampling.top_k", static_cast<int32_t>(*top_k));
         return {};
     }
 

@@ -78,6 +78,13 @@ TEST_P(StorytellerBf16, AgreesWithTransformersAtEveryLevelAndThreadCount) {
     }
 }
 
+TEST_P(StorytellerBf16, RunsFromTheFolderThatItWasPublishedIn) {
+    for (const Isa isa : x86::detect().levels) {
+        TestModel file(path_, isa), folder("share/models/storyteller", isa);
+        EXPECT_EQ(run_golden(folder.session(2), golden_).hash, run_golden(file.session(2), golden_).hash) << name(isa);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Prompts, StorytellerBf16, testing::Values("fox", "robot"));
 
 }  // namespace storyteller_bf16_test

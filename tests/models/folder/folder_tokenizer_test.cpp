@@ -147,6 +147,7 @@ TEST(FolderTokenizer, TheNameOfThePublishedQwenIsItsOwn) {
 
 TEST(FolderTokenizer, VocabulariesThatTellWrong) {
     EXPECT_TRUE(says(tokenizer_message([](Json& t) { t["model"]["type"] = "Unigram"; }), {"of type 'Unigram'", "BPE"}));
+    EXPECT_TRUE(says(tokenizer_message([](Json& t) { t.erase("model"); }), {"tokenizer.json: key 'model' is absent"}));
     EXPECT_TRUE(says(tokenizer_message([](Json& t) { t["model"]["vocab"] = Json::array(); }), {"'vocab' is an array"}));
     EXPECT_TRUE(says(tokenizer_message([](Json& t) { t["model"]["vocab"]["!"] = 288; }), {"token '!' has id 288"}));
     EXPECT_TRUE(says(tokenizer_message([](Json& t) { t["model"]["vocab"]["!"] = -1; }), {"token '!' has id -1"}));
