@@ -119,7 +119,7 @@ public:
     }
 
 private:
-    bool read(const std::string& bytes) const {
+    Outcome read(const std::string& bytes) const {
         directory_.write(file_, bytes);
         const auto model = models::load_model(directory_.path());
         if (!model) return is_refused(model.error());
@@ -129,12 +129,12 @@ private:
         const auto ids = tokenizer->encode("a fox, <|im_end|> e\u0301", models::ParseSpecial::yes, models::AddBos::yes);
         if (ids) tokenizer->decode(*ids);
         check(model->build().has_value(), "the graph of a loaded model can be built");
-        return true;
+        return {};
     }
-    static bool is_refused(const Error& error) {
+    static Outcome is_refused(const Error& error) {
         check(!error.message.empty() && !error.message.contains('\n') && error.message.size() < 4096,
               "what is refused is said in one line");
-        return false;
+        return {error.message, error.kind == ErrorKind::OutOfMemory};
     }
 
     models::test::TemporaryDirectory directory_;
