@@ -57,7 +57,7 @@ private:
         jmp(again);
         L(done);
         epilogue();
-        align(64);
+        align(64, /*useMultiByteNop=*/false);
         L(products_begin_);
     }
     // Number eax, or leaves for `done`.

@@ -203,7 +203,9 @@ TEST(ListingX86, AssemblesBackToTheSameInstructions) {
         size_t count = 0;
         for (const KernelSpec& spec : kernel_cases::all()) {
             // Emission.OnlyMatricesDifferBetweenLevelsOfOneVectorWidth
-            const bool is_matrix = std::holds_alternative<MatmulSpec>(spec) || std::holds_alternative<EmbedSpec>(spec);
+            const bool is_matrix = std::holds_alternative<MatmulSpec>(spec) ||
+                                   std::holds_alternative<EmbedSpec>(spec) ||
+                                   std::holds_alternative<ExpertMatmulSpec>(spec);
             if (!is_matrix && isa != Isa::avx2 && isa != Isa::avx512) continue;
             const MachineCode code = RunnableKernel::machine_code(spec, isa);
             if (!seen.insert(code.bytes).second) continue;
