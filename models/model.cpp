@@ -50,13 +50,15 @@ Result<void> require_model(const Gguf& file) {
                 file.place_of(*file.find("general.type")), printable(*type));
 }
 
+constexpr uint64_t kMostNumbers = 1u << 28;  // of all channels of a layer, as kernels take them
+
 // Rows of numbers, one row per channel: of convolutions, and the decays of Mamba 1.
 bool is_by_channel(const GgufTensor& tensor) {
     const bool is_convolution =
         tensor.name.ends_with(".shortconv.conv.weight") || tensor.name.ends_with(".ssm_conv1d.weight");
     return (is_convolution || tensor.name.ends_with(".ssm_a")) && tensor.ne.size() == 2 &&
            traits(tensor.type).is_weight && !is_quantized(tensor.type) && tensor.width() > 1 &&
-           tensor.width() <= kMaxStates && tensor.rows() <= kMaxWidth;
+           tensor.width() <= kMaxStates && tensor.rows() <= kMaxWidth && tensor.width() * tensor.rows() <= kMostNumbers;
 }
 
 std::vector<float> by_channel(const GgufTensor& tensor) {

@@ -343,6 +343,10 @@ Result<void> read_state_space(const Gguf& file, Hyperparameters& result) {
     RIFTJIT_TRY(states, size("state_size", 1, kMaxStates));
     RIFTJIT_TRY(heads, size("time_step_rank", 1, inner));
     RIFTJIT_TRY(groups, file.integer(fmt::format("{}.ssm.group_count", result.architecture), 1, heads));
+    if (groups.value_or(1) * states > kMaxWidth)
+        return fail(ErrorKind::Format, "{}: {} groups of {} states are more than {}",
+                    file.place_of(*file.find(fmt::format("{}.ssm.state_size", result.architecture))),
+                    groups.value_or(1), states, kMaxWidth);
     RIFTJIT_TRY(norms, file.boolean(fmt::format("{}.ssm.dt_b_c_rms", result.architecture)));
     result.state_space = {.taps = static_cast<uint32_t>(taps),
                           .inner = static_cast<uint32_t>(inner),

@@ -82,7 +82,9 @@ Result<TensorId> add_mamba2(const BlockParts& parts, uint32_t layer, TensorId in
     RIFTJIT_TRY(scanned, parts.graph.scan(name("ssm"), {x, time, b, c, time_bias, decay, skip}, slot, sizes.groups));
     RIFTJIT_TRY(gated, parts.graph.swiglu(name("ssm_gate"), z, scanned));
     TensorId normed = gated;
-    if (const std::string norm = name("ssm_norm"); parts.weights.has(norm + ".weight")) {
+    // Falcon H1 has models without.
+    const bool may_lack_norm = parts.hyper().layer[layer].mixer == LayerTraits::Mixer::attention_and_mamba2;
+    if (const std::string norm = name("ssm_norm"); !may_lack_norm || parts.weights.has(norm + ".weight")) {
         RIFTJIT_TRY(gain, parts.weights.rows_as_vector(norm + ".weight", sizes.groups, inner / sizes.groups));
         RIFTJIT_TRY(out, parts.graph.rms_norm(norm, gated, gain, parts.hyper().norm_epsilon,
                                               sizes.groups == 1 ? 0 : inner / sizes.groups));

@@ -57,7 +57,7 @@ TEST(Graph, RefusesRunningStatesThatDoNotFit) {
     EXPECT_EQ(g.convolution("conv", x, vector(64), kNoTensor, running, std::nullopt, false).error().message,
               "conv: weights 'v' has shape [1, 64], expected [1, 288]");
     EXPECT_EQ(g.convolution("conv", x, vector(288), kNoTensor, running, Graph::Gates{x, b}, false).error().message,
-              "conv: gate of what goes out 't' has width 8, expected 32");
+              "conv: gate of what goes out 'b' has width 8, expected 32");
     const Graph::ScanInputs inputs{x, time, b, b, vector(2), vector(2), vector(2)};
     EXPECT_TRUE(g.scan("scan", inputs, running, 1));
     EXPECT_EQ(g.scan("scan", inputs, running, 2).error().message, "scan: b 'b' has width 8, expected 16");
