@@ -44,6 +44,8 @@ protected:
         const std::filesystem::path shipped =
             std::filesystem::path(RIFTJIT_SOURCE_DIR) / "share/models/storyteller/storyteller-9m-q8_0.gguf";
         std::filesystem::create_symlink(shipped, path("m\xff.gguf"));
+        std::filesystem::create_symlink(std::filesystem::path(RIFTJIT_SOURCE_DIR) / "tests/data/folders/llama",
+                                        path("f\xff"));
         std::string network = program.run({"sim", "cuba", "--print-network"}).out;
         const size_t name = network.find("name = \"cuba\"\n");  // without it, the file's
         EXPECT_NE(name, std::string::npos);
@@ -93,6 +95,7 @@ protected:
                 {"devices", {{}}},
                 {"selftest", {{}}},
                 {"inspect", {{model}, {model, "--check-tensors"}}},
+                {"convert", {{path("f\xff"), path("g\xff.gguf"), "--force"}}},
                 {"tokenize", {{"-m", model, "-p", "fox \xff\xfe"}}},
                 {"warm", {{model, "--isa", "avx2", "--cache-dir", path("w\xff")}}},
                 {"cache stat", {{"--cache-dir", cache}}},
