@@ -98,8 +98,12 @@ Result<void> ReferenceRun::run_all() {
     return {};
 }
 
-Reference::Reference(const Graph& graph)
-    : graph_(graph), keys_(graph.slots.size()), values_(graph.slots.size()), weights_(graph.tensors.size()) {}
+Reference::Reference(const Graph& graph, std::optional<ReferenceCache> cache)
+    : graph_(graph),
+      cache_(cache),
+      keys_(graph.slots.size()),
+      values_(graph.slots.size()),
+      weights_(graph.tensors.size()) {}
 
 std::span<const float> Reference::weight_row(TensorId id, uint32_t row) {
     const Tensor& tensor = graph_.tensor(id);
