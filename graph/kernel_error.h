@@ -73,7 +73,8 @@ inline std::vector<double> quantisation_error(std::span<const double> x, double 
 // ---- the cache -----------------------------------------------------------------------------------------------------
 
 // How far off what lies in the cache is, whose elements were off by `before`, relative to the largest of their block
-// of 32. Of Q8_0 half a scale, and as much more as a scale of 11 bits, quotient, inverse and product change.
+// of 32. Of Q8_0 half a scale, and as much more as a scale of 11 bits, quotient, inverse and product change. Packed
+// types are left out: what lies there is compared with graph/quantize_row.h itself.
 inline std::vector<double> cache_error(DType type, std::span<const double> x, double before) {
     constexpr size_t kBlock = 32;
     std::vector<double> error(x.size());

@@ -107,8 +107,9 @@ Result<void> ReferenceRun::run_all() {
     return {};
 }
 
-Reference::Reference(const Graph& graph)
+Reference::Reference(const Graph& graph, std::optional<ReferenceCache> cache)
     : graph_(graph),
+      cache_(cache),
       keys_(graph.slots.size()),
       values_(graph.slots.size()),
       states_(graph.slots.size()),

@@ -1,6 +1,7 @@
 // A slow interpreter of a graph in double precision: the oracle for kernels, fusions and whole models.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,10 +9,15 @@
 
 namespace riftjit::graph {
 
+// As what keys and values are kept: the types of a cache, rounded as kernels round what was computed in f32.
+struct ReferenceCache {
+    DType key_type, value_type;
+};
+
 class Reference {
 public:
     // The graph, and the file that its weights point into, must outlive this.
-    explicit Reference(const Graph& graph);
+    explicit Reference(const Graph& graph, std::optional<ReferenceCache> cache = std::nullopt);
     // Runs the tokens at the next positions (the cache grows) and returns the logits [rows, vocabulary] of all rows, or
     // of those numbered, in double.
     Result<std::vector<double>> run(std::span<const int32_t> ids);
@@ -25,6 +31,7 @@ private:
     std::span<const float> weight_row(TensorId id, uint32_t row);
 
     const Graph& graph_;
+    const std::optional<ReferenceCache> cache_;       // none: keys and values stay in double
     std::vector<std::vector<double>> keys_, values_;  // per slot, [position][kv_heads*head_dim]
     std::vector<std::vector<double>> states_;         // per slot, as channel_place() has them; empty at first
     uint32_t position_ = 0;

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <type_traits>
 
+#include "jit/formats/cache_format.h"
 #include "jit/kernel_spec.h"
 
 namespace riftjit {
@@ -154,8 +155,7 @@ public:
         return multiple("width", width, traits(type).block_elements, fmt::format("the block of {}", name(type)));
     }
     Claims& cache_type(std::string_view field, DType type, uint32_t head_dim) {
-        const bool is_known = type == DType::F16 || type == DType::F32 || type == DType::Q8_0;
-        if (is_fine() && !is_known) refuse("{} {} is none of f16, f32, q8_0", field, name(type));
+        if (is_fine() && !is_cache_type(type)) refuse("{} {} is none of {}", field, name(type), cache_type_names());
         return multiple("head_dim", head_dim, traits(type).block_elements, fmt::format("the block of {}", name(type)));
     }
     Claims& head_dim(uint32_t value) {

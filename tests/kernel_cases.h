@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "jit/formats/cache_format.h"
 #include "jit/kernel_spec.h"
 
 namespace riftjit::kernel_cases {
@@ -12,7 +13,6 @@ namespace riftjit::kernel_cases {
 // Around 16 lanes, around four vectors of them, around a block of 256, and a model's.
 inline const std::vector<uint32_t> kWidths = {1, 2, 15, 16, 17, 40, 63, 64, 65, 255, 256, 257, 320, 576, 1000, 1024};
 inline const std::vector<RowFormat> kRowFormats = {RowFormat::f32, RowFormat::i16, RowFormat::bf16, RowFormat::i8};
-inline const std::vector<DType> kCacheTypes = {DType::F16, DType::F32, DType::Q8_0};
 
 inline std::vector<RmsNormSpec> rms_norm() {
     std::vector<RmsNormSpec> specs;
@@ -62,7 +62,7 @@ inline std::vector<SwigluSpec> swiglu() {
     return specs;
 }
 
-// Model sizes, and those that leave every kind of rest: of 16, of 32 (not for Q8_0), of 64.
+// Model sizes, and those that leave every kind of rest: of 16, of 32 (not for types with blocks), of 64.
 inline const std::vector<uint32_t> kHeadDims = {2, 18, 40, 64, 80, 96, 112, 128, 192, 256};
 
 inline bool fits(DType cache_type, uint32_t head_dim) { return head_dim % traits(cache_type).block_elements == 0; }

@@ -1,7 +1,9 @@
 // Causal attention over the cache.
 #include <algorithm>
 
+#include "graph/dequantize.h"
 #include "graph/lowering.h"
+#include "graph/quantize_row.h"
 #include "graph/reference_run.h"
 #include "graph/shapes.h"
 #include "jit/alibi.h"
@@ -25,12 +27,32 @@ Result<TensorId> Graph::attention(std::string name, TensorId q, TensorId k, Tens
     return out;
 }
 
+namespace {
+
+// Heads of a cache's type as it returns them.
+void append_cached(std::vector<double>& cache, std::span<const double> rows, DType type, uint32_t head_dim) {
+    std::vector<float> head(head_dim);
+    for (; !rows.empty(); rows = rows.subspan(head_dim)) {
+        std::ranges::transform(rows.first(head_dim), head.begin(), [](double value) { return float(value); });
+        const std::vector<std::byte> row = quantize_row(type, head);
+        dequantize_row(type, row.data(), head_dim, head.data());
+        cache.insert(cache.end(), head.begin(), head.end());
+    }
+}
+
+}  // namespace
+
 template <>
 Result<void> ReferenceRun::apply(const AttentionOp& op) {
     const uint32_t stride = op.kv_heads * op.head_dim, group = op.heads / op.kv_heads, tokens = token_count(op.q);
     auto &keys = owner_.keys_[op.slot], &values = owner_.values_[op.slot];
-    keys.insert(keys.end(), rows_[op.k].begin(), rows_[op.k].end());
-    values.insert(values.end(), rows_[op.v].begin(), rows_[op.v].end());
+    if (owner_.cache_) {
+        append_cached(keys, rows_[op.k], owner_.cache_->key_type, op.head_dim);
+        append_cached(values, rows_[op.v], owner_.cache_->value_type, op.head_dim);
+    } else {
+        keys.insert(keys.end(), rows_[op.k].begin(), rows_[op.k].end());
+        values.insert(values.end(), rows_[op.v].begin(), rows_[op.v].end());
+    }
     const std::vector<double> sinks = weight_vector(op.traits.sinks);
     resize(op.out, tokens);
     for (uint32_t token = 0; token < tokens; ++token) {

@@ -5,6 +5,9 @@
 //   values  [page][kv_head][row: position % 256][head_dim]
 // Q8_0: int8 codes as above, then f16 scales at the end of each panel, [head_dim / 32][16], and of each row,
 // [head_dim / 32]: split, yet as many bytes as its blocks, 34 for 32 elements.
+// Packed types (jit/formats/cache_format.h): values are rows of blocks as in a GGUF file. A panel of keys has for each
+// block what 16 positions have of its fields, one after the other: scales [16], minima [16], then of each byte of fifth
+// and low bits [16].
 #pragma once
 
 #include <cstdint>

@@ -138,7 +138,7 @@ private:
     void read_head(DType type, const auto& element, const auto& scale, Found& found) const {
         const auto load = [](DType of, const std::byte* at) {
             uint32_t word = 0;
-            std::memcpy(&word, at, rdna::kernels::cache_code_bytes(of));
+            std::memcpy(&word, at, cache_code_bytes(of));
             return of == DType::F32   ? std::bit_cast<float>(word)
                    : of == DType::F16 ? half_to_float(uint16_t(word))
                                       : float(int8_t(word));

@@ -203,7 +203,8 @@ TEST(KernelSpec, RefusesWithTheOpTheFieldAndTheValue) {
         refusal(
             kRope, [](auto& s) { s.epsilon = kNaN; }, "rope: epsilon is nan, not a finite number"),
         refusal(
-            kRope, [](auto& s) { s.key_cache = DType::Q4_0; }, "rope: key_cache q4_0 is none of f16, f32, q8_0"),
+            kRope, [](auto& s) { s.key_cache = DType::Q4_K; },
+            "rope: key_cache q4_k is none of f16, f32, q8_0, bf16, q4_0, q4_1, q5_0, q5_1, iq4_nl"),
         refusal(
             kRope, [](auto& s) { s.key_cache = DType::Q8_0, s.head_dim = s.rotary_dims = 80; },
             "rope: head_dim 80 is not a multiple of 32, the block of q8_0"),
@@ -217,7 +218,7 @@ TEST(KernelSpec, RefusesWithTheOpTheFieldAndTheValue) {
             "value_store: row_stride 8 is below kv_heads times head_dim, which is 1024"),
         refusal(
             kValueStore, [](auto& s) { s.cache_type = DType::I8; },
-            "value_store: cache_type i8 is none of f16, f32, q8_0"),
+            "value_store: cache_type i8 is none of f16, f32, q8_0, bf16, q4_0, q4_1, q5_0, q5_1, iq4_nl"),
 
         refusal(
             kAttention, [](auto& s) { s.heads = 0; }, "attention: heads 0"),
@@ -236,11 +237,11 @@ TEST(KernelSpec, RefusesWithTheOpTheFieldAndTheValue) {
             kAttention, [](auto& s) { s.out_stride = 1; },
             "attention: out_stride 1 is below heads times head_dim rounded up to 16, which is 2048"),
         refusal(
-            kAttention, [](auto& s) { s.key_type = DType::BF16; },
-            "attention: key_type bf16 is none of f16, f32, q8_0"),
+            kAttention, [](auto& s) { s.key_type = DType::Q8_1; },
+            "attention: key_type q8_1 is none of f16, f32, q8_0, bf16, q4_0, q4_1, q5_0, q5_1, iq4_nl"),
         refusal(
-            kAttention, [](auto& s) { s.value_type = DType::Q4_0; },
-            "attention: value_type q4_0 is none of f16, f32, q8_0"),
+            kAttention, [](auto& s) { s.value_type = DType::Q4_1, s.head_dim = 80; },
+            "attention: head_dim 80 is not a multiple of 32, the block of q4_1"),
         refusal(
             kAttention, [](auto& s) { s.scale = kInfinity; }, "attention: scale is inf, not a finite number"),
 

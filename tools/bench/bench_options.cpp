@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "host/cpus.h"
+#include "jit/formats/cache_format.h"
 #include "jit/isa.h"
 #include "tools/cli/device_options.h"
 #include "tools/cli/options.h"
@@ -68,8 +69,8 @@ CLI::Option* add_types(CLI::App& app, const std::string& names, std::vector<DTyp
         if (first) target.clear();
         for (const std::string& name : split(text, ',')) {
             const auto type = dtype_from_name(name);
-            if (type != DType::F32 && type != DType::F16 && type != DType::Q8_0)
-                refuse(flag, fmt::format("\"{}\" is not known, expected f32, f16 or q8_0", name));
+            if (!type || !is_cache_type(*type))
+                refuse(flag, fmt::format("\"{}\" is not known, expected one of {}", name, cache_type_names()));
             target.push_back(*type);
         }
     });

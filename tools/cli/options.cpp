@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "jit/formats/cache_format.h"
+
 namespace riftjit::tools {
 
 namespace {
@@ -98,6 +100,12 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, double& target,
             [&target, flag, low, high](const std::string& text) { target = parse_number(flag, text, low, high); }, help)
         ->type_name("X")
         ->default_str(fmt::format("{}", target));
+}
+
+std::vector<std::string> cache_type_list() {
+    std::vector<std::string> names;
+    for (const DType type : kCacheTypes) names.emplace_back(name(type));
+    return names;
 }
 
 CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& target, std::vector<std::string> allowed,

@@ -21,6 +21,9 @@ CLI::Option* add_number(CLI::App& app, const std::string& names, double& target,
 CLI::Option* add_choice(CLI::App& app, const std::string& names, std::string& target, std::vector<std::string> allowed,
                         const std::string& help);
 
+// The choices of -ctk and -ctv.
+std::vector<std::string> cache_type_list();
+
 // Ends the parse of a flag's value: 'error while handling argument "--flag": why'.
 [[noreturn]] void refuse(const std::string& flag, const std::string& why);
 std::vector<std::string> split(const std::string& text, char separator);

@@ -145,9 +145,8 @@ void add_warm_command(CLI::App& app, Command& chosen) {
             },
             "a list of GPUs, and of levels too; the kernels that sample come for every level")
         ->type_name("TARGETS");
-    add_choice(*command, "--cache-type-k", options->cache_type_k, {"f16", "f32", "q8_0"}, "-ctk: type of cached keys");
-    add_choice(*command, "--cache-type-v", options->cache_type_v, {"f16", "f32", "q8_0"},
-               "-ctv: type of cached values");
+    add_choice(*command, "--cache-type-k", options->cache_type_k, cache_type_list(), "-ctk: type of cached keys");
+    add_choice(*command, "--cache-type-v", options->cache_type_v, cache_type_list(), "-ctv: type of cached values");
     command->add_option("--passes", options->passes, "graph passes, as in run")
         ->type_name("LIST")
         ->capture_default_str();

@@ -44,10 +44,8 @@ void add_model_options(CLI::App& app, RunOptions& o) {
     add_integer(app, "--threads-batch", o.threads_batch, 1, 4096, "-tb: threads for the prompt; must equal -t here")
         ->default_str("")
         ->group(kGroup);
-    add_choice(app, "--cache-type-k", o.cache_type_k, {"f16", "f32", "q8_0"}, "-ctk: type of cached keys")
-        ->group(kGroup);
-    add_choice(app, "--cache-type-v", o.cache_type_v, {"f16", "f32", "q8_0"}, "-ctv: type of cached values")
-        ->group(kGroup);
+    add_choice(app, "--cache-type-k", o.cache_type_k, cache_type_list(), "-ctk: type of cached keys")->group(kGroup);
+    add_choice(app, "--cache-type-v", o.cache_type_v, cache_type_list(), "-ctv: type of cached values")->group(kGroup);
 }
 
 void add_prompt_options(CLI::App& app, RunOptions& o) {

@@ -423,6 +423,7 @@ Vgpr AttentionKernel::output_offset(uint32_t vector) {
 Result<LaunchShape> shape_of(KernelTarget target, const AttentionSpec& spec) {
     constexpr uint32_t kMaxElements = 1024;  // whose outputs a wave has in registers
     RIFTJIT_TRY_VOID(check_wave32("attention", target.wave_size));
+    for (const DType type : {spec.key_type, spec.value_type}) RIFTJIT_TRY_VOID(check_cache_type("attention", type));
     RIFTJIT_TRY_VOID(refuse_if(spec.head_dim > kMaxElements, "attention",
                                fmt::format("heads of {}, more than {}", spec.head_dim, kMaxElements)));
     RIFTJIT_TRY_VOID(refuse_if(spec.window != 0, "attention", fmt::format("a window of {} positions", spec.window)));

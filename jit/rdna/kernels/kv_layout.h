@@ -5,7 +5,7 @@
 
 #include "host/round_up.h"
 #include "jit/batch.h"
-#include "jit/formats/dtype.h"
+#include "jit/formats/cache_format.h"
 
 namespace riftjit::rdna::kernels {
 
@@ -14,7 +14,6 @@ inline constexpr uint32_t kValueChunkPositions = 8;  // of one element's values,
 inline constexpr uint32_t kCacheScaleBlock = 32;     // elements of Q8_0
 inline constexpr uint32_t kCacheScaleBytes = 2;
 
-constexpr uint32_t cache_code_bytes(DType type) { return type == DType::F32 ? 4 : type == DType::F16 ? 2 : 1; }
 constexpr uint32_t cache_scale_blocks(DType type, uint32_t head_dim) {
     return type == DType::Q8_0 ? head_dim / kCacheScaleBlock : 0;
 }

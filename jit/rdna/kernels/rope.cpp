@@ -211,6 +211,7 @@ private:
 Result<LaunchShape> shape_of(KernelTarget target, const RopeSpec& spec) {
     RIFTJIT_TRY_VOID(check_wave32("rope", target.wave_size));
     RIFTJIT_TRY_VOID(refuse_if(spec.own_gains == Presence::present, "rope", "gains of each head's own"));
+    if (spec.key_cache) RIFTJIT_TRY_VOID(check_cache_type("rope", *spec.key_cache));
     return LaunchShape{lanes(target.wave_size), spec.heads};
 }
 

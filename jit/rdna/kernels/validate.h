@@ -39,6 +39,12 @@ inline Result<void> refuse_if(bool is_asked, std::string_view kernel, std::strin
     return {};
 }
 
+// Packed types, and bf16, have no layout there.
+inline Result<void> check_cache_type(std::string_view kernel, DType type) {
+    const bool is_known = type == DType::F16 || type == DType::F32 || type == DType::Q8_0;
+    return refuse_if(!is_known, kernel, fmt::format("a cache of {}, only of f16, f32 and q8_0", name(type)));
+}
+
 // Of kernels whose layout counts on 32 lanes.
 inline Result<void> check_wave32(std::string_view kernel, WaveSize wave_size) {
     return refuse_if(wave_size != WaveSize::wave32, kernel, "waves of 64 lanes");

@@ -93,6 +93,7 @@ private:
 
 Result<LaunchShape> shape_of(KernelTarget target, const ValueStoreSpec& spec) {
     RIFTJIT_TRY_VOID(check_wave32("value_store", target.wave_size));
+    RIFTJIT_TRY_VOID(check_cache_type("value_store", spec.cache_type));
     return LaunchShape{lanes(target.wave_size), spec.kv_heads};
 }
 

@@ -84,6 +84,21 @@ void WideEmitter::clear_lanes_from(const Wide& value, uint32_t count) {
         vandps(part(value, half), part(value, half), constant_bytes(words.data() + 8 * half, 32, 32));
 }
 
+void WideEmitter::round_to_bf16(const Ymm& out, const Wide& value, const Wide& spare, const Wide& unordered) {
+    const LaneMask is_nan = lane_mask(0, unordered);
+    compare(is_nan, value, value, Compare::unordered);
+    vpsrld(spare, value, 16);
+    vandps(spare, spare, splat_u32(1));
+    vpaddd(spare, spare, splat_u32(0x7fff));
+    vpaddd(spare, spare, value);
+    vorps(value, value, splat_u32(0x0040'0000));
+    select(value, is_nan, value, spare);
+    vpsrld(value, value, 16);
+    if (has_avx512(isa_)) return vpmovdw(out, Zmm(value.index()));
+    vpackusdw(out, ymm_of(value), Ymm(value.high.getIdx()));
+    vpermq(out, out, 0b11'01'10'00);  // VPACKUSDW works within 128 bits
+}
+
 void WideEmitter::for_each_group(const Reg64& offset, uint32_t width, int unroll, const GroupBody& body) {
     const uint32_t round = kWideLanes * static_cast<uint32_t>(unroll);
     const uint32_t rounds = width / round, rest = width % round;

@@ -117,6 +117,10 @@ protected:
     // Zeroes lanes count..15.
     void clear_lanes_from(const Wide& value, uint32_t count);
 
+    // out = the upper halves of value, rounded to nearest even; NaN keeps its sign and upper payload and becomes quiet.
+    // Clobbers value, spare and lane_mask(0, unordered).
+    void round_to_bf16(const Ymm& out, const Wide& value, const Wide& spare, const Wide& unordered);
+
     // Visits a row of `width` floats in groups of 16. `body(group, count)` emits group `group` (0..unroll-1) of one
     // round, at byte offset + 64 * group, where `count` lanes are valid: 16, or fewer in the row's last group.
     using GroupBody = std::function<void(int group, uint32_t count)>;

@@ -82,6 +82,8 @@ class AttentionKernel final : public AttentionProducts {
     const int corrections_at = reserve(padded_rows * sizeof(float));    // of a merge: the total's factors
     const int part_factors_at = reserve(padded_rows * sizeof(float));
     const int queries_at = reserve(tile_tokens == 1 ? 0 : uint64_t(rows) * query_row_bytes() + 64);
+    const int decoded_at =  // a block's keys, then its values, of packed types
+        reserve(packed_keys || packed_values ? uint64_t(kBlock) * query_row_bytes() : 0);
     const uint64_t state_bytes = attention_part_bytes(uint32_t(rows), spec_.head_dim);
     const int total_at = reserve(state_bytes), part_at = reserve(state_bytes);
     const int slots_at = reserve(15 * sizeof(uint64_t));
@@ -331,10 +333,12 @@ class AttentionKernel final : public AttentionProducts {
         enter_next_page();
         reset_rows();
         L(next);
+        if (packed_keys) decode_block(Operand::keys);
         multiply_all_keys();
         find_maxima();
         compute_corrections();
         compute_probabilities();
+        if (packed_values) decode_block(Operand::values);
         multiply_common_values();
         if (tile_tokens > 1) multiply_own_values();
         add(block_start, kBlock);
@@ -354,6 +358,27 @@ class AttentionKernel final : public AttentionProducts {
         cmp(block_start, eax);
     }
 
+    // What the tile sees of the block's keys or values; what is behind that in its last panel is masked, as ever.
+    enum class Operand : uint8_t { keys, values };
+    void decode_block(Operand operand) {
+        const bool are_keys = operand == Operand::keys;
+        const DecodeRegisters r = {rcx, rdx, r8};
+        mov(eax, first_position);
+        add(eax, tokens);
+        sub(eax, block_start);
+        mov(ecx, kBlock);
+        cmp(eax, ecx);
+        cmova(eax, ecx);
+        if (are_keys) {
+            add(eax, kPanel - 1);
+            shr(eax, std::countr_zero(kPanel));
+        }
+        imul(r.count, rax, spec_.head_dim / PackedCache::kElements);
+        mov(r.source, are_keys ? keys : values);
+        lea(r.target, ptr[rsp + decoded_at]);
+        are_keys ? decode_keys(r) : decode_values(r);
+    }
+
     // ---- scores
     // Panels behind the last token's hold anything, or nothing yet: they are left out where that is cheap, else masked.
     void multiply_all_keys() {
@@ -368,7 +393,8 @@ class AttentionKernel final : public AttentionProducts {
                 cmp(eax, tokens);
                 jge(done);
             }
-            lea(key_registers.panels, ptr[keys + first * panel_bytes()]);
+            lea(key_registers.panels, packed_keys ? ptr[rsp + decoded_at + first * operand_panel_bytes()]
+                                                  : ptr[keys + first * panel_bytes()]);
             mov(key_registers.query, queries);
             lea(key_registers.scores, ptr[rsp + scores_at + first * int(kPanel * sizeof(float))]);
             for_row_blocks(rows, blocking, [&](const Blocking& block) {
@@ -522,7 +548,8 @@ class AttentionKernel final : public AttentionProducts {
         cmp(eax, ecx);
         cmova(eax, ecx);
         mov(positions, eax);
-        mov(first_value, values);
+        if (packed_values) lea(rax, ptr[rsp + decoded_at]);
+        mov(first_value, packed_values ? rax : values);
         lea(rcx, ptr[rsp + scores_at]);
         lea(rdx, ptr[state + outputs_at]);
         lea(r9, ptr[rsp + corrections_at]);
@@ -551,8 +578,8 @@ class AttentionKernel final : public AttentionProducts {
         mov(positions, eax);
         mov(eax, begin);
         sub(eax, block_start);
-        imul(rcx, rax, value_bytes());
-        add(rcx, values);
+        imul(rcx, rax, operand_value_bytes());
+        packed_values ? lea(rcx, ptr[rsp + rcx + decoded_at]) : add(rcx, values);
         mov(first_value, rcx);
         imul(ecx, token, group * score_row_bytes());
         lea(rcx, ptr[rcx + rax * 4]);

@@ -71,19 +71,134 @@ void AttentionProducts::prefetch(const Ahead& ahead) {
     add(ahead.next, ahead.lines * kLineBytes);
 }
 
+// ---- packed types ---------------------------------------------------------------------------------------------------
+
+void AttentionProducts::load_decoder(const PackedCache& format) {
+    std::array<uint8_t, 16> bytes;
+    const auto load = [&](const Xmm& out) { vmovdqu(out, constant_bytes(bytes.data(), sizeof bytes, sizeof bytes)); };
+    bytes.fill(15);
+    load(low_bits);
+    bytes.fill(16);
+    load(fifth_bit);
+    bytes.fill(uint8_t(format.zero()));
+    if (format.table != nullptr) std::copy_n(format.table, 16, bytes.begin());
+    load(entries);
+}
+
+// The low bits of 16 bytes' two elements.
+void AttentionProducts::load_codes(const Xbyak::RegExp& codes) {
+    vmovdqu(low_codes, ptr[codes]);
+    vpsrlw(high_codes, low_codes, 4);
+    vpand(high_codes, high_codes, low_bits);
+    vpand(low_codes, low_codes, low_bits);
+}
+
+// 16 codes as values.
+void AttentionProducts::finish_codes(const PackedCache& format, const Xmm& codes, const Xbyak::RegExp& target) {
+    if (format.table != nullptr) vpshufb(codes, entries, codes);
+    if (format.zero() != 0) vpsubb(codes, codes, entries);
+    if (has_avx512(isa_)) {
+        vpmovsxbd(Zmm(decoded.index()), codes);
+    } else {
+        vpmovsxbd(Ymm(decoded.low.getIdx()), codes);
+        vpsrldq(codes, codes, 8);
+        vpmovsxbd(Ymm(decoded.high.getIdx()), codes);
+    }
+    vcvtdq2ps(decoded, decoded);
+    format.has_minimum ? vfmadd213ps(decoded, lane_scales, lane_minima) : vmulps(decoded, decoded, lane_scales);
+    vmovups(lanes_at(target), decoded);
+}
+
+void AttentionProducts::decode_keys(const DecodeRegisters& r) {
+    const PackedCache& format = *packed_keys;
+    const auto field = [&](int byte) { return r.source + int(kPanel) * byte; };
+    const auto load_halves = [&](const Wide& out, int byte) {
+        for (int half = 0; half < halves(); ++half) vcvtph2ps(part(out, half), ptr[field(byte) + 16 * half]);
+    };
+    // Bit `bit` of a byte of fifth bits, where the codes have theirs. Words are shifted, and their other bits masked.
+    const auto add_fifth_bit = [&](const Xmm& codes, const Xmm& bits, int bit) {
+        bit < 4 ? vpsllw(shifted, bits, uint8_t(4 - bit)) : vpsrlw(shifted, bits, uint8_t(bit - 4));
+        vpand(shifted, shifted, fifth_bit);
+        vpor(codes, codes, shifted);
+    };
+    load_decoder(format);
+    Label next;
+    L(next);
+    load_halves(lane_scales, 0);
+    if (format.has_minimum) load_halves(lane_minima, format.minimum_at());
+    for (int byte = 0; byte < format.codes_at() - format.high_bits_at(); ++byte)
+        vmovdqu(fifth_bits(byte), ptr[field(format.high_bits_at() + byte)]);
+    for (int pair = 0; pair < 16; ++pair) {
+        load_codes(field(format.codes_at() + pair));
+        if (format.bits == 5) {
+            add_fifth_bit(low_codes, fifth_bits(pair / 8), pair % 8);
+            add_fifth_bit(high_codes, fifth_bits(2 + pair / 8), pair % 8);
+        }
+        finish_codes(format, low_codes, r.target + pair * int(kPanel * sizeof(float)));
+        finish_codes(format, high_codes, r.target + (16 + pair) * int(kPanel * sizeof(float)));
+    }
+    add(r.source, int(kPanel) * format.block_bytes());
+    add(r.target, PackedCache::kElements * kPanel * uint32_t(sizeof(float)));
+    dec(r.count);
+    jnz(next, T_NEAR);
+}
+
+void AttentionProducts::decode_values(const DecodeRegisters& r) {
+    const PackedCache& format = *packed_values;
+    const Xmm bits = fifth_bits(0), bit_of_byte = fifth_bits(1);
+    const auto load_half = [&](const Wide& out, int byte) {
+        vpbroadcastw(Ymm(shifted.getIdx()), ptr[r.source + byte]);
+        has_avx512(isa_) ? vcvtph2ps(Zmm(out.index()), Ymm(shifted.getIdx())) : vcvtph2ps(Ymm(out.index()), shifted);
+        if (!has_avx512(isa_)) vmovaps(out.high, out.low);
+    };
+    // Those of 16 elements, from byte `first` of the four on.
+    const auto add_fifth_bits = [&](const Xmm& codes, int first) {
+        std::array<uint8_t, 16> source;
+        for (int lane = 0; lane < 16; ++lane) source[lane] = uint8_t(first + lane / 8);
+        vpshufb(shifted, bits, constant_bytes(source.data(), sizeof source, sizeof source));
+        vpand(shifted, shifted, bit_of_byte);
+        vpcmpeqb(shifted, shifted, bit_of_byte);
+        vpand(shifted, shifted, fifth_bit);
+        vpor(codes, codes, shifted);
+    };
+    load_decoder(format);
+    if (format.bits == 5) {
+        std::array<uint8_t, 16> single;
+        for (int lane = 0; lane < 16; ++lane) single[lane] = uint8_t(1 << lane % 8);
+        vmovdqu(bit_of_byte, constant_bytes(single.data(), sizeof single, sizeof single));
+    }
+    Label next;
+    L(next);
+    load_half(lane_scales, 0);
+    if (format.has_minimum) load_half(lane_minima, format.minimum_at());
+    load_codes(r.source + format.codes_at());
+    if (format.bits == 5) {
+        vmovd(bits, ptr[r.source + format.high_bits_at()]);
+        add_fifth_bits(low_codes, 0);
+        add_fifth_bits(high_codes, 2);
+    }
+    finish_codes(format, low_codes, r.target);
+    finish_codes(format, high_codes, r.target + 64);
+    add(r.source, format.block_bytes());
+    add(r.target, PackedCache::kElements * uint32_t(sizeof(float)));
+    dec(r.count);
+    jnz(next);
+}
+
 // ---- keys -----------------------------------------------------------------------------------------------------------
 
 // Key d (ahead of the pointers) at the positions of one vector. Q8_0 scales wait in the last registers of the block.
 void AttentionProducts::load_key(const Blocking& blocking, const KeyRegisters& r, const Xmm& out, int vector_index,
                                  int d) {
-    const int bytes = static_cast<int>(code_bytes(spec_.key_type));
+    const int bytes = static_cast<int>(cache_code_bytes(key_operand));
     const int offset =
-        vector_index / halves() * panel_bytes() + bytes * (d * int(kPanel) + vector_index % halves() * lanes());
-    switch (spec_.key_type) {
+        vector_index / halves() * operand_panel_bytes() + bytes * (d * int(kPanel) + vector_index % halves() * lanes());
+    switch (key_operand) {
         case DType::F32:
             return vmovups(out, ptr[r.panels + offset]);
         case DType::F16:
-            return vcvtph2ps(out, ptr[r.panels + offset]);
+        case DType::BF16:
+            return widen_halves(key_operand, out, ptr[r.panels + offset]);
         default:
             break;
     }
@@ -97,7 +212,7 @@ void AttentionProducts::multiply_keys(const Blocking& blocking, const KeyRegiste
     const auto [rows, vectors] = blocking;
     const bool is_scaled = spec_.key_type == DType::Q8_0;
     const int step = d_step();
-    const uint32_t d_bytes = kPanel * code_bytes(spec_.key_type);
+    const uint32_t d_bytes = kPanel * cache_code_bytes(key_operand);
     for (int i = 0; i < rows * vectors; ++i) vxorps(vector(i), vector(i), vector(i));
     xor_(r.counter.cvt32(), r.counter.cvt32());
     if (is_scaled) mov(r.scales.cvt32(), spec_.head_dim * kPanel);  // from the codes that `panels` points to
@@ -106,7 +221,7 @@ void AttentionProducts::multiply_keys(const Blocking& blocking, const KeyRegiste
     if (is_scaled) {
         for (int v = 0; v < vectors; ++v)
             vcvtph2ps(vector(rows * vectors + operand_registers(rows, vectors) + v),
-                      ptr[r.panels + r.scales + v / halves() * panel_bytes() + v % halves() * lanes() * 2]);
+                      ptr[r.panels + r.scales + v / halves() * operand_panel_bytes() + v % halves() * lanes() * 2]);
         sub(r.scales, kScaleBlock * d_bytes - kPanel * 2);  // codes advance faster than scales
     }
     L(next_d);
@@ -144,6 +259,13 @@ void AttentionProducts::load_partial_floats(const Xmm& out, const Xbyak::RegExp&
     vmaskmovps(out, out, ptr[start]);
 }
 
+void AttentionProducts::widen_halves(DType type, const Xmm& out, const Xbyak::Operand& halves) {
+    if (type == DType::F16) return vcvtph2ps(out, halves);
+    vpmovzxwd(out, halves);
+    has_avx512(isa_) ? vpslld(Zmm(out.getIdx()), Zmm(out.getIdx()), 16)
+                     : vpslld(Ymm(out.getIdx()), Ymm(out.getIdx()), 16);
+}
+
 // `count` halves in the low lanes of `out`, zeros above; nothing beyond them is read. Levels without AVX-512.
 void AttentionProducts::load_partial_halves(const Xmm& out, const Xbyak::RegExp& start, int count) {
     const Xmm halves(out.getIdx());
@@ -154,7 +276,7 @@ void AttentionProducts::load_partial_halves(const Xmm& out, const Xbyak::RegExp&
         vpxor(halves, halves, halves);
     }
     for (; loaded < count; loaded += 2) vpinsrd(halves, halves, ptr[start + 2 * loaded], uint8_t(loaded / 2));
-    vcvtph2ps(out, halves);
+    widen_halves(value_operand, out, halves);
 }
 
 // Vector `vector_index` of the head's values at the position that r.values points to. Only the head's last vector may
@@ -163,7 +285,7 @@ void AttentionProducts::load_value(const ValueRegisters& r, const Xmm& out, cons
                                    bool is_new_block) {
     const int first_d = vector_index * lanes();
     const int count = std::min(lanes(), int(spec_.head_dim) - first_d);
-    const auto start = r.values + first_d * int(code_bytes(spec_.value_type));
+    const auto start = r.values + first_d * int(cache_code_bytes(value_operand));
     if (spec_.value_type == DType::Q8_0) {
         const Xmm halves = has_avx512(isa_) ? Xmm(Ymm(scale.getIdx())) : Xmm(scale.getIdx());
         if (is_new_block || first_d % kScaleBlock == 0) {
@@ -174,12 +296,13 @@ void AttentionProducts::load_value(const ValueRegisters& r, const Xmm& out, cons
         vcvtdq2ps(out, out);
         return vmulps(out, out, scale);
     }
-    if (count == lanes()) return spec_.value_type == DType::F32 ? vmovups(out, ptr[start]) : vcvtph2ps(out, ptr[start]);
+    const bool is_float = value_operand == DType::F32;
+    if (count == lanes()) return is_float ? vmovups(out, ptr[start]) : widen_halves(value_operand, out, ptr[start]);
     if (has_avx512(isa_)) {
         const Xmm masked = out | k6 | T_z;  // set_partial_mask
-        return spec_.value_type == DType::F32 ? vmovups(masked, ptr[start]) : vcvtph2ps(masked, ptr[start]);
+        return is_float ? vmovups(masked, ptr[start]) : widen_halves(value_operand, masked, ptr[start]);
     }
-    spec_.value_type == DType::F32 ? load_partial_floats(out, start, count) : load_partial_halves(out, start, count);
+    is_float ? load_partial_floats(out, start, count) : load_partial_halves(out, start, count);
 }
 
 void AttentionProducts::multiply_values(const Blocking& blocking, int first, Rescale rescale, const ValueRegisters& r,
@@ -204,7 +327,7 @@ void AttentionProducts::multiply_values(const Blocking& blocking, int first, Res
         blocking, [&](const Xmm& out, int v) { load_value(r, out, scale, first + v, v == 0); },
         [&](int row) { return ptr[r.scores + row * int(score_row_bytes())]; });
     prefetch(ahead);
-    add(r.values, value_bytes());
+    add(r.values, operand_value_bytes());
     add(r.scores, sizeof(float));
     dec(r.positions.cvt32());
     jnz(next_position);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
+#include "jit/formats/cache_format.h"
 #include "jit/kernel_spec.h"
 #include "jit/x86/emit/wide.h"
 #include "jit/x86/kv_layout.h"
@@ -42,9 +44,24 @@ protected:
     uint32_t query_row_bytes() const { return spec_.head_dim * uint32_t(sizeof(float)); }
     uint32_t output_row_bytes() const { return uint32_t(round_up(spec_.head_dim, kPanel) * sizeof(float)); }
     static constexpr uint32_t score_row_bytes() { return kBlock * sizeof(float); }
-    static uint32_t code_bytes(DType type) { return type == DType::F32 ? 4 : type == DType::F16 ? 2 : 1; }
     int panel_bytes() const { return int(key_panel_bytes(spec_.key_type, spec_.head_dim)); }
     int value_bytes() const { return int(value_row_bytes(spec_.value_type, spec_.head_dim)); }
+
+    // Packed types are decoded to f32 before a block of positions takes part: then the products have that for operands.
+    const std::optional<PackedCache> packed_keys = packed_cache(spec_.key_type),
+                                     packed_values = packed_cache(spec_.value_type);
+    const DType key_operand = packed_keys ? DType::F32 : spec_.key_type;
+    const DType value_operand = packed_values ? DType::F32 : spec_.value_type;
+    int operand_panel_bytes() const { return int(key_panel_bytes(key_operand, spec_.head_dim)); }
+    int operand_value_bytes() const { return int(value_row_bytes(value_operand, spec_.head_dim)); }
+
+    // `count` blocks (more than 0) at `source`, of panels that follow each other or of one head's rows, to `target`.
+    // Clobbers all vectors below 16.
+    struct DecodeRegisters {
+        Reg64 source, target, count;
+    };
+    void decode_keys(const DecodeRegisters& r);
+    void decode_values(const DecodeRegisters& r);
 
     // scores[row][position] = sum over d of query[row][d] * key[d][position], for the positions of blocking.vectors
     // vectors: whole panels, one after the other from `panels` on. Leaves the pointers as they were. Clobbers counter,
@@ -67,6 +84,16 @@ protected:
     int output_vectors() const { return int(spec_.head_dim + lanes() - 1) / lanes(); }
 
 private:
+    // While blocks are decoded: the scale and minimum of each lane, values; codes of 16 elements, fifth bits and the
+    // constants, as bytes.
+    const Wide lane_scales = wide(0), lane_minima = wide(1), decoded = wide(2);
+    const Xmm low_codes = Xmm(6), high_codes = Xmm(7), shifted = Xmm(8), entries = Xmm(9), low_bits = Xmm(14),
+              fifth_bit = Xmm(15);
+    Xmm fifth_bits(int byte) const { return Xmm(10 + byte); }
+    void load_decoder(const PackedCache& format);
+    void load_codes(const Xbyak::RegExp& codes);
+    void finish_codes(const PackedCache& format, const Xmm& codes, const Xbyak::RegExp& target);
+
     int operand_registers(int rows, int vectors) const { return std::min(rows, vectors) + 1; }
     Xmm accumulator(const Blocking& blocking, int row, int vector_index) const {
         return vector(row * blocking.vectors + vector_index);
@@ -80,6 +107,7 @@ private:
     void prefetch(const Ahead& ahead);
     void load_partial_floats(const Xmm& out, const Xbyak::RegExp& start, int count);
     void load_partial_halves(const Xmm& out, const Xbyak::RegExp& start, int count);
+    void widen_halves(DType type, const Xmm& out, const Xbyak::Operand& halves);
 };
 
 }  // namespace riftjit::x86

@@ -1,6 +1,7 @@
 // Converts f32 values to the element types of the KV cache (jit/x86/kv_layout.h has its layout).
 #pragma once
 
+#include "jit/formats/cache_format.h"
 #include "jit/kernel_spec.h"
 #include "jit/x86/emit/wide.h"
 
@@ -31,10 +32,29 @@ protected:
     };
     void convert_to_q8_0(const Q8Block& block, const Wide& spare);
 
+    // The 32 floats from `block` on as a block of a packed type, in the words and order of graph/quantize_row.h: bytes
+    // of low bits and, in word 0, f16 scale and minimum; the fifth bits in bits[0]. Clobbers both of `bits` and all of
+    // wide(0..7).
+    struct PackedBlock {
+        Xmm codes, scale, minimum;
+    };
+    PackedBlock convert_to_packed(const PackedCache& format, const Xbyak::RegExp& block, const Reg64 (&bits)[2]);
+
     // Stores the first `count` (1..16) halves at `start` and nothing beyond. Clobbers halves and k7.
     void store_halves(const Xbyak::RegExp& start, const Ymm& halves, uint32_t count);
 
 private:
+    void find_extreme(const Xmm& out, const Xbyak::RegExp& block, const Reg64 (&bits)[2]);
+    void find_even_codes(const PackedCache& format, const Xbyak::RegExp& block, const Reg64 (&bits)[2]);
+    void find_table_codes(const PackedCache& format, const Xbyak::RegExp& block, const Reg64 (&bits)[2]);
+    void invert_scale();
+    void equal_lanes(const Reg32& out, const Reg32& spare, const Wide& left, const Wide& right);
+
+    // While a packed block is made: its values, what is computed of them, scalars.
+    const Wide block_low = wide(0), block_high = wide(1), left = wide(2), right = wide(3), splatted = wide(4);
+    const Xmm block_scale = xmm_of(wide(5)), block_minimum = xmm_of(wide(6)), scalar = xmm_of(wide(7));
+    const Xmm codes_of_low = xmm_of(left), codes_of_high = xmm_of(right);
+
     void pack_to_bytes(const Xmm& out, const Wide& words);
 };
 

@@ -165,12 +165,13 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
 
     // Element d of the head goes to [page][head][panel][d][lane].
     void store_keys() {
-        const uint32_t code_bytes = *spec_.key_cache == DType::F32 ? 4 : *spec_.key_cache == DType::F16 ? 2 : 1;
+        const uint32_t code_bytes = cache_code_bytes(*spec_.key_cache);
         locate_keys(code_bytes);
+        if (const auto packed = packed_cache(*spec_.key_cache)) return store_packed_keys(*packed);
         if (*spec_.key_cache == DType::Q8_0) return store_q8_0_keys();
         for_each_group(offset, spec_.head_dim, 1, [&](int, uint32_t count) {
             vmovups(value, lanes_at(rotated() + offset));
-            *spec_.key_cache == DType::F16 ? scatter_halves(count) : scatter_floats(count);
+            *spec_.key_cache == DType::F32 ? scatter_floats(count) : scatter_halves(count);
             add(cache, 16 * 16 * code_bytes);
         });
     }
@@ -194,7 +195,8 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
     }
     void scatter_halves(uint32_t count) {
         const Xmm eight(halves().getIdx());
-        convert_to_f16(halves(), value);
+        *spec_.key_cache == DType::F16 ? convert_to_f16(halves(), value)
+                                       : round_to_bf16(halves(), value, spare, wide(4));
         for (uint32_t lane = 0; lane < count; ++lane) {
             if (lane == 8) vextracti128(eight, halves(), 1);
             vpextrw(ptr[cache + 32 * lane], eight, lane % 8);
@@ -222,6 +224,23 @@ class RopeKernel final : public X86Kernel<RopeSpec, CacheWriter> {
             vpextrw(ptr[scales], block_scale, 0);
             add(cache, 32 * 16);
             add(scales, 32);
+        });
+    }
+    void store_packed_keys(const PackedCache& format) {  // cache points to the position's first byte
+        const Reg64 bits[2] = {rdx, scratch}, pairs = scales;
+        const auto bytes_at = [&](int field) { return cache + 16 * field; };
+        for_count(offset, spec_.head_dim / PackedCache::kElements, 128, [&] {
+            const auto [codes, block_scale, minimum] = convert_to_packed(format, rotated() + offset, bits);
+            lea(pairs, ptr[cache + position]);
+            vpextrw(ptr[pairs], block_scale, 0);
+            if (format.has_minimum) vpextrw(ptr[pairs + 16 * format.minimum_at()], minimum, 0);
+            for (int field = format.high_bits_at(); field < format.codes_at(); ++field) {
+                mov(ptr[bytes_at(field)], dl);
+                shr(edx, 8);
+            }
+            for (int byte = 0; byte < 16; ++byte)
+                vpextrb(ptr[bytes_at(format.codes_at() + byte)], codes, uint8_t(byte));
+            add(cache, 16 * format.block_bytes());
         });
     }
     Ymm halves() const { return ymm_of(wide(1)); }

@@ -38,7 +38,7 @@ void RowWriter::write_bf16(uint32_t width, const Produce& produce) {
     const uint32_t full = width / kWideLanes;
     for_count(offset, full, 32, [&] {
         produce(offset * 2, kWideLanes);
-        round_to_bf16();
+        round_to_bf16(codes, value, spare, unordered);
         vmovdqu(ptr[half_offset(0)], codes);
     });
     mov(offset.cvt32(), full * 32);
@@ -50,26 +50,10 @@ void RowWriter::write_bf16(uint32_t width, const Produce& produce) {
         } else {
             produce(offset * 2 + 64 * ahead, count);
             clear_lanes_from(value, count);
-            round_to_bf16();
+            round_to_bf16(codes, value, spare, unordered);
         }
         vmovdqu(ptr[half_offset(ahead)], codes);
     }
-}
-
-// codes = the upper halves of value, rounded to nearest even; NaN keeps its sign and upper payload and becomes quiet.
-void RowWriter::round_to_bf16() {
-    const LaneMask is_nan = lane_mask(0, unordered);
-    compare(is_nan, value, value, Compare::unordered);
-    vpsrld(spare, value, 16);
-    vandps(spare, spare, splat_u32(1));
-    vpaddd(spare, spare, splat_u32(0x7fff));
-    vpaddd(spare, spare, value);
-    vorps(value, value, splat_u32(0x0040'0000));
-    select(value, is_nan, value, spare);
-    vpsrld(value, value, 16);
-    if (has_avx512(isa_)) return vpmovdw(codes, Zmm(value.index()));
-    vpackusdw(codes, ymm_of(value), Ymm(value.high.getIdx()));
-    vpermq(codes, codes, 0b11'01'10'00);  // VPACKUSDW works within 128 bits
 }
 
 void RowWriter::write_i16(RowFormat format, uint32_t width, const Produce& produce) {

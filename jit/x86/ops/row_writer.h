@@ -32,7 +32,6 @@ private:
     void write_i16(RowFormat format, uint32_t width, const Produce& produce);
     void write_i8(uint32_t width, const Produce& produce);
     void write_i8_group(const I8Row& row, uint32_t elements, const Produce& produce);
-    void round_to_bf16();
     void collect_block(uint32_t elements, const Produce& produce);
     void collect_group(uint32_t group, uint32_t count, const Produce& produce);
     // xmm_of(spare) = the scale of what is at most `largest`, whose lanes take the inverse.

@@ -10,6 +10,8 @@ namespace {
 class ValueStoreKernel final : public X86Kernel<ValueStoreSpec, CacheWriter> {
     using X86Kernel::X86Kernel;
 
+    const std::optional<PackedCache> packed_ = packed_cache(spec_.cache_type);
+
     // Register map. v, codes and scales advance through what the unit's token has of one head after the other.
     const Reg64 args = rdi, v = rcx, codes = r8, scales = r9, counter = rax, head = r10, row = r11;
     const Reg64 batch = r12;
@@ -23,13 +25,13 @@ class ValueStoreKernel final : public X86Kernel<ValueStoreSpec, CacheWriter> {
     uint64_t row_bytes() const { return value_row_bytes(spec_.cache_type, spec_.head_dim); }
 
     void generate() override {
-        prologue({r12});
+        packed_ ? prologue({r12, r13}) : prologue({r12});
         mov(batch, ptr[args + offsetof(ValueStoreArgs, batch)]);
         for_units(token, end, [&] {
             locate_rows();
             for_count(head, spec_.kv_heads, 1, [&] {
                 mov(codes, row);
-                spec_.cache_type == DType::Q8_0 ? store_q8_0() : store_floats();
+                packed_ ? store_packed() : spec_.cache_type == DType::Q8_0 ? store_q8_0() : store_floats();
                 add(row, int(kKvPage * row_bytes()));
             });
         });
@@ -48,7 +50,7 @@ class ValueStoreKernel final : public X86Kernel<ValueStoreSpec, CacheWriter> {
         add(row, ptr[args + offsetof(ValueStoreArgs, cache)]);
     }
     void store_floats() {
-        const uint32_t element_bytes = spec_.cache_type == DType::F16 ? 2 : 4, rest = spec_.head_dim % 16;
+        const uint32_t element_bytes = cache_code_bytes(spec_.cache_type), rest = spec_.head_dim % 16;
         for_count(counter, spec_.head_dim / 16, 1, [&] {
             store_group(16);
             add(v, 64);
@@ -61,8 +63,20 @@ class ValueStoreKernel final : public X86Kernel<ValueStoreSpec, CacheWriter> {
     void store_group(uint32_t count) {
         load_lanes(value, v, count);
         if (spec_.cache_type == DType::F32) return store_lanes(codes, value, count, spare);
-        convert_to_f16(halves, value);
+        spec_.cache_type == DType::F16 ? convert_to_f16(halves, value) : round_to_bf16(halves, value, wide(1), wide(4));
         store_halves(codes, halves, count);
+    }
+    void store_packed() {
+        const Reg64 bits[2] = {r9, r13};
+        for_count(counter, spec_.head_dim / PackedCache::kElements, 1, [&] {
+            const auto [packed_codes, block_scale, minimum] = convert_to_packed(*packed_, v, bits);
+            vpextrw(ptr[codes], block_scale, 0);
+            if (packed_->has_minimum) vpextrw(ptr[codes + packed_->minimum_at()], minimum, 0);
+            if (packed_->bits == 5) mov(dword[codes + packed_->high_bits_at()], r9d);
+            vmovdqu(ptr[codes + packed_->codes_at()], packed_codes);
+            add(v, PackedCache::kElements * uint32_t(sizeof(float)));
+            add(codes, packed_->block_bytes());
+        });
     }
     void store_q8_0() {
         lea(scales, ptr[codes + spec_.head_dim]);

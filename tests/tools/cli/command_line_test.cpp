@@ -84,7 +84,7 @@ TEST(CommandTable, KnowsNamesValuesAndHelpOfFlags) {
         return CommandEntry::Flag{};
     };
     EXPECT_EQ(flag("--cache-type-k").names, (Words{"-ctk", "--cache-type-k"}));
-    EXPECT_EQ(flag("-ctk").values, (Words{"f16", "f32", "q8_0"}));
+    EXPECT_EQ(flag("-ctk").values, (Words{"f16", "f32", "q8_0", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl"}));
     EXPECT_EQ(flag("-ctk").help, "type of cached keys");
     EXPECT_TRUE(flag("-m").takes_file());
     EXPECT_EQ(flag("--no-mmap").names, Words{});  // hidden
@@ -107,7 +107,7 @@ TEST(Completion, CompletesCommandsFlagsAndValuesInBash) {
     EXPECT_EQ(completed(program, "riftjit in"), "inspect\n");
     EXPECT_EQ(completed(program, "riftjit cache ver"), "verify\n");
     EXPECT_EQ(completed(program, "riftjit run --cache-mode r"), "rw ro require\n");
-    EXPECT_EQ(completed(program, "riftjit run -ctk q"), "q8_0\n");
+    EXPECT_EQ(completed(program, "riftjit run -ctk q8"), "q8_0\n");
     EXPECT_EQ(completed(program, "riftjit run --repeat-l"), "--repeat-last-n\n");
     EXPECT_EQ(completed(program, "riftjit run --max-isa amx"), "amx_bf16 amx_int8\n");
     EXPECT_EQ(completed(program, "riftjit bench -o js"), "json jsonl\n");
@@ -151,7 +151,9 @@ TEST(Completion, SpeaksToZshAndFish) {
     const std::string fish = program.run({"completion", "fish"}).out;
     EXPECT_NE(fish.find("complete -c riftjit -n '__fish_seen_subcommand_from run' -s m -l model -r -F -d "),
               std::string::npos);
-    EXPECT_NE(fish.find("-o ctk -l cache-type-k -x -a 'f16 f32 q8_0'"), std::string::npos) << fish.substr(0, 500);
+    EXPECT_NE(fish.find("-o ctk -l cache-type-k -x -a 'f16 f32 q8_0 bf16 q4_0 q4_1 q5_0 q5_1 iq4_nl'"),
+              std::string::npos)
+        << fish.substr(0, 500);
     EXPECT_NE(fish.find("__fish_seen_subcommand_from emulate' -l target -x -a 'gfx1030 "), std::string::npos);
     EXPECT_NE(fish.find("__fish_seen_subcommand_from emulate' -a '(__riftjit_kernels)'"), std::string::npos);
 }
@@ -161,8 +163,8 @@ TEST(ManPage, NamesEveryCommandAndFlag) {
     const std::string page = program.run({"man-page"}).out;
     EXPECT_TRUE(page.starts_with(".TH RIFTJIT 1"));
     for (const char* text : {".SH \"riftjit run\"", ".SH \"riftjit cache verify\"",
-                             ".B \\-ctk, \\-\\-cache\\-type\\-k \\fIf16|f32|q8_0\\fR", ".SH EXIT STATUS",
-                             ".SH ENVIRONMENT", ".SH EXAMPLES"}) {
+                             ".B \\-ctk, \\-\\-cache\\-type\\-k \\fIf16|f32|q8_0|bf16|q4_0|q4_1|q5_0|q5_1|iq4_nl\\fR",
+                             ".SH EXIT STATUS", ".SH ENVIRONMENT", ".SH EXAMPLES"}) {
         EXPECT_NE(page.find(text), std::string::npos) << text;
     }
 }

@@ -78,6 +78,21 @@ TEST(KernelRefusals, NameAnOpThatHasNoKernel) {
               "gfx1100: no kernel for delta_net 4 heads of 128x128 on 2, tiled");
 }
 
+TEST(KernelRefusals, NameTypesOfACacheThatNoKernelHas) {
+    for (const DType type : kCacheTypes) {
+        const bool is_known = type == DType::F16 || type == DType::F32 || type == DType::Q8_0;
+        const auto told = [&](std::string_view op) {
+            if (is_known) return std::string();
+            return fmt::format("gfx1100: {}: no kernel for a cache of {}, only of f16, f32 and q8_0", op, name(type));
+        };
+        EXPECT_EQ(refusal(with(value_store_spec(4), &ValueStoreSpec::cache_type, type)), told("value_store"));
+        EXPECT_EQ(refusal(with(rope_keys_spec(4), &RopeSpec::key_cache, std::optional(type))), told("rope"));
+        const AttentionSpec attention = attention_spec(MatmulForm::vector);
+        EXPECT_EQ(refusal(with(attention, &AttentionSpec::key_type, type)), told("attention"));
+        EXPECT_EQ(refusal(with(attention, &AttentionSpec::value_type, type)), told("attention"));
+    }
+}
+
 TEST(KernelRefusals, NameWhatOfAnOpNoKernelDoes) {
     EXPECT_EQ(refusal(rms_norm_spec(1000)), "");
     EXPECT_EQ(refusal(rms_norm_i16_spec()), "");

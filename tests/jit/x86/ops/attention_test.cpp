@@ -127,9 +127,9 @@ std::vector<double> decode_cache(const Scene& scene, bool keys) {
     std::vector<double> decoded;
     for (uint32_t position = 0; position < scene.positions; ++position)
         for (uint32_t kv = 0; kv < spec.kv_heads; ++kv)
-            for (uint32_t d = 0; d < spec.head_dim; ++d)
-                decoded.push_back(keys ? load_key(scene.key_layout, scene.keys.data(), position, kv, d)
-                                       : load_value(scene.value_layout, scene.values.data(), position, kv, d));
+            std::ranges::copy(keys ? load_head(scene.key_layout, scene.keys.data(), position, kv, true)
+                                   : load_head(scene.value_layout, scene.values.data(), position, kv, false),
+                              std::back_inserter(decoded));
     return decoded;
 }
 
@@ -217,13 +217,13 @@ TEST(AttentionX86, MatchesReferenceForEveryShapeAndCacheType) {
 }
 
 TEST(AttentionX86, MatchesReferenceOverTheEndOfAPage) {
-    for (DType type : kernel_cases::kCacheTypes)
+    for (DType type : kCacheTypes)
         expect_close_in_both_forms(Scene({4, 2, 32, 128, 128, type, type, 0.2f, MatmulForm::tile}, 270));
 }
 
 TEST(AttentionX86, MatchesReferenceAroundTheEndsOfSegments) {
     for (const uint32_t end : {256u, 512u, 1024u})
-        for (DType type : kernel_cases::kCacheTypes)
+        for (DType type : kCacheTypes)
             expect_close_in_both_forms(Scene({3, 1, 32, 96, 96, type, type, 0.2f, MatmulForm::tile}, end + 2), end - 2);
 }
 
@@ -269,7 +269,7 @@ TEST(AttentionX86, OfManyHeadsFitsTheStackOfEveryThread) {
 
 // Tiles of which a part sees nothing of the next segment among them.
 TEST(AttentionX86, AnySplitOverSegmentsGivesTheSameBits) {
-    for (DType type : kernel_cases::kCacheTypes) {
+    for (DType type : kCacheTypes) {
         const AttentionSpec spec{3, 1, 32, 96, 96, type, type, 0.3f, MatmulForm::tile};
         expect_same_bits(spec, 1030, {{1030}, {253, 8, 249, 3, 2, 507, 8}});
     }
@@ -328,7 +328,7 @@ void run_by_threads(const Scene::Run& run, uint32_t units) {
 }
 
 TEST(AttentionX86, SegmentsInAnyOrderGiveTheBitsOfWholeRows) {
-    for (DType type : kernel_cases::kCacheTypes) {
+    for (DType type : kCacheTypes) {
         const AttentionSpec spec{6, 2, 64, 384 + 7, 400, type, type, 0.125f, MatmulForm::vector};
         const Scene scene(spec, 1025);
         const auto expected = scene.run_whole(machine_isas().front(), MatmulForm::tile);
@@ -442,7 +442,7 @@ TEST(AttentionX86, LaterPositionsNeverReachAnEarlierOne) {
 // The last position of a full page: an unmapped page follows its keys and its values.
 TEST(AttentionX86, ReadsNothingBeyondAFullCache) {
     for (uint32_t head_dim : kernel_cases::kHeadDims)
-        for (DType type : kernel_cases::kCacheTypes) {
+        for (DType type : kCacheTypes) {
             if (!kernel_cases::fits(type, head_dim)) continue;
             const uint32_t stride = static_cast<uint32_t>(round_up(head_dim, 16));
             const Scene scene({1, 1, head_dim, stride, stride, type, type, 0.1f, MatmulForm::tile}, 256);

@@ -40,7 +40,7 @@ TEST(ValueStoreX86, WritesTheDefinedBytesAndNoOthers) {
 
 TEST(ValueStoreX86, RoundsToNearestOverTheWholeRangeOfHalves) {
     for (double size : {1e-9, 1e-7, 1e-5, 1e-3, 1e3, 3e4, 1e5})  // zero, subnormal, normal, infinite
-        for (DType type : kernel_cases::kCacheTypes) expect_defined_bytes({2, 64, 128, type}, size);
+        for (DType type : kCacheTypes) expect_defined_bytes({2, 64, 128, type}, size);
 }
 
 }  // namespace value_store_test
