@@ -56,7 +56,7 @@ FAMILIES = {
         rope_type="yarn", factor=4.0, original_max_position_embeddings=32))),
     "mistral": ("Mistral", dict(head_dim=32, sliding_window=8, tie_word_embeddings=False)),
     "bloom": ("Bloom", dict(hidden_size=64, n_layer=3, n_head=4)),
-    "bloom_6_heads": ("Bloom", dict(hidden_size=96, n_layer=2, n_head=6)),
+    "bloom_6_heads": ("Bloom", dict(hidden_size=96, n_layer=2, num_attention_heads=6)),
     "mpt": ("Mpt", dict(d_model=64, n_layers=3, n_heads=4, expansion_ratio=2, max_seq_len=512)),
     "gpt2": ("GPT2", dict(n_embd=64, n_layer=3, n_head=4, n_inner=256, n_positions=512)),
     "starcoder": ("GPTBigCode", dict(n_embd=64, n_layer=3, n_head=4, n_inner=256, n_positions=512)),
