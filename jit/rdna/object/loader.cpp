@@ -360,7 +360,11 @@ Result<LoadedObject> load_code_object(std::span<const std::byte> file, std::opti
     if (wanted && target != *wanted)
         return fail(ErrorKind::Unsupported, "code object: made for {}, not for {}", name(target), name(*wanted));
     LoadedObject object{.target = target, .version = version};
-    RIFTJIT_TRY_VOID(Loader(elf, object).load());
+    if (const auto loaded = Loader(elf, object).load(); !loaded) {
+        std::string message = loaded.error().message;  // in one line, whatever is in the names of a damaged file
+        for (size_t at = 0; (at = message.find('\n', at)) != std::string::npos;) message.replace(at, 1, "\\x0a");
+        return fail(loaded.error().kind, "{}", message);
+    }
     return object;
 }
 
