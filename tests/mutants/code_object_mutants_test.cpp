@@ -1,6 +1,5 @@
 // Code objects for GPUs: as `disasm` and `emulate` read them.
 #include "engine/machine.h"
-#include "host/utf8.h"
 #include "jit/kernel_spec.h"
 #include "jit/rdna/assembly/object_listing.h"
 #include "jit/rdna/emulator/machine/machine.h"
@@ -31,7 +30,7 @@ Outcome read(const std::string& file) {
     const auto object = load_code_object(bytes);
     if (!object) {
         check(!object.error().message.empty(), "a refusal says why");
-        return {escape_unprintable(object.error().message)};  // as the program says it
+        return {object.error().message};
     }
     format_object(*object, list_functions(*object));
     launch(*object, bytes);

@@ -80,10 +80,10 @@ struct Scratch {
 
 // Those of VEX instructions that llvm-mc knows to be commutative and kernels use.
 bool is_commutative(const std::string& name) {
-    static const std::set<std::string> names = {"vaddps",   "vaddss",  "vmulps",  "vandps",   "vorps",   "vxorps",
-                                                "vpand",    "vpor",    "vpxor",   "vpaddd",   "vpmaxsd", "vpmaddwd",
-                                                "vpmulhuw", "vpmulld", "vpmullw", "vpcmpeqd", "vaddpd",  "vmulpd",
-                                                "vandpd",   "vorpd",   "vxorpd",  "vpaddq",   "vpmuludq"};
+    static const std::set<std::string> names = {"vaddps",   "vaddss",   "vmulps",  "vandps",  "vorps",    "vxorps",
+                                                "vpand",    "vpor",     "vpxor",   "vpaddd",  "vpaddw",   "vpmaxsd",
+                                                "vpmaddwd", "vpmulhuw", "vpmulld", "vpmullw", "vpcmpeqd", "vaddpd",
+                                                "vmulpd",   "vandpd",   "vorpd",   "vxorpd",  "vpaddq",   "vpmuludq"};
     return names.contains(name);
 }
 
