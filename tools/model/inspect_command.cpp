@@ -78,9 +78,10 @@ void add_inspect_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("inspect", "Show what a model file holds, after checking all of it");
     const auto options = std::make_shared<InspectOptions>();
     command->footer(kInspectExamples);
-    CLI::Option* file =
-        command->add_option("FILE,-m,--model", options->model, "GGUF file or folder (default: the model that ships with riftjit)")
-            ->check(file_name());
+    CLI::Option* file = command
+                            ->add_option("FILE,-m,--model", options->model,
+                                         "GGUF file or folder (default: the model that ships with riftjit)")
+                            ->check(file_name());
     command->add_flag_callback("--json", [options] { options->output = InspectOutput::json; }, "Print one JSON object");
     CLI::Option* check_tensors = command->add_flag_callback(
         "--check-tensors", [options] { options->tensor_data = TensorData::checked; },
