@@ -69,8 +69,22 @@ private:
 
     // ---- row formats ----
 
-    RowFormat matmul_format(const MatmulOp& op) const {
-        return options_.backend->activation_format(graph_.tensor(op.weight).type, options_.activations);
+    // That products with the tensor read.
+    RowFormat product_format(TensorId weight) const {
+        return options_.backend->activation_format(graph_.tensor(weight).type, options_.activations);
+    }
+    // A product with the tensor, or with each matrix of a stack, that is stored.
+    MatmulSpec product_spec(TensorId weight, TensorId bias, MatmulForm form) const {
+        const Tensor& tensor = graph_.tensor(weight);
+        return {tensor.type,
+                tensor.rows,
+                tensor.width,
+                f32_stride(tensor.rows),
+                form,
+                Epilogue::store,
+                bias == kNoTensor ? Presence::absent : Presence::present,
+                KOrder::sequence,
+                is_quantized(tensor.type) ? options_.activations : Activations::i13};
     }
 
     // The one format that every reader of `id` wants, or f32 when they differ (others are converted on demand).

@@ -113,7 +113,7 @@ RowFormat Lowering::output_format(TensorId id) const {
     std::optional<RowFormat> wanted;
     for (size_t reader : readers_[id]) {
         const auto* matmul = std::get_if<MatmulOp>(&graph_.nodes[reader].op);
-        const RowFormat format = matmul != nullptr && matmul->x == id ? matmul_format(*matmul) : RowFormat::f32;
+        const RowFormat format = matmul != nullptr && matmul->x == id ? product_format(matmul->weight) : RowFormat::f32;
         if (wanted && *wanted != format) return RowFormat::f32;
         wanted = format;
     }

@@ -158,9 +158,6 @@ Result<void> Lowering::lower(const ExpertsOp& op) {
     emit(route, {input(op.logits), weight_place(of.choice_bias), choices}, StepRows::batch);
     emit(GroupPairsSpec{route.experts, used}, {choices, groups, tokens}, StepRows::batch);
 
-    const auto format_of = [&](TensorId stack) {
-        return options_.backend->activation_format(graph_.tensor(stack).type, options_.activations);
-    };
     std::array<Place, kRowFormats> gathered;  // x by pairs
     const auto x_in = [&](RowFormat format) {
         const Place x = input(op.x, format);
@@ -174,27 +171,18 @@ Result<void> Lowering::lower(const ExpertsOp& op) {
         return rows;
     };
     const auto multiply = [&](TensorId stack, TensorId bias, const Place& x, bool is_shared) {
-        const Tensor& weight = graph_.tensor(stack);
-        const Place out = pair_rows(RowFormat::f32, weight.rows);
-        const MatmulSpec product{weight.type,
-                                 weight.rows,
-                                 weight.width,
-                                 f32_stride(weight.rows),
-                                 plan_.form,
-                                 Epilogue::store,
-                                 bias == kNoTensor ? Presence::absent : Presence::present,
-                                 KOrder::sequence,
-                                 is_quantized(weight.type) ? options_.activations : Activations::i13};
+        const MatmulSpec product = product_spec(stack, bias, plan_.form);
+        const Place out = pair_rows(RowFormat::f32, product.rows);
         emit(ExpertMatmulSpec{product, route.experts, used, is_shared ? Presence::present : Presence::absent},
              {weight_place(stack), weight_place(bias), x, route.experts == used ? Place{} : groups, out},
              StepRows::batch);
         return out;
     };
     const bool has_gate = of.gate != kNoTensor;
-    const Place x_of_up = x_in(format_of(of.up)), x_of_gate = has_gate ? x_in(format_of(of.gate)) : Place{};
+    const Place x_of_up = x_in(product_format(of.up)), x_of_gate = has_gate ? x_in(product_format(of.gate)) : Place{};
     const Place gate = has_gate ? multiply(of.gate, of.gate_bias, x_of_gate, is_one_row) : Place{};
     const Place up = multiply(of.up, of.up_bias, x_of_up, is_one_row);
-    const RowFormat down_format = format_of(of.down);
+    const RowFormat down_format = product_format(of.down);
     const Place gated = pair_rows(down_format, inner);
     emit(SwigluSpec{inner, f32_stride(inner), down_format, op.traits.activation,
                     has_gate ? Presence::present : Presence::absent},

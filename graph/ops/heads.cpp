@@ -60,23 +60,14 @@ Result<void> Lowering::lower(const HeadProductOp& op) {
         return fail(ErrorKind::Format, "{}: products of heads of gathered rows are unsupported", node_name());
     const Tensor& weight = graph_.tensor(op.weight);
     const uint32_t heads = weight.matrices, in_width = graph_.tensor(op.x).width, stride = in_width / heads;
-    const RowFormat format = options_.backend->activation_format(weight.type, options_.activations);
+    const RowFormat format = product_format(op.weight);
     const uint64_t rows = uint64_t(plan_.max_tokens) * heads;
     const Place x = input(op.x);
     const Place split = scratch(rows * options_.backend->row_bytes(format, weight.width));
     emit(SplitHeadsSpec{heads, stride, op.offset, weight.width, f32_stride(in_width), format}, {x, split},
          StepRows::batch);
     const Place products = scratch(rows * options_.backend->row_bytes(RowFormat::f32, weight.rows));
-    const MatmulSpec product{weight.type,
-                             weight.rows,
-                             weight.width,
-                             f32_stride(weight.rows),
-                             plan_.form,
-                             Epilogue::store,
-                             Presence::absent,
-                             KOrder::sequence,
-                             is_quantized(weight.type) ? options_.activations : Activations::i13};
-    emit(ExpertMatmulSpec{product, heads, heads, Presence::absent},
+    emit(ExpertMatmulSpec{product_spec(op.weight, kNoTensor, plan_.form), heads, heads, Presence::absent},
          {weight_place(op.weight), Place{}, split, Place{}, products}, StepRows::batch);
     emit(JoinHeadsSpec{heads, stride, op.first_offset, op.first_width, f32_stride(in_width), weight.rows},
          {op.first_width == 0 ? Place{} : x, products, output(op.out)}, StepRows::batch);

@@ -36,19 +36,16 @@ Result<void> ReferenceRun::apply(const MatmulOp& op) {
 
 template <>
 Result<void> Lowering::lower(const MatmulOp& op) {
-    const Tensor& weight = graph_.tensor(op.weight);
-    const Place x = input(op.x, matmul_format(op));
+    const Place x = input(op.x, product_format(op.weight));
     gathered_[op.out] = gathered_[op.x];
     const bool accumulates = op.residual != kNoTensor;
     if (accumulates && gathered_[op.residual] != gathered_[op.x])
         return fail(ErrorKind::Format, "{}: input and residual have different row counts", node_name());
     const Place out = accumulates ? take_over(op.residual, op.out) : output(op.out);
-    const Activations activations = is_quantized(weight.type) ? options_.activations : Activations::i13;
     const auto emit_form = [&](MatmulForm form, StepRows rows) {
-        emit(MatmulSpec{weight.type, weight.rows, weight.width, f32_stride(weight.rows), form,
-                        accumulates ? Epilogue::accumulate : Epilogue::store,
-                        op.bias == kNoTensor ? Presence::absent : Presence::present, KOrder::sequence, activations},
-             {weight_place(op.weight), weight_place(op.bias), x, out}, rows);
+        MatmulSpec spec = product_spec(op.weight, op.bias, form);
+        if (accumulates) spec.epilogue = Epilogue::accumulate;
+        emit(spec, {weight_place(op.weight), weight_place(op.bias), x, out}, rows);
     };
     if (!gathered_[op.x]) {
         emit_form(plan_.form, StepRows::batch);

@@ -8,9 +8,9 @@ namespace riftjit::models {
 namespace {
 
 Result<Hyperparameters> read_bailingmoe(const Gguf& file) {
-    RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = "bailingmoe",
-                                                    .pairing = RopePairing::adjacent,
-                                                    .implemented = kExpertKeys}));
+    RIFTJIT_TRY(result,
+                read_hyperparameters(
+                    file, {.architecture = "bailingmoe", .pairing = RopePairing::adjacent, .has_experts = true}));
     RIFTJIT_TRY_VOID(read_experts(file, {}, result));
     return result;
 }

@@ -11,8 +11,8 @@ namespace {
 Result<Hyperparameters> read_bailingmoe2(const Gguf& file) {
     RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = "bailingmoe2",
                                                     .pairing = RopePairing::half,
-                                                    .implemented = kExpertKeys,
-                                                    .is_partly_rotated = true}));
+                                                    .is_partly_rotated = true,
+                                                    .has_experts = true}));
     RIFTJIT_TRY_VOID(read_experts(file, {.scoring = Scoring::sigmoid}, result));
     return result;
 }

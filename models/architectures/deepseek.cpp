@@ -9,9 +9,8 @@ namespace riftjit::models {
 namespace {
 
 Result<Hyperparameters> read_deepseek(const Gguf& file) {
-    RIFTJIT_TRY(result,
-                read_hyperparameters(
-                    file, {.architecture = "deepseek", .pairing = RopePairing::adjacent, .implemented = kExpertKeys}));
+    RIFTJIT_TRY(result, read_hyperparameters(
+                            file, {.architecture = "deepseek", .pairing = RopePairing::adjacent, .has_experts = true}));
     RIFTJIT_TRY_VOID(read_experts(file, {}, result));
     return result;
 }

@@ -25,9 +25,9 @@ Result<void> scale_attention(const Gguf& file, Hyperparameters& result) {
 Result<Hyperparameters> read_deepseek2(const Gguf& file) {
     RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = "deepseek2",
                                                     .pairing = RopePairing::adjacent,
-                                                    .implemented = "attention.q_lora_rank attention.kv_lora_rank "
-                                                                   "expert_count expert_used_count expert_shared_count",
+                                                    .implemented = "attention.q_lora_rank attention.kv_lora_rank",
                                                     .is_partly_rotated = true,
+                                                    .has_experts = true,
                                                     .is_latent = true}));
     const GgufEntry* key_length = file.find("deepseek2.attention.key_length_mla");
     if (key_length == nullptr)

@@ -10,7 +10,7 @@ namespace {
 
 Result<Hyperparameters> read_dots1(const Gguf& file) {
     RIFTJIT_TRY(result, read_hyperparameters(
-                            file, {.architecture = "dots1", .pairing = RopePairing::half, .implemented = kExpertKeys}));
+                            file, {.architecture = "dots1", .pairing = RopePairing::half, .has_experts = true}));
     RIFTJIT_TRY_VOID(read_experts(file, {.scoring = Scoring::sigmoid}, result));
     return result;
 }

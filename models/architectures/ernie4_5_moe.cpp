@@ -9,9 +9,9 @@ namespace riftjit::models {
 namespace {
 
 Result<Hyperparameters> read_ernie4_5_moe(const Gguf& file) {
-    RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = "ernie4_5-moe",
-                                                    .pairing = RopePairing::adjacent,
-                                                    .implemented = kExpertKeys}));
+    RIFTJIT_TRY(result,
+                read_hyperparameters(
+                    file, {.architecture = "ernie4_5-moe", .pairing = RopePairing::adjacent, .has_experts = true}));
     RIFTJIT_TRY_VOID(read_experts(file, {.is_normed = true}, result));
     return result;
 }

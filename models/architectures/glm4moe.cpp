@@ -11,8 +11,8 @@ namespace {
 Result<Hyperparameters> read_glm4moe(const Gguf& file) {
     RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = "glm4moe",
                                                     .pairing = RopePairing::half,
-                                                    .implemented = kExpertKeys,
-                                                    .is_partly_rotated = true}));
+                                                    .is_partly_rotated = true,
+                                                    .has_experts = true}));
     RIFTJIT_TRY_VOID(read_experts(file, {.scoring = Scoring::sigmoid}, result));
     return result;
 }

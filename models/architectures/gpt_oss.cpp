@@ -9,11 +9,10 @@ namespace riftjit::models {
 namespace {
 
 Result<Hyperparameters> read_gpt_oss(const Gguf& file) {
-    RIFTJIT_TRY(result, read_hyperparameters(
-                            file, {.architecture = "gpt-oss",
-                                   .pairing = RopePairing::half,
-                                   .implemented =
-                                       "attention.sliding_window expert_count expert_used_count expert_shared_count"}));
+    RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = "gpt-oss",
+                                                    .pairing = RopePairing::half,
+                                                    .implemented = "attention.sliding_window",
+                                                    .has_experts = true}));
     RIFTJIT_TRY_VOID(read_windows(file, {128, 2, 0}, result));
     RIFTJIT_TRY_VOID(read_experts(file, {.scoring = Scoring::softmax_of_chosen}, result));
     return result;

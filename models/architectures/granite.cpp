@@ -16,9 +16,11 @@ Result<Hyperparameters> read_granite(const Gguf& file) {
 }
 
 Result<Hyperparameters> read_granitemoe(const Gguf& file) {
-    RIFTJIT_TRY(result, read_hyperparameters(file, {"granitemoe", RopePairing::adjacent,
-                                                    "embedding_scale residual_scale logit_scale attention.scale "
-                                                    "expert_count expert_used_count expert_shared_count"}));
+    RIFTJIT_TRY(result,
+                read_hyperparameters(file, {.architecture = "granitemoe",
+                                            .pairing = RopePairing::adjacent,
+                                            .implemented = "embedding_scale residual_scale logit_scale attention.scale",
+                                            .has_experts = true}));
     RIFTJIT_TRY_VOID(read_granite_factors(file, result));
     RIFTJIT_TRY_VOID(read_experts(file, {.is_normed = true}, result));
     return result;

@@ -12,8 +12,8 @@ Result<Hyperparameters> read_granite_hybrid(const Gguf& file) {
     RIFTJIT_TRY(result,
                 read_hyperparameters(file, {.architecture = "granitehybrid",
                                             .pairing = RopePairing::adjacent,
-                                            .implemented = "embedding_scale residual_scale logit_scale attention.scale "
-                                                           "expert_count expert_used_count expert_shared_count",
+                                            .implemented = "embedding_scale residual_scale logit_scale attention.scale",
+                                            .has_experts = true,
                                             .other_mixer = LayerTraits::Mixer::mamba2}));
     RIFTJIT_TRY_VOID(read_granite_factors(file, result));
     RIFTJIT_TRY_VOID(read_state_space(file, result));

@@ -8,9 +8,8 @@ namespace riftjit::models {
 namespace {
 
 Result<Hyperparameters> read_hunyuan_moe(const Gguf& file) {
-    RIFTJIT_TRY(result,
-                read_hyperparameters(
-                    file, {.architecture = "hunyuan-moe", .pairing = RopePairing::half, .implemented = kExpertKeys}));
+    RIFTJIT_TRY(result, read_hyperparameters(
+                            file, {.architecture = "hunyuan-moe", .pairing = RopePairing::half, .has_experts = true}));
     RIFTJIT_TRY_VOID(read_experts(file, {.is_normed = true}, result));
     return result;
 }

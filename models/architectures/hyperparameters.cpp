@@ -251,7 +251,9 @@ private:
 
 Result<Hyperparameters> read_hyperparameters(const Gguf& file, const Reading& reading) {
     RIFTJIT_TRY(result, HyperparameterReader(file, reading).run());
-    RIFTJIT_TRY_VOID(check_keys(file, result, reading.implemented));
+    std::string implemented(reading.implemented);
+    if (reading.has_experts) implemented += " expert_count expert_used_count expert_shared_count";
+    RIFTJIT_TRY_VOID(check_keys(file, result, implemented));
     return result;
 }
 

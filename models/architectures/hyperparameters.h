@@ -17,7 +17,8 @@ struct Reading {
     enum class Norm : uint8_t { rms, layer } norm = Norm::rms;  // whose epsilon it is
     bool is_partly_rotated = false;                             // rope.dimension_count may be below the head size
     bool is_rotated = true;
-    bool is_latent = false;  // keys and values are kept as one latent row, for which key_length stands
+    bool has_experts = false;  // implements expert_count, expert_used_count and expert_shared_count
+    bool is_latent = false;    // keys and values are kept as one latent row, for which key_length stands
     // Of layers whose attention.head_count_kv is 0, or of all if attention.head_count is; attention: neither may be.
     // Such models may have layers without a feed-forward block, too: those whose feed_forward_length is 0.
     LayerTraits::Mixer other_mixer = LayerTraits::Mixer::attention;
@@ -28,8 +29,6 @@ Result<Hyperparameters> read_hyperparameters(const Gguf& file, const Reading& re
 // embedding_scale, residual_scale, attention.scale, and logit_scale, which divides.
 Result<void> read_granite_factors(const Gguf& file, Hyperparameters& result);
 
-// What implements experts lists these keys.
-inline constexpr std::string_view kExpertKeys = "expert_count expert_used_count expert_shared_count";
 // expert_count and expert_used_count, which must be there, expert_gating_func, expert_weights_norm,
 // expert_weights_scale, expert_group_count and expert_group_used_count; defaults where they are not.
 Result<void> read_experts(const Gguf& file, const ExpertHyperparameters& defaults, Hyperparameters& result);

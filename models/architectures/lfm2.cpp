@@ -9,13 +9,11 @@ namespace riftjit::models {
 namespace {
 
 Result<Hyperparameters> read_lfm(const Gguf& file, std::string_view architecture, bool has_experts) {
-    RIFTJIT_TRY(result,
-                read_hyperparameters(file, {.architecture = architecture,
-                                            .pairing = RopePairing::half,
-                                            .implemented = has_experts ? "attention.sliding_window expert_count "
-                                                                         "expert_used_count expert_shared_count"
-                                                                       : "attention.sliding_window",
-                                            .other_mixer = LayerTraits::Mixer::short_convolution}));
+    RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = architecture,
+                                                    .pairing = RopePairing::half,
+                                                    .implemented = "attention.sliding_window",
+                                                    .has_experts = has_experts,
+                                                    .other_mixer = LayerTraits::Mixer::short_convolution}));
     RIFTJIT_TRY(taps, file.require_integer(fmt::format("{}.shortconv.l_cache", architecture), 2, kMaxTaps));
     result.state_space.taps = static_cast<uint32_t>(taps);
     RIFTJIT_TRY_VOID(read_windows(file, {0, 0, 0}, result));

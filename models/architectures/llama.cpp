@@ -12,11 +12,10 @@ namespace {
 Result<Hyperparameters> read_llama(const Gguf& file) {
     RIFTJIT_TRY(experts, file.integer("llama.expert_count", 0, kMaxExperts));
     const bool has_experts = experts.value_or(0) != 0;
-    RIFTJIT_TRY(result,
-                read_hyperparameters(
-                    file, {"llama", RopePairing::adjacent,
-                           has_experts ? "attention.sliding_window expert_count expert_used_count expert_shared_count"
-                                       : "attention.sliding_window"}));
+    RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = "llama",
+                                                    .pairing = RopePairing::adjacent,
+                                                    .implemented = "attention.sliding_window",
+                                                    .has_experts = has_experts}));
     RIFTJIT_TRY_VOID(read_windows(file, {0, 0, 0}, result));  // Mistral 7B's first release: every layer
     if (has_experts) RIFTJIT_TRY_VOID(read_experts(file, {.is_normed = true}, result));
     return result;

@@ -11,8 +11,8 @@ namespace {
 Result<Hyperparameters> read_minimax_m2(const Gguf& file) {
     RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = "minimax-m2",
                                                     .pairing = RopePairing::half,
-                                                    .implemented = kExpertKeys,
-                                                    .is_partly_rotated = true}));
+                                                    .is_partly_rotated = true,
+                                                    .has_experts = true}));
     RIFTJIT_TRY_VOID(read_experts(file, {.scoring = Scoring::sigmoid, .is_normed = true}, result));
     return result;
 }

@@ -9,7 +9,7 @@ namespace {
 
 Result<Hyperparameters> read_olmoe(const Gguf& file) {
     RIFTJIT_TRY(result, read_hyperparameters(
-                            file, {.architecture = "olmoe", .pairing = RopePairing::half, .implemented = kExpertKeys}));
+                            file, {.architecture = "olmoe", .pairing = RopePairing::half, .has_experts = true}));
     RIFTJIT_TRY_VOID(read_experts(file, {}, result));
     return result;
 }

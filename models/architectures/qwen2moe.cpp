@@ -9,9 +9,8 @@ namespace riftjit::models {
 namespace {
 
 Result<Hyperparameters> read_qwen2moe(const Gguf& file) {
-    RIFTJIT_TRY(result,
-                read_hyperparameters(
-                    file, {.architecture = "qwen2moe", .pairing = RopePairing::half, .implemented = kExpertKeys}));
+    RIFTJIT_TRY(result, read_hyperparameters(
+                            file, {.architecture = "qwen2moe", .pairing = RopePairing::half, .has_experts = true}));
     RIFTJIT_TRY_VOID(read_experts(file, {}, result));
     return result;
 }

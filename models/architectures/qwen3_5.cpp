@@ -10,13 +10,11 @@ namespace riftjit::models {
 namespace {
 
 Result<Hyperparameters> read_delta_net(const Gguf& file, std::string_view architecture, bool has_experts) {
-    RIFTJIT_TRY(result, read_hyperparameters(
-                            file, {.architecture = architecture,
-                                   .pairing = RopePairing::half,
-                                   .implemented = has_experts ? "full_attention_interval rope.dimension_sections "
-                                                                "expert_count expert_used_count expert_shared_count"
-                                                              : "full_attention_interval rope.dimension_sections",
-                                   .is_partly_rotated = true}));
+    RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = architecture,
+                                                    .pairing = RopePairing::half,
+                                                    .implemented = "full_attention_interval rope.dimension_sections",
+                                                    .is_partly_rotated = true,
+                                                    .has_experts = has_experts}));
     RIFTJIT_TRY_VOID(read_state_space(file, result));
     RIFTJIT_TRY_VOID(read_recurrent_layers(file, result));
     if (has_experts) RIFTJIT_TRY_VOID(read_experts(file, {.is_normed = true}, result));
