@@ -17,12 +17,10 @@ struct LoraRequest {
 
 struct Lora {
     Gguf file;
-    float
-        scale;  // the request's times adapter.lora.alpha, which the rank still divides; without alpha the rank does not
+    float scale;     // the request's, times adapter.lora.alpha if there is one
+    bool has_alpha;  // then the rank divides, too
 
-    // That of a pair of this rank.
     float scale_of(uint32_t rank) const { return has_alpha ? scale / float(rank) : scale; }
-    bool has_alpha;
 };
 
 // Adds one to a loaded model, whose build() then makes its products. Fails where the file is none, is for another

@@ -161,7 +161,9 @@ void add_tokenize_command(CLI::App& app, Command& chosen) {
     CLI::App* command = app.add_subcommand("tokenize", "Turn text into token ids");
     command->footer(kTokenizeExamples);
     const auto options = std::make_shared<TokenizeOptions>();
-    command->add_option("-m,--model", options->model, "GGUF file or folder with the vocabulary (default: the shipped model)")
+    command
+        ->add_option("-m,--model", options->model,
+                     "GGUF file or folder with the vocabulary (default: the shipped model)")
         ->check(file_name());
     command->add_option("-p,--prompt", options->prompt, "Text to tokenize");
     CLI::Option* escape = command->add_flag(

@@ -16,9 +16,10 @@ namespace {
 
 void add_model_options(CLI::App& app, RunOptions& o) {
     constexpr const char* kGroup = "Model";
-    app.add_option("-m,--model", o.model,
-                   "GGUF file (of a split set, the first part), or a folder as transformers saves it (default: the shipped "
-                   "storyteller)")
+    app.add_option(
+           "-m,--model", o.model,
+           "GGUF file (of a split set, the first part), or a folder as transformers saves it (default: the shipped "
+           "storyteller)")
         ->type_name("FILE")
         ->check(file_name())
         ->group(kGroup);
