@@ -27,7 +27,9 @@ std::string_view trim(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(kSpace) + 1 - begin);
 }
 
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+bool is_word_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 // The tag that text begins with, "<...>" or "[WORD]"; empty: none does.
 std::string_view tag_at(std::string_view text) {
@@ -77,7 +79,7 @@ std::vector<std::string_view> marks_of(std::string_view text) {
         size_t end = tag_at(text).size();
         while (end > 0 && end < text.size()) {
             size_t word = end;
-            while (word < text.size() && is_word(text[word])) ++word;
+            while (word < text.size() && is_word_letter(text[word])) ++word;
             const size_t tag = tag_at(text.substr(word)).size();
             if (word == end || tag == 0) break;
             end = word + tag;
