@@ -161,6 +161,7 @@ private:
         common.resize(valid_utf8_prefix(common));
         const size_t word = before.find_last_of(' ') + 1;  // 0 where there is none
         const size_t typed = before.size() - word;
+        if (found.size() == 1 && !common.ends_with('/')) common += ' ';
         if (common.size() > typed && common.starts_with(std::string_view(before).substr(word)))
             return el_insertstr(edit, common.substr(typed).c_str()) == 0 ? CC_REFRESH : CC_ERROR;
         if (found.size() == 1) return CC_ERROR;

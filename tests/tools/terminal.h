@@ -30,6 +30,7 @@ inline TerminalOutcome run_on_terminal(const std::vector<std::string>& arguments
         argv.push_back(nullptr);
         setenv("TERM", terminal_type, 1);
         setenv("RIFTJIT_HISTORY", "off", 0);
+        alarm(60);  // a prompt that is never met ends the test
         execv(RIFTJIT_BINARY, argv.data());
         _exit(127);
     }
@@ -39,7 +40,8 @@ inline TerminalOutcome run_on_terminal(const std::vector<std::string>& arguments
     for (ssize_t count = 0; (count = read(terminal, bytes, sizeof bytes)) > 0;) {
         outcome.shown.append(bytes, static_cast<size_t>(count));
         const std::string news = outcome.shown.substr(looked_at);
-        if (!news.ends_with("\n> ") && !news.ends_with("\n. ")) continue;  // the second: of a message that goes on
+        // The second: of a message that goes on; the third: of a line editor, which has asked for pastes as such.
+        if (!news.ends_with("\n> ") && !news.ends_with("\n. ") && !news.contains("\x1b[?2004h> ")) continue;
         looked_at = outcome.shown.size();
         std::string typed = "\x04";
         if (!lines.empty()) {

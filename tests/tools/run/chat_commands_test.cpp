@@ -88,7 +88,8 @@ TEST_F(ChatCommands, TakeFilesAndSeveralLines) {
         talk({"/read " + text, "what is it?", "\"\"\"first", "second\"\"\"", "one \\", "two", "/save " + saved});
     EXPECT_EQ(outcome.exit_code, 0) << outcome.shown;
     // A dumb terminal asks for each line; the prompt of a line that goes on is another.
-    EXPECT_EQ(said(saved).at(0), "from a file\nwhat is it?") << outcome.shown;
+    EXPECT_EQ(said(saved).at(0), "from a file\n\nwhat is it?") << outcome.shown;
+    EXPECT_EQ(said(saved), (std::vector<std::string>{"from a file\n\nwhat is it?", "first\nsecond", "one \ntwo"}));
 }
 
 TEST_F(ChatCommands, MistakesEndNothing) {

@@ -86,21 +86,25 @@ TEST(Interrupt, EndsTheDumpOfALongPrompt) {
 // A conversation at a terminal.
 class Terminal {
 public:
-    explicit Terminal(const Program& program) {
+    Terminal(const Program& program, const char* type) {
         process_ = forkpty(&terminal_, nullptr, nullptr, nullptr);
         if (process_ != 0) return;
         setenv("RIFTJIT_CACHE_DIR", (program.folder() / "cache").c_str(), 1);
+        setenv("RIFTJIT_HISTORY", "off", 1);
+        setenv("TERM", type, 1);
         execl(RIFTJIT_BINARY, RIFTJIT_BINARY, "run", "-n", "2", "--temp", "0", "--no-perf", nullptr);
         _exit(127);
     }
     ~Terminal() { close(terminal_); }
 
+    // With line editing the prompt stands behind what asks for pastes as such.
     void wait_for_prompt() {
-        std::string seen;
+        const auto is_asked = [&] { return seen_.ends_with("\n> ") || seen_.ends_with("\x1b[?2004h> "); };
+        seen_.clear();
         pollfd ready{terminal_, POLLIN, 0};
         char byte = 0;
-        while (!seen.ends_with("\n> ") && poll(&ready, 1, 20'000) == 1 && read(terminal_, &byte, 1) == 1) seen += byte;
-        EXPECT_TRUE(seen.ends_with("\n> ")) << seen;
+        while (!is_asked() && poll(&ready, 1, 20'000) == 1 && read(terminal_, &byte, 1) == 1) seen_ += byte;
+        EXPECT_TRUE(is_asked()) << seen_;
     }
     void type(std::string_view text) const {
         EXPECT_EQ(write(terminal_, text.data(), text.size()), ssize_t(text.size()));
@@ -112,19 +116,22 @@ public:
     }
 
 private:
+    std::string seen_;
     int terminal_ = -1;
     pid_t process_ = -1;
 };
 
 TEST(Conversation, EndsAtExitEndOfInputAndCtrlC) {
     const Program program;
-    for (const auto& [typed, code] : {std::pair("/exit\n", 0), {"\x04", 0}, {"\x03", 130}}) {
-        Terminal terminal(program);
-        terminal.wait_for_prompt();
-        terminal.type("hello\n");
-        terminal.wait_for_prompt();
-        terminal.type(typed);
-        EXPECT_EQ(terminal.exit_code(), code) << typed;
+    for (const char* type : {"dumb", "xterm"}) {
+        for (const auto& [typed, code] : {std::pair("/exit\n", 0), {"\x04", 0}, {"\x03", 130}}) {
+            Terminal terminal(program, type);
+            terminal.wait_for_prompt();
+            terminal.type("hello\n");
+            terminal.wait_for_prompt();
+            terminal.type(typed);
+            EXPECT_EQ(terminal.exit_code(), code) << type << typed;
+        }
     }
 }
 
