@@ -163,14 +163,22 @@ Result<void> check_file_header(const ObjectReader& reader) {
     return {};
 }
 
+// A word that messages, listings and profilers can show as it stands.
+Result<std::string> kernel_name(std::string_view name) {
+    const bool is_word = std::ranges::all_of(name, [](char c) { return c > ' ' && c < '\x7f'; });
+    if (name.empty() || name.size() > kMaxNameBytes || !is_word)
+        return fail(ErrorKind::Format, "code object: the kernel has no name of 1 to {} printable characters",
+                    kMaxNameBytes);
+    return std::string(name);
+}
+
 // The kernel's name: the string at offset 1, given what follows the ELF header.
 Result<std::string> first_name(std::string_view strings) {
     if (strings.empty() || strings[0] != '\0')
         return fail(ErrorKind::Format, "code object: .strtab does not start with an empty name");
     const size_t end = strings.find('\0', 1);
-    if (end == std::string_view::npos || end == 1 || end - 1 > kMaxNameBytes)
-        return fail(ErrorKind::Format, "code object: the kernel has no name of 1 to {} bytes", kMaxNameBytes);
-    return std::string(strings.substr(1, end - 1));
+    if (end == std::string_view::npos) return kernel_name({});
+    return kernel_name(strings.substr(1, end - 1));
 }
 
 // The first global function in the symbols of an ELF file that another writer made.
@@ -191,7 +199,7 @@ Result<std::string> first_function(const ObjectReader& file) {
                                    ELF64_ST_BIND(symbol.st_info) == STB_GLOBAL && symbol.st_name < strings.sh_size;
             if (!is_kernel) continue;
             const auto names = file.bytes(strings.sh_offset + symbol.st_name, strings.sh_size - symbol.st_name);
-            return std::string(bytes_of(names).substr(0, bytes_of(names).find('\0')));
+            return kernel_name(bytes_of(names).substr(0, bytes_of(names).find('\0')));
         }
     }
     return fail(ErrorKind::Format, "code object: its symbols name no kernel");

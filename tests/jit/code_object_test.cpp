@@ -102,6 +102,23 @@ TEST(CodeObject, TellsItsNameFromItsFirstBytes) {
     EXPECT_FALSE(read_x86_object_name({}));
 }
 
+// Every letter of it, changed to what would break a line or a listing.
+TEST(CodeObject, HasAPrintableName) {
+    const CodeObject object = write_x86_object("rj_answer", Isa::avx2, answer_code());
+    const size_t at =
+        std::string_view(reinterpret_cast<const char*>(object.elf.data()), object.elf.size()).find("rj_answer");
+    ASSERT_NE(at, std::string_view::npos);
+    for (size_t letter = 0; letter < 9; ++letter) {
+        for (const char byte : {'\n', ' ', '\x1b', '\x7f', '\xff'}) {
+            std::vector<std::byte> renamed = object.elf;
+            renamed[at + letter] = static_cast<std::byte>(byte);
+            const auto read = read_x86_object(renamed);
+            ASSERT_FALSE(read);
+            EXPECT_EQ(read.error().message, "code object: the kernel has no name of 1 to 255 printable characters");
+        }
+    }
+}
+
 TEST(CodeObject, IsReadByObjdumpAndReadelf) {
     if (!has_command("objdump") || !has_command("readelf")) return lack_oracle("binutils (objdump, readelf)");
     const Scratch scratch;
