@@ -1,19 +1,22 @@
-# Shared libraries that the program opens when it needs them (sim/files/module.h): what is linked with HDF5 and cairo,
-# whose loading would cost every start 10 ms. They stand beside the program, or in ../lib/riftjit.
+# Shared libraries that the program opens when it needs them (host/module.h): what is linked with HDF5, cairo and
+# libedit, whose loading would cost every start 10 ms and more. They stand beside the program, or in ../lib/riftjit.
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5)
 pkg_check_modules(CAIRO REQUIRED IMPORTED_TARGET cairo)
+pkg_check_modules(EDIT REQUIRED IMPORTED_TARGET libedit)
 
 # Program and module share these headers' types: each refuses another build of them.
 set(module_interface "${PROJECT_VERSION}")
 foreach(header host/result.h sim/files/recording.h sim/files/metadata.h sim/files/recording_source.h
                sim/files/network_file.h
-               sim/files/hdf5_module.h sim/plots/canvas.h)
+               sim/files/hdf5_module.h sim/plots/canvas.h host/line_editor.h)
   file(SHA256 ${PROJECT_SOURCE_DIR}/${header} hash)
   string(APPEND module_interface "-${hash}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
 endforeach()
 string(SHA256 module_interface "${module_interface}")
-target_compile_definitions(riftjit_recording PRIVATE RIFTJIT_MODULE_INTERFACE="${module_interface}")
+# Of the one source: with a definition of its own the library's precompiled header would be nobody else's.
+set_property(SOURCE ${PROJECT_SOURCE_DIR}/host/module.cpp PROPERTY
+             COMPILE_DEFINITIONS RIFTJIT_MODULE_INTERFACE="${module_interface}")
 
 set(riftjit_modules "")
 function(riftjit_module name)
@@ -37,6 +40,7 @@ riftjit_module(hdf5 FOLDER sim/files/hdf5
                        sim/files/recording_times.cpp sim/files/unfinished_file.cpp
                LINK PkgConfig::HDF5 nlohmann_json::nlohmann_json)
 riftjit_module(plots FOLDER sim/plots/cairo SOURCES host/result.cpp host/utf8.cpp LINK PkgConfig::CAIRO)
+riftjit_module(edit FOLDER host/libedit SOURCES host/result.cpp host/utf8.cpp LINK PkgConfig::EDIT)
 
 function(riftjit_depends_on_modules target)
   if(TARGET ${target})

@@ -36,6 +36,18 @@ void Conversation::add(std::string role, std::string content) {
     inputs_.messages.push_back({{"role", std::move(role)}, {"content", std::move(content)}});
 }
 
+Result<void> Conversation::set_messages(nlohmann::ordered_json messages) {
+    const auto is_text = [](const nlohmann::ordered_json& message, const char* key) {
+        return message.is_object() && message.contains(key) && message.at(key).is_string();
+    };
+    if (!messages.is_array()) return fail(ErrorKind::Format, "messages are no list");
+    for (size_t i = 0; i < messages.size(); ++i)
+        if (!is_text(messages[i], "role") || !is_text(messages[i], "content"))
+            return fail(ErrorKind::Format, "message {} has no role or no content that is text", i);
+    inputs_.messages = std::move(messages);
+    return {};
+}
+
 void Conversation::take_back() { inputs_.messages.erase(inputs_.messages.size() - 1); }
 
 namespace {

@@ -29,6 +29,9 @@ public:
     void take_back();  // the message added last
     void clear();      // all but system messages
     bool is_new() const;
+    const nlohmann::ordered_json& messages() const { return inputs_.messages; }
+    // In place of all there are: a list of objects with a role and a text each, or it fails and changes nothing.
+    Result<void> set_messages(nlohmann::ordered_json messages);
     struct Rendering {
         std::vector<int32_t> ids;
         models::ByteSet left_out;        // bytes that the vocabulary has no token for

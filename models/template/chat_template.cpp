@@ -148,6 +148,8 @@ std::vector<Tokenizer::Segment> segments(const jinja::Text& text, size_t end) {
 
 }  // namespace
 
+std::string_view ChatTemplate::source() const { return impl_->source; }
+
 Result<ChatTemplate> ChatTemplate::parse(std::string source, std::string name) {
     auto impl = std::make_shared<Impl>(Impl{std::move(name), jinja::normalize_source(source), {}});
     try {

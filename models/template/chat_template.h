@@ -46,6 +46,8 @@ public:
     enum class ContentForm : uint8_t { text, parts, both };
     ContentForm content_form() const;  // found by trying
 
+    std::string_view source() const;
+
 private:
     struct Impl;
     std::shared_ptr<const Impl> impl_;

@@ -8,7 +8,7 @@
 #include "sim/files/hdf5_module.h"
 #include "sim/files/isolated_read.h"
 #include "sim/files/metadata.h"
-#include "sim/files/module.h"
+#include "host/module.h"
 #include "sim/files/nest_dat.h"
 #include "sim/files/npz.h"
 #include "sim/files/spool_source.h"

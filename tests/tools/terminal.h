@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,9 @@ struct TerminalOutcome {
 };
 
 // Whenever the program shows its prompt, "> ", at the start of a line, the next of `lines` is typed, and at last the
-// end of input.
+// end of input. The terminal is one that cannot move its cursor, unless its type says otherwise.
 inline TerminalOutcome run_on_terminal(const std::vector<std::string>& arguments, unsigned short columns,
-                                       std::vector<std::string> lines = {}) {
+                                       std::vector<std::string> lines = {}, const char* terminal_type = "dumb") {
     const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
     int terminal = -1;
     const pid_t process = forkpty(&terminal, nullptr, nullptr, &size);
@@ -27,6 +28,8 @@ inline TerminalOutcome run_on_terminal(const std::vector<std::string>& arguments
         std::vector<char*> argv{const_cast<char*>(RIFTJIT_BINARY)};
         for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
         argv.push_back(nullptr);
+        setenv("TERM", terminal_type, 1);
+        setenv("RIFTJIT_HISTORY", "off", 0);
         execv(RIFTJIT_BINARY, argv.data());
         _exit(127);
     }
@@ -35,7 +38,8 @@ inline TerminalOutcome run_on_terminal(const std::vector<std::string>& arguments
     size_t looked_at = 0;
     for (ssize_t count = 0; (count = read(terminal, bytes, sizeof bytes)) > 0;) {
         outcome.shown.append(bytes, static_cast<size_t>(count));
-        if (!outcome.shown.substr(looked_at).ends_with("\n> ")) continue;
+        const std::string news = outcome.shown.substr(looked_at);
+        if (!news.ends_with("\n> ") && !news.ends_with("\n. ")) continue;  // the second: of a message that goes on
         looked_at = outcome.shown.size();
         std::string typed = "\x04";
         if (!lines.empty()) {

@@ -110,6 +110,9 @@ says; what
 .B riftjit cache
 does does not depend on it
 .TP
+.B RIFTJIT_HISTORY
+the file that keeps what was said in conversations at a terminal, or off
+.TP
 .B RIFTJIT_HIP_LIBRARY
 the file of HIP's library, in place of libamdhip64.so.7, .6, .5 or without a number
 .TP
@@ -119,6 +122,9 @@ seconds after which a kernel on a GPU is taken for one that has no end, and name
 .TP
 .I ~/.cache/riftjit
 (or below XDG_CACHE_HOME) generated code; riftjit cache looks after it
+.TP
+.I ~/.local/state/riftjit/history
+(or below XDG_STATE_HOME) what was said in conversations, for the arrow keys
 )";
 
 // The section's own heading stands in its place.

@@ -1,6 +1,5 @@
 #include "tools/run/run_command.h"
 
-#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -11,9 +10,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "engine/generation.h"
 #include "engine/sampling.h"
@@ -22,13 +21,17 @@
 #include "models/gguf/gguf_data_check.h"
 #include "models/gguf/gguf_text.h"
 #include "tools/cli/device_options.h"
+#include "tools/cli/input_file.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/output.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/reporter.h"
+#include "tools/run/chat_commands.h"
 #include "tools/run/devices_command.h"
 #include "tools/run/drafting.h"
 #include "tools/run/dump_isa.h"
+#include "tools/run/message_input.h"
 #include "tools/run/npy.h"
 #include "tools/run/predictions.h"
 #include "tools/run/prompt.h"
@@ -56,7 +59,9 @@ public:
           context_(*engine.session),
           drafting_(drafting),
           reporter_(reporter),
-          start_(start) {}
+          start_(start),
+          input_(chat_command_names(), [this](const std::string& message) { return warn(message); }) {}
+    Run(const Run&) = delete;
 
     Result<int> execute();
 
@@ -71,10 +76,14 @@ private:
     Result<void> prepare();
     Result<runtime::Sampler> make_sampler() const;
     Result<std::optional<std::vector<int32_t>>> next_prompt();
+    enum class Asked : uint8_t { no, yes };
+    Result<Asked> obey(const ChatLine& line);
+    Result<void> save_conversation(const std::string& path);
+    Result<Asked> load_conversation(const std::string& path);
+    std::string take_back_last_turn();
     Result<std::vector<int32_t>> user_turn(std::string message);
     Result<std::vector<int32_t>> render();
     Result<void> warn_of(const models::ByteSet& left_out);
-    Result<void> warn_of_cut(const std::optional<std::string>& line);
     Result<void> warn(const std::string& message);
     Result<std::vector<int32_t>> raw_prompt();
     Result<Answer> answer(std::span<const int32_t> prompt);
@@ -101,6 +110,10 @@ private:
     bool ends_after_one_ = true;
     models::ByteSet left_out_;  // bytes whose lack of a token was told
     bool has_warned_of_message_ = false;
+    MessageInput input_;
+    std::string initial_;            // what the next message begins as
+    std::string in_front_;           // of the next message: what /read brought
+    std::string conversation_file_;  // of /save or /load: that may be written again
     RunTimings timings_;
 };
 
@@ -213,30 +226,6 @@ int Run::finish(const Answer& answer, std::span<const int32_t> prompt) {
     return pending_interrupt() == Interrupt::none ? kExitDone : kExitInterrupted;
 }
 
-// False when Ctrl-C came first. Short waits, as it may come in the moment before one and on any thread.
-bool wait_for_line() {
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    while (pending_interrupt() == Interrupt::none) {
-        if (poll(&input, 1, /*timeout in ms=*/100) > 0) return true;
-    }
-    return false;
-}
-
-// What a terminal passes on of a line, without its end, before it drops the rest (N_TTY_BUF_SIZE of the Linux kernel).
-constexpr size_t kTerminalLineBytes = 4095;
-
-// One line from a terminal, or everything from a pipe; nullopt at the end of input or of the conversation.
-Result<std::optional<std::string>> read_message() {
-    if (isatty(STDIN_FILENO) == 0) {
-        RIFTJIT_TRY(text, read_standard_input());
-        return text.empty() ? std::nullopt : std::optional(std::move(text));
-    }
-    write_diagnostic("\n> ");
-    std::string line;
-    if (!wait_for_line() || !std::getline(std::cin, line) || line == "/exit") return std::nullopt;
-    return line;
-}
-
 // The history with one message more; without it when it cannot be rendered.
 Result<std::vector<int32_t>> Run::user_turn(std::string message) {
     conversation_->add("user", std::move(message));
@@ -263,12 +252,6 @@ Result<void> Run::warn_of(const models::ByteSet& left_out) {
     return warn(models::describe_left_out(news));
 }
 
-Result<void> Run::warn_of_cut(const std::optional<std::string>& line) {
-    if (!line || line->size() < kTerminalLineBytes || isatty(STDIN_FILENO) == 0) return {};
-    return warn(fmt::format("the terminal passes on {} bytes of a line, so its end may be missing; -f FILE takes all",
-                            kTerminalLineBytes));
-}
-
 Result<void> Run::warn(const std::string& message) {
     reporter_.warn(message);
     if (options_.strict) return fail(ErrorKind::Usage, "--strict: {} warning(s), see above", reporter_.warnings());
@@ -279,8 +262,7 @@ Result<std::vector<int32_t>> Run::raw_prompt() {
     if (options_.prompt_ids) return parse_ids(*options_.prompt_ids, engine_.session->vocabulary());
     if (text_ && options_.display_prompt && !options_.json) echo_ = *text_;
     if (!text_) {
-        RIFTJIT_TRY(message, read_message());
-        RIFTJIT_TRY_VOID(warn_of_cut(message));
+        RIFTJIT_TRY(message, input_.read());
         text_ = std::move(message).value_or("");
     }
     const std::string& text = *text_;
@@ -306,21 +288,102 @@ Result<std::optional<std::vector<int32_t>>> Run::next_prompt() {
     if (!conversation_) return raw_prompt();
     std::optional<std::string> message = std::exchange(text_, std::nullopt);
     while (!message || message->empty()) {
-        RIFTJIT_TRY(said, read_message());
+        RIFTJIT_TRY(said, input_.read(std::exchange(initial_, {})));
         // Who waits for an object or a file must not take one of no tokens for an answer.
         const bool is_wanted = options_.json || !options_.dump_logits.empty() || isatty(STDIN_FILENO) == 0;
         if (!said && is_wanted && pending_interrupt() == Interrupt::none)
             return fail(ErrorKind::Usage, "the prompt is empty: nothing came from standard input; -p gives one");
         if (!said) return std::nullopt;
-        RIFTJIT_TRY_VOID(warn_of_cut(said));
-        if (said == "/clear" && !ends_after_one_) {
-            conversation_->clear();
-            reporter_.info("the conversation starts anew");
-            continue;
+        if (!ends_after_one_) {
+            const auto line = parse_chat_line(*said);
+            if (line && *line && (*line)->command == ChatCommand::exit) return std::nullopt;
+            const Result<Asked> asked = line && *line ? obey(**line) : Asked::no;
+            if (!line || !asked) report(line ? asked.error() : line.error());
+            if (asked && *asked == Asked::yes) return render();
+            if (!line || *line) continue;
         }
-        message = std::move(said);
+        if (!said->empty()) message = std::exchange(in_front_, {}) + *said;
     }
     return user_turn(*std::move(message));
+}
+
+// The last message of the user and what follows it; empty: there is none.
+std::string Run::take_back_last_turn() {
+    const auto& messages = conversation_->messages();
+    const auto is_asked = [](const ordered_json& message) { return message.at("role") == "user"; };
+    if (std::none_of(messages.begin(), messages.end(), is_asked)) return {};
+    std::string text;
+    for (bool is_found = false; !is_found; conversation_->take_back()) {
+        is_found = is_asked(messages.back());
+        if (is_found) text = messages.back().at("content");
+    }
+    return text;
+}
+
+// Whether the conversation now waits for an answer.
+Result<Run::Asked> Run::obey(const ChatLine& line) {
+    switch (line.command) {
+        case ChatCommand::help:
+            write_diagnostic(chat_help());
+            break;
+        case ChatCommand::clear:
+            conversation_->clear();
+            in_front_.clear();
+            reporter_.info("the conversation starts anew");
+            break;
+        case ChatCommand::edit:
+            initial_ = take_back_last_turn();
+            if (initial_.empty()) return fail(ErrorKind::Usage, "/edit: nothing was said yet");
+            if (!input_.can_edit())
+                return fail(ErrorKind::Usage, "/edit: this terminal has no line editing; the last turn is taken back");
+            break;
+        case ChatCommand::regen: {
+            const std::string text = take_back_last_turn();
+            if (text.empty()) return fail(ErrorKind::Usage, "/regen: nothing was said yet");
+            if (sampler_->is_greedy()) reporter_.info("at temperature 0 the answer stays the same");
+            conversation_->add("user", text);
+            return Asked::yes;
+        }
+        case ChatCommand::read: {
+            RIFTJIT_TRY(bytes, read_text_bytes(line.argument));
+            RIFTJIT_TRY(text, as_text(std::move(bytes), line.argument));
+            reporter_.info(fmt::format("{} bytes of {} go in front of the next message", text.size(), line.argument));
+            in_front_ += text + (text.ends_with('\n') ? "\n" : "\n\n");
+            break;
+        }
+        case ChatCommand::save:
+            RIFTJIT_TRY_VOID(save_conversation(line.argument));
+            break;
+        case ChatCommand::load:
+            return load_conversation(line.argument);
+        case ChatCommand::exit:
+            break;
+    }
+    return Asked::no;
+}
+
+Result<void> Run::save_conversation(const std::string& path) {
+    RIFTJIT_TRY_VOID(check_output_file("/save", path, /*is_forced=*/path == conversation_file_));
+    const ordered_json saved = {{"model", engine_.model.file.path().filename().string()},
+                                {"messages", conversation_->messages()}};
+    const std::string text = json_text(saved) + "\n";
+    RIFTJIT_TRY_VOID(write_file(path, std::as_bytes(std::span(text))));
+    conversation_file_ = path;
+    reporter_.info(fmt::format("{} messages in {}", conversation_->messages().size(), path));
+    return {};
+}
+
+Result<Run::Asked> Run::load_conversation(const std::string& path) {
+    RIFTJIT_TRY(text, read_text_bytes(path));
+    const ordered_json saved = ordered_json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (saved.is_discarded() || !saved.is_object() || !saved.contains("messages"))
+        return fail(ErrorKind::Format, "{}: no conversation: a JSON object with \"messages\" was expected", path);
+    if (const auto set = conversation_->set_messages(saved.at("messages")); !set)
+        return fail(ErrorKind::Format, "{}: {}", path, set.error().message);
+    conversation_file_ = path;
+    const auto& messages = conversation_->messages();
+    reporter_.info(fmt::format("{} messages of {}", messages.size(), path));
+    return !messages.empty() && messages.back().at("role") == "user" ? Asked::yes : Asked::no;
 }
 
 bool Run::goes_on(const Answer& answer) {
@@ -510,8 +573,8 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
 constexpr const char* kRunExamples =
     "Examples:\n"
     "  riftjit run -p \"Tell me a short story about a fox and a lamp.\"    a turn with the shipped model\n"
-    "  riftjit run                                                       a conversation, until /exit or Ctrl-D;\n"
-    "                                                                    /clear starts it anew\n"
+    "  riftjit run                                                       a conversation, until Ctrl-D; /help says\n"
+    "                                                                    what else can be said in one\n"
     "  riftjit run -m m.gguf -no-cnv -p \"Once upon a time\" -n 64         continue raw text\n"
     "  riftjit run -m m.gguf -f question.txt --temp 0 --json             greedy, one JSON object\n"
     "  riftjit run -m m.gguf --spec-type ngram-simple -f code.txt        the same text sooner, where it repeats "

@@ -1,4 +1,4 @@
-#include "sim/files/module.h"
+#include "host/module.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "tests/host/scratch.h"
 
-namespace riftjit::sim {
+namespace riftjit {
 namespace module_test {
 
 TEST(Modules, AreLookedForBesideTheFileThatTheCodeWasLoadedFrom) {
@@ -49,4 +49,4 @@ TEST(Modules, ThatAreNotWholeAreRefusedBeforeTheyAreMapped) {
 }
 
 }  // namespace module_test
-}  // namespace riftjit::sim
+}  // namespace riftjit

@@ -7,7 +7,7 @@
 
 #include "host/result.h"
 
-namespace riftjit::sim {
+namespace riftjit {
 
 // A module exports this as extern "C" riftjit_module: it returns the object behind its interface, or null for an
 // interface other than the one it was built with. Its own copy of what checks invariants ends the process by `handler`.
@@ -22,4 +22,4 @@ Result<const void*> load_module(const std::string& name);
 // The file that the code or data at `address` was loaded from; empty if it cannot be told.
 std::filesystem::path image_of(const void* address);
 
-}  // namespace riftjit::sim
+}  // namespace riftjit

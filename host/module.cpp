@@ -1,4 +1,4 @@
-#include "sim/files/module.h"
+#include "host/module.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <fstream>
 
-namespace riftjit::sim {
+namespace riftjit {
 
 namespace {
 
@@ -74,4 +74,4 @@ Result<const void*> load_module(const std::string& name) {
     return module;
 }
 
-}  // namespace riftjit::sim
+}  // namespace riftjit
