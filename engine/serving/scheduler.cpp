@@ -240,12 +240,14 @@ std::optional<uint32_t> Scheduler::Loop::erase(uint32_t index) {
 void Scheduler::Loop::run() {
     while (true) {
         std::vector<std::packaged_task<void()>> commands;
+        bool is_last = false;
         {
             std::unique_lock lock(mutex_);
             const bool is_busy = std::ranges::any_of(slots_, [](const Slot& slot) { return slot.job != nullptr; });
             if (!is_busy) work_.wait(lock, [&] { return is_stopping_ || !waiting_.empty() || !commands_.empty(); });
             commands.swap(commands_);
-            if (is_stopping_) {
+            is_last = is_stopping_;
+            if (is_last) {
                 for (auto& job : waiting_) job->is_cancelled = true;
                 for (Slot& slot : slots_)
                     if (slot.job) slot.job->is_cancelled = true;
@@ -257,7 +259,7 @@ void Scheduler::Loop::run() {
         step();
         publish();
         const std::lock_guard lock(mutex_);
-        if (is_stopping_ && waiting_.empty()) {
+        if (is_last) {
             commands_.clear();  // who waits for one learns that none will be done
             break;
         }
