@@ -1,14 +1,16 @@
-# Shared libraries that the program opens when it needs them (host/module.h): what is linked with HDF5, cairo and
-# libedit, whose loading would cost every start 10 ms and more. They stand beside the program, or in ../lib/riftjit.
+# Shared libraries that the program opens when it needs them (host/module.h): what is linked with HDF5, cairo,
+# libedit and cpp-httplib, whose loading would cost every start 10 ms and more. They stand beside the program, or in ../lib/riftjit.
 pkg_check_modules(HDF5 REQUIRED IMPORTED_TARGET hdf5)
 pkg_check_modules(CAIRO REQUIRED IMPORTED_TARGET cairo)
 pkg_check_modules(EDIT REQUIRED IMPORTED_TARGET libedit)
+pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
 
 # Program and module share these headers' types: each refuses another build of them.
 set(module_interface "${PROJECT_VERSION}")
 foreach(header host/result.h sim/files/recording.h sim/files/metadata.h sim/files/recording_source.h
                sim/files/network_file.h
-               sim/files/hdf5_module.h sim/plots/canvas.h host/line_editor.h)
+               sim/files/hdf5_module.h sim/plots/canvas.h host/line_editor.h
+               server/http.h)
   file(SHA256 ${PROJECT_SOURCE_DIR}/${header} hash)
   string(APPEND module_interface "-${hash}")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
@@ -41,6 +43,7 @@ riftjit_module(hdf5 FOLDER sim/files/hdf5
                LINK PkgConfig::HDF5 nlohmann_json::nlohmann_json)
 riftjit_module(plots FOLDER sim/plots/cairo SOURCES host/result.cpp host/utf8.cpp LINK PkgConfig::CAIRO)
 riftjit_module(edit FOLDER host/libedit SOURCES host/result.cpp host/utf8.cpp LINK PkgConfig::EDIT)
+riftjit_module(http FOLDER server/httplib SOURCES host/result.cpp LINK PkgConfig::HTTPLIB Threads::Threads)
 
 function(riftjit_depends_on_modules target)
   if(TARGET ${target})

@@ -36,17 +36,17 @@ void warn_of_sizes(const EngineOptions& options, const models::Hyperparameters& 
 
 // The cache is address space at first, and grows with the text: to start says nothing of its end. The weights are
 // packed by now, so that what is available is left for it.
-void warn_of_memory(const LoadedModel& loaded, const EngineOptions& options, const Warn& warn) {
+void warn_of_memory(const LoadedModel& loaded, uint64_t positions, const EngineOptions& options, const Warn& warn) {
     if (!options.device.is_cpu()) return;  // has all of its memory by now
-    const uint64_t bytes = loaded.session->kv_bytes();
+    const uint64_t bytes = loaded.session ? loaded.session->kv_bytes() : loaded.sequences->kv_bytes();
     if (const auto available = memory_below(bytes))
-        warn(fmt::format("-c {}: a full context takes {} bytes in the KV cache, {} are available", loaded.context,
-                         bytes, *available));
+        warn(fmt::format("-c {}: a full context takes {} bytes in the KV cache, {} are available", positions, bytes,
+                         *available));
 }
 
 // What the system says of memory that it cannot give names no flag.
 Error with_fitting_context(Error error, const graph::Graph& graph, const EngineOptions& options, Isa isa,
-                           uint32_t context) {
+                           uint64_t context) {
     if (error.kind != ErrorKind::OutOfMemory || !options.device.is_cpu()) return error;
     const uint64_t bytes =
         runtime::kv_bytes({graph.slots, context, options.key_type, options.value_type}, backend(Target(isa)));
@@ -75,20 +75,22 @@ Result<runtime::LogitKernels> find_logit_kernels(x86::HostKernels& kernels, Isa 
 }
 
 // Nothing is loaded that will not fit.
-Result<void> check_memory(const graph::Graph& graph, const runtime::SessionOptions& session,
-                          const runtime::Accelerator& accelerator, const EngineOptions& options) {
-    RIFTJIT_TRY(need, runtime::memory_need(graph, session, runtime::RdnaBackend(accelerator.chip())));
+Result<void> check_memory(const graph::Graph& graph, const runtime::ModelOptions& model,
+                          const runtime::SequenceLimits& limits, const runtime::Accelerator& accelerator,
+                          const EngineOptions& options) {
+    RIFTJIT_TRY(need, runtime::memory_need(graph, model, limits, runtime::RdnaBackend(accelerator.chip())));
     RIFTJIT_TRY(memory, accelerator.memory());
     const std::string line = fmt::format(
         "{}: {} bytes are needed ({} weights, {} KV cache of {} positions (-c), {} activations), {} of {} are free",
-        accelerator.name(), need.total(), need.weights, need.kv, session.context, need.activations, memory.free,
-        memory.total);
+        accelerator.name(), need.total(), need.weights, need.kv, runtime::positions_of_all(limits), need.activations,
+        memory.free, memory.total);
     if (memory.free != 0 && memory.free < need.total()) return fail(ErrorKind::OutOfMemory, "{}", line);
     if (options.note) options.note(line);
     return {};
 }
 
-Result<std::unique_ptr<runtime::Device>> open_device(const graph::Graph& graph, const runtime::SessionOptions& session,
+Result<std::unique_ptr<runtime::Device>> open_device(const graph::Graph& graph, const runtime::ModelOptions& model,
+                                                     const runtime::SequenceLimits& limits,
                                                      const EngineOptions& options, LoadedModel& loaded) {
     if (options.device.is_cpu()) {
         loaded.device = "cpu";
@@ -97,9 +99,29 @@ Result<std::unique_ptr<runtime::Device>> open_device(const graph::Graph& graph, 
         return std::unique_ptr<runtime::Device>(std::move(cpu));
     }
     RIFTJIT_TRY(accelerator, open_accelerator(options.device, loaded.threads));
-    RIFTJIT_TRY_VOID(check_memory(graph, session, *accelerator, options));
+    RIFTJIT_TRY_VOID(check_memory(graph, model, limits, *accelerator, options));
     loaded.device = accelerator->name();
     return std::make_unique<runtime::RdnaDevice>(std::move(accelerator), *loaded.kernels);
+}
+
+// What of the context each text has, and what all have together.
+runtime::SequenceLimits sequence_limits(const EngineOptions& options, uint32_t context) {
+    if (options.sequences == 0) return {.positions = context};
+    if (!options.shares_cache)
+        return {.sequences = options.sequences, .positions = std::max(context / options.sequences, 1U)};
+    return {
+        .sequences = options.sequences, .positions = context, .cached_positions = round_up(uint64_t(context), kKvPage)};
+}
+
+Result<void> make_texts(LoadedModel& loaded, const runtime::SequenceLimits& limits, bool is_session) {
+    if (is_session) {
+        RIFTJIT_TRY(session, runtime::Session::create(loaded.device_model, limits.positions));
+        loaded.session = std::make_unique<runtime::Session>(std::move(session));
+    } else {
+        RIFTJIT_TRY(sequences, runtime::Sequences::create(loaded.device_model, limits));
+        loaded.sequences = std::make_unique<runtime::Sequences>(std::move(sequences));
+    }
+    return {};
 }
 
 }  // namespace
@@ -113,32 +135,36 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
     RIFTJIT_TRY(isa, select_isa(options.max_isa));
     RIFTJIT_TRY(graph, model.build());
     const uint32_t context = options.context != 0 ? options.context : model.hyperparameters.context_length;
+    if (context == 0) return fail(ErrorKind::Usage, "context 0: expected 1 position or more");
+    const runtime::SequenceLimits limits = sequence_limits(options, context);
+    const uint64_t positions = runtime::positions_of_all(limits);
     if (!options.threads) keep_to_performance_cores();
     const uint32_t threads = options.threads ? *options.threads : default_threads();
-    LoadedModel loaded{std::move(model), isa, threads, context};
+    LoadedModel loaded{std::move(model), isa, threads, limits.positions};
     loaded.kernels = open_kernel_cache(options.cache_directory, options.cache_mode, warn);
     loaded.host_kernels = std::make_unique<x86::HostKernels>(*loaded.kernels, options.profile);
     if (sampling == Sampling::yes) {
         RIFTJIT_TRY(found, find_logit_kernels(*loaded.host_kernels, isa, graph.tensor(graph.logits).width));
         loaded.logit_kernels = found;
     }
-    const runtime::SessionOptions session_options{
-        .context = context,
-        .batch = options.batch,
+    const runtime::ModelOptions model_options{
+        // Of several texts, each has a row in every step.
+        .batch = std::max(uint32_t(std::min<uint64_t>(options.batch, positions)), limits.sequences),
+        .outputs = std::max(options.outputs, limits.sequences),
         .key_type = options.key_type,
         .value_type = options.value_type,
         .passes = options.passes,
-        .outputs = options.outputs,
         .activations = options.activations,
     };
     const models::Gguf& file = loaded.model.file;
-    RIFTJIT_TRY(device, open_device(graph, session_options, options, loaded));
-    auto session = runtime::Session::create(graph, session_options, std::move(device),
-                                            [&file](std::span<const std::byte> range) { file.drop_pages(range); });
-    if (!session) return std::unexpected(with_fitting_context(session.error(), graph, options, isa, context));
-    loaded.session = std::make_unique<runtime::Session>(*std::move(session));
+    RIFTJIT_TRY(device, open_device(graph, model_options, limits, options, loaded));
+    const auto release = [&file](std::span<const std::byte> range) { file.drop_pages(range); };
+    RIFTJIT_TRY(device_model, runtime::DeviceModel::create(graph, model_options, std::move(device), release));
+    loaded.device_model = std::move(device_model);
+    if (const auto made = make_texts(loaded, limits, options.sequences == 0); !made)
+        return std::unexpected(with_fitting_context(made.error(), graph, options, isa, positions));
     RIFTJIT_TRY_VOID(loaded.host_kernels->seal());
-    warn_of_memory(loaded, options, warn);
+    warn_of_memory(loaded, positions, options, warn);
     return loaded;
 }
 

@@ -31,7 +31,11 @@ struct EngineOptions {
     CacheMode cache_mode = CacheMode::rw;
     std::string passes = "all";
     Activations activations = Activations::i13;
-    uint32_t outputs = 1;  // rows of a step that may have logits
+    uint32_t outputs = 1;    // rows of a step that may have logits
+    uint32_t sequences = 0;  // texts side by side, each with a row of logits; 0: the one of a session
+    // All positions of the context for each sequence, as long as those of all together are no more; else each has its
+    // share.
+    bool shares_cache = true;
     Profile profile = Profile::none;
 };
 
@@ -41,12 +45,14 @@ runtime::PlanSetOptions plan_options(const EngineOptions& options, const Backend
 struct LoadedModel {
     models::Model model;
     Isa isa;
-    uint32_t threads, context;
-    std::string device;  // "cpu", or the accelerator's name
+    uint32_t threads, context;  // context: positions of one text
+    std::string device;         // "cpu", or the accelerator's name
     std::unique_ptr<KernelCache> kernels;
     std::unique_ptr<x86::HostKernels> host_kernels;  // the sampler's: its rows are here, wherever the model runs
     runtime::LogitKernels logit_kernels;             // null without sampling
-    std::unique_ptr<runtime::Session> session;
+    std::shared_ptr<const runtime::DeviceModel> device_model;
+    std::unique_ptr<runtime::Session> session;      // null where there are sequences
+    std::unique_ptr<runtime::Sequences> sequences;  // null where there is a session
 };
 
 // What kernels to get beside those of the plans.

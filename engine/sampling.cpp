@@ -26,13 +26,13 @@ Result<runtime::Sampler> make_sampler(const Engine& engine, SamplerChoice choice
         parameters.suppressed.assign(end.begin(), end.end());
     }
     // Rows that pad the table beyond the vocabulary are no tokens.
-    const uint32_t rows = engine.session->vocabulary();
+    const uint32_t rows = engine.device_model->vocabulary;
     for (uint32_t id = tokenizer.size(); id < rows; ++id) parameters.suppressed.push_back(static_cast<int32_t>(id));
     RIFTJIT_TRY_VOID(runtime::validate(parameters, tokenizer.size()));
     for (const std::string& unused : runtime::unused_settings(parameters)) warn(unused);
     RIFTJIT_TRY(sampler,
                 runtime::Sampler::create(parameters, rows, breaker_sequences(choice, tokenizer), engine.logit_kernels));
-    if (engine.session->finds_highest() && !sampler.takes_highest())
+    if (engine.device_model->finds_highest() && !sampler.takes_highest())
         warn(fmt::format(
             "{}: what is sampled ({}) depends on more than the {} highest logits: all are read for each token",
             engine.device, sampler.describe(), kHighest));

@@ -9,7 +9,10 @@ std::string StopWords::push(std::string_view text) {
     if (is_found_) return {};
     held_ += text;
     size_t first = std::string::npos;
-    for (const std::string& word : words_) first = std::min(first, word.empty() ? std::string::npos : held_.find(word));
+    for (const std::string& word : words_) {
+        const size_t at = word.empty() ? std::string::npos : held_.find(word);
+        if (at < first) first = at, found_ = word;
+    }
     if (first != std::string::npos) {
         is_found_ = true;
         std::string before = held_.substr(0, first);

@@ -15,11 +15,13 @@ public:
     std::string push(std::string_view text);
     std::string finish();  // what was held back, when generation ended otherwise
     bool is_found() const { return is_found_; }
+    const std::string& found() const { return found_; }  // the word; empty: none
 
 private:
     std::vector<std::string> words_;
     std::string held_;
     bool is_found_ = false;
+    std::string found_;
 };
 
 }  // namespace riftjit::engine

@@ -20,6 +20,7 @@ public:
     std::string push(std::string_view bytes) { return show(words_.push(utf8_.push(bytes))); }
     std::string finish();  // what was held back, once no more bytes come
     bool found_stop_word() const { return words_.is_found(); }
+    const std::string& stop_word() const { return words_.found(); }  // empty: none was found
 
 private:
     // A stop word may be any bytes, so that what stands before one may end inside a character.

@@ -3,20 +3,17 @@
 #include <algorithm>
 
 namespace riftjit::runtime {
-namespace {
 
-uint64_t cached_positions(const SequenceLimits& limits) {
+uint64_t positions_of_all(const SequenceLimits& limits) {
     if (limits.cached_positions != 0) return limits.cached_positions;
     if (limits.sequences == 1) return limits.positions;
     return uint64_t(limits.sequences) * round_up(limits.positions, kKvPage);
 }
 
-}  // namespace
-
 Sequences::Sequences(std::shared_ptr<const DeviceModel> model, const SequenceLimits& limits)
     : model_(std::move(model)),
       limits_(limits),
-      tables_({limits.sequences, page_count(limits.positions), page_count(cached_positions(limits))}),
+      tables_({limits.sequences, page_count(limits.positions), page_count(positions_of_all(limits))}),
       batch_(model_->prompt_plan.max_tokens),
       grown_by_(limits.sequences),
       next_position_(limits.sequences) {
@@ -61,7 +58,7 @@ Result<void> Sequences::allocate() {
     }
     rope_rows_.resize(most_floats);
     const ModelOptions& options = model_->options;
-    const KvShape shape{model_->slots, cached_positions(limits_), options.key_type, options.value_type};
+    const KvShape shape{model_->slots, positions_of_all(limits_), options.key_type, options.value_type};
     RIFTJIT_TRY(kv, reserve_kv_cache(shape, device));
     kv_ = std::move(kv);
     RIFTJIT_TRY(states, RunningStates::reserve(model_->slots, limits_.sequences, device));

@@ -24,6 +24,9 @@ struct SequenceLimits {
     uint64_t cached_positions = 0;  // of all together, in whole pages; 0: what all need at their longest
 };
 
+// Positions that the cache has.
+uint64_t positions_of_all(const SequenceLimits& limits);
+
 // A token at the next position of a sequence. Rows of one sequence take positions in their order.
 struct StepRow {
     SequenceId sequence;

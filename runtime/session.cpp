@@ -7,14 +7,16 @@
 
 namespace riftjit::runtime {
 
-Result<MemoryNeed> memory_need(const graph::Graph& graph, const SessionOptions& options, const Backend& backend) {
-    RIFTJIT_TRY(plans, make_plans(graph, {&backend, std::min(options.batch, options.context), options.outputs,
-                                          options.key_type, options.value_type, options.passes, options.activations}));
+Result<MemoryNeed> memory_need(const graph::Graph& graph, const ModelOptions& options, const SequenceLimits& limits,
+                               const Backend& backend) {
+    RIFTJIT_TRY(plans, make_plans(graph, {&backend, options.batch, options.outputs, options.key_type,
+                                          options.value_type, options.passes, options.activations}));
     const std::array<const graph::Plan*, 2> both = {&plans.decode, &plans.prompt};
-    return MemoryNeed{weight_bytes(plans.graph, both, backend),
-                      kv_bytes({plans.graph.slots, options.context, options.key_type, options.value_type}, backend) +
-                          RunningStates::bytes_of(plans.graph.slots, 1),
-                      std::max(plans.decode.arena_bytes, plans.prompt.arena_bytes)};
+    return MemoryNeed{
+        weight_bytes(plans.graph, both, backend),
+        kv_bytes({plans.graph.slots, positions_of_all(limits), options.key_type, options.value_type}, backend) +
+            RunningStates::bytes_of(plans.graph.slots, limits.sequences),
+        std::max(plans.decode.arena_bytes, plans.prompt.arena_bytes)};
 }
 
 Result<Session> Session::create(const graph::Graph& graph, const SessionOptions& options,
@@ -27,7 +29,11 @@ Result<Session> Session::create(const graph::Graph& graph, const SessionOptions&
                                      .passes = options.passes,
                                      .activations = options.activations};
     RIFTJIT_TRY(model, DeviceModel::create(graph, model_options, std::move(device), release));
-    RIFTJIT_TRY(sequences, Sequences::create(std::move(model), {.positions = options.context}));
+    return create(std::move(model), options.context);
+}
+
+Result<Session> Session::create(std::shared_ptr<const DeviceModel> model, uint32_t context) {
+    RIFTJIT_TRY(sequences, Sequences::create(std::move(model), {.positions = context}));
     RIFTJIT_TRY(text, sequences.open());
     return Session(std::move(sequences), text);
 }

@@ -24,12 +24,13 @@ struct SessionOptions {
     Activations activations = Activations::i13;
 };
 
-// What a session takes of its device's memory, but for a batch's tables, which are small.
+// What a model and its sequences take of a device's memory, but for a batch's tables, which are small.
 struct MemoryNeed {
     uint64_t weights = 0, kv = 0, activations = 0;  // bytes
     uint64_t total() const { return weights + kv + activations; }
 };
-Result<MemoryNeed> memory_need(const graph::Graph& graph, const SessionOptions& options, const Backend& backend);
+Result<MemoryNeed> memory_need(const graph::Graph& graph, const ModelOptions& options, const SequenceLimits& limits,
+                               const Backend& backend);
 
 enum class LogitRows : uint8_t { last, all };
 
@@ -39,6 +40,8 @@ public:
     // The graph and what it points to are not needed afterwards.
     static Result<Session> create(const graph::Graph& graph, const SessionOptions& options,
                                   std::unique_ptr<Device> device, const Release& release);
+
+    static Result<Session> create(std::shared_ptr<const DeviceModel> model, uint32_t context);
 
     // Appends tokens at position(). Returns the logits of the last token or of all, [rows][vocabulary], which stay
     // valid until the next call. Fails when the context is full (both numbers named), and then changes nothing.

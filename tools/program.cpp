@@ -26,6 +26,7 @@
 #include "tools/run/devices_command.h"
 #include "tools/run/run_command.h"
 #include "tools/run/selftest_command.h"
+#include "tools/serve/serve_command.h"
 #include "tools/sim/sim_command.h"
 
 namespace riftjit::tools {
@@ -84,6 +85,7 @@ std::string failure_text(const CLI::App* app, const CLI::Error& error) {
 
 void add_commands(CLI::App& app, Command& chosen) {
     add_run_command(app, chosen);
+    add_serve_command(app, chosen);
     add_bench_command(app, chosen);
     add_sim_command(app, chosen);
     add_asm_command(app, chosen);

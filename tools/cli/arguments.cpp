@@ -48,6 +48,11 @@ constexpr auto kSpellings = std::to_array<Spelling>({
     {"-pg", "--prompt-generate"},
     {"-oe", "--output-err"},
     {"-md", "--model-draft"},
+    {"-np", "--parallel"},
+    {"-cb", "--cont-batching"},
+    {"-to", "--timeout"},
+    {"-kvu", "--kv-unified"},
+    {"-no-kvu", "--no-kv-unified"},
 });
 
 // What follows these is text, whatever it looks like.
@@ -72,6 +77,7 @@ std::vector<std::string_view> dash_spellings(std::string_view long_name) {
 
 Result<std::vector<std::string>> normalize_arguments(int argc, char** argv) {
     std::vector<std::string> arguments;
+    const std::string_view command = argc > 1 ? argv[1] : "";
     for (int i = 1; i < argc; ++i) {
         std::string argument = argv[i];
         const bool is_flag = argument.size() >= 2 && argument[0] == '-' && !(argument[1] >= '0' && argument[1] <= '9');
@@ -82,7 +88,7 @@ Result<std::vector<std::string>> normalize_arguments(int argc, char** argv) {
         const size_t end = std::min(argument.find('='), argument.size());
         std::string flag = argument.substr(0, end);
         if (flag.starts_with("--")) std::replace(flag.begin() + 2, flag.end(), '_', '-');
-        if (const auto why = refusal_of(flag)) return fail(ErrorKind::Usage, "{} {}", flag, *why);
+        if (const auto why = refusal_of(flag, command)) return fail(ErrorKind::Usage, "{} {}", flag, *why);
         flag = long_spelling(flag);
         arguments.push_back(flag + argument.substr(end));
         const bool takes_next = std::find(kTextOptions.begin(), kTextOptions.end(), flag) != kTextOptions.end();

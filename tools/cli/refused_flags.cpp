@@ -9,7 +9,8 @@ namespace {
 
 struct Group {
     std::string_view why;
-    std::string_view flags;  // separated by spaces
+    std::string_view flags;         // separated by spaces
+    std::string_view command = {};  // the one that takes them
 };
 
 constexpr auto kGroups = std::to_array<Group>({
@@ -61,14 +62,18 @@ constexpr auto kGroups = std::to_array<Group>({
     {"means a choice that does not exist here: weights are always repacked at load", "-nr --no-repack"},
     {"does not exist here: models are files; download first, then use -m",
      "-hf -hfr --hf-repo -hff --hf-file -hft --hf-token -mu --model-url -dr --docker-repo --offline -cl --cache-list"},
-    {"does not exist here: there is no server in this build",
-     "--host --port --path --api-prefix --api-key --api-key-file --ssl-key-file --ssl-cert-file -np --parallel -cb "
-     "--cont-batching -nocb --no-cont-batching --metrics --props --slots --no-slots --slot-save-path --embedding "
-     "--embeddings --rerank --reranking --pooling -to --timeout --threads-http --cache-prompt --no-cache-prompt "
-     "--cache-reuse -ctxcp --ctx-checkpoints -cram --cache-ram -kvu --kv-unified -no-kvu --no-kv-unified --server-base "
-     "-a --alias --models-dir --models-preset --models-max --tools --ui --webui --no-ui --no-webui "
-     "--sleep-idle-seconds "
-     "-sps --slot-prompt-similarity --prefill-assistant --no-prefill-assistant --rpc"},
+    {"belongs to `riftjit serve`",
+     "--host --port --api-prefix --api-key --api-key-file -np --parallel -cb --cont-batching --metrics --props "
+     "--slots --no-slots -to --timeout --threads-http --cache-prompt --no-cache-prompt -kvu --kv-unified -no-kvu "
+     "--no-kv-unified -a --alias --tags --ui --webui --no-ui --no-webui --cors-origins --sse-ping-interval",
+     "serve"},
+    {"is not implemented in this build: the server speaks plain HTTP about one model, and keeps texts in its slots "
+     "alone",
+     "--path --ssl-key-file --ssl-cert-file -nocb --no-cont-batching --slot-save-path --embedding --embeddings "
+     "--rerank --reranking --pooling --cache-reuse -ctxcp --ctx-checkpoints -cms -cram --cache-ram --server-base "
+     "--models-dir --models-preset --models-max --no-models-autoload --tools --agent --mcp-servers-config "
+     "--media-path --sleep-idle-seconds -sps --slot-prompt-similarity --prefill-assistant --no-prefill-assistant "
+     "--rpc"},
     {"is llama.cpp's; here it is `riftjit completion bash`", "--completion-bash"},
     {"does not exist here: --device hip runs on a GPU or not at all, in waves of 32 lanes", "--require-gpu --wave"},
 });
@@ -83,10 +88,10 @@ bool contains_word(std::string_view words, std::string_view word) {
 
 }  // namespace
 
-std::optional<std::string_view> refusal_of(std::string_view flag) {
+std::optional<std::string_view> refusal_of(std::string_view flag, std::string_view command) {
     const auto found = std::find_if(kGroups.begin(), kGroups.end(),
                                     [flag](const Group& group) { return contains_word(group.flags, flag); });
-    if (found == kGroups.end()) return std::nullopt;
+    if (found == kGroups.end() || (!found->command.empty() && found->command == command)) return std::nullopt;
     return found->why;
 }
 

@@ -6,7 +6,7 @@
 
 namespace riftjit::tools {
 
-// The reason, or what replaces it. nullopt: not such a flag.
-std::optional<std::string_view> refusal_of(std::string_view flag);
+// The reason, or what replaces it. nullopt: not such a flag, or one of this command.
+std::optional<std::string_view> refusal_of(std::string_view flag, std::string_view command = {});
 
 }  // namespace riftjit::tools

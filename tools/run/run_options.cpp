@@ -12,8 +12,6 @@
 
 namespace riftjit::tools {
 
-namespace {
-
 void add_model_options(CLI::App& app, RunOptions& o) {
     constexpr const char* kGroup = "Model";
     app.add_option(
@@ -48,6 +46,29 @@ void add_model_options(CLI::App& app, RunOptions& o) {
     add_choice(app, "--cache-type-k", o.cache_type_k, cache_type_list(), "-ctk: type of cached keys")->group(kGroup);
     add_choice(app, "--cache-type-v", o.cache_type_v, cache_type_list(), "-ctv: type of cached values")->group(kGroup);
 }
+
+void add_template_options(CLI::App& app, RunOptions& o) {
+    constexpr const char* kGroup = "Prompt";
+    app.add_option("--chat-template", o.chat_template,
+                   "Jinja text, or llama.cpp's name of a template, in place of the model's")
+        ->type_name("TEXT")
+        ->group(kGroup);
+    app.add_option("--chat-template-file", o.chat_template_file, "the same from a file")
+        ->type_name("FILE")
+        ->check(file_name())
+        ->group(kGroup);
+    app.add_option("--chat-template-kwargs", o.chat_template_kwargs, "variables for the template, a JSON object")
+        ->type_name("JSON")
+        ->group(kGroup);
+    add_choice(app, "--reasoning", o.reasoning, {"auto", "on", "off"},
+               "thinking, where the template knows enable_thinking")
+        ->group(kGroup);
+    app.add_option("--reasoning-effort", o.reasoning_effort, "passed to the template as reasoning_effort")
+        ->type_name("LEVEL")
+        ->group(kGroup);
+}
+
+namespace {
 
 void add_prompt_options(CLI::App& app, RunOptions& o) {
     constexpr const char* kGroup = "Prompt";
@@ -85,23 +106,7 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
            "--no-conversation", [&o] { o.conversation = Toggle::off; }, "-no-cnv: continue the raw text")
         ->group(kGroup);
     app.add_flag("--single-turn", o.single_turn, "-st: leave after one answer")->group(kGroup);
-    app.add_option("--chat-template", o.chat_template,
-                   "Jinja text, or llama.cpp's name of a template, in place of the model's")
-        ->type_name("TEXT")
-        ->group(kGroup);
-    app.add_option("--chat-template-file", o.chat_template_file, "the same from a file")
-        ->type_name("FILE")
-        ->check(file_name())
-        ->group(kGroup);
-    app.add_option("--chat-template-kwargs", o.chat_template_kwargs, "variables for the template, a JSON object")
-        ->type_name("JSON")
-        ->group(kGroup);
-    add_choice(app, "--reasoning", o.reasoning, {"auto", "on", "off"},
-               "thinking, where the template knows enable_thinking")
-        ->group(kGroup);
-    app.add_option("--reasoning-effort", o.reasoning_effort, "passed to the template as reasoning_effort")
-        ->type_name("LEVEL")
-        ->group(kGroup);
+    add_template_options(app, o);
 }
 
 void add_output_options(CLI::App& app, RunOptions& o) {

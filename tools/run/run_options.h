@@ -68,6 +68,9 @@ struct RunOptions {
 };
 
 void add_run_options(CLI::App& app, RunOptions& options);
+// Parts of these, which other commands that run a model share.
+void add_model_options(CLI::App& app, RunOptions& options);
+void add_template_options(CLI::App& app, RunOptions& options);  // the chat template and its variables
 void add_sampling_options(CLI::App& app, RunOptions& options);
 void add_compatibility_options(CLI::App& app, RunOptions& options);
 

@@ -1,0 +1,124 @@
+// Requests answered side by side by one model: a thread puts rows of all their texts into each step (continuous
+// batching), samples for each, and hands out what comes.
+//
+// A row's bits do not depend on what else is in its step, so that an answer is the one that the request would get
+// alone. What a slot holds when its request is done stays there: a later prompt that begins with the same tokens goes
+// on from it.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/generation.h"
+#include "engine/sampling.h"
+
+namespace riftjit::engine {
+
+// Of the model's own distribution, before any sampler.
+struct TokenChance {
+    int32_t id;
+    float logprob;
+};
+
+struct ServingRequest {
+    std::vector<int32_t> prompt;
+    SamplerChoice sampling;
+    std::vector<std::string> stop_words;
+    int64_t max_tokens = -1;  // as GenerationOptions
+    uint32_t chances = 0;     // of the most probable tokens, told with each token; 0: none, nor the token's own
+    models::Tokenizer::ShowControl show_control = models::Tokenizer::ShowControl::no;
+    bool reuses_text = true;                             // goes on from what a slot holds
+    std::optional<uint32_t> slot;                        // waits for this one
+    std::optional<std::chrono::milliseconds> most_time;  // since the first token; ends at the next line's end
+    bool tells_progress = false;                         // events of the prompt's pieces too
+};
+
+struct ServingTimings {
+    uint32_t cached_tokens = 0, prompt_tokens = 0;  // of the prompt: taken over, evaluated
+    uint32_t predicted_tokens = 0;                  // sampled, with the end token
+    double prompt_ms = 0, predicted_ms = 0;         // until the first token was sampled, and from then on
+};
+
+struct ServingEvent {
+    struct Token {
+        int32_t id;
+        float logprob = 0;
+        std::vector<TokenChance> chances;  // as many as were asked for, the most probable first
+    };
+    std::optional<Token> token;  // none at the end, and of a prompt's piece
+    std::string text;            // that may be shown now
+    std::optional<FinishReason> finish;
+    std::string stop_word;       // that was found
+    std::optional<Error> error;  // in place of a finish
+    ServingTimings timings;
+    uint32_t read_tokens = 0;  // of the prompt, with those taken over, where ServingRequest::tells_progress
+
+    bool is_last() const { return finish || error; }
+};
+
+struct SlotStatus {
+    bool is_processing = false;
+    uint64_t task = 0;  // of the request, counted from 1
+    uint32_t kept_tokens = 0, prompt_tokens = 0, predicted_tokens = 0;
+    int64_t max_tokens = -1;
+};
+
+struct ServingTotals {
+    uint64_t prompt_tokens = 0, predicted_tokens = 0, steps = 0, busy_slots = 0;  // busy_slots: summed over steps
+    uint64_t most_tokens = 0;                                                     // that a text had
+    double prompt_ms = 0, predicted_ms = 0;
+    uint32_t processing = 0, deferred = 0;  // requests, now
+};
+
+class Scheduler {
+public:
+    struct Job;
+
+    // A request on its way. Dropping it cancels the request.
+    class Answer {
+    public:
+        explicit Answer(std::shared_ptr<Job> job, Scheduler& scheduler)
+            : job_(std::move(job)), scheduler_(&scheduler) {}
+        Answer(Answer&&) = default;
+        Answer& operator=(Answer&&) = delete;
+        ~Answer();
+
+        // The next event, waited for; nullopt: none came in that time. None follows the last.
+        std::optional<ServingEvent> wait(std::chrono::milliseconds most);
+        // Ends it within a token: FinishReason::interrupted, unless it was done.
+        void cancel();
+
+    private:
+        std::shared_ptr<Job> job_;
+        Scheduler* scheduler_;
+    };
+
+    // The engine has sequences (EngineOptions::sequences), a slot each, and must outlive it.
+    explicit Scheduler(Engine& engine);
+    ~Scheduler();  // as stop()
+    Scheduler(const Scheduler&) = delete;
+    Scheduler& operator=(const Scheduler&) = delete;
+
+    // Fails on a prompt that does not fit and on settings out of range, before anything is evaluated.
+    Result<Answer> submit(ServingRequest request);
+    // Answers that run end as interrupted, and no others begin.
+    void stop();
+
+    uint32_t slots() const;
+    uint32_t context() const;  // positions of a slot
+    std::vector<SlotStatus> status() const;
+    ServingTotals totals() const;
+    // Forgets what an idle slot holds: how many tokens; nullopt: it is at work.
+    std::optional<uint32_t> erase(uint32_t slot);
+
+private:
+    class Loop;
+    std::unique_ptr<Loop> loop_;
+};
+
+}  // namespace riftjit::engine

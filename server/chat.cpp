@@ -1,0 +1,218 @@
+#include "server/chat.h"
+
+#include <algorithm>
+
+#include "host/json_text.h"
+
+namespace riftjit::server {
+
+namespace {
+
+constexpr int64_t kMostTopLogprobs = 20;
+
+Outcome<void> check_part(const Json& part, size_t message) {
+    if (!part.is_object() || !part.contains("type") || !part["type"].is_string())
+        return refuse(400, "\"messages[{}].content\": expected parts with a \"type\"", message);
+    const std::string& type = part["type"].get_ref<const std::string&>();
+    if (type == "image_url" || type == "input_audio" || type == "input_image" || type == "file" || type == "video_url")
+        return refuse(501, "\"messages[{}].content\": {} input is not supported - the model takes text alone", message,
+                      type);
+    if ((type == "text" || type == "input_text" || type == "output_text" || type == "refusal"))
+        return part.contains("text") && part["text"].is_string()
+                   ? Outcome<void>()
+                   : refuse(400, "\"messages[{}].content\": expected a string as \"text\" of each part", message);
+    return refuse(400, "\"messages[{}].content\": unsupported content[].type \"{}\"", message, type.substr(0, 60));
+}
+
+Outcome<void> check_messages(const Json* messages) {
+    if (messages == nullptr) return refuse(400, "\"messages\": is missing");
+    if (!messages->is_array()) return refuse(400, "\"messages\": expected an array");
+    if (messages->empty()) return refuse(400, "\"messages\": expected one message or more");
+    for (size_t i = 0; i < messages->size(); ++i) {
+        const Json& message = (*messages)[i];
+        if (!message.is_object()) return refuse(400, "\"messages[{}]\": expected an object", i);
+        const auto role = message.find("role");
+        if (role == message.end() || !role->is_string())
+            return refuse(400, "\"messages[{}].role\": expected a string", i);
+        const auto content = message.find("content");
+        const bool has_calls = message.contains("tool_calls") && message["tool_calls"].is_array();
+        if (message.contains("tool_calls") && !message["tool_calls"].is_null() && !has_calls)
+            return refuse(400, "\"messages[{}].tool_calls\": expected an array", i);
+        if (content == message.end() || content->is_null()) {
+            if (*role == "assistant") continue;
+            return refuse(400, "\"messages[{}].content\": is missing", i);
+        }
+        if (content->is_string()) continue;
+        if (!content->is_array())
+            return refuse(400, "\"messages[{}].content\": expected a string, an array of parts or null", i);
+        for (const Json& part : *content) RIFTJIT_ASK_VOID(check_part(part, i));
+    }
+    return {};
+}
+
+Outcome<void> check_tools(const Json* tools) {
+    if (tools == nullptr) return {};
+    for (size_t i = 0; i < tools->size(); ++i) {
+        const Json& tool = (*tools)[i];
+        const bool is_function = tool.is_object() && tool.value("type", Json()) == "function" &&
+                                 tool.contains("function") && tool["function"].is_object() &&
+                                 tool["function"].contains("name") && tool["function"]["name"].is_string();
+        if (!is_function)
+            return refuse(400, "\"tools[{}]\": expected {{\"type\": \"function\", \"function\": {{\"name\": ...}}}}",
+                          i);
+    }
+    return {};
+}
+
+// What the answer has to be, beyond text.
+void read_response_format(Fields& fields) {
+    const Json* format = fields.object("response_format");
+    if (format == nullptr) return;
+    Fields inner(*format, "response_format.");
+    const auto type = inner.text("type");
+    if (const auto checked = inner.check(); !checked) return fields.fail(checked.error());
+    if (!type || *type == "text") return;
+    if (*type != "json_object" && *type != "json_schema")
+        return fields.fail(
+            {400, fmt::format("\"response_format.type\": expected text, json_object or json_schema, got \"{}\"",
+                              type->substr(0, 60))});
+    fields.fail(
+        {501, fmt::format("\"response_format\": {}: answers cannot be held to a grammar in this build", *type)});
+}
+
+// The tools that may be called, or null.
+Json read_tools(Fields& fields) {
+    const Json* tools = fields.array("tools");
+    if (tools != nullptr)
+        if (const auto checked = check_tools(tools); !checked) fields.fail(checked.error());
+    const Json* choice = fields.find("tool_choice");
+    if (choice != nullptr && *choice == "none") return nullptr;
+    if (choice != nullptr && *choice != "auto") {
+        const bool is_named = choice->is_object() && choice->value("type", Json()) == "function";
+        if (*choice != "required" && !is_named)
+            fields.wrong("tool_choice", "\"none\", \"auto\", \"required\" or a function", *choice);
+        else if (tools != nullptr && !tools->empty())
+            fields.fail({501, "\"tool_choice\": calls cannot be forced in this build: auto and none"});
+    }
+    return tools == nullptr || tools->empty() ? Json() : *tools;
+}
+
+Json read_variables(Fields& fields) {
+    Json variables = Json::object();
+    if (const Json* given = fields.object("chat_template_kwargs")) variables = *given;
+    if (const auto effort = fields.text("reasoning_effort")) {
+        if (*effort == "none") {
+            variables["enable_thinking"] = false;
+        } else {
+            variables["reasoning_effort"] = *effort;
+        }
+    }
+    const auto thinking = variables.find("enable_thinking");
+    if (thinking != variables.end() && !thinking->is_boolean())
+        fields.wrong("chat_template_kwargs.enable_thinking", "true or false", *thinking);
+    return variables;
+}
+
+}  // namespace
+
+Outcome<ChatAsked> read_chat(const Service& service, const Json& body) {
+    Fields fields(body);
+    ChatAsked chat;
+    // Here it says whether, and how many is another's to say.
+    Json settings = body;
+    const bool has_logprobs = fields.boolean("logprobs").value_or(false);
+    settings.erase("logprobs");
+    Fields setting_fields(settings);
+    chat.asked = service.read_settings(setting_fields);
+    RIFTJIT_ASK_VOID(setting_fields.check());
+    const auto top = fields.integer("top_logprobs", 0, kMostTopLogprobs);
+    if (top && !has_logprobs) fields.fail({400, "top_logprobs requires logprobs to be set to true"});
+    if (has_logprobs) chat.asked.request.chances = uint32_t(std::max<int64_t>(top.value_or(0), 1));
+    RIFTJIT_ASK_VOID(check_messages(fields.find("messages")));
+    read_response_format(fields);
+    Json tools = read_tools(fields);
+    if (has_logprobs && chat.asked.streams && !tools.is_null())
+        fields.fail({400, "logprobs is not supported with tools + stream"});
+    fields.boolean("parallel_tool_calls");
+    const bool parses_calls = fields.boolean("parse_tool_calls").value_or(true);
+    Json variables = read_variables(fields);
+    const std::string reasoning_format = fields.text("reasoning_format").value_or(service.options().reasoning_format);
+    if (reasoning_format != "none" && reasoning_format != "auto" && reasoning_format != "deepseek" &&
+        reasoning_format != "deepseek-legacy")
+        fields.fail(
+            {400, fmt::format("\"reasoning_format\": expected none, auto, deepseek or deepseek-legacy, got \"{}\"",
+                              reasoning_format.substr(0, 60))});
+    const bool adds_prompt = fields.boolean("add_generation_prompt").value_or(true);
+    RIFTJIT_ASK_VOID(fields.check());
+    if (parses_calls) chat.reply.tools = tools;
+    RIFTJIT_ASK(prompt,
+                service.render_chat(*fields.find("messages"), std::move(tools), std::move(variables), adds_prompt));
+    chat.prompt = std::move(prompt);
+    chat.reply.splits_reasoning = reasoning_format != "none";
+    const engine::ReplyFormat& format = service.reply_format();
+    chat.reply.is_thinking = format.is_thinking_after(chat.prompt.text);
+    // The marks of thinking and calls may be control tokens.
+    if ((format.has_reasoning() && chat.reply.splits_reasoning) || (format.has_calls() && !chat.reply.tools.is_null()))
+        chat.asked.request.show_control = models::Tokenizer::ShowControl::yes;
+    return chat;
+}
+
+Outcome<uint64_t> count_chat(const Service& service, const Json& body) {
+    RIFTJIT_ASK(chat, read_chat(service, body));
+    return chat.prompt.ids.size();
+}
+
+namespace {
+
+engine::Reply& append(engine::Reply& reply, engine::Reply more) {
+    reply.reasoning += more.reasoning;
+    reply.content += more.content;
+    std::ranges::move(more.calls, std::back_inserter(reply.calls));
+    return reply;
+}
+
+const char* chat_finish(engine::FinishReason reason, bool has_calls) {
+    const bool is_end = reason == engine::FinishReason::end_of_generation || reason == engine::FinishReason::stop_word;
+    return is_end && has_calls ? "tool_calls" : finish_name(reason);
+}
+
+}  // namespace
+
+const char* ChatAnswer::finish() const { return chat_finish(collected.finish, !reply.calls.empty()); }
+
+Outcome<std::vector<ChatAnswer>> answer_chat(const Service& service, const ChatAsked& asked,
+                                             const HttpRequest& request) {
+    RIFTJIT_ASK(answers, service.submit(asked.asked, {asked.prompt.ids}));
+    RIFTJIT_ASK(collected, collect(std::move(answers), request));
+    std::vector<ChatAnswer> result;
+    for (Collected& each : collected) {
+        engine::ReplyParser parser(service.reply_format(), asked.reply);
+        engine::Reply reply = parser.push(each.text);
+        append(reply, parser.finish());
+        result.push_back({std::move(each), std::move(reply)});
+    }
+    return result;
+}
+
+ChatStream::ChatStream(const Service& service, const ChatAsked& asked)
+    : service_(service), asked_(asked), has_calls_(asked.asked.count) {
+    for (uint32_t i = 0; i < asked.asked.count; ++i) parsers_.emplace_back(service.reply_format(), asked.reply);
+}
+
+std::string ChatStream::event(size_t i, const engine::ServingEvent& event) {
+    engine::Reply news = parsers_[i].push(event.text);
+    if (event.finish) append(news, parsers_[i].finish());
+    if (!news.calls.empty()) has_calls_[i] = true;
+    return say(i, news, event);
+}
+
+const char* ChatStream::finish(size_t i, engine::FinishReason reason) const {
+    return chat_finish(reason, has_calls_[i]);
+}
+
+Outcome<HttpReply> stream_chat(const Service& service, const ChatAsked& asked, std::shared_ptr<StreamFormat> format) {
+    RIFTJIT_ASK(answers, service.submit(asked.asked, {asked.prompt.ids}));
+    return stream(std::move(answers), std::move(format), asked.asked.ping_seconds);
+}
+
+}  // namespace riftjit::server

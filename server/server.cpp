@@ -1,0 +1,179 @@
+#include "server/server.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "server/apis.h"
+#include "server/page.h"
+
+namespace riftjit::server {
+
+namespace {
+
+// Takes as long whatever the texts are.
+bool is_same_secret(std::string_view one, std::string_view other) {
+    unsigned difference = one.size() != other.size();
+    for (size_t i = 0; i < one.size(); ++i) difference |= unsigned(one[i] ^ (i < other.size() ? other[i] : 0));
+    return difference == 0;
+}
+
+// "/slots/{id}" and "/slots/3": the part, or nullopt.
+std::optional<std::string> match(std::string_view pattern, std::string_view path) {
+    const size_t open = pattern.find('{');
+    if (open == pattern.npos) return pattern == path ? std::optional(std::string()) : std::nullopt;
+    const std::string_view tail = pattern.substr(pattern.find('}') + 1);
+    if (path.size() < open + tail.size() || !path.starts_with(pattern.substr(0, open)) || !path.ends_with(tail))
+        return std::nullopt;
+    const std::string_view part = path.substr(open, path.size() - open - tail.size());
+    return part.contains('/') ? std::nullopt : std::optional(std::string(part));
+}
+
+struct RoutedRequest : HttpRequest {
+    RoutedRequest(const HttpRequest& given, std::string id) : HttpRequest(given), given_(&given) {
+        query["id"] = std::move(id);
+    }
+    bool is_abandoned() const override { return given_->is_abandoned(); }
+
+private:
+    const HttpRequest* given_;
+};
+
+}  // namespace
+
+class Server::Router {
+public:
+    explicit Router(ServerOptions options) : options_(std::move(options)) {}
+
+    const ServerOptions& options() const { return options_; }
+    void open(const Service& service) { service_ = &service; }
+    const Service* close() { return service_.exchange(nullptr); }
+
+    // By what the headers say.
+    bool refuses(const HttpRequest& request, HttpReply& reply) const {
+        const std::string path = path_of(request);
+        const bool is_open = request.method == "OPTIONS" || path == "/health" || path == "/v1/health" || path == "/";
+        if (is_open || options_.api_keys.empty()) return false;
+        std::string key;
+        if (const std::string* bearer = request.header("authorization");
+            bearer != nullptr && bearer->starts_with("Bearer "))
+            key = bearer->substr(7);
+        if (const std::string* plain = request.header("x-api-key"); plain != nullptr && key.empty()) key = *plain;
+        bool is_known = false;
+        for (const std::string& known : options_.api_keys) is_known |= is_same_secret(known, key);
+        if (is_known) return false;
+        reply = with_origin(request, error_reply({401, "Invalid API Key"}));
+        return true;
+    }
+
+    HttpReply handle(const HttpRequest& request) const {
+        HttpReply reply = with_origin(request, route(request));
+        if (options_.log) options_.log(fmt::format("{} {} {}", request.method, request.path, reply.status));
+        return reply;
+    }
+
+    static HttpReply refusal(int status) {
+        switch (status) {
+            case 404:
+                return error_reply({404, "File Not Found"});
+            case 413:
+                return error_reply({413, "the body is longer than is allowed (--body-limit)"});
+            case 414:
+                return error_reply({414, "the path is too long"});
+            case 415:
+                return error_reply({415, "the body: expected JSON, neither compressed nor a form"});
+            case 500:
+                return error_reply({500, "an internal fault; the server goes on"});
+            default:
+                return error_reply({status < 400 ? 400 : status, "the request is not HTTP as it should be"});
+        }
+    }
+
+private:
+    // Without the prefix; empty: outside it.
+    std::string path_of(const HttpRequest& request) const {
+        if (!request.path.starts_with(options_.prefix)) return {};
+        std::string path = request.path.substr(options_.prefix.size());
+        return path.empty() ? "/" : path;
+    }
+
+    HttpReply route(const HttpRequest& request) const {
+        const std::string path = path_of(request);
+        if (request.method == "OPTIONS") return HttpReply{.status = 200, .body = "", .type = "text/html"};
+        if (options_.has_page && request.method != "POST" && path == "/")
+            return HttpReply{.body = std::string(chat_page()), .type = "text/html; charset=utf-8"};
+        const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
+        const Service* service = service_;
+        if (service == nullptr) return error_reply({503, "Loading model"});
+        bool is_known = false;
+        for (const auto routes :
+             {native_routes(), openai_routes(), responses_routes(), ollama_routes(), anthropic_routes()}) {
+            for (const Route& each : routes) {
+                const auto id = match(each.path, path);
+                if (!id) continue;
+                is_known = true;
+                if (method != each.method) continue;
+                return each.handler(*service, RoutedRequest(request, *id));
+            }
+        }
+        if (is_known) return error_reply({405, fmt::format("{} does not go with this path", request.method)});
+        return refusal(404);
+    }
+
+    HttpReply with_origin(const HttpRequest& request, HttpReply reply) const {
+        const std::string* origin = request.header("origin");
+        const std::string& allowed = options_.cors_origins;
+        if (origin == nullptr || allowed.empty()) return reply;
+        const auto is_listed = [&] {
+            std::string_view list = allowed;
+            while (true) {
+                const size_t comma = std::min(list.find(','), list.size());
+                if (list.substr(0, comma) == *origin) return true;
+                if (comma == list.size()) return false;
+                list.remove_prefix(comma + 1);
+            }
+        };
+        if (allowed != "*" && !is_listed()) return reply;
+        reply.headers.emplace_back("Access-Control-Allow-Origin", *origin);
+        reply.headers.emplace_back("Vary", "Origin");
+        if (request.method == "OPTIONS") {
+            reply.headers.emplace_back("Access-Control-Allow-Credentials", "true");
+            reply.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST");
+            reply.headers.emplace_back("Access-Control-Allow-Headers", "*");
+        }
+        return reply;
+    }
+
+    std::atomic<const Service*> service_ = nullptr;
+    const ServerOptions options_;
+};
+
+Server::Server(std::unique_ptr<Router> router, std::unique_ptr<HttpServer> http)
+    : router_(std::move(router)), http_(std::move(http)) {}
+Server::~Server() { stop(); }
+
+Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
+    auto router = std::make_unique<Router>(std::move(options));
+    const Router* routes = router.get();
+    HttpOptions http_options{.host = routes->options().host,
+                             .port = routes->options().port,
+                             .threads = routes->options().threads,
+                             .body_limit = routes->options().body_limit,
+                             .timeout = routes->options().timeout};
+    http_options.refuses = [routes](const HttpRequest& request, HttpReply& reply) {
+        return routes->refuses(request, reply);
+    };
+    http_options.handle = [routes](const HttpRequest& request) { return routes->handle(request); };
+    http_options.refusal = Router::refusal;
+    RIFTJIT_TRY(http, listen(std::move(http_options)));
+    return std::unique_ptr<Server>(new Server(std::move(router), std::move(http)));
+}
+
+void Server::open(const Service& service) { router_->open(service); }
+uint16_t Server::port() const { return http_->port(); }
+
+void Server::stop() {
+    if (const Service* service = router_->close()) service->scheduler().stop();
+    http_->stop();
+}
+
+}  // namespace riftjit::server

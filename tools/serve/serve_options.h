@@ -1,0 +1,26 @@
+// The options of `riftjit serve`, with llama-server's names and defaults.
+#pragma once
+
+#include "server/server.h"
+#include "tools/run/run_options.h"
+
+namespace riftjit::tools {
+
+struct ServeOptions {
+    RunOptions run;  // of which it takes model, template, sampling, kernels and what is asked for compatibility
+    server::ServerOptions server;
+    server::ServiceOptions service;
+    int64_t port = 8080, parallel = -1, threads_http = -1, timeout = 3600, most_tokens = -1;
+    int64_t body_limit = int64_t(32) << 20;
+    std::vector<std::string> api_keys, aliases, tags;
+    std::string api_key_file;
+    Toggle shares_cache = Toggle::automatic;  // --kv-unified
+};
+
+void add_serve_options(CLI::App& app, ServeOptions& options);
+
+// What the command line alone can tell wrong; reads the file of keys.
+Result<void> check_serve_options(ServeOptions& options);
+Result<engine::EngineOptions> serve_engine_options(const ServeOptions& options);
+
+}  // namespace riftjit::tools
