@@ -4,11 +4,11 @@
 #include <filesystem>
 
 #include "host/available_memory.h"
+#include "host/module.h"
 #include "sim/files/append_file.h"
 #include "sim/files/hdf5_module.h"
 #include "sim/files/isolated_read.h"
 #include "sim/files/metadata.h"
-#include "host/module.h"
 #include "sim/files/nest_dat.h"
 #include "sim/files/npz.h"
 #include "sim/files/spool_source.h"

@@ -1,7 +1,7 @@
 #include "sim/plots/picture.h"
 
-#include "sim/files/append_file.h"
 #include "host/module.h"
+#include "sim/files/append_file.h"
 #include "sim/plots/axes.h"
 
 namespace riftjit::sim {

@@ -6,8 +6,8 @@
 #include <thread>
 
 #include "host/available_memory.h"
-#include "sim/files/metadata.h"
 #include "host/module.h"
+#include "sim/files/metadata.h"
 #include "sim/files/unfinished_file.h"
 #include "tests/sim/files/recordings.h"
 
