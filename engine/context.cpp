@@ -46,6 +46,14 @@ Result<NextLogits> Context::append(std::span<const int32_t> ids, runtime::LogitR
     return next_of(0);
 }
 
+Result<void> Context::restore(std::vector<int32_t> ids, const runtime::Sequences::Source& source) {
+    guesses_.clear();
+    ids_.clear();
+    RIFTJIT_TRY_VOID(session_->restore(static_cast<uint32_t>(ids.size()), source));
+    ids_ = std::move(ids);
+    return {};
+}
+
 Result<void> Context::truncate(uint32_t position) {
     RIFTJIT_TRY_VOID(session_->truncate(std::min(position, static_cast<uint32_t>(ids_.size()))));
     guesses_.clear();

@@ -43,6 +43,9 @@ public:
     Result<std::span<const float>> read_row();
     uint32_t most_guesses() const;  // behind one token more; 0: the context is as good as full
 
+    // Makes what `source` gives (Session::restore()) the text, of which these are the tokens.
+    Result<void> restore(std::vector<int32_t> ids, const runtime::Sequences::Source& source);
+
     std::span<const int32_t> ids() const { return ids_; }
     bool is_full() const { return ids_.size() == session_->context(); }
     runtime::Session& session() const { return *session_; }

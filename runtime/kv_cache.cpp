@@ -64,4 +64,23 @@ Result<void> KvCache::copy_page(const PageCopy& copy, Device& device) const {
     return {};
 }
 
+uint64_t KvCache::page_bytes() const {
+    uint64_t sum = 0;
+    for (size_t slot = 0; slot < keys.size(); ++slot) sum += key_page_bytes[slot] + value_page_bytes[slot];
+    return sum;
+}
+
+Result<void> KvCache::for_each_piece(std::span<const uint32_t> pages,
+                                     const std::function<Result<void>(Address, uint64_t bytes)>& visit) const {
+    for (size_t slot = 0; slot < keys.size(); ++slot) {
+        for (const uint32_t page : pages) {
+            if (key_page_bytes[slot] != 0)
+                RIFTJIT_TRY_VOID(visit(keys[slot] + page * key_page_bytes[slot], key_page_bytes[slot]));
+            if (value_page_bytes[slot] != 0)
+                RIFTJIT_TRY_VOID(visit(values[slot] + page * value_page_bytes[slot], value_page_bytes[slot]));
+        }
+    }
+    return {};
+}
+
 }  // namespace riftjit::runtime

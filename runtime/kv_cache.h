@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "graph/state_slot.h"
@@ -22,6 +24,11 @@ struct KvCache {
     uint64_t bytes = 0;                                      // of all
 
     Result<void> copy_page(const PageCopy& copy, Device& device) const;
+
+    uint64_t page_bytes() const;  // of all slots
+    // The keys and the values of each slot on each of these pages.
+    Result<void> for_each_piece(std::span<const uint32_t> pages,
+                                const std::function<Result<void>(Address, uint64_t bytes)>& visit) const;
 };
 
 uint64_t kv_bytes(const KvShape& shape, const Backend& backend);

@@ -7,11 +7,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "jit/batch.h"
 
 namespace riftjit::runtime {
+
+// Pages that `positions` take.
+constexpr uint32_t page_count(uint64_t positions) { return uint32_t((positions + kKvPage - 1) / kKvPage); }
 
 using SequenceId = uint32_t;  // row of the tables; given again after the sequence was closed
 
@@ -48,6 +52,7 @@ public:
     uint32_t used_pages() const { return used_pages_; }
     uint32_t open_sequences() const { return open_sequences_; }
     const uint32_t* tables() const { return tables_.get(); }  // [sequence][pages_per_sequence]
+    std::span<const uint32_t> pages_of(SequenceId id) const { return {table(id), page_count(length(id))}; }
     uint32_t pages_per_sequence() const { return limits_.pages_per_sequence; }
 
 private:
@@ -69,8 +74,5 @@ private:
     std::vector<uint32_t> returned_;      // used before and free
     uint32_t used_pages_ = 0, open_sequences_ = 0;
 };
-
-// Pages that `positions` take.
-constexpr uint32_t page_count(uint64_t positions) { return uint32_t((positions + kKvPage - 1) / kKvPage); }
 
 }  // namespace riftjit::runtime

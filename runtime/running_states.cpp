@@ -80,6 +80,12 @@ uint32_t RunningStates::kept_before(SequenceId id, uint32_t position) const {
     return latest;
 }
 
+Result<void> RunningStates::for_each_piece(SequenceId id,
+                                           const std::function<Result<void>(Address, uint64_t bytes)>& visit) const {
+    for (const Slot& slot : slots_) RIFTJIT_TRY_VOID(visit(slot.states + id * slot.bytes, slot.bytes));
+    return {};
+}
+
 Result<void> RunningStates::go_back(SequenceId id, uint32_t position, Device& device) {
     uint32_t* const kept = positions(id);
     std::replace_if(kept, kept + kCopies, [&](uint32_t behind) { return behind > position; }, 0u);

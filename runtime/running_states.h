@@ -25,7 +25,8 @@ public:
     static uint64_t bytes_of(std::span<const graph::StateSlot> slots, uint32_t sequences);
     static Result<RunningStates> reserve(std::span<const graph::StateSlot> slots, uint32_t sequences, Device& device);
 
-    bool any() const { return bytes_ != 0; }  // of one sequence
+    bool any() const { return bytes_ != 0; }
+    uint64_t bytes() const { return bytes_; }  // of one sequence, as it is now
     // By slot, null for those of another kind.
     const std::vector<Address>& addresses() const { return addresses_; }
 
@@ -35,6 +36,8 @@ public:
     Result<void> keep(SequenceId id, uint32_t position, Device& device);
     // The last position up to `position` behind which it is kept: 0, behind which it is zeros, at least.
     uint32_t kept_before(SequenceId id, uint32_t position) const;
+    // What each slot holds of it now.
+    Result<void> for_each_piece(SequenceId id, const std::function<Result<void>(Address, uint64_t bytes)>& visit) const;
     // Goes back there.
     Result<void> go_back(SequenceId id, uint32_t position, Device& device);
 

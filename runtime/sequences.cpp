@@ -117,6 +117,49 @@ Result<void> Sequences::skip(SequenceId id, uint32_t positions) {
 
 void Sequences::close(SequenceId id) { tables_.close(id); }
 
+uint64_t Sequences::saved_bytes(uint32_t length) const {
+    return page_count(length) * kv_.page_bytes() + (length == 0 ? 0 : states_.bytes());
+}
+
+Result<void> Sequences::save(SequenceId id, uint32_t length, const Sink& sink) const {
+    check(length <= tables_.length(id), "what is saved was read");
+    if (states_.any() && length != tables_.length(id))
+        return fail(ErrorKind::Unsupported, "{} of {} positions: a running state is that of the whole text", length,
+                    tables_.length(id));
+    std::vector<std::byte> room;
+    const auto save_bytes = [&](Address from, uint64_t bytes) -> Result<void> {
+        room.resize(bytes);
+        RIFTJIT_TRY_VOID(model_->device->read(room, from));
+        return sink(room);
+    };
+    RIFTJIT_TRY_VOID(kv_.for_each_piece(tables_.pages_of(id).first(page_count(length)), save_bytes));
+    return length == 0 ? Result<void>{} : states_.for_each_piece(id, save_bytes);
+}
+
+Result<void> Sequences::restore(SequenceId id, uint32_t length, const Source& source) {
+    check(tables_.length(id) == 0, "a text is restored into an empty sequence");
+    auto restored = read_back(id, length, source);
+    if (restored) return {};
+    tables_.truncate(id, 0);
+    if (auto cleared = states_.clear(id, *model_->device); !cleared) return cleared;
+    return restored;
+}
+
+Result<void> Sequences::read_back(SequenceId id, uint32_t length, const Source& source) {
+    if (length == 0) return {};
+    RIFTJIT_TRY_VOID(skip(id, length));
+    Device& device = *model_->device;
+    std::vector<std::byte> room;
+    const auto restore_bytes = [&](Address to, uint64_t bytes) -> Result<void> {
+        room.resize(bytes);
+        RIFTJIT_TRY_VOID(source(room));
+        return device.write(to, room);
+    };
+    RIFTJIT_TRY_VOID(kv_.for_each_piece(tables_.pages_of(id).first(page_count(length)), restore_bytes));
+    RIFTJIT_TRY_VOID(states_.for_each_piece(id, restore_bytes));
+    return states_.keep(id, length, device);
+}
+
 // Leaves in grown_by_ how many positions each sequence gets.
 Result<void> Sequences::check_rows(std::span<const StepRow> rows) {
     const graph::Plan& plan = model_->plan_for(rows.size());

@@ -5,6 +5,7 @@
 // or forked).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -68,6 +69,15 @@ public:
     Result<void> skip(SequenceId id, uint32_t positions);
     void close(SequenceId id);
 
+    // The first `length` positions of a text as bytes, saved_bytes() of them in pieces, which restore() takes on a
+    // model of the same weights, options and back end. Where the model keeps running states, only all of the text can
+    // be saved. restore() makes them the text of an empty sequence, or fails and leaves it empty.
+    using Sink = std::function<Result<void>(std::span<const std::byte>)>;
+    using Source = std::function<Result<void>(std::span<std::byte>)>;  // fills what it is given
+    uint64_t saved_bytes(uint32_t length) const;
+    Result<void> save(SequenceId id, uint32_t length, const Sink& sink) const;
+    Result<void> restore(SequenceId id, uint32_t length, const Source& source);
+
     uint32_t length(SequenceId id) const { return tables_.length(id); }
     const PageTables& tables() const { return tables_; }
 
@@ -105,6 +115,7 @@ private:
     Result<void> check_growth() const;
     Result<void> extend(SequenceId id, uint32_t positions);
     Result<void> place_rows(std::span<const StepRow> rows);
+    Result<void> read_back(SequenceId id, uint32_t length, const Source& source);
 
     std::shared_ptr<const DeviceModel> model_;
     SequenceLimits limits_;

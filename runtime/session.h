@@ -68,6 +68,16 @@ public:
     // Forgets everything from there on, or from farther back (Sequences::truncate()): position() says so.
     Result<void> truncate(uint32_t position) { return sequences_.truncate(text_, position); }
     Result<void> check_truncatable() const { return sequences_.check_truncatable(); }
+    // As Sequences has them; what the session held is forgotten.
+    uint64_t saved_bytes(uint32_t length) const { return sequences_.saved_bytes(length); }
+    Result<void> save(uint32_t length, const Sequences::Sink& sink) const {
+        return sequences_.save(text_, length, sink);
+    }
+    Result<void> restore(uint32_t length, const Sequences::Source& source) {
+        RIFTJIT_TRY_VOID(sequences_.truncate(text_, 0));
+        return sequences_.restore(text_, length, source);
+    }
+    uint32_t token_limit() const { return model().token_limit; }
     uint32_t vocabulary() const { return model().vocabulary; }
     uint64_t kv_bytes() const { return sequences_.kv_bytes(); }  // reserved for the full context
     uint64_t packed_bytes() const { return model().weights.bytes; }

@@ -50,8 +50,6 @@ constexpr auto kGroups = std::to_array<Group>({
     {"is not implemented in this build: a conversation reads one line for each turn, -sys sets the system message",
      "-i --interactive -if --interactive-first -mli --multiline-input --in-prefix --in-prefix-bos --in-suffix "
      "--simple-io -co --color"},
-    {"is not implemented in this build: the cache of keys and values lives as long as the process",
-     "--prompt-cache --prompt-cache-all --prompt-cache-ro"},
     {"is not implemented in this build",
      "--override-kv --swa-full -lzm --lazy-mode --spm-infill --warmup -ptc "
      "--print-token-count --reasoning-budget-message --reasoning-preserve "

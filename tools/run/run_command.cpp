@@ -15,6 +15,7 @@
 #include <span>
 
 #include "engine/generation.h"
+#include "engine/prompt_cache.h"
 #include "engine/sampling.h"
 #include "host/available_memory.h"
 #include "host/json_text.h"
@@ -52,7 +53,7 @@ using Clock = std::chrono::steady_clock;
 class Run {
 public:
     Run(const RunOptions& options, PromptInputs inputs, engine::Engine& engine, OpenDrafting* drafting,
-        Reporter& reporter, Clock::time_point start)
+        const engine::EngineOptions& engine_options, Reporter& reporter, Clock::time_point start)
         : options_(options),
           inputs_(std::move(inputs)),
           engine_(engine),
@@ -60,6 +61,7 @@ public:
           drafting_(drafting),
           reporter_(reporter),
           start_(start),
+          engine_options_(engine_options),
           input_(chat_command_names(), [this](const std::string& message) { return warn(message); }) {}
     Run(const Run&) = delete;
 
@@ -90,6 +92,8 @@ private:
     Result<Answer> answer_to(std::span<const int32_t> prompt);
     bool goes_on(const Answer& answer);
     Result<int> dump_logits();
+    Result<void> load_prompt_cache();
+    Result<void> save_prompt_cache(size_t prompt_tokens);
     void announce_sampler() const;
     void show(std::span<const int32_t> prompt) const;
     Result<void> say_why_it_ended(const Answer& answer);
@@ -102,6 +106,8 @@ private:
     OpenDrafting* drafting_;  // null: none
     Reporter& reporter_;
     Clock::time_point start_;
+    const engine::EngineOptions& engine_options_;
+    engine::TextIdentity identity_{};  // of what --prompt-cache holds
     std::optional<runtime::Sampler> sampler_;
     std::optional<runtime::LogitsHash> hash_;
     std::optional<engine::Conversation> conversation_;  // none: raw text or ids
@@ -413,6 +419,39 @@ Result<int> Run::dump_logits() {
     return finish({}, prompt);
 }
 
+// A file that cannot serve is said and written anew; the answer is the same.
+Result<void> Run::load_prompt_cache() {
+    const std::string& path = options_.prompt_cache.file;
+    if (path.empty()) return {};
+    identity_ = engine::text_identity(engine_, engine_options_);
+    std::error_code error;
+    if (!std::filesystem::exists(path, error) && !options_.prompt_cache.is_read_only) return {};
+    const auto loaded = engine::load_text(context_, path, identity_);
+    if (!loaded)
+        return warn(fmt::format("--prompt-cache {}: {}; the prompt is read anew", path, loaded.error().message));
+    reporter_.info(fmt::format("{} tokens of {}", context_.ids().size(), path));
+    return {};
+}
+
+Result<void> Run::save_prompt_cache(size_t prompt_tokens) {
+    const auto& [path, keeps_all, is_read_only] = options_.prompt_cache;
+    if (path.empty() || is_read_only || context_.ids().empty()) return {};
+    // A running state is that of the whole text.
+    const bool is_whole = keeps_all || !engine_.session->check_truncatable();
+    const size_t length = is_whole ? context_.ids().size() : std::min(prompt_tokens, context_.ids().size());
+    RIFTJIT_TRY_VOID(context_.truncate(context_.ids().size()));  // guesses are no text
+    const auto cannot = [&](const Error& error) {
+        return fail(error.kind, "--prompt-cache {}: cannot write: {}", path, error.message);
+    };
+    auto file = ReplacedFile::create(path);
+    if (!file) return cannot(file.error());
+    const auto saved = engine::save_text(context_, static_cast<uint32_t>(length), identity_,
+                                         [&](std::span<const std::byte> bytes) { return file->append(bytes); });
+    if (!saved) return cannot(saved.error());
+    const auto finished = file->finish();
+    return finished ? finished : cannot(finished.error());
+}
+
 // What was said is taken back when there is no answer to it.
 Result<Run::Answer> Run::answer_to(std::span<const int32_t> prompt) {
     auto answered = [&]() -> Result<Answer> {
@@ -430,6 +469,7 @@ Result<Run::Answer> Run::answer_to(std::span<const int32_t> prompt) {
 Result<int> Run::execute() {
     RIFTJIT_TRY_VOID(prepare());
     if (!options_.dump_logits.empty()) return dump_logits();
+    RIFTJIT_TRY_VOID(load_prompt_cache());
     Answer last;
     std::vector<int32_t> prompt;
     for (bool more = true; more;) {
@@ -447,7 +487,10 @@ Result<int> Run::execute() {
             report(error);
         }
     }
-    return finish(last, prompt);
+    const auto saved = save_prompt_cache(prompt.size());
+    const int code = finish(last, prompt);
+    if (!saved) return std::unexpected(saved.error());
+    return code;
 }
 
 // The weights stay in memory, or one warning says why not.
@@ -508,6 +551,18 @@ Result<void> check_dump(const RunOptions& options) {
     return {};
 }
 
+// Before the model is opened.
+Result<void> check_prompt_cache(const RunOptions& options) {
+    const auto& [path, keeps_all, is_read_only] = options.prompt_cache;
+    if (path.empty()) return {};
+    if (!options.loras.empty() || !options.scaled_loras.empty())
+        return fail(ErrorKind::Usage, "--prompt-cache: with --lora texts are not kept in this build");
+    if (is_same_file(path, options.model) || is_same_file(path, options.prompt_file) ||
+        is_same_file(path, options.binary_file) || is_same_file(path, options.system_prompt_file))
+        return fail(ErrorKind::Usage, "--prompt-cache {}: it would replace a file that is read", path);
+    return is_read_only ? Result<void>{} : check_output(path);
+}
+
 Result<void> check_dump(const RunOptions& options, const models::Gguf& model) {
     if (options.dump_logits.empty()) return {};
     for (const std::filesystem::path& part : model.paths())
@@ -524,6 +579,7 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     }
     RIFTJIT_TRY(engine_choice, engine_options(options));
     RIFTJIT_TRY_VOID(check_dump(options));
+    RIFTJIT_TRY_VOID(check_prompt_cache(options));
     RIFTJIT_TRY(inputs, read_prompt_inputs(options));
     for (const std::string& warning : options.without_effect) reporter.warn(warning);
     for (const std::string& text : options.reverse_prompts)
@@ -567,7 +623,8 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     if ((inputs.text || options.prompt_ids) && input_waits())
         reporter.info("the prompt is that of the command line; standard input is not read");
     watch_interrupts();
-    return Run(options, std::move(inputs), engine, drafting ? &*drafting : nullptr, reporter, start).execute();
+    return Run(options, std::move(inputs), engine, drafting ? &*drafting : nullptr, engine_choice, reporter, start)
+        .execute();
 }
 
 constexpr const char* kRunExamples =

@@ -106,6 +106,13 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
            "--no-conversation", [&o] { o.conversation = Toggle::off; }, "-no-cnv: continue the raw text")
         ->group(kGroup);
     app.add_flag("--single-turn", o.single_turn, "-st: leave after one answer")->group(kGroup);
+    CLI::Option* cache = app.add_option("--prompt-cache", o.prompt_cache.file,
+                                        "go on from the text that this file holds, as far as the prompt begins with "
+                                        "it, and write the prompt to it")
+                             ->type_name("FILE")
+                             ->group(kGroup);
+    app.add_flag("--prompt-cache-all", o.prompt_cache.keeps_all, "write the answers, too")->needs(cache)->group(kGroup);
+    app.add_flag("--prompt-cache-ro", o.prompt_cache.is_read_only, "do not write it")->needs(cache)->group(kGroup);
     add_template_options(app, o);
 }
 

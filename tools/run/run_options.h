@@ -37,6 +37,10 @@ struct RunOptions {
     std::string cache_type_k = "f16", cache_type_v = "f16";
     Toggle conversation = Toggle::automatic;
     bool single_turn = false;
+    struct PromptCache {
+        std::string file;  // empty: none
+        bool keeps_all = false, is_read_only = false;
+    } prompt_cache;
     std::string chat_template, chat_template_file, chat_template_kwargs, reasoning = "auto", reasoning_effort;
     std::string reasoning_flag = "--reasoning";  // or the one that stood for it
     std::vector<std::string> reverse_prompts;

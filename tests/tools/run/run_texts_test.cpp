@@ -92,6 +92,30 @@ TEST_F(Texts, OfFilesAndPipesHaveNoByteOrderMarkAndNoLastLineEnd) {
     EXPECT_EQ(prompt_ids({"-bf", write("prompt", kept)}), prompt_ids({"-p", kept, "--no-escape"}));
 }
 
+TEST_F(Texts, AreKeptFromOneRunToTheNext) {
+    const std::string file = program_.folder() / "text";
+    const std::string start = "Tell me a long story about a fox and a lamp and a mill by the river.";
+    const auto ask = [&](const Arguments& more) {
+        Arguments arguments = {"-p", start, "-n", "6", "--prompt-cache", file};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return answer(arguments);
+    };
+    const json first = ask({}), second = ask({}), all = ask({"--prompt-cache-all"});
+    EXPECT_EQ(first["ids"], second["ids"]) << first;
+    EXPECT_GT(first["timings"]["prompt_n"], 10) << first;
+    EXPECT_EQ(second["timings"]["prompt_n"], 1) << second;
+    const auto size = std::filesystem::file_size(file);
+    EXPECT_EQ(ask({"--prompt-cache-ro"})["timings"]["prompt_n"], 1);
+    EXPECT_EQ(std::filesystem::file_size(file), size);
+    write("text", "garbage");
+    const Outcome damaged = run({"-p", start, "-n", "1", "--prompt-cache", file});
+    EXPECT_EQ(damaged.exit_code, 0);
+    EXPECT_NE(damaged.err.find("no text of riftjit's; the prompt is read anew"), std::string::npos) << damaged.err;
+    EXPECT_EQ(ask({})["timings"]["prompt_n"], 1);
+    EXPECT_EQ(run({"-p", start, "-n", "1", "--prompt-cache", file, "-ctk", "q8_0", "--strict"}).exit_code, 1);
+    EXPECT_EQ(run({"-p", start, "--prompt-cache", program_.folder()}).exit_code, 1);
+}
+
 TEST_F(Texts, OfUtf16AreRefused) {
     const std::string path = write("utf16", std::string_view("\xFF\xFEH\0i\0", 6));
     const std::string message = ": starts with the byte-order mark of UTF-16; expected UTF-8\n";
