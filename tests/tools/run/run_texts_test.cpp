@@ -147,11 +147,20 @@ TEST_F(Texts, ThatAreEmptyAreNoPrompt) {
 }
 
 TEST_F(Texts, ThatEndATerminalsInputAreNoPromptForAnObjectOrAFile) {
-    for (const Arguments& more : {Arguments{"--json"}, {"--dump-logits", write("logits", "")}}) {
+    struct Case {
+        Arguments more;
+        const char* terminal;
+    };
+    const std::string file = write("logits", "");
+    for (const auto& [more, type] :
+         {Case{{"--json"}, "dumb"}, {{"--json"}, "xterm"}, {{"--dump-logits", file}, "dumb"}}) {
         int terminal = -1;
         const pid_t process = forkpty(&terminal, nullptr, nullptr, nullptr);
         if (process == 0) {
             setenv("RIFTJIT_CACHE_DIR", (program_.folder() / "cache").c_str(), 1);
+            setenv("TERM", type, 1);
+            setenv("RIFTJIT_HISTORY", "off", 1);
+            alarm(60);  // a prompt that is never met ends the test
             execl(RIFTJIT_BINARY, RIFTJIT_BINARY, "run", more[0].c_str(), more.size() > 1 ? more[1].c_str() : nullptr,
                   nullptr);
             _exit(127);
@@ -160,7 +169,7 @@ TEST_F(Texts, ThatEndATerminalsInputAreNoPromptForAnObjectOrAFile) {
         char byte = 0;
         while (read(terminal, &byte, 1) == 1) {
             seen += byte;
-            if (seen.ends_with("\n> ")) {
+            if (seen.ends_with("\n> ") || seen.ends_with("\x1b[?2004h> ")) {
                 EXPECT_EQ(::write(terminal, "\x04", 1), 1);
             }
         }
