@@ -109,8 +109,10 @@ runtime::SequenceLimits sequence_limits(const EngineOptions& options, uint32_t c
     if (options.sequences == 0) return {.positions = context};
     if (!options.shares_cache)
         return {.sequences = options.sequences, .positions = std::max(context / options.sequences, 1U)};
-    return {
-        .sequences = options.sequences, .positions = context, .cached_positions = round_up(uint64_t(context), kKvPage)};
+    return {.sequences = options.sequences,
+            .positions = context,
+            // Each text's last page is its own.
+            .cached_positions = round_up(uint64_t(context), kKvPage) + uint64_t(options.sequences - 1) * kKvPage};
 }
 
 Result<void> make_texts(LoadedModel& loaded, const runtime::SequenceLimits& limits, bool is_session) {

@@ -142,7 +142,13 @@ Outcome<ChatAsked> read_chat(const Service& service, const Json& body) {
         fields.fail(
             {400, fmt::format("\"reasoning_format\": expected none, auto, deepseek or deepseek-legacy, got \"{}\"",
                               reasoning_format.substr(0, 60))});
-    const bool adds_prompt = fields.boolean("add_generation_prompt").value_or(true);
+    const auto continues = fields.boolean("continue_final_message");
+    bool adds_prompt = fields.boolean("add_generation_prompt").value_or(true);
+    if (continues.value_or(false)) {
+        if (fields.has("add_generation_prompt") && adds_prompt)
+            fields.fail({400, "add_generation_prompt and continue_final_message contradict each other"});
+        adds_prompt = true;  // an answer that the messages end with is gone on with, as ever
+    }
     RIFTJIT_ASK_VOID(fields.check());
     if (parses_calls) chat.reply.tools = tools;
     RIFTJIT_ASK(prompt,

@@ -308,6 +308,7 @@ HttpReply metrics(const Service& service, const HttpRequest&) {
                             value);
     };
     add("counter", "prompt_tokens_total", "Number of prompt tokens processed.", t.prompt_tokens);
+    add("counter", "prompt_tokens_cached_total", "Number of prompt tokens taken over from slots.", t.cached_tokens);
     add("counter", "prompt_seconds_total", "Prompt process time", t.prompt_ms / 1e3);
     add("counter", "tokens_predicted_total", "Number of generation tokens processed.", t.predicted_tokens);
     add("counter", "tokens_predicted_seconds_total", "Predict process time", t.predicted_ms / 1e3);

@@ -200,7 +200,9 @@ public:
 
     std::string begin() override {
         std::string bytes;
-        for (size_t i = 0; i < all_.size(); ++i) bytes += chunk(i, {{"role", "assistant"}, {"content", nullptr}});
+        for (size_t i = 0; i < all_.size(); ++i)
+            bytes += server_event(
+                head_.make(Json::array({choice(i, {{"role", "assistant"}, {"content", nullptr}}, nullptr)})));
         return bytes;
     }
 
@@ -328,6 +330,7 @@ constexpr Route kOpenaiRoutes[] = {
     {"POST", "/v1/chat/completions", chat_completions},
     {"POST", "/chat/completions", chat_completions},
     {"POST", "/v1/chat/completions/input_tokens", chat_input_tokens},
+    {"POST", "/chat/completions/input_tokens", chat_input_tokens},
     {"POST", "/v1/chat/completions/control", control},
     {"POST", "/apply-template", apply_template},
 };

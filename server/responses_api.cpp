@@ -298,6 +298,7 @@ constexpr Route kResponsesRoutes[] = {
     {"POST", "/v1/responses", responses},
     {"POST", "/responses", responses},
     {"POST", "/v1/responses/input_tokens", response_input_tokens},
+    {"POST", "/responses/input_tokens", response_input_tokens},
 };
 
 }  // namespace

@@ -28,6 +28,17 @@ std::optional<std::string> match(std::string_view pattern, std::string_view path
     return part.contains('/') ? std::nullopt : std::optional(std::string(part));
 }
 
+// A page of this machine, at any port.
+bool is_local_origin(std::string_view origin) {
+    for (const std::string_view host : {"http://localhost", "https://localhost", "http://127.0.0.1",
+                                        "https://127.0.0.1", "http://[::1]", "https://[::1]"}) {
+        if (!origin.starts_with(host)) continue;
+        const std::string_view rest = origin.substr(host.size());
+        if (rest.empty() || (rest[0] == ':' && rest.find_first_not_of("0123456789", 1) == rest.npos)) return true;
+    }
+    return false;
+}
+
 struct RoutedRequest : HttpRequest {
     RoutedRequest(const HttpRequest& given, std::string id) : HttpRequest(given), given_(&given) {
         query["id"] = std::move(id);
@@ -127,7 +138,8 @@ private:
             std::string_view list = allowed;
             while (true) {
                 const size_t comma = std::min(list.find(','), list.size());
-                if (list.substr(0, comma) == *origin) return true;
+                const std::string_view item = list.substr(0, comma);
+                if (item == *origin || (item == "localhost" && is_local_origin(*origin))) return true;
                 if (comma == list.size()) return false;
                 list.remove_prefix(comma + 1);
             }
@@ -137,7 +149,7 @@ private:
         reply.headers.emplace_back("Vary", "Origin");
         if (request.method == "OPTIONS") {
             reply.headers.emplace_back("Access-Control-Allow-Credentials", "true");
-            reply.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST");
+            reply.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE, OPTIONS");
             reply.headers.emplace_back("Access-Control-Allow-Headers", "*");
         }
         return reply;

@@ -207,6 +207,8 @@ Json Service::settings_json(const Asked& asked) const {
     for (const runtime::SamplerStage stage : s.stages) samplers.push_back(name(stage));
     for (const runtime::LogitBias& each : s.logit_bias)
         bias.push_back({{"bias", std::isfinite(each.bias) ? Json(each.bias) : Json(nullptr)}, {"token", each.id}});
+    if (request.sampling.ignores_end)
+        for (const int32_t id : tokenizer().end_of_generation()) bias.push_back({{"bias", nullptr}, {"token", id}});
     return {{"seed", s.seed ? *s.seed : UINT32_MAX},
             {"temperature", s.temperature},
             {"dynatemp_range", s.dynatemp_range},
@@ -332,18 +334,19 @@ Outcome<Service::ChatPrompt> Service::render_chat(Json messages, Json tools, Jso
     models::ChatTemplate::Inputs inputs = engine::template_inputs(std::move(merged), tokenizer());
     inputs.most_bytes = tokenizer().most_text_bytes(scheduler_.context());
     // Half an answer is gone on with; an empty one is as good as none.
+    bool continues = false;
     if (!messages.empty() && messages.back().value("role", "") == "assistant") {
         const Json& last = messages.back();
         const bool is_empty = !last.contains("content") || last["content"].is_null() || last["content"] == "";
         if (is_empty && !last.contains("tool_calls")) {
             messages.erase(messages.size() - 1);
         } else if (!last.contains("tool_calls") && adds_generation_prompt) {
-            inputs.continue_final_message = true;
-            adds_generation_prompt = false;
+            continues = true;
         }
     }
     if (messages.empty()) return refuse(400, "\"messages\": expected one message or more");
-    inputs.add_generation_prompt = adds_generation_prompt;
+    inputs.continue_final_message = continues;
+    inputs.add_generation_prompt = adds_generation_prompt && !continues;
     auto prepared = chat_template_->prepare(std::move(messages));
     if (!prepared) return std::unexpected(ApiError{400, fmt::format("\"messages\": {}", prepared.error().message)});
     inputs.messages = std::move(*prepared);
@@ -407,6 +410,8 @@ std::string Service::random_id(const char* prefix) const {
 
 Json timings_json(const engine::ServingTimings& t) {
     const auto per = [](double value, double count) { return count > 0 ? value / count : 0.0; };
+    // The first token is the prompt's.
+    const double steps = std::max<double>(t.predicted_tokens, 1) - 1;
     return {{"cache_n", t.cached_tokens},
             {"prompt_n", t.prompt_tokens},
             {"prompt_ms", t.prompt_ms},
@@ -414,8 +419,8 @@ Json timings_json(const engine::ServingTimings& t) {
             {"prompt_per_second", per(1000.0 * t.prompt_tokens, t.prompt_ms)},
             {"predicted_n", t.predicted_tokens},
             {"predicted_ms", t.predicted_ms},
-            {"predicted_per_token_ms", per(t.predicted_ms, t.predicted_tokens)},
-            {"predicted_per_second", per(1000.0 * t.predicted_tokens, t.predicted_ms)}};
+            {"predicted_per_token_ms", per(t.predicted_ms, steps)},
+            {"predicted_per_second", steps == 0 ? 0.0 : per(1000.0 * steps, t.predicted_ms)}};
 }
 
 Json usage_json(const engine::ServingTimings& t) {

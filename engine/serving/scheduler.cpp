@@ -351,6 +351,7 @@ void Scheduler::Loop::begin(std::shared_ptr<Job> job) {
     slot.job->begun = ServingClock::now();
     slot.job->timings.cached_tokens = uint32_t(slot.text.size());
     slot.job->timings.prompt_tokens = uint32_t(slot.unread());
+    if (slot.job->request.tells_progress) slot.job->push({.read_tokens = uint32_t(slot.text.size())});
 }
 
 // Leaves in the slot what of the text is there already, in it or in `origin`. At least the last token is read: its
@@ -382,6 +383,7 @@ void Scheduler::Loop::end(Slot& slot, ServingEvent event) {
     {
         const std::lock_guard lock(mutex_);
         totals_.prompt_tokens += job.timings.prompt_tokens;
+        totals_.cached_tokens += job.timings.cached_tokens;
         totals_.prompt_ms += job.timings.prompt_ms;
         totals_.predicted_tokens += job.timings.predicted_tokens;
         totals_.predicted_ms += job.timings.predicted_ms;

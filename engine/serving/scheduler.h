@@ -69,8 +69,9 @@ struct SlotStatus {
 };
 
 struct ServingTotals {
-    uint64_t prompt_tokens = 0, predicted_tokens = 0, steps = 0, busy_slots = 0;  // busy_slots: summed over steps
-    uint64_t most_tokens = 0;                                                     // that a text had
+    uint64_t prompt_tokens = 0, cached_tokens = 0, predicted_tokens = 0, steps = 0,
+             busy_slots = 0;   // busy_slots: summed over steps
+    uint64_t most_tokens = 0;  // that a text had
     double prompt_ms = 0, predicted_ms = 0;
     uint32_t processing = 0, deferred = 0;  // requests, now
 };

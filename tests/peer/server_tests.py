@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the tests of llama.cpp's server against `riftjit serve`, and lists which pass.
 
-    server_tests.py LLAMA_CPP RIFTJIT [MODEL] [-- PYTEST_ARGUMENTS]
+    server_tests.py LLAMA_CPP RIFTJIT [MODEL] [-- PYTEST_ARGUMENTS]     RIFTJIT_PEER_LOG=FILE keeps what pytest says
 
 LLAMA_CPP is a source tree. The tests name models of Hugging Face; MODEL (the shipped storyteller) stands in for each, so
 that tests that look for words of a model's own fail, and are counted apart. pytest and the packages of
@@ -16,15 +16,18 @@ import tempfile
 
 # Flags of llama-server that say where a model comes from, or what riftjit does not have: with a value, and without.
 DROPPED = {"--hf-repo": 1, "--hf-file": 1, "--model-url": 1, "--offline": 0, "--no-jinja": 0, "--no-models-autoload": 0,
-           "-fa": 1, "--batch-size": 1}
+           "-fa": 1}
+# A step's rows, which is what tests set it for.
+RENAMED = {"--batch-size": "--ubatch-size"}
 
 SHIM = """#!{python}
 import os, sys
-dropped = {dropped!r}
+dropped, renamed = {dropped!r}, {renamed!r}
 arguments, skip = [], 0
 for word in sys.argv[1:]:
     if skip: skip -= 1
     elif word in dropped: skip = dropped[word]
+    elif word in renamed: arguments.append(renamed[word])
     else: arguments.append(word)
 os.execv({riftjit!r}, [{riftjit!r}, "serve"] + {model!r} + arguments)
 """
@@ -43,7 +46,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         shim = os.path.join(folder, "llama-server")
         with open(shim, "w") as file:
-            file.write(SHIM.format(python=sys.executable, dropped=DROPPED, riftjit=riftjit, model=model))
+            file.write(SHIM.format(python=sys.executable, dropped=DROPPED, renamed=RENAMED, riftjit=riftjit, model=model))
         os.chmod(shim, 0o755)
         environment = dict(os.environ, LLAMA_SERVER_BIN_PATH=shim, PYTHONDONTWRITEBYTECODE="1")
         # The presets download; one run of each would need models that are not here.
@@ -53,8 +56,11 @@ def main():
                        "    import utils\n    utils.ServerPreset.load_all = staticmethod(lambda: None)\n")
         environment["PYTHONPATH"] = folder + os.pathsep + environment.get("PYTHONPATH", "")
         result = subprocess.run([sys.executable, "-m", "pytest", "-p", "no_presets", "-p", "no:cacheprovider", "-q", "-rA",
-                                 "--tb=line", "--timeout=120", "--rootdir", tests, *(more or ["unit"])],
+                                 "--tb=short", "--timeout=120", "--rootdir", tests, *(more or ["unit"])],
                                 cwd=tests, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    if "RIFTJIT_PEER_LOG" in os.environ:
+        with open(os.environ["RIFTJIT_PEER_LOG"], "w") as file:
+            file.write(result.stdout)
     counts, failed = collections.defaultdict(collections.Counter), []
     for line in result.stdout.splitlines():
         found = re.match(r"(PASSED|FAILED|ERROR|SKIPPED)\s+(?:unit/)?(test_\w+)\.py(?:::(\S+))?(.*)", line)

@@ -47,7 +47,8 @@ void add_server_options(CLI::App& app, ServeOptions& o) {
         ->group(kGroup);
     add_integer(app, "--body-limit", o.body_limit, 1, INT64_MAX, "bytes that a request's body may have")->group(kGroup);
     app.add_option("--cors-origins", o.server.cors_origins,
-                   "pages that browsers may send requests for: *, or origins divided by commas; empty: none")
+                   "pages that browsers may send requests for: *, or origins divided by commas, among them localhost; "
+                   "empty: none")
         ->type_name("ORIGIN,...")
         ->default_str("*")
         ->group(kGroup);
