@@ -19,6 +19,7 @@
 #include "tools/model/inspect_command.h"
 #include "tools/model/tokenize_command.h"
 #include "tools/model/warm_command.h"
+#include "tools/perplexity/perplexity_command.h"
 #include "tools/rdna/asm_command.h"
 #include "tools/rdna/disasm_command.h"
 #include "tools/rdna/emulate_command.h"
@@ -85,6 +86,7 @@ std::string failure_text(const CLI::App* app, const CLI::Error& error) {
 void add_commands(CLI::App& app, Command& chosen) {
     add_run_command(app, chosen);
     add_bench_command(app, chosen);
+    add_perplexity_command(app, chosen);
     add_sim_command(app, chosen);
     add_asm_command(app, chosen);
     add_disasm_command(app, chosen);
