@@ -17,6 +17,7 @@
 #include "tools/model/cache_command.h"
 #include "tools/model/convert_command.h"
 #include "tools/model/inspect_command.h"
+#include "tools/model/quantize_command.h"
 #include "tools/model/tokenize_command.h"
 #include "tools/model/warm_command.h"
 #include "tools/perplexity/perplexity_command.h"
@@ -96,6 +97,7 @@ void add_commands(CLI::App& app, Command& chosen) {
     add_selftest_command(app, chosen);
     add_inspect_command(app, chosen);
     add_convert_command(app, chosen);
+    add_quantize_command(app, chosen);
     add_tokenize_command(app, chosen);
     add_warm_command(app, chosen);
     add_cache_command(app, chosen);

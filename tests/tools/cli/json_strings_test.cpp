@@ -97,6 +97,7 @@ protected:
                 {"selftest", {{}}},
                 {"inspect", {{model}, {model, "--check-tensors"}}},
                 {"convert", {{path("f\xff"), path("g\xff.gguf"), "--force"}}},
+                {"quantize", {{path("f\xff"), path("q\xff.gguf"), "Q8_0", "--force"}, {model, "Q8_0", "--dry-run"}}},
                 {"perplexity",
                  {{"-m", model, "-f", path("t\xff"), "-c", "8"},
                   {"-m", model, "-f", path("t\xff"), "-c", "8", "--kl-divergence-base", path("b\xff"), "--force"}}},
