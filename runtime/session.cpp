@@ -90,11 +90,13 @@ Result<StepLogits> Session::append(std::span<const int32_t> ids, LogitReading re
     return logits;
 }
 
-Result<StepLogits> Session::step(std::span<const int32_t> ids, LogitReading reading) {
+Result<StepLogits> Session::step(std::span<const int32_t> ids, LogitReading reading, size_t unwanted) {
     RIFTJIT_TRY_VOID(check_ids(ids));
-    if (ids.size() > most_outputs())
-        return fail(ErrorKind::Usage, "logits of {} rows are wanted: at most {} fit", ids.size(), most_outputs());
-    begin_step(ids, StepRow::Logits::wanted);
+    const size_t wanted = ids.size() - std::min(unwanted, ids.size());
+    if (wanted > most_outputs())
+        return fail(ErrorKind::Usage, "logits of {} rows are wanted: at most {} fit", wanted, most_outputs());
+    begin_step(ids, StepRow::Logits::none);
+    for (StepRow& row : std::span(step_).last(wanted)) row.logits = StepRow::Logits::wanted;
     return sequences_.step(step_, reading);
 }
 

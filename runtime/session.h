@@ -51,12 +51,15 @@ public:
     // The same, of the last token and as it is to be read.
     Result<StepLogits> append(std::span<const int32_t> ids, LogitReading reading);
 
-    // Appends up to most_outputs() tokens in one step. The logits of each, where the device shows them: nothing is
-    // copied. Valid until the next call of this, append() or evaluate(). Allocates nothing.
-    Result<StepLogits> step(std::span<const int32_t> ids, LogitReading reading = LogitReading::rows);
+    // Appends tokens in one step, of which the first `unwanted` have no logits, and up to most_outputs() others. The
+    // logits of each of these, where the device shows them: nothing is copied. Valid until the next call of this,
+    // append() or evaluate(). Allocates nothing.
+    Result<StepLogits> step(std::span<const int32_t> ids, LogitReading reading = LogitReading::rows,
+                            size_t unwanted = 0);
     Result<StepLogits> read_rows() { return sequences_.read_rows(); }  // of the last step
     bool finds_highest() const { return model().finds_highest(); }
-    uint32_t most_outputs() const { return std::min(prompt_plan().max_outputs, prompt_plan().max_tokens); }
+    uint32_t most_rows() const { return prompt_plan().max_tokens; }  // of a step
+    uint32_t most_outputs() const { return std::min(prompt_plan().max_outputs, most_rows()); }
 
     std::optional<std::string> first_not_finite() { return sequences_.first_not_finite(); }
 

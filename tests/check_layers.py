@@ -8,7 +8,7 @@ root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ".")
 JIT = {"host", "jit", "jit/columns", "jit/formats"}
 RDNA = {"host", "jit", "jit/rdna/table", "jit/rdna/encode", "jit/rdna/text", "jit/rdna/object"}
 MACHINE = {"jit/rdna/emulator/" + part for part in ["machine", "scalar", "valu", "lanes", "memory", "checks"]}
-MODELS = {"models"} | {"models/" + room for room in ["gguf", "tokenizer", "template", "architectures", "folder"]}
+MODELS = {"models"} | {"models/" + room for room in ["gguf", "tokenizer", "template", "architectures", "folder", "quantize"]}
 # A folder, and which folders its files may include beside its own. A name stands for what lies below it too, unless that
 # has a line of its own.
 ALLOWED = {
@@ -36,6 +36,7 @@ ALLOWED = {
     "models": JIT | MODELS | {"graph"},
     "models/gguf": {"host", "jit/formats"},
     "models/folder": {"host", "jit/formats", "models/gguf"},
+    "models/quantize": {"host", "jit/formats", "graph", "models/gguf"},
     "models/tokenizer": {"host", "models/gguf"},
     "models/template": {"host", "models/tokenizer"},
     "runtime": JIT | {"graph"},

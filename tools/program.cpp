@@ -17,8 +17,10 @@
 #include "tools/model/cache_command.h"
 #include "tools/model/convert_command.h"
 #include "tools/model/inspect_command.h"
+#include "tools/model/quantize_command.h"
 #include "tools/model/tokenize_command.h"
 #include "tools/model/warm_command.h"
+#include "tools/perplexity/perplexity_command.h"
 #include "tools/rdna/asm_command.h"
 #include "tools/rdna/disasm_command.h"
 #include "tools/rdna/emulate_command.h"
@@ -87,6 +89,7 @@ void add_commands(CLI::App& app, Command& chosen) {
     add_run_command(app, chosen);
     add_serve_command(app, chosen);
     add_bench_command(app, chosen);
+    add_perplexity_command(app, chosen);
     add_sim_command(app, chosen);
     add_asm_command(app, chosen);
     add_disasm_command(app, chosen);
@@ -96,6 +99,7 @@ void add_commands(CLI::App& app, Command& chosen) {
     add_selftest_command(app, chosen);
     add_inspect_command(app, chosen);
     add_convert_command(app, chosen);
+    add_quantize_command(app, chosen);
     add_tokenize_command(app, chosen);
     add_warm_command(app, chosen);
     add_cache_command(app, chosen);

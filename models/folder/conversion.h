@@ -1,9 +1,7 @@
 // A folder's model as one GGUF file.
 #pragma once
 
-#include <functional>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "models/gguf/gguf_writer.h"
@@ -20,7 +18,6 @@ struct Conversion {
 // Without a type that of the first matrix of 16 bits, as llama.cpp's converter has it; f16, if there is none.
 Conversion plan_conversion(const Gguf& file, std::optional<DType> matrix_type);
 
-using Append = std::function<Result<void>(std::span<const std::byte> bytes)>;
 // All bytes of the file, in order. Fails on a value that becomes infinite.
 Result<void> write_converted(const Gguf& file, const Conversion& conversion, const Append& append);
 

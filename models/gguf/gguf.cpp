@@ -204,6 +204,14 @@ const GgufEntry* Gguf::find(std::string_view key) const {
     return found == impl_->entry_indexes.end() ? nullptr : &entries()[found->second];
 }
 
+size_t Gguf::part_count() const { return impl_->presented.tensors.empty() ? impl_->parts.size() : 1; }
+
+size_t Gguf::part_of(const GgufTensor& tensor) const {
+    const auto found = impl_->tensor_indexes.find(tensor.name);
+    check(found != impl_->tensor_indexes.end(), "the tensor belongs to this file");
+    return impl_->presented.tensors.empty() ? impl_->tensor_parts[found->second] : 0;
+}
+
 std::string Gguf::place_of(const GgufTensor& tensor) const {
     const auto found = impl_->tensor_indexes.find(tensor.name);
     check(found != impl_->tensor_indexes.end(), "the tensor belongs to this file");

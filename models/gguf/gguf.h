@@ -66,6 +66,8 @@ public:
     std::span<const GgufEntry> entries() const;   // in file order
     std::span<const GgufTensor> tensors() const;  // in file order, parts in order
     const GgufTensor* find_tensor(std::string_view name) const;
+    size_t part_count() const;  // files of a split set; 1 for what is presented
+    size_t part_of(const GgufTensor& tensor) const;
     const GgufEntry* find(std::string_view key) const;
     std::span<const std::string> warnings() const;  // oddities that were accepted, one line each
 

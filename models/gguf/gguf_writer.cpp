@@ -44,6 +44,7 @@ std::vector<std::byte>& GgufWriter::begin_array(std::string_view key, GgufType t
     return bytes;
 }
 
+void GgufWriter::set_u16(std::string_view key, uint16_t value) { append_value(begin(key, GgufType::u16), value); }
 void GgufWriter::set_u32(std::string_view key, uint32_t value) { append_value(begin(key, GgufType::u32), value); }
 void GgufWriter::set_i32(std::string_view key, int32_t value) { append_value(begin(key, GgufType::i32), value); }
 void GgufWriter::set_f32(std::string_view key, float value) { append_value(begin(key, GgufType::f32), value); }

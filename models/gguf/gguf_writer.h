@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,9 +20,13 @@ struct GgufIndex {
     uint64_t file_bytes;                  // with the tensors
 };
 
+// Takes a file's bytes in their order.
+using Append = std::function<Result<void>(std::span<const std::byte> bytes)>;
+
 class GgufWriter {
 public:
     // A key that was set before gets the new value in its old place.
+    void set_u16(std::string_view key, uint16_t value);
     void set_u32(std::string_view key, uint32_t value);
     void set_i32(std::string_view key, int32_t value);
     void set_f32(std::string_view key, float value);

@@ -58,6 +58,7 @@ protected:
         for (size_t at = 0; (at = object.find("kernel_name", at)) != std::string::npos;)
             object.replace(at, 11, "kernel\xffname");
         std::ofstream(path("k\xff.co"), std::ios::binary) << object;
+        std::ofstream(path("t\xff")) << "The fox had a lamp and the lamp had a fox, and both of them were very happy.";
         std::filesystem::create_directories(path("c\xff/v1"));
         for (const char* folder : {"c\xff", "c\xff/v1"})
             std::filesystem::permissions(path(folder), std::filesystem::perms::owner_all);
@@ -96,6 +97,10 @@ protected:
                 {"selftest", {{}}},
                 {"inspect", {{model}, {model, "--check-tensors"}}},
                 {"convert", {{path("f\xff"), path("g\xff.gguf"), "--force"}}},
+                {"quantize", {{path("f\xff"), path("q\xff.gguf"), "Q8_0", "--force"}, {model, "Q8_0", "--dry-run"}}},
+                {"perplexity",
+                 {{"-m", model, "-f", path("t\xff"), "-c", "8"},
+                  {"-m", model, "-f", path("t\xff"), "-c", "8", "--kl-divergence-base", path("b\xff"), "--force"}}},
                 {"tokenize", {{"-m", model, "-p", "fox \xff\xfe"}}},
                 {"warm", {{model, "--isa", "avx2", "--cache-dir", path("w\xff")}}},
                 {"cache stat", {{"--cache-dir", cache}}},

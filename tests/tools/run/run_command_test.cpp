@@ -158,9 +158,8 @@ TEST(RunCommand, RefusesInOneLineThatNamesFlagValueAndRange) {
         {{"run", "--dump-isa", "magic"}, "no kernel's name contains \"magic\""},
         {{"rnu"}, "did you mean run?"},
         {{},
-         "expected a command: run, serve, bench, sim, asm, disasm, emulate, targets, devices, selftest, inspect, "
-         "convert, "
-         "tokenize, warm, cache"},
+         "expected a command: run, serve, bench, perplexity, sim, asm, disasm, emulate, targets, devices, selftest, "
+         "inspect, convert, quantize, tokenize, warm, cache"},
     };
     Program program;
     for (const Refused& refused : cases) {
