@@ -29,7 +29,9 @@ TEST(LogProbabilities, AreThoseOfSoftmax) {
         ASSERT_EQ(found.top.size(), std::min<size_t>(size, 20));
         for (size_t i = 0; i < found.top.size(); ++i) {
             expect(found.top[i]);
-            if (i > 0) EXPECT_GE(row[size_t(found.top[i - 1].id)], row[size_t(found.top[i].id)]);
+            if (i > 0) {
+                EXPECT_GE(row[size_t(found.top[i - 1].id)], row[size_t(found.top[i].id)]);
+            }
         }
         size_t above = 0;
         for (const float logit : row) above += logit > row[size_t(found.top.back().id)];
