@@ -25,6 +25,7 @@ public:
     explicit GrammarConstraint(std::shared_ptr<TokenMasks> masks, GrammarTriggers triggers = {});
 
     Result<bool> allows(int32_t id) override;
+    bool is_open() const override { return is_waiting_; }
     Result<std::span<const uint64_t>> allowed() override;
     Result<void> accept(int32_t id) override;
     bool may_end() const override;
@@ -32,15 +33,16 @@ public:
     void restart() override;
     std::unique_ptr<runtime::TokenConstraint> clone() const override;
 
-    bool is_waiting() const { return is_waiting_; }  // for a trigger
-
 private:
+    // Behind one token more.
     struct Next {
-        std::optional<TokenMasks::State> state;  // none: not allowed
-        bool is_waiting = false;
+        std::optional<TokenMasks::State> state;  // none: it is not allowed, or the text waits
+        bool is_waiting = false, has_ended = false;
         std::string unread;
     };
     Result<Next> next(int32_t id) const;
+    Result<Next> next_waiting(int32_t id) const;
+    Result<std::shared_ptr<const TokenMask>> mask_waiting() const;
 
     std::shared_ptr<TokenMasks> masks_;
     GrammarTriggers triggers_;

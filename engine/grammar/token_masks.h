@@ -46,7 +46,7 @@ public:
     uint32_t size() const { return static_cast<uint32_t>(tokens_.size()); }
     size_t deepest() const { return deepest_; }
     std::span<const int32_t> ends() const { return ends_; }
-    // The one token with exactly this text, control tokens too; -1: none.
+    // A token with exactly this text, control tokens too; -1: none.
     int32_t find(std::string_view text) const;
 
 private:
@@ -86,6 +86,7 @@ public:
 private:
     struct Impl;
     TokenMasks(std::shared_ptr<const Grammar> grammar, std::shared_ptr<const TokenTree> tree);
+    void renew(State& state);
 
     std::shared_ptr<const Grammar> grammar_;
     std::shared_ptr<const TokenTree> tree_;

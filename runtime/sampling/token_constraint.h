@@ -16,6 +16,8 @@ public:
     virtual ~TokenConstraint() = default;
 
     virtual Result<bool> allows(int32_t id) = 0;  // costs next to nothing, unlike all that may follow
+    // Almost anything may follow: it pays to sample first and to ask then.
+    virtual bool is_open() const = 0;
     // All that may follow: a bit for each token, 64 in a word, the lowest first; valid until the next call of anything.
     // Ends of generation are among them where the text may end.
     virtual Result<std::span<const uint64_t>> allowed() = 0;
