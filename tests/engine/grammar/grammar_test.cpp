@@ -3,13 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
 #include <random>
 
 #include "engine/grammar/constraint.h"
 #include "engine/grammar/machine.h"
 #include "host/utf8.h"
 #include "tests/engine/grammar/reference_grammar.h"
+#include "tests/host/oracle.h"
 
 namespace riftjit::engine {
 namespace grammar_test {
@@ -317,6 +321,34 @@ TEST(Grammar, TokensMayEndWithinACharacter) {
     EXPECT_EQ(allowed("😀"), "0 2 3 6 9 10 12 ");  // the first bytes of characters that are no 'a'
     EXPECT_EQ(allowed("é"), "9 ");
     EXPECT_EQ(allowed("éx"), "13 ");
+}
+
+TEST(Grammar, ReadsThoseOfLlamaCpp) {
+    const char* folder = std::getenv("RIFTJIT_PEER_GRAMMARS");
+    if (folder == nullptr) return lack_oracle("RIFTJIT_PEER_GRAMMARS, a folder of *.gbnf: tests/peer/fetch.sh");
+    const std::map<std::string, std::string> texts{
+        {"arithmetic.gbnf", "x=(1+2)*x\n"},
+        {"c.gbnf", "int f(int a){int b = 1;return b;}"},
+        {"chess.gbnf", "1. e4 e5\n2. Nf3 Nc6\n"},
+        {"english.gbnf", "What a day, isn't it?"},
+        {"japanese.gbnf", "これは。"},
+        {"json.gbnf", R"({"a": [1.5e3, true, "\u00e9", {}]})"},
+        {"json_arr.gbnf", "[\n1,\n{\"a\":null}]"},
+        {"list.gbnf", "- one\n- two\n"},
+    };
+    size_t read = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() != ".gbnf") continue;
+        SCOPED_TRACE(entry.path());
+        std::ifstream file(entry.path());
+        const std::string text(std::istreambuf_iterator<char>(file), {});
+        const auto example = texts.find(entry.path().filename().string());
+        ASSERT_NE(example, texts.end());
+        EXPECT_TRUE(has(text, example->second));
+        EXPECT_FALSE(has(text, example->second + "\x01"));
+        ++read;
+    }
+    EXPECT_EQ(read, texts.size());
 }
 
 TEST(Grammar, TokensAreNamedByTextOrNumber) {
