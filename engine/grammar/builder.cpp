@@ -126,15 +126,17 @@ private:
     using PartKind = GrammarBuilder::Kind;
     static constexpr std::string_view kOfRepetition = "a repetition";
     static constexpr uint32_t kNowhere = UINT32_MAX;  // a state from which nothing ends
-    // A rule within these is copied where it is called: the fewer calls, the more of a text is in one state.
-    static constexpr uint64_t kMostCopied = 256;
+    // A rule within these is copied where it is called. What is repeated had better not leave its rule with each
+    // repetition, for masks know best what lies within one; any other that is called from many places is one, with one
+    // mask for all of them.
+    static constexpr uint64_t kMostCopied = 12, kMostCopiedInRepetition = 64;
     static constexpr uint32_t kMostHeight = 16;
     // A repetition within this is spelt out; others are counted.
-    static constexpr uint64_t kMostSpelt = 48;
+    static constexpr uint64_t kMostSpelt = 16;
 
     struct Facts {
         bool is_recursive = false, is_productive = false, may_be_empty = false;
-        uint64_t size = 0;             // in states, with what is copied into it
+        uint64_t size = 0;             // in states, with what is copied into it if it is repeated
         uint32_t height = 0;           // of copies within copies
         uint32_t compiled = kNowhere;  // as a rule of the automaton
     };
@@ -148,9 +150,9 @@ private:
     void find_facts(const std::vector<std::vector<uint32_t>>& components);
     bool is_productive(Expression expression) const;
     bool may_be_empty(Expression expression) const;
-    uint64_t size(Expression expression) const;
+    uint64_t size(Expression expression, bool is_repeated) const;
     uint32_t height(Expression expression) const;
-    bool is_copied(uint32_t rule) const;
+    bool is_copied(uint32_t rule, bool is_repeated) const;
 
     uint32_t state(Automaton::State state);
     uint32_t bytes(std::vector<Automaton::Edge> edges);
@@ -175,6 +177,7 @@ private:
     std::vector<std::string> where_;  // by rule of the automaton
     std::vector<Waiting> waiting_;
     uint32_t accept_ = 0;
+    int repetitions_ = 0;  // around what is being compiled
 };
 
 std::vector<uint32_t> GrammarCompiler::called_by(uint32_t rule) const {
@@ -279,7 +282,7 @@ bool GrammarCompiler::may_be_empty(Expression expression) const {
 }
 
 // About as many states as it takes.
-uint64_t GrammarCompiler::size(Expression expression) const {
+uint64_t GrammarCompiler::size(Expression expression, bool is_repeated) const {
     constexpr uint64_t kHuge = uint64_t(1) << 40;
     const Part& of = part(expression);
     uint64_t sum = 1;
@@ -290,16 +293,16 @@ uint64_t GrammarCompiler::size(Expression expression) const {
             return builder_.ranges_[of.index].back().last < 0x80 ? 1 : 4 + 3 * builder_.ranges_[of.index].size();
         case PartKind::sequence:
         case PartKind::choice:
-            for (const Expression child : children(of)) sum += size(child);
+            for (const Expression child : children(of)) sum += size(child, is_repeated);
             break;
         case PartKind::repeat: {
             const uint64_t times = of.max == Automaton::kUnlimited ? uint64_t(of.min) + 1 : of.max;
-            const uint64_t once = size(of.index) + 1;
+            const uint64_t once = size(of.index, true) + 1;
             sum = times * once <= kMostSpelt ? times * once : 2;  // a counted body lies in a rule of its own
             break;
         }
         case PartKind::call:
-            return is_copied(of.index) ? facts_[of.index].size : 1;
+            return is_copied(of.index, is_repeated) ? facts_[of.index].size : 1;
         default:
             return 1;
     }
@@ -312,13 +315,14 @@ uint32_t GrammarCompiler::height(Expression expression) const {
     if (of.kind == PartKind::sequence || of.kind == PartKind::choice)
         for (const Expression child : children(of)) highest = std::max(highest, height(child));
     if (of.kind == PartKind::repeat) return height(of.index);
-    if (of.kind == PartKind::call && is_copied(of.index)) return facts_[of.index].height + 1;
+    if (of.kind == PartKind::call && is_copied(of.index, true)) return facts_[of.index].height + 1;
     return highest;
 }
 
-bool GrammarCompiler::is_copied(uint32_t rule) const {
+bool GrammarCompiler::is_copied(uint32_t rule, bool is_repeated) const {
     const Facts& facts = facts_[rule];
-    return !facts.is_recursive && facts.size <= kMostCopied && facts.height < kMostHeight;
+    const uint64_t most = is_repeated ? kMostCopiedInRepetition : kMostCopied;
+    return !facts.is_recursive && facts.size <= most && facts.height < kMostHeight;
 }
 
 void GrammarCompiler::find_facts(const std::vector<std::vector<uint32_t>>& components) {
@@ -333,7 +337,7 @@ void GrammarCompiler::find_facts(const std::vector<std::vector<uint32_t>>& compo
             }
         }
         for (const uint32_t rule : component) {
-            facts_[rule].size = size(builder_.rules_[rule].body);
+            facts_[rule].size = size(builder_.rules_[rule].body, true);
             facts_[rule].height = height(builder_.rules_[rule].body);
         }
     }
@@ -481,7 +485,7 @@ uint32_t GrammarCompiler::choice(std::span<const Expression> alternatives, uint3
 uint32_t GrammarCompiler::repeat(const Part& of, uint32_t next) {
     const bool is_unlimited = of.max == Automaton::kUnlimited;
     const uint64_t times = is_unlimited ? uint64_t(of.min) + 1 : of.max;
-    if (times * (size(of.index) + 1) <= kMostSpelt || (is_unlimited && of.min <= 1)) {
+    if (times * (size(of.index, true) + 1) <= kMostSpelt || (is_unlimited && of.min <= 1)) {
         uint32_t target = next, least = of.min;
         if (is_unlimited) {
             const uint32_t begin = static_cast<uint32_t>(made_.targets.size());
@@ -547,13 +551,17 @@ uint32_t GrammarCompiler::compile(Expression expression, uint32_t next) {
             return next;
         case PartKind::choice:
             return choice(children(of), next);
-        case PartKind::repeat:
-            return repeat(of, next);
+        case PartKind::repeat: {
+            ++repetitions_;
+            const uint32_t made = repeat(of, next);
+            --repetitions_;
+            return made;
+        }
         case PartKind::token:
             return state({.kind = Automaton::Kind::token, .rule = of.index, .next = next});
         case PartKind::call:
             if (!facts_[of.index].is_productive) return kNowhere;
-            if (is_copied(of.index)) return compile(builder_.rules_[of.index].body, next);
+            if (is_copied(of.index, repetitions_ > 0)) return compile(builder_.rules_[of.index].body, next);
             return state({.kind = Automaton::Kind::call, .rule = rule_of(of.index), .next = next});
     }
     return kNowhere;
@@ -640,6 +648,7 @@ Result<Automaton> GrammarCompiler::compile(uint32_t root) {
     while (!waiting_.empty()) {
         const Waiting next = waiting_.back();
         waiting_.pop_back();
+        repetitions_ = where_[next.rule] == kOfRepetition ? 1 : 0;
         const uint32_t entry = compile(next.body, accept_);
         if (made_.states.size() > GrammarBuilder::kMostParts)
             return fail(ErrorKind::Unsupported, "{}: the grammar is too large: more than {} states", where,

@@ -119,9 +119,10 @@ void GrammarMachine::pop(Set below) {
 }
 
 void GrammarMachine::repeat(const Automaton::State& state, Entry entry, bool is_fresh) {
-    const bool is_approximate = (entry.symbol & kApproximate) != 0, is_unlimited = state.max == Automaton::kUnlimited;
-    if (is_approximate && entry.count == state.min) {  // there, or far from it
-        found_.push_back({kUnknownSymbol, 0, kNone});
+    const bool is_unlimited = state.max == Automaton::kUnlimited;
+    if ((entry.symbol & kMarks) != 0) {
+        if ((entry.symbol & kMay) != 0) add({state.next, 0, entry.below}, is_fresh);
+        add({automaton_.rules[state.rule].entry, 0, push(entry.symbol, 0, entry.below)}, /*is_fresh=*/true);
         return;
     }
     if (entry.count >= state.min) add({state.next, 0, entry.below}, is_fresh);
@@ -130,8 +131,6 @@ void GrammarMachine::repeat(const Automaton::State& state, Entry entry, bool is_
         const uint32_t count = is_unlimited ? std::min(entry.count + 1, state.min) : entry.count + 1;
         // A repetition takes the place of the one before: it is no deeper.
         add({automaton_.rules[state.rule].entry, 0, push(entry.symbol, count, entry.below)}, /*is_fresh=*/true);
-    } else if (is_approximate) {
-        found_.push_back({kUnknownSymbol, 0, kNone});
     }
 }
 
@@ -140,7 +139,7 @@ GrammarMachine::Set GrammarMachine::close() {
         if (++work_ > kMostWork) has_overflown_ = true;
         const auto [entry, is_fresh] = open_.back();
         open_.pop_back();
-        const Automaton::State& state = automaton_.states[entry.symbol & ~kApproximate];
+        const Automaton::State& state = automaton_.states[entry.symbol & ~kMarks];
         switch (state.kind) {
             case Automaton::Kind::bytes:
             case Automaton::Kind::token:
@@ -226,57 +225,45 @@ std::vector<uint32_t> GrammarMachine::terminals(Set set) const {
 
 // ---- what does not depend on the rest -------------------------------------------------------------------------------
 
-namespace {
-
-// Few different ones, and most tokens have fewer characters than the larger of them.
-uint32_t rounded_down(uint32_t left) {
-    constexpr std::array<uint32_t, 6> kSteps{64, 32, 24, 16, 12, 8};
-    for (const uint32_t step : kSteps)
-        if (left >= step) return step;
-    return left;
-}
-
-}  // namespace
-
-// The count of which at least as many repetitions are left, before `min` or else before `max`, and not many more.
-uint32_t GrammarMachine::approximate(uint32_t state, uint32_t count) const {
-    const auto& [kind, begin, end, rule, next, min, max] = automaton_.states[state];
-    if (count < min) return min - rounded_down(min - count);
-    return max == Automaton::kUnlimited ? count : max - rounded_down(max - count);
-}
-
-GrammarMachine::Set GrammarMachine::abstract_below(Set below, int depth) {
+GrammarMachine::Set GrammarMachine::abstract_below(Set below, int depth, uint32_t& longest) {
     std::vector<Entry> kept;
     for (uint32_t i = 0; i < nodes_[below].size; ++i) {
         Entry entry = pool_[nodes_[below].begin + i];
-        if (entry.symbol < kUnknownSymbol) {
-            const uint32_t state = entry.symbol & ~kApproximate;
-            if (depth == 0 || automaton_.states[state].kind != Automaton::Kind::repeat) {
-                entry = {kUnknownSymbol, 0, kNone};
-            } else {
-                const uint32_t count = approximate(state, entry.count);
-                entry = {count == entry.count ? entry.symbol : state | kApproximate, count,
-                         abstract_below(entry.below, depth - 1)};
-            }
+        if (entry.symbol >= kUnknownSymbol) {
+            kept.push_back(entry);
+            continue;
         }
+        const Automaton::State& state = automaton_.states[entry.symbol & ~kMarks];
+        if (depth == 0 || state.kind != Automaton::Kind::repeat) {
+            kept.push_back({kUnknownSymbol, 0, kNone});
+            continue;
+        }
+        const bool must = entry.count < state.min, is_counted = must || state.max != Automaton::kUnlimited;
+        const uint32_t left = must ? state.min - entry.count : state.max - entry.count;
+        if (is_counted && left >= kLeastForgotten) {
+            longest = std::min(longest, left);
+            entry = {entry.symbol | (must ? kMust : kMay), 0, entry.below};
+        }
+        entry.below = abstract_below(entry.below, depth - 1, longest);
         kept.push_back(entry);
     }
     std::ranges::sort(kept);
     return united(kept);
 }
 
-GrammarMachine::Set GrammarMachine::abstract(Set set) {
-    constexpr int kRepetitions = 2;  // within each other
+GrammarMachine::Abstract GrammarMachine::abstract(Set set) {
+    constexpr int kRepetitions = 3;  // within each other
     if (const auto known = abstracts_.find(set); known != abstracts_.end()) return known->second;
     work_ = 0;
+    uint32_t longest = UINT32_MAX;
     std::vector<Entry> kept;
     for (uint32_t i = 0; i < nodes_[set].size; ++i) {
         Entry entry = pool_[nodes_[set].begin + i];
-        if (entry.symbol < kUnknownSymbol) entry.below = abstract_below(entry.below, kRepetitions);
+        if (entry.symbol < kUnknownSymbol) entry.below = abstract_below(entry.below, kRepetitions, longest);
         kept.push_back(entry);
     }
     std::ranges::sort(kept);
-    const Set made = united(kept);
+    const Abstract made{united(kept), longest};
     abstracts_.emplace(set, made);
     bytes_ += 40;
     return made;

@@ -44,8 +44,13 @@ public:
     bool has_unknown(Set set) const { return contains(set, kUnknownSymbol); }
     // The token terminals that may come next.
     std::vector<uint32_t> terminals(Set set) const;
-    // The same, with what lies below each top forgotten, but for repetitions and how often they may still come.
-    Set abstract(Set set);
+    // The same, with what lies below each top forgotten. Of repetitions there is left only whether they may go on or
+    // must, as if that were so for ever: true of texts of up to `longest` bytes, since each takes one or more.
+    struct Abstract {
+        Set set;
+        uint32_t longest;
+    };
+    Abstract abstract(Set set);
     Set copy(const GrammarMachine& from, Set set);  // the same set of another machine of the automaton
 
     // Too many ways of reading a text for one step: what was computed since then is wrong.
@@ -55,8 +60,10 @@ public:
 private:
     static constexpr uint32_t kNotYet = UINT32_MAX;
     static constexpr uint32_t kEndSymbol = UINT32_MAX, kUnknownSymbol = UINT32_MAX - 1;
-    // Of a count: it is not more than what is left in truth, and the truth beyond it is unknown.
-    static constexpr uint32_t kApproximate = 1U << 31;
+    // Marks of a repetition's symbol whose count is forgotten: it may end or go on; it must go on.
+    static constexpr uint32_t kMay = 1U << 31, kMust = 1U << 30, kMarks = kMay | kMust;
+    // With fewer repetitions left they are counted: what may then come is little.
+    static constexpr uint32_t kLeastForgotten = 8;
     static constexpr size_t kMostWork = 100'000;  // of one step: ways that are looked at, and entries that are united
 
     struct Entry {
@@ -88,8 +95,7 @@ private:
     void repeat(const Automaton::State& state, Entry entry, bool is_fresh);
     Set close();  // of what was added
     Set united(std::vector<Entry>& entries);
-    Set abstract_below(Set below, int depth);
-    uint32_t approximate(uint32_t state, uint32_t count) const;
+    Set abstract_below(Set below, int depth, uint32_t& longest);
 
     const Automaton& automaton_;
     std::vector<Node> nodes_;
@@ -97,7 +103,7 @@ private:
     std::vector<std::unique_ptr<uint32_t[]>> rows_;
     std::unordered_multimap<uint64_t, Set> sets_;  // by hash
     std::unordered_map<uint64_t, Set> unions_;
-    std::unordered_map<Set, Set> abstracts_;
+    std::unordered_map<Set, Abstract> abstracts_;
     std::vector<Item> open_;
     std::vector<Item> seen_few_;
     std::unordered_map<Item, bool, ItemHash> seen_many_;

@@ -1,7 +1,7 @@
 #include "engine/grammar/token_masks.h"
 
 #include <algorithm>
-#include <limits>
+#include <array>
 
 #include "engine/grammar/automaton.h"
 #include "engine/grammar/machine.h"
@@ -21,15 +21,9 @@ void clear_bit(TokenMask& mask, int32_t token) {
 // in. So the tree is walked once for each top (`abstract`), and what that could not decide, mostly tokens that leave
 // the string, is asked of the whole stacks.
 struct TokenMasks::Impl {
-    // A part of the tree: nodes with what leads to them, in the tree's order.
-    struct Undecided {
-        uint32_t node;
-        uint32_t end;       // of those below it in this list
-        bool is_undecided;  // all below the node; others are but on the way
-    };
     struct OfTop {
         TokenMask mask;
-        std::vector<Undecided> undecided;
+        std::vector<TokenTree::Some> undecided;  // with all that lies below the wanted ones
     };
 
     const Automaton& automaton;
@@ -38,7 +32,8 @@ struct TokenMasks::Impl {
     std::shared_ptr<GrammarMachine> machine;
     std::unordered_map<GrammarMachine::Set, OfTop> tops;
     std::unordered_map<GrammarMachine::Set, std::shared_ptr<const TokenMask>> masks;
-    std::vector<int32_t> terminals;  // the tokens of the automaton's terminals
+    std::unordered_map<GrammarMachine::Set, bool> plain_text;  // whether it may follow
+    std::vector<int32_t> terminals;                            // the tokens of the automaton's terminals
     size_t mask_bytes = 0;
     std::vector<GrammarMachine::Set> path;
 
@@ -46,7 +41,7 @@ struct TokenMasks::Impl {
         : automaton(automaton), tree(tree), words((tree.size() + 63) / 64), path(tree.deepest() + 1) {}
 
     void begin_anew() {
-        tops.clear(), masks.clear();
+        tops.clear(), masks.clear(), plain_text.clear();
         mask_bytes = 0;
         machine = std::make_shared<GrammarMachine>(automaton);
     }
@@ -56,9 +51,27 @@ struct TokenMasks::Impl {
     void walk(uint32_t node, GrammarMachine::Set from, TokenMask& mask);
     const OfTop& of_top(GrammarMachine::Set top);
     void decide(const OfTop& top, GrammarMachine::Set set, TokenMask& mask);
+    void decide_longer(const TokenTree::Longer& longer, GrammarMachine::Set set, TokenMask& mask);
+    bool takes_plain_text(GrammarMachine::Set set);
+    bool takes_plain_text_now(GrammarMachine::Set set);
+    bool takes_all_below(uint32_t node, GrammarMachine::Set set);
+    void set_all(uint32_t node, TokenMask& mask) const;
     void add_terminals(GrammarMachine::Set set, TokenMask& mask) const;
     bool matches(uint32_t terminal, int32_t token) const;
 };
+
+void TokenMasks::Impl::set_all(uint32_t node, TokenMask& mask) const {
+    const auto nodes = tree.nodes();
+    for (uint32_t i = node; i < nodes[node].end; ++i)
+        if (nodes[i].token >= 0) set_alike(mask, nodes[i].token);
+}
+
+// Known without a look at each; asked where it pays, and where a character has ended.
+bool TokenMasks::Impl::takes_all_below(uint32_t node, GrammarMachine::Set set) {
+    constexpr uint32_t kMany = 64;
+    const TokenTree::Node& of = tree.nodes()[node];
+    return node < tree.first_other() && of.end - node >= kMany && of.byte < 0x80 && takes_plain_text(set);
+}
 
 // All tokens below `node`, behind which the text is at `from`.
 void TokenMasks::Impl::walk(uint32_t node, GrammarMachine::Set from, TokenMask& mask) {
@@ -68,6 +81,11 @@ void TokenMasks::Impl::walk(uint32_t node, GrammarMachine::Set from, TokenMask& 
         const TokenTree::Node& at = nodes[i];
         const GrammarMachine::Set to = machine->step(path[at.depth - 1U], at.byte);
         if (to == GrammarMachine::kNone) {
+            i = at.end;
+            continue;
+        }
+        if (takes_all_below(i, to)) {
+            set_all(i, mask);
             i = at.end;
             continue;
         }
@@ -91,7 +109,12 @@ const TokenMasks::Impl::OfTop& TokenMasks::Impl::of_top(GrammarMachine::Set top)
         for (; noted.size() > depth; noted.pop_back())
             made.undecided[noted.back()].end = static_cast<uint32_t>(made.undecided.size());
     };
-    for (uint32_t i = 1; i < nodes[0].end;) {
+    uint32_t i = 1;
+    if (takes_plain_text(top)) {
+        std::ranges::copy(tree.plain(), made.mask.begin());
+        i = tree.first_other();
+    }
+    while (i < nodes[0].end) {
         const TokenTree::Node& node = nodes[i];
         const GrammarMachine::Set to = machine->step(path[node.depth - 1U], node.byte);
         // Nodes of the way that are noted are the first ones.
@@ -109,12 +132,17 @@ const TokenMasks::Impl::OfTop& TokenMasks::Impl::of_top(GrammarMachine::Set top)
             i = node.end;
             continue;
         }
+        if (takes_all_below(i, to)) {
+            set_all(i, made.mask);
+            i = node.end;
+            continue;
+        }
         path[node.depth] = to;
         if (node.token >= 0) set_alike(made.mask, node.token);
         ++i;
     }
     leave_to(0);
-    mask_bytes += words * sizeof(uint64_t) + made.undecided.capacity() * sizeof(Undecided) + 64;
+    mask_bytes += words * sizeof(uint64_t) + made.undecided.capacity() * sizeof(TokenTree::Some) + 64;
     return made;
 }
 
@@ -122,7 +150,7 @@ void TokenMasks::Impl::decide(const OfTop& top, GrammarMachine::Set set, TokenMa
     const auto nodes = tree.nodes();
     path[0] = set;
     for (uint32_t i = 0; i < top.undecided.size();) {
-        const Undecided& at = top.undecided[i];
+        const TokenTree::Some& at = top.undecided[i];
         const TokenTree::Node& node = nodes[at.node];
         const GrammarMachine::Set to = machine->step(path[node.depth - 1U], node.byte);
         if (to == GrammarMachine::kNone) {
@@ -130,12 +158,82 @@ void TokenMasks::Impl::decide(const OfTop& top, GrammarMachine::Set set, TokenMa
             continue;
         }
         path[node.depth] = to;
-        if (at.is_undecided) {
+        if (at.is_wanted) {
             if (node.token >= 0) set_alike(mask, node.token);
             walk(at.node, to, mask);
         }
         ++i;
     }
+}
+
+// What is true of texts up to a length was taken to be true of all.
+void TokenMasks::Impl::decide_longer(const TokenTree::Longer& longer, GrammarMachine::Set set, TokenMask& mask) {
+    for (size_t word = 0; word < mask.size(); ++word) mask[word] &= ~longer.tokens[word];
+    const auto nodes = tree.nodes();
+    path[0] = set;
+    for (uint32_t i = 0; i < longer.nodes.size();) {
+        const TokenTree::Some& at = longer.nodes[i];
+        const TokenTree::Node& node = nodes[at.node];
+        const GrammarMachine::Set to = machine->step(path[node.depth - 1U], node.byte);
+        if (to == GrammarMachine::kNone) {
+            i = at.end;
+            continue;
+        }
+        path[node.depth] = to;
+        if (at.is_wanted) set_alike(mask, node.token);
+        ++i;
+    }
+}
+
+// Whether any text may follow that is plain as TokenTree::plain() says.
+bool TokenMasks::Impl::takes_plain_text(GrammarMachine::Set set) {
+    const auto [known, is_new] = plain_text.try_emplace(set);
+    if (is_new) known->second = takes_plain_text_now(set);
+    return known->second;
+}
+
+// Both automata are walked at once.
+bool TokenMasks::Impl::takes_plain_text_now(GrammarMachine::Set set) {
+    constexpr size_t kMost = 40;  // pairs of states; within a string there are some ten
+    struct Range {
+        uint8_t first, last, next;
+    };
+    // The bytes of UTF-8 (Unicode standard, table 3-7): 0 between characters, then by what is wanted yet.
+    static const std::array<std::vector<Range>, 8> kText{{
+        {{0x20, '!', 0},
+         {'#', '[', 0},
+         {']', 0x7E, 0},
+         {0xC2, 0xDF, 1},
+         {0xE0, 0xE0, 3},
+         {0xE1, 0xEC, 2},
+         {0xED, 0xED, 4},
+         {0xEE, 0xEF, 2},
+         {0xF0, 0xF0, 6},
+         {0xF1, 0xF3, 5},
+         {0xF4, 0xF4, 7}},
+        {{0x80, 0xBF, 0}},
+        {{0x80, 0xBF, 1}},
+        {{0xA0, 0xBF, 1}},
+        {{0x80, 0x9F, 1}},
+        {{0x80, 0xBF, 2}},
+        {{0x90, 0xBF, 2}},
+        {{0x80, 0x8F, 2}},
+    }};
+    std::vector<std::pair<GrammarMachine::Set, uint8_t>> pairs{{set, uint8_t(0)}};
+    for (size_t i = 0; i < pairs.size(); ++i) {
+        const auto [at, wanted] = pairs[i];
+        for (const auto& [first, last, next] : kText[wanted]) {
+            for (uint32_t byte = first; byte <= last; ++byte) {
+                const GrammarMachine::Set to = machine->step(at, static_cast<uint8_t>(byte));
+                if (to == GrammarMachine::kNone || to == GrammarMachine::kUnknown) return false;
+                const std::pair pair(to, next);
+                if (std::ranges::find(pairs, pair) != pairs.end()) continue;
+                if (pairs.size() == kMost) return false;
+                pairs.push_back(pair);
+            }
+        }
+    }
+    return true;
 }
 
 bool TokenMasks::Impl::matches(uint32_t terminal, int32_t token) const {
@@ -177,10 +275,11 @@ Result<std::shared_ptr<TokenMasks>> TokenMasks::create(std::shared_ptr<const Gra
     for (const Automaton::Token& token : made->grammar_->automaton().tokens) {
         const int64_t id = token.text.empty() ? token.id : made->tree_->find(token.text);
         if (id < 0 && !token.text.empty())
-            return fail(ErrorKind::Format, "{}: the vocabulary has no token \"{}\"", token.where, token.text);
+            return fail(ErrorKind::Format, "the grammar at {}: the vocabulary has no token \"{}\"", token.where,
+                        token.text);
         if (id >= made->tree_->size())
-            return fail(ErrorKind::Format, "{}: the vocabulary has no token {}: it ends at {}", token.where, id,
-                        int64_t(made->tree_->size()) - 1);
+            return fail(ErrorKind::Format, "the grammar at {}: the vocabulary has no token {}: it ends at {}",
+                        token.where, id, int64_t(made->tree_->size()) - 1);
         made->impl_->terminals.push_back(static_cast<int32_t>(id));
     }
     made->impl_->begin_anew();
@@ -247,9 +346,11 @@ Result<std::shared_ptr<const TokenMask>> TokenMasks::mask(const State& of) {
     renew(state);
     const GrammarMachine::Set set = state.configuration_;
     if (const auto known = impl_->masks.find(set); known != impl_->masks.end()) return known->second;
-    const Impl::OfTop& top = impl_->of_top(state.machine_->abstract(set));
+    const auto [abstract, longest] = state.machine_->abstract(set);
+    const Impl::OfTop& top = impl_->of_top(abstract);
     auto mask = std::make_shared<TokenMask>(top.mask);
     impl_->decide(top, set, *mask);
+    if (const TokenTree::Longer* longer = tree_->longer_than(longest)) impl_->decide_longer(*longer, set, *mask);
     impl_->add_terminals(set, *mask);
     for (const int32_t end : tree_->ends()) {
         clear_bit(*mask, end);

@@ -39,7 +39,26 @@ public:
         uint16_t depth;
         uint8_t byte;
     };
-    std::span<const Node> nodes() const { return nodes_; }  // the first is the root
+    // The first is the root. Below it come first the tokens that are plain text, then the others.
+    std::span<const Node> nodes() const { return nodes_; }
+    uint32_t first_other() const { return first_other_; }
+    // Of whole characters none of which is a control character, a quotation mark or a backslash: what a string of JSON,
+    // and most else that holds text, takes without a look at each.
+    std::span<const uint64_t> plain() const { return plain_; }
+
+    // A part of the tree: nodes with what leads to them, in the tree's order.
+    struct Some {
+        uint32_t node;
+        uint32_t end;    // of those below it in this list
+        bool is_wanted;  // others are but on the way
+    };
+    // Tokens of more bytes than some number, which is `bytes` or a little less; null: there are none.
+    struct Longer {
+        size_t than;
+        std::vector<uint64_t> tokens;
+        std::vector<Some> nodes;
+    };
+    const Longer* longer_than(size_t bytes) const;
     int32_t next_alike(int32_t token) const { return next_alike_[static_cast<size_t>(token)]; }  // -1: none
     std::string_view bytes(int32_t token) const { return tokens_[static_cast<size_t>(token)].bytes; }
     Kind kind(int32_t token) const { return tokens_[static_cast<size_t>(token)].kind; }
@@ -50,9 +69,14 @@ public:
     int32_t find(std::string_view text) const;
 
 private:
+    void note_longer(size_t than);
+
     std::vector<Token> tokens_;
     std::vector<Node> nodes_;
     std::vector<int32_t> next_alike_, ends_;
+    std::vector<uint64_t> plain_;
+    std::vector<Longer> longer_;
+    uint32_t first_other_ = 1;
     size_t deepest_ = 0;
 };
 
