@@ -182,7 +182,8 @@ Result<Engine> open_engine(const EngineOptions& options, const Warn& warn) {
     RIFTJIT_TRY(tokenizer, open_tokenizer(model.file, options.pre, warn));
     warn_of_sizes(options, model.hyperparameters, warn);
     RIFTJIT_TRY(loaded, load(std::move(model), options, Sampling::yes, warn));
-    Engine engine{std::move(loaded), std::move(tokenizer)};
+    Engine engine{std::move(loaded), std::move(tokenizer), nullptr};
+    engine.grammars = std::make_shared<GrammarMasks>(engine.tokenizer);
     const CacheStatistics& statistics = engine.kernels->statistics();
     engine.kernels_ms = statistics.compile_ms + statistics.load_ms;
     engine.load_ms = milliseconds_since(start) - engine.kernels_ms;

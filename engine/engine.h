@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/devices.h"
+#include "engine/grammar/token_masks.h"
 #include "jit/x86/host_kernels.h"
 #include "models/model.h"
 #include "models/tokenizer/tokenizer.h"
@@ -63,8 +64,9 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
 
 struct Engine : LoadedModel {
     models::Tokenizer tokenizer;
-    double load_ms = 0;     // opening, tokenizer, packing; without the kernels
-    double kernels_ms = 0;  // generating or loading kernels
+    std::shared_ptr<GrammarMasks> grammars;  // of texts that follow one, which share its masks
+    double load_ms = 0;                      // opening, tokenizer, packing; without the kernels
+    double kernels_ms = 0;                   // generating or loading kernels
 };
 
 Result<Engine> open_engine(const EngineOptions& options, const Warn& warn);

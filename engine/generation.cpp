@@ -74,7 +74,10 @@ Result<void> Generation::read_prompt() {
     }
     timings_.prompt_tokens += static_cast<uint32_t>(batch.size());
     unread_ = unread_.subspan(batch.size());
-    for (const int32_t id : batch) accept(id);
+    for (const int32_t id : batch) {
+        sampler_.accept(id);
+        accept(id);
+    }
     if (options_.drafting != nullptr) RIFTJIT_TRY_VOID(catch_up());
     if (unread_.empty() && options_.hash != nullptr) options_.hash->add(logits_.all);
     return {};
@@ -116,7 +119,6 @@ Result<void> Generation::take_step() {
 }
 
 void Generation::accept(int32_t id) {
-    sampler_.accept(id);
     if (options_.drafting != nullptr) options_.drafting->draft->accept(id);
 }
 
@@ -139,7 +141,8 @@ uint32_t Generation::most_guesses() const {
     return static_cast<uint32_t>(most);
 }
 
-// The guesses to be tried; opens step_. An end of generation is not guessed: nothing is sampled behind it.
+// The guesses to be tried; opens step_. An end of generation is not guessed: nothing is sampled behind it. Nor is what
+// the sampler will not take.
 Result<std::span<const int32_t>> Generation::draft() {
     auto& [draft, pace] = *options_.drafting;
     guesses_.clear();
@@ -159,6 +162,7 @@ Result<std::span<const int32_t>> Generation::draft() {
     }
     const auto end = std::ranges::find_if(guesses_, [&](int32_t id) { return tokenizer_.is_end_of_generation(id); });
     guesses_.erase(end, guesses_.end());
+    guesses_.resize(sampler_.allowed_prefix(guesses_));
     const bool is_tried = count > 0 && guesses_.size() >= pace.least();
     if (!is_tried && guesses_.size() > 1) guesses_.resize(1);
     *step_ = {.grade = grade,
@@ -185,6 +189,7 @@ Result<int32_t> Generation::sample() {
     }
     const auto id = of_highest ? Result<int32_t>(*of_highest) : sampler_.sample(logits_.all);
     if (!id) return unexpected_logits(context_.session(), id.error());
+    RIFTJIT_TRY_VOID(sampler_.accept_sampled(*id));
     accept(*id);
     ++timings_.sampled_tokens;
     return *id;
@@ -210,12 +215,16 @@ Result<Generation::Step> Generation::next() {
     } else {
         RIFTJIT_TRY_VOID(evaluate_last());
     }
+    if (sampler_.must_end()) return step({}, {}, FinishReason::end_of_generation);
     RIFTJIT_TRY(id, sample());
     if (tokenizer_.is_end_of_generation(id)) return step({}, {}, FinishReason::end_of_generation);
     ids_.push_back(id);
     const bool is_hidden = options_.show_control == models::Tokenizer::ShowControl::no && tokenizer_.is_control(id);
     std::string text = is_hidden ? std::string() : stream_.push(tokenizer_.piece(id));
-    return step(id, std::move(text), stream_.found_stop_word() ? FinishReason::stop_word : limit());
+    if (stream_.found_stop_word()) return step(id, std::move(text), FinishReason::stop_word);
+    // Nothing could follow but a token that says so.
+    if (sampler_.must_end()) return step(id, std::move(text), FinishReason::end_of_generation);
+    return step(id, std::move(text), limit());
 }
 
 Generation::Step Generation::stop() { return step({}, {}, FinishReason::interrupted); }

@@ -90,7 +90,7 @@ private:
     Result<void> read_prompt();
     Result<void> evaluate_last();
     Result<void> take_step();
-    void accept(int32_t id);
+    void accept(int32_t id);  // by what guesses
     Result<void> catch_up();
     uint32_t most_guesses() const;
     Result<std::span<const int32_t>> draft();

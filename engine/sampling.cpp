@@ -32,6 +32,10 @@ Result<runtime::Sampler> make_sampler(const Engine& engine, SamplerChoice choice
     for (const std::string& unused : runtime::unused_settings(parameters)) warn(unused);
     RIFTJIT_TRY(sampler,
                 runtime::Sampler::create(parameters, rows, breaker_sequences(choice, tokenizer), engine.logit_kernels));
+    if (choice.grammar != nullptr) {
+        RIFTJIT_TRY(masks, engine.grammars->of(choice.grammar));
+        sampler.constrain(std::make_unique<GrammarConstraint>(std::move(masks), std::move(choice.grammar_triggers)));
+    }
     if (engine.device_model->finds_highest() && !sampler.takes_highest())
         warn(fmt::format(
             "{}: what is sampled ({}) depends on more than the {} highest logits: all are read for each token",

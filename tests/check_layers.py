@@ -50,7 +50,8 @@ ALLOWED = {
     "engine": JIT
     | MODELS
     | {"jit/cache", "jit/x86", "jit/rdna/table", "graph", "runtime", "runtime/cpu", "runtime/rdna", "runtime/sampling"}
-    | {"runtime/trial"},
+    | {"runtime/trial", "engine/grammar"},
+    "engine/grammar": {"host", "models/tokenizer", "runtime/sampling"},
     "server": {"host", "engine", "runtime/sampling"} | MODELS,
     "sim": JIT | {"jit/x86", "sim"},
     "tools": {"host", "jit", "graph", "models", "runtime", "engine", "server", "sim"},

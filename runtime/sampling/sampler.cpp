@@ -1,6 +1,7 @@
 #include "runtime/sampling/sampler.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <optional>
 #include <random>
@@ -57,6 +58,26 @@ std::vector<SamplerStage> plan_stages(const SamplerParameters& p) {
     return planned;
 }
 
+using Mask = std::span<const uint64_t>;  // of a TokenConstraint; empty: anything is allowed
+
+bool allows(Mask mask, size_t id) {
+    return mask.empty() || (id / 64 < mask.size() && (mask[id / 64] >> (id % 64) & 1) != 0);
+}
+
+void forbid_others(std::span<float> row, Mask mask) {
+    constexpr float kNever = -std::numeric_limits<float>::infinity();
+    for (size_t begin = 0; begin < row.size(); begin += 64) {
+        const auto part = row.subspan(begin, std::min<size_t>(64, row.size() - begin));
+        const uint64_t word = begin / 64 < mask.size() ? mask[begin / 64] : 0;
+        if (word == ~uint64_t(0)) continue;
+        if (word == 0)
+            std::ranges::fill(part, kNever);
+        else
+            for (size_t i = 0; i < part.size(); ++i)
+                if ((word >> i & 1) == 0) part[i] = kNever;
+    }
+}
+
 }  // namespace
 
 struct Sampler::Impl {
@@ -74,17 +95,31 @@ struct Sampler::Impl {
     std::vector<float> edited;     // the row after biases and leading edits, when there are any
     std::vector<bool> suppressed;  // by token; empty: none is
     Candidates candidates;
+    std::unique_ptr<TokenConstraint> constraint;  // null: none
 
     Impl(const SamplerParameters& parameters, uint32_t vocabulary, uint32_t seed, LogitKernels kernels);
     void prepare_penalties(std::vector<std::vector<int32_t>> dry_breakers);
     bool greedy() const { return parameters.temperature <= 0; }
-    std::span<const float> edit(std::span<const float> logits);
-    void gather(std::span<const float> logits, LogitScan::Best best);
+    std::span<const float> edit(std::span<const float> logits, Mask mask);
+    void gather(std::span<const float> logits, LogitScan::Best best, Mask mask);
     size_t wanted() const { return greedy() ? 1 : size_t(std::max(parameters.top_k, parameters.min_keep)); }
     bool takes_highest() const;
-    bool gather(std::span<const IndexedLogit> highest);
+    bool gather(std::span<const IndexedLogit> highest, Mask mask);
     void apply(SamplerStage stage);
     size_t choose();
+    Result<int32_t> draw(std::span<const float> logits, Mask mask);
+    std::optional<int32_t> draw(std::span<const IndexedLogit> highest, Mask mask);
+    size_t count(Mask mask) const;  // without suppressed ones
+    // Whether it pays to draw as if anything were allowed, and to ask then.
+    bool asks_behind() const { return greedy() || constraint->is_open(); }
+
+    // What a draw changes beside the random numbers; of a token that is refused nothing is learnt.
+    struct Learnt {
+        std::optional<stages::MirostatState> mirostat;
+        std::optional<stages::AdaptiveP> adaptive;
+    };
+    Learnt learnt() const { return {mirostat, adaptive}; }
+    void forget(const Learnt& before) { mirostat = before.mirostat, adaptive = before.adaptive; }
 };
 
 Sampler::Impl::Impl(const SamplerParameters& given, uint32_t vocabulary, uint32_t seed, LogitKernels kernels)
@@ -120,8 +155,9 @@ void Sampler::Impl::prepare_penalties(std::vector<std::vector<int32_t>> dry_brea
     if (leading_edits > 0 || !p.logit_bias.empty() || !p.suppressed.empty()) edited.resize(vocabulary);
 }
 
-std::span<const float> Sampler::Impl::edit(std::span<const float> logits) {
-    if (edited.empty()) return logits;
+std::span<const float> Sampler::Impl::edit(std::span<const float> logits, Mask mask) {
+    if (edited.empty() && mask.empty()) return logits;
+    edited.resize(vocabulary);
     std::copy(logits.begin(), logits.end(), edited.begin());
     for (const LogitBias& bias : parameters.logit_bias) edited[bias.id] += bias.bias;
     for (const int32_t id : parameters.suppressed) edited[id] = -std::numeric_limits<float>::infinity();
@@ -129,14 +165,26 @@ std::span<const float> Sampler::Impl::edit(std::span<const float> logits) {
         if (chain[i] == SamplerStage::penalties) penalties->apply(edited);
         if (chain[i] == SamplerStage::dry) dry->apply(edited);
     }
+    if (!mask.empty()) forbid_others(edited, mask);
     return edited;
 }
 
-void Sampler::Impl::gather(std::span<const float> logits, LogitScan::Best best) {
+size_t Sampler::Impl::count(Mask mask) const {
+    size_t sum = 0;
+    for (const uint64_t word : mask) sum += size_t(std::popcount(word));
+    for (const int32_t id : parameters.suppressed) sum -= allows(mask, size_t(id));
+    return sum;
+}
+
+// Of those that are forbidden none is among the candidates: their infinities are no logits to reckon with.
+void Sampler::Impl::gather(std::span<const float> logits, LogitScan::Best best, Mask mask) {
     candidates.clear();
     const bool top_k_first = leading_edits < chain.size() && chain[leading_edits] == SamplerStage::top_k;
-    if (top_k_first && wanted() < vocabulary && scan.gather_highest(logits, best, wanted(), candidates)) return;
-    for (uint32_t id = 0; id < vocabulary; ++id) candidates.add(int32_t(id), logits[id]);
+    const bool has_more = wanted() < (mask.empty() ? vocabulary : count(mask));
+    if (top_k_first && has_more && scan.gather_highest(logits, best, wanted(), candidates)) return;
+    for (uint32_t id = 0; id < vocabulary; ++id)
+        if (mask.empty() || logits[id] > -std::numeric_limits<float>::infinity())
+            candidates.add(int32_t(id), logits[id]);
 }
 
 // Nothing is changed before the most probable are taken, of which there are enough.
@@ -145,19 +193,21 @@ bool Sampler::Impl::takes_highest() const {
     return greedy() || (parameters.mirostat == Mirostat::off && !chain.empty() && chain.front() == SamplerStage::top_k);
 }
 
-// Those that the chain's first stage leaves of the row, ranked. Suppressed ones are out of the question; any other is
-// among these, or there are enough before it. What a row is refused for it must be shown for.
-bool Sampler::Impl::gather(std::span<const IndexedLogit> highest) {
+// Those that the chain's first stage leaves of the row, ranked. Suppressed ones and what is not allowed are out of the
+// question; any other is among these, or there are enough before it. What a row is refused for it must be shown for.
+bool Sampler::Impl::gather(std::span<const IndexedLogit> highest, Mask mask) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     candidates.clear();
     for (const auto& [logit, index] : highest) {
         if (index >= vocabulary || (!suppressed.empty() && suppressed[index])) continue;
         if (!(logit < kInfinity)) return false;
-        candidates.add(int32_t(index), logit);
+        if (allows(mask, index)) candidates.add(int32_t(index), logit);
     }
-    if (candidates.size() < wanted()) return false;
-    stages::top_k(candidates, wanted());
-    return candidates[wanted() - 1].logit > -kInfinity;
+    size_t enough = wanted();
+    if (candidates.size() < enough && !mask.empty()) enough = std::min(enough, count(mask));
+    if (candidates.size() < enough || candidates.size() == 0) return false;
+    stages::top_k(candidates, enough);
+    return candidates[enough - 1].logit > -kInfinity;
 }
 
 void Sampler::Impl::apply(SamplerStage stage) {
@@ -214,23 +264,64 @@ Sampler::Sampler(Sampler&&) noexcept = default;
 Sampler& Sampler::operator=(Sampler&&) noexcept = default;
 Sampler::~Sampler() = default;
 
+void Sampler::constrain(std::unique_ptr<TokenConstraint> constraint) { impl_->constraint = std::move(constraint); }
+
+Result<int32_t> Sampler::Impl::draw(std::span<const float> logits, Mask mask) {
+    const std::span<const float> row = edit(logits, mask);
+    const auto best = scan.best(row);
+    if (!best && !mask.empty() && best.error().kind == ErrorKind::Usage)
+        return fail(ErrorKind::Usage, "none of the {} tokens that the grammar allows here may be sampled",
+                    count(mask) + std::ranges::count_if(parameters.suppressed,
+                                                        [&](int32_t id) { return allows(mask, size_t(id)); }));
+    if (!best) return std::unexpected(best.error());
+    if (greedy()) return best->id;
+    gather(row, *best, mask);
+    for (size_t i = leading_edits; i < chain.size(); ++i) apply(chain[i]);
+    return candidates[choose()].id;
+}
+
+std::optional<int32_t> Sampler::Impl::draw(std::span<const IndexedLogit> highest, Mask mask) {
+    if (!gather(highest, mask)) return std::nullopt;
+    if (greedy()) return candidates[0].id;
+    for (const SamplerStage stage : chain) apply(stage);
+    return candidates[choose()].id;
+}
+
+// Where almost anything is allowed, what is drawn of all and allowed is taken, and else a second draw is of what is
+// allowed. Shares among the allowed ones are the same in both, so it is as if the others had been out of the row at
+// once, but for what truncating stages make of the few that are not. The best of all is the best of those allowed.
 Result<int32_t> Sampler::sample(std::span<const float> logits) {
     Impl& sampler = *impl_;
     check(logits.size() == sampler.vocabulary, "one row of logits is sampled at a time");
-    const std::span<const float> row = sampler.edit(logits);
-    RIFTJIT_TRY(best, sampler.scan.best(row));
-    if (sampler.greedy()) return best.id;
-    sampler.gather(row, best);
-    for (size_t i = sampler.leading_edits; i < sampler.chain.size(); ++i) sampler.apply(sampler.chain[i]);
-    return sampler.candidates[sampler.choose()].id;
+    if (!sampler.constraint) return sampler.draw(logits, {});
+    if (sampler.asks_behind()) {
+        const Impl::Learnt before = sampler.learnt();
+        RIFTJIT_TRY(id, sampler.draw(logits, {}));
+        RIFTJIT_TRY(is_allowed, sampler.constraint->allows(id));
+        if (is_allowed) return id;
+        sampler.forget(before);
+    }
+    RIFTJIT_TRY(mask, sampler.constraint->allowed());
+    return sampler.draw(logits, mask);
 }
 
 std::optional<int32_t> Sampler::sample(std::span<const IndexedLogit> highest) {
     Impl& sampler = *impl_;
-    if (!sampler.takes_highest() || !sampler.gather(highest)) return std::nullopt;
-    if (sampler.greedy()) return sampler.candidates[0].id;
-    for (const SamplerStage stage : sampler.chain) sampler.apply(stage);
-    return sampler.candidates[sampler.choose()].id;
+    if (!sampler.takes_highest()) return std::nullopt;
+    if (!sampler.constraint) return sampler.draw(highest, {});
+    const Impl::Learnt before = sampler.learnt();
+    const Random numbers = sampler.random;
+    if (sampler.asks_behind()) {
+        const auto id = sampler.draw(highest, {});
+        if (!id) return std::nullopt;
+        const auto is_allowed = sampler.constraint->allows(*id);
+        if (is_allowed && *is_allowed) return id;
+        sampler.forget(before);
+    }
+    const auto mask = sampler.constraint->allowed();
+    const auto id = mask ? sampler.draw(highest, *mask) : std::nullopt;
+    if (!id) sampler.random = numbers;  // the row begins with the same ones
+    return id;
 }
 
 bool Sampler::takes_highest() const { return impl_->takes_highest(); }
@@ -242,7 +333,23 @@ void Sampler::accept(int32_t id) {
     if (impl_->adaptive) impl_->adaptive->accept(id);
 }
 
+Result<void> Sampler::accept_sampled(int32_t id) {
+    if (impl_->constraint) RIFTJIT_TRY_VOID(impl_->constraint->accept(id));
+    accept(id);
+    return {};
+}
+
+bool Sampler::must_end() const { return impl_->constraint && impl_->constraint->must_end(); }
+
+size_t Sampler::allowed_prefix(std::span<const int32_t> ids) const {
+    if (!impl_->constraint) return ids.size();
+    const auto ahead = impl_->constraint->clone();
+    return size_t(std::ranges::find_if_not(ids, [&](int32_t id) { return ahead->accept(id).has_value(); }) -
+                  ids.begin());
+}
+
 void Sampler::restart(std::span<const int32_t> text) {
+    if (impl_->constraint) impl_->constraint->restart();
     if (impl_->penalties) impl_->penalties->restart(text);
     if (impl_->dry) impl_->dry->restart(text);
 }
@@ -253,6 +360,7 @@ uint32_t Sampler::seed() const { return impl_->seed; }
 std::string Sampler::describe() const {
     std::string text = "logits";
     if (!impl_->parameters.logit_bias.empty() || !impl_->parameters.suppressed.empty()) text += " -> logit_bias";
+    if (impl_->constraint) text += " -> grammar";
     for (const SamplerStage stage : impl_->chain) text.append(" -> ").append(name(stage));
     if (impl_->greedy()) return text + " -> greedy";
     if (impl_->adaptive) return text + " -> adaptive_p";

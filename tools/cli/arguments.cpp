@@ -53,11 +53,13 @@ constexpr auto kSpellings = std::to_array<Spelling>({
     {"-to", "--timeout"},
     {"-kvu", "--kv-unified"},
     {"-no-kvu", "--no-kv-unified"},
+    {"-jf", "--json-schema-file"},
 });
 
 // What follows these is text, whatever it looks like.
-constexpr auto kTextOptions = std::to_array<std::string_view>(
-    {"-p", "--prompt", "--system-prompt", "-r", "--reverse-prompt", "--chat-template", "--dry-sequence-breaker"});
+constexpr auto kTextOptions =
+    std::to_array<std::string_view>({"-p", "--prompt", "--system-prompt", "-r", "--reverse-prompt", "--chat-template",
+                                     "--dry-sequence-breaker", "--grammar", "-j", "--json-schema"});
 
 std::string_view long_spelling(std::string_view flag) {
     const auto found = std::find_if(kSpellings.begin(), kSpellings.end(),

@@ -31,8 +31,6 @@ constexpr auto kGroups = std::to_array<Group>({
     {"has been removed; llama.cpp's name is --spec-draft-n-max", "--draft --draft-n --draft-max"},
     {"has been removed; llama.cpp's name is --spec-draft-n-min", "--draft-min --draft-n-min"},
     {"has been removed; the cache is defragmented by nothing and needs no threshold", "-dt --defrag-thold"},
-    {"is not implemented in this build: no grammars",
-     "--grammar --grammar-file -j --json-schema -jf --json-schema-file"},
     {"is not implemented in this build: no control vectors, and no adapters that are switched while a model runs",
      "--lora-init-without-apply --control-vector --control-vector-scaled --control-vector-layer-range"},
     {"is not implemented in this build: no images, audio or video",

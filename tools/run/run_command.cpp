@@ -32,6 +32,7 @@
 #include "tools/run/devices_command.h"
 #include "tools/run/drafting.h"
 #include "tools/run/dump_isa.h"
+#include "tools/run/grammar_options.h"
 #include "tools/run/message_input.h"
 #include "tools/run/npy.h"
 #include "tools/run/predictions.h"
@@ -52,10 +53,12 @@ using Clock = std::chrono::steady_clock;
 
 class Run {
 public:
-    Run(const RunOptions& options, PromptInputs inputs, engine::Engine& engine, OpenDrafting* drafting,
-        const engine::EngineOptions& engine_options, Reporter& reporter, Clock::time_point start)
+    Run(const RunOptions& options, PromptInputs inputs, std::shared_ptr<const engine::Grammar> grammar,
+        engine::Engine& engine, OpenDrafting* drafting, const engine::EngineOptions& engine_options, Reporter& reporter,
+        Clock::time_point start)
         : options_(options),
           inputs_(std::move(inputs)),
+          grammar_(std::move(grammar)),
           engine_(engine),
           context_(*engine.session),
           drafting_(drafting),
@@ -101,6 +104,7 @@ private:
 
     const RunOptions& options_;
     PromptInputs inputs_;
+    std::shared_ptr<const engine::Grammar> grammar_;  // null: none
     engine::Engine& engine_;
     engine::Context context_;
     OpenDrafting* drafting_;  // null: none
@@ -127,6 +131,7 @@ Result<runtime::Sampler> Run::make_sampler() const {
     engine::SamplerChoice choice{options_.sampling, {}, options_.ignore_eos};
     const auto& breakers = options_.dry_breakers;
     if (std::find(breakers.begin(), breakers.end(), "none") == breakers.end()) choice.dry_breakers = breakers;
+    choice.grammar = grammar_;
     return engine::make_sampler(engine_, std::move(choice), reporter_.warner());
 }
 
@@ -543,6 +548,8 @@ Result<void> check_dump(const RunOptions& options) {
                                                                  {"-bf", options.binary_file},
                                                                  {"-sysf", options.system_prompt_file},
                                                                  {"--chat-template-file", options.chat_template_file},
+                                                                 {"--grammar-file", options.grammar_file},
+                                                                 {"-jf", options.json_schema_file},
                                                                  {"-md", options.draft.model}};
     for (const auto& [flag, path] : inputs)
         if (!path.empty() && is_same_file(options.dump_logits, path))
@@ -581,6 +588,7 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     RIFTJIT_TRY_VOID(check_dump(options));
     RIFTJIT_TRY_VOID(check_prompt_cache(options));
     RIFTJIT_TRY(inputs, read_prompt_inputs(options));
+    RIFTJIT_TRY(grammar, read_grammar(options, reporter));
     for (const std::string& warning : options.without_effect) reporter.warn(warning);
     for (const std::string& text : options.reverse_prompts)
         if (text.empty()) reporter.warn("-r \"\": an empty text stops nothing");
@@ -623,7 +631,8 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
     if ((inputs.text || options.prompt_ids) && input_waits())
         reporter.info("the prompt is that of the command line; standard input is not read");
     watch_interrupts();
-    return Run(options, std::move(inputs), engine, drafting ? &*drafting : nullptr, engine_choice, reporter, start)
+    return Run(options, std::move(inputs), std::move(grammar), engine, drafting ? &*drafting : nullptr, engine_choice,
+               reporter, start)
         .execute();
 }
 
@@ -634,6 +643,7 @@ constexpr const char* kRunExamples =
     "                                                                    what else can be said in one\n"
     "  riftjit run -m m.gguf -no-cnv -p \"Once upon a time\" -n 64         continue raw text\n"
     "  riftjit run -m m.gguf -f question.txt --temp 0 --json             greedy, one JSON object\n"
+    "  riftjit run -m m.gguf -f question.txt -jf answer.schema.json       answers that the schema finds valid\n"
     "  riftjit run -m m.gguf --spec-type ngram-simple -f code.txt        the same text sooner, where it repeats "
     "itself\n"
     "  riftjit run -m m.gguf --dump-isa matmul --target gfx1100          generated code, also for other processors\n"

@@ -49,6 +49,8 @@ struct RunOptions {
     runtime::SamplerParameters sampling;
     std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
     bool ignore_eos = false;
+    // One of them at most; text.
+    std::string grammar, grammar_file, json_schema, json_schema_file;
 
     DraftChoice draft;
 

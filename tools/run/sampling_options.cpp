@@ -109,6 +109,17 @@ void add_repetition_options(CLI::App& app, RunOptions& options) {
         ->group(kSamplingGroup);
 }
 
+void add_grammar_options(CLI::App& app, RunOptions& options) {
+    const auto text = [&](const char* flag, std::string& target, const char* type, const char* help) {
+        return app.add_option(flag, target, help)->type_name(type)->group(kSamplingGroup);
+    };
+    text("--grammar", options.grammar, "GBNF", "answers follow this grammar, in llama.cpp's GBNF; its rule is root");
+    text("--grammar-file", options.grammar_file, "FILE", "the same from a file")->check(file_name());
+    text("-j,--json-schema", options.json_schema, "JSON",
+         "answers are JSON that this schema finds valid; {}: any; a warning names what of it is not enforced");
+    text("--json-schema-file", options.json_schema_file, "FILE", "-jf: the same from a file")->check(file_name());
+}
+
 }  // namespace
 
 void add_sampling_options(CLI::App& app, RunOptions& options) {
@@ -140,6 +151,7 @@ void add_sampling_options(CLI::App& app, RunOptions& options) {
     number(app, "--mirostat-ent", s.mirostat_tau, 0, kHuge, "mirostat's target entropy");
     add_chain_options(app, options);
     add_repetition_options(app, options);
+    add_grammar_options(app, options);
 }
 
 }  // namespace riftjit::tools

@@ -40,8 +40,7 @@ TEST(CommandLine, LeavesTextAlone) {
 }
 
 TEST(CommandLine, RefusesWithTheReason) {
-    EXPECT_EQ(normalized({"--grammar", "x"}),
-              (Words{"error: --grammar is not implemented in this build: no grammars"}));
+    EXPECT_EQ(normalized({"--swa-full"}), (Words{"error: --swa-full is not implemented in this build"}));
     EXPECT_EQ(normalized({"--spec_synth_len=3"})[0].substr(0, 40), "error: --spec-synth-len is not implement");
     EXPECT_FALSE(refusal_of("--top-k"));
     EXPECT_FALSE(refusal_of("--spec"));  // only whole names

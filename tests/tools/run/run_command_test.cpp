@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <thread>
 
 #include "models/gguf/gguf.h"
@@ -111,7 +113,14 @@ TEST(RunCommand, RefusesInOneLineThatNamesFlagValueAndRange) {
         {{"run", "--max-isa", "sse9"}, "\"sse9\" is not known, expected one of avx2"},
         {{"run", "--cache-mode", "maybe"}, "expected one of rw, ro, off, require"},
         {{"run", "--passes", "magic"}, "magic"},
-        {{"run", "--grammar", "root ::= x"}, "--grammar is not implemented in this build"},
+        {{"run", "--grammar", "root ::= x"}, "--grammar: 1:10: rule \"x\" is not defined"},
+        {{"run", "--grammar", "{\"type\": 1}"}, "; a JSON schema goes with -j"},
+        {{"run", "--grammar", "/etc/passwd"}, "; a file goes with --grammar-file"},
+        {{"run", "--grammar", "root ::= <nope>", "-p", "a"}, "1:10: the vocabulary has no token \"<nope>\""},
+        {{"run", "-j", "{"}, "-j: this is no JSON"},
+        {{"run", "-j", "root ::= \"a\""}, "; a grammar goes with --grammar or --grammar-file"},
+        {{"run", "-j", "{\"items\":{\"type\":\"x\"}}"}, "-j: #/items: type \"x\" is none of object, array"},
+        {{"run", "-j", "{}", "--grammar", "root ::= \"a\""}, "--grammar and -j are different grammars; give one"},
         {{"run", "--draft-max", "4"}, "has been removed; llama.cpp's name is --spec-draft-n-max"},
         {{"run", "--image", "cat.png"}, "--image is not implemented"},
         {{"run", "-fa", "off"}, "attention has one form in this build"},
@@ -283,6 +292,33 @@ TEST(RunCommand, TakesTextThatLooksLikeAFlag) {
         const Outcome outcome = program.run({"run", "-p", text, "-n", "1", "--no-perf", "--temp", "0"});
         EXPECT_EQ(outcome.exit_code, 0) << text << outcome.err;
     }
+}
+
+TEST(RunCommand, FollowsGrammarsAndSchemas) {
+    Program program;
+    const auto answer = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {"run", "-p", "Tell me a story.", "-s", "5", "--temp", "1.5", "--json"});
+        const Outcome outcome = program.run(words);
+        EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+        return json::parse(outcome.out);
+    };
+    const json braces = answer({"--grammar", "root ::= \"{\" \"}\"", "-n", "10"});
+    EXPECT_EQ(braces["text"], "{}");
+    EXPECT_EQ(braces["stop_reason"], "eos");
+    std::ofstream(program.folder() / "g.gbnf") << "root ::= name \" and \" name\nname ::= [A-Z] [a-z]{2,5}";
+    const std::string names = answer({"--grammar-file", program.folder() / "g.gbnf"})["text"];
+    EXPECT_TRUE(std::regex_match(names, std::regex("[A-Z][a-z]{2,5} and [A-Z][a-z]{2,5}"))) << names;
+    const std::string schema = R"({"type":"object","properties":{"name":{"type":"string","maxLength":12},
+        "age":{"type":"integer","minimum":3,"maximum":150}},"required":["name","age"]})";
+    std::ofstream(program.folder() / "s.json") << schema;
+    const std::string text = answer({"-jf", program.folder() / "s.json"})["text"];
+    EXPECT_EQ(answer({"-j", schema})["text"], text);
+    const json object = json::parse(text);
+    EXPECT_LE(object["name"].get<std::string>().size(), 48u);
+    EXPECT_GE(object["age"], 3);
+    EXPECT_LE(object["age"], 150);
+    const Outcome warned = program.run({"run", "-p", "a", "-n", "1", "-j", R"({"type":"array","uniqueItems":true})"});
+    EXPECT_NE(warned.err.find("warning: -j: #: uniqueItems is not enforced"), std::string::npos) << warned.err;
 }
 
 TEST(RunCommand, EndsQuietlyWithStandardInput) {
