@@ -18,8 +18,8 @@
 namespace riftjit::engine {
 namespace {
 
-constexpr std::string_view kMagic{"riftjit text 1\n\0", 16};
-constexpr uint64_t kHeaderBytes = 48, kChecksumBytes = 16;
+constexpr std::string_view kTextMagic{"riftjit text 1\n\0", 16};
+constexpr uint64_t kTextHeaderBytes = 48, kTextChecksumBytes = 16;
 constexpr uint64_t kTensorBytes = 4096;  // of each, for the identity
 
 std::span<const std::byte> bytes_in(std::string_view text) { return std::as_bytes(std::span(text)); }
@@ -34,9 +34,9 @@ std::span<const std::byte> bytes_of_value(const Value& value) {
         return std::as_bytes(std::span(&value, 1));
 }
 
-class Checksum {
+class TextChecksum {
 public:
-    Checksum() : state_(XXH3_createState(), XXH3_freeState) { XXH3_128bits_reset(state_.get()); }
+    TextChecksum() : state_(XXH3_createState(), XXH3_freeState) { XXH3_128bits_reset(state_.get()); }
     void add(std::span<const std::byte> bytes) { XXH3_128bits_update(state_.get(), bytes.data(), bytes.size()); }
     std::array<std::byte, 16> value() const {
         XXH128_canonical_t canonical;
@@ -51,10 +51,10 @@ private:
 };
 
 // A file from its beginning, or an error in words.
-class Reader {
+class TextReader {
 public:
-    static Result<Reader> open(const std::filesystem::path& path) {
-        Reader reader;
+    static Result<TextReader> open(const std::filesystem::path& path) {
+        TextReader reader;
         reader.file_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
         struct stat status{};
         if (!reader.file_ || fstat(reader.file_.get(), &status) != 0)
@@ -84,17 +84,17 @@ private:
     uint64_t bytes_ = 0, at_ = 0;
 };
 
-Result<void> check_sum(Reader& file) {
-    Checksum sum;
+Result<void> check_sum(TextReader& file) {
+    TextChecksum sum;
     std::vector<std::byte> room(1 << 20);
     file.seek(0);
-    for (uint64_t left = file.bytes() - kChecksumBytes; left > 0;) {
+    for (uint64_t left = file.bytes() - kTextChecksumBytes; left > 0;) {
         const auto piece = std::span(room).first(std::min<uint64_t>(left, room.size()));
         RIFTJIT_TRY_VOID(file.read(piece));
         sum.add(piece);
         left -= piece.size();
     }
-    std::array<std::byte, kChecksumBytes> stored{};
+    std::array<std::byte, kTextChecksumBytes> stored{};
     RIFTJIT_TRY_VOID(file.read(stored));
     if (stored != sum.value()) return fail(ErrorKind::Format, "its checksum does not match");
     return {};
@@ -103,7 +103,7 @@ Result<void> check_sum(Reader& file) {
 }  // namespace
 
 TextIdentity text_identity(const Engine& engine, const EngineOptions& options) {
-    Checksum sum;
+    TextChecksum sum;
     const models::Gguf& file = engine.model.file;
     for (const models::GgufTensor& tensor : file.tensors()) {
         sum.add(bytes_in(fmt::format("{} {} {} {}\n", tensor.name, traits(tensor.type).name, fmt::join(tensor.ne, "x"),
@@ -121,15 +121,15 @@ TextIdentity text_identity(const Engine& engine, const EngineOptions& options) {
 
 Result<void> save_text(const Context& context, uint32_t length, const TextIdentity& identity,
                        const runtime::Sequences::Sink& sink) {
-    Checksum sum;
+    TextChecksum sum;
     const runtime::Sequences::Sink write = [&](std::span<const std::byte> bytes) {
         sum.add(bytes);
         return sink(bytes);
     };
     const auto ids = context.ids().first(length);
-    std::vector<std::byte> header(kHeaderBytes);
-    std::memcpy(header.data(), kMagic.data(), kMagic.size());
-    std::memcpy(header.data() + kMagic.size(), identity.data(), identity.size());
+    std::vector<std::byte> header(kTextHeaderBytes);
+    std::memcpy(header.data(), kTextMagic.data(), kTextMagic.size());
+    std::memcpy(header.data() + kTextMagic.size(), identity.data(), identity.size());
     put_little_endian<uint64_t>(header, 32, ids.size());
     put_little_endian<uint64_t>(header, 40, context.session().saved_bytes(length));
     RIFTJIT_TRY_VOID(write(header));
@@ -139,24 +139,24 @@ Result<void> save_text(const Context& context, uint32_t length, const TextIdenti
 }
 
 Result<void> load_text(Context& context, const std::filesystem::path& path, const TextIdentity& identity) {
-    RIFTJIT_TRY(file, Reader::open(path));
-    std::array<std::byte, kHeaderBytes> header{};
-    if (file.bytes() < kHeaderBytes + kChecksumBytes) return fail(ErrorKind::Format, "no text of riftjit's");
+    RIFTJIT_TRY(file, TextReader::open(path));
+    std::array<std::byte, kTextHeaderBytes> header{};
+    if (file.bytes() < kTextHeaderBytes + kTextChecksumBytes) return fail(ErrorKind::Format, "no text of riftjit's");
     RIFTJIT_TRY_VOID(file.read(header));
-    if (std::memcmp(header.data(), kMagic.data(), kMagic.size()) != 0)
+    if (std::memcmp(header.data(), kTextMagic.data(), kTextMagic.size()) != 0)
         return fail(ErrorKind::Format, "no text of riftjit's");
-    if (std::memcmp(header.data() + kMagic.size(), identity.data(), identity.size()) != 0)
+    if (std::memcmp(header.data() + kTextMagic.size(), identity.data(), identity.size()) != 0)
         return fail(ErrorKind::Format, "of another model, or of other settings (cache types, level, activations)");
     const auto count = get_little_endian<uint64_t>(header, 32), payload = get_little_endian<uint64_t>(header, 40);
     const runtime::Session& session = context.session();
     if (count > session.context())
         return fail(ErrorKind::Format, "its {} tokens exceed the context of {} (-c)", count, session.context());
     if (payload != session.saved_bytes(static_cast<uint32_t>(count)) ||
-        file.bytes() != kHeaderBytes + count * sizeof(int32_t) + payload + kChecksumBytes)
+        file.bytes() != kTextHeaderBytes + count * sizeof(int32_t) + payload + kTextChecksumBytes)
         return fail(ErrorKind::Format, "{} bytes are not those of {} tokens", file.bytes(), count);
     RIFTJIT_TRY_VOID(check_sum(file));
     std::vector<int32_t> ids(count);
-    file.seek(kHeaderBytes);
+    file.seek(kTextHeaderBytes);
     RIFTJIT_TRY_VOID(file.read(std::as_writable_bytes(std::span(ids))));
     for (const int32_t id : ids)
         if (id < 0 || uint32_t(id) >= session.token_limit())
