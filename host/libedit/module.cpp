@@ -24,6 +24,7 @@ namespace riftjit {
 namespace {
 
 constexpr int kHistoryEntries = 1000;
+constexpr char kEndOfInput = 4;  // Ctrl-D
 constexpr size_t kMostOfHistoryEntry = 4096;
 constexpr size_t kMostOfHistoryFile = 8 << 20;
 constexpr size_t kShownPaste = 400;        // bytes of a paste that stands in the line as it is
@@ -118,6 +119,7 @@ public:
         pastes_.clear();
         pending_.clear();
         is_interrupted_ = has_ended_ = false;
+        is_untouched_ = true;
         for (const char c : initial) {
             if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) pending_ += '\x16';  // quoted insert (^V)
             pending_ += c;
@@ -197,6 +199,9 @@ private:
             has_ended_ = true;
             return false;
         }
+        // An end of input from before the terminal gave up its own editing comes as NUL (n_tty of the Linux kernel).
+        if (is_untouched_ && bytes[0] == '\0') bytes[0] = kEndOfInput;
+        is_untouched_ = false;
         typed_.append(bytes, static_cast<size_t>(count));
         return true;
     }
@@ -353,6 +358,7 @@ private:
     std::string pending_;  // characters that the editor gets next
     std::vector<Paste> pastes_;
     bool is_interrupted_ = false, has_ended_ = false;
+    bool is_untouched_ = true;  // nothing was typed into this line
 };
 
 class Module final : public LineEditorModule {
