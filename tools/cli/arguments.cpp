@@ -48,6 +48,7 @@ constexpr auto kSpellings = std::to_array<Spelling>({
     {"-pg", "--prompt-generate"},
     {"-oe", "--output-err"},
     {"-md", "--model-draft"},
+    {"-ofreq", "--output-frequency"},
 });
 
 // What follows these is text, whatever it looks like.
