@@ -43,6 +43,14 @@ struct StepTimes {
     std::vector<double> working, waiting;  // the latter behind the step, for the other threads
 };
 
+// A row that a matrix is about to be multiplied by, as the kernel reads it: what rows of codes hold.
+struct ProductInput {
+    uint32_t weight;  // tensor id, in the graph that the plan was made of
+    uint32_t matrix;  // of a stack
+    std::span<const float> row;
+};
+using ProductObserver = std::function<void(const ProductInput&)>;
+
 // A plan whose kernels and addresses are known. Running it allocates nothing and takes no lock.
 class BoundPlan {
 public:
@@ -54,6 +62,10 @@ public:
     virtual const graph::Step* first_not_finite() = 0;
     // Timed, the device notes how long its threads are in every step, which takes some 50 ns for each.
     virtual void set_timed(bool) {}
+    // From now on every run shows the rows of each product before it; null: none. Fails where a device cannot.
+    virtual Result<void> observe(ProductObserver) {
+        return fail(ErrorKind::Unsupported, "this device does not show what it multiplies; --device cpu does");
+    }
     // Of all runs since set_timed(true), by thread; empty where a device keeps no times.
     virtual std::vector<StepTimes> times() const { return {}; }
 };

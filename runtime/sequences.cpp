@@ -273,6 +273,11 @@ Result<StepLogits> Sequences::read_rows() {
     return StepLogits{reinterpret_cast<const float*>(logits.data()), outputs_, plan.logits_stride, model_->vocabulary};
 }
 
+Result<void> Sequences::observe(const ProductObserver& observer) {
+    for (BoundPlan* plan : {decode_.get(), prompt_.get()}) RIFTJIT_TRY_VOID(plan->observe(observer));
+    return {};
+}
+
 void Sequences::set_timed(bool is_timed) {
     for (BoundPlan* plan : {decode_.get(), prompt_.get()})
         if (plan != nullptr) plan->set_timed(is_timed);

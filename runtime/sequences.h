@@ -93,6 +93,10 @@ public:
     // "blk.3.attn_q (matmul q4_k 1024x1024, vector form)"; nullopt when repeating it finds none.
     std::optional<std::string> first_not_finite();
 
+    // Every step shows the rows of each product before it; ids of weights are those of the model's graph, where it was
+    // made without passes. Null: none.
+    Result<void> observe(const ProductObserver& observer);
+
     // Whether the device notes how long its threads are in each step.
     void set_timed(bool is_timed);
     struct PlanTimes {

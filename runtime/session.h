@@ -63,6 +63,7 @@ public:
 
     std::optional<std::string> first_not_finite() { return sequences_.first_not_finite(); }
 
+    Result<void> observe(const ProductObserver& observer) { return sequences_.observe(observer); }
     void set_timed(bool is_timed) { sequences_.set_timed(is_timed); }
     std::vector<Sequences::PlanTimes> times() const { return sequences_.times(); }
 

@@ -20,6 +20,7 @@
 #include "tools/model/quantize_command.h"
 #include "tools/model/tokenize_command.h"
 #include "tools/model/warm_command.h"
+#include "tools/perplexity/imatrix_command.h"
 #include "tools/perplexity/perplexity_command.h"
 #include "tools/rdna/asm_command.h"
 #include "tools/rdna/disasm_command.h"
@@ -99,6 +100,7 @@ void add_commands(CLI::App& app, Command& chosen) {
     add_selftest_command(app, chosen);
     add_inspect_command(app, chosen);
     add_convert_command(app, chosen);
+    add_imatrix_command(app, chosen);
     add_quantize_command(app, chosen);
     add_tokenize_command(app, chosen);
     add_warm_command(app, chosen);

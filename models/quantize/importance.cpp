@@ -102,7 +102,8 @@ Result<void> ImportanceMatrix::write(const Append& append) const {
     writer.set_u32("imatrix.chunk_size", chunk_size);
     std::vector<std::span<const float>> tensors;
     const auto add_tensor = [&](const std::string& name, std::span<const float> values, size_t matrices) {
-        const std::vector<uint64_t> ne = {values.size() / matrices, matrices};
+        std::vector<uint64_t> ne = {values.size() / matrices};
+        if (matrices > 1) ne.push_back(matrices);
         writer.add_tensor(name, DType::F32, ne, values.size_bytes());
         tensors.push_back(values);
     };

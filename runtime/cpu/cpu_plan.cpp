@@ -8,8 +8,10 @@
 #include <cstring>
 #include <span>
 
+#include "host/half.h"
 #include "jit/x86/decoders/packed.h"
 #include "jit/x86/kv_layout.h"
+#include "jit/x86/rows.h"
 
 namespace riftjit::runtime {
 namespace {
@@ -48,7 +50,7 @@ bool is_finite(const float* rows, const Argument& shape, uint32_t count) {
 
 Result<std::unique_ptr<CpuPlan>> CpuPlan::create(const graph::Plan& plan, const Addresses& addresses,
                                                  const Context& context) {
-    std::unique_ptr<CpuPlan> bound(new CpuPlan(plan, context.pool, context.helpers));
+    std::unique_ptr<CpuPlan> bound(new CpuPlan(plan, context));
     RIFTJIT_TRY_VOID(bound->find_kernels(context.isa, context.kernels));
     bound->bind_arguments(addresses);
     RIFTJIT_TRY_VOID(bound->reserve_parts(addresses.pages_per_sequence));
@@ -311,6 +313,90 @@ void CpuPlan::run_together() {
     team_.record(caller_waited_ + waited, __rdtsc() - start);
 }
 
+namespace {
+
+void decode_row(RowFormat format, const std::byte* row, std::span<float> values) {
+    switch (format) {
+        case RowFormat::f32:
+            std::memcpy(values.data(), row, values.size_bytes());
+            return;
+        case RowFormat::bf16:
+            for (size_t i = 0; i < values.size(); ++i) {
+                uint16_t bits;
+                std::memcpy(&bits, row + 2 * i, sizeof bits);
+                values[i] = bfloat_to_float(bits);
+            }
+            return;
+        case RowFormat::i16:
+        case RowFormat::i16_bf16:
+        case RowFormat::i16_bytes: {
+            const x86::I16Row layout{uint32_t(values.size()), format};
+            for (size_t i = 0; i < values.size(); ++i) {
+                int16_t code;
+                float scale;
+                std::memcpy(&code, row + layout.codes_offset_bytes() + 2 * i, sizeof code);
+                std::memcpy(&scale, row + layout.scales_offset_bytes() + 4 * (i / kI16Block), sizeof scale);
+                values[i] = float(code) * scale;
+            }
+            return;
+        }
+        case RowFormat::i8:
+            break;
+    }
+    check_failed("rows of 8 bits are not shown", std::source_location::current());
+}
+
+}  // namespace
+
+void CpuPlan::show_rows(size_t index) {
+    const graph::Step& step = plan_.steps[index];
+    const auto* matmul = std::get_if<MatmulSpec>(&step.spec);
+    const auto* experts = std::get_if<ExpertMatmulSpec>(&step.spec);
+    if (matmul == nullptr && experts == nullptr) return;
+    const MatmulSpec& product = matmul != nullptr ? *matmul : experts->product;
+    const auto* args = static_cast<const std::byte*>(launches_[index].args);
+    const std::byte* x;
+    std::memcpy(&x, args + (matmul != nullptr ? offsetof(MatmulArgs, x) : offsetof(ExpertMatmulArgs, x)), sizeof x);
+    const RowFormat format = x86::activation_format(product.weight, product.activations, isa_);
+    const uint64_t stride = x86::activation_row_bytes(format, product.width);
+    std::vector<float> values(product.width);
+    const auto show = [&](uint32_t matrix, uint32_t first, uint32_t count) {
+        for (uint32_t row = first; row < first + count; ++row) {
+            decode_row(format, x + row * stride, values);
+            observer_({step.places.front().index, matrix, values});
+        }
+    };
+    const uint32_t rows = row_count(step);
+    if (matmul != nullptr) return show(0, 0, rows);
+    const ExpertGroups* groups;
+    std::memcpy(&groups, args + offsetof(ExpertMatmulArgs, groups), sizeof groups);
+    if (groups == nullptr) {
+        for (uint32_t matrix = 0; matrix < experts->experts; ++matrix) show(matrix, matrix * rows, rows);
+        return;
+    }
+    const auto* group = reinterpret_cast<const ExpertGroup*>(groups + 1);
+    for (uint32_t i = 0; i < groups->count; ++i) {
+        const bool is_shared = experts->shared_row == Presence::present;  // one token's row, which all experts get
+        show(group[i].expert, is_shared ? 0 : group[i].first, is_shared ? 1 : group[i].count);
+    }
+}
+
+// A barrier behind each launch: its rows may be another's output.
+void CpuPlan::run_observed() {
+    for (size_t i = 0; i < launches_.size(); ++i) {
+        if (launches_[i].units == 0) continue;
+        show_rows(i);
+        std::pair<CpuPlan*, size_t> job{this, i};
+        pool_.run(
+            [](void* context, uint32_t thread) {
+                const auto& [plan, index] = *static_cast<std::pair<CpuPlan*, size_t>*>(context);
+                plan->run_part(index, thread);
+            },
+            &job);
+        for (uint32_t thread = 0; thread < pool_.size(); ++thread) forget_progress(thread, i, i + 1);
+    }
+}
+
 // Rows in other formats than f32 show in the step that reads them. Running states go on from where the run left them:
 // a number that is none stays in them.
 const graph::Step* CpuPlan::first_not_finite() {
@@ -337,7 +423,9 @@ Result<void> CpuPlan::run(const BatchState& batch) {
     outputs_.rows = batch.outputs;
     measure_attention();
     count_units();
-    if (team_.together())
+    if (observer_)
+        run_observed();
+    else if (team_.together())
         run_together();
     else
         run_alone();

@@ -27,6 +27,10 @@ public:
     Result<void> run(const BatchState& batch) override;
     const graph::Step* first_not_finite() override;
     void set_timed(bool is_timed) override;
+    Result<void> observe(ProductObserver observer) override {
+        observer_ = std::move(observer);
+        return {};
+    }
     std::vector<StepTimes> times() const override;
 
 private:
@@ -48,8 +52,8 @@ private:
         Ahead ahead;
     };
 
-    CpuPlan(const graph::Plan& plan, ThreadPool& pool, Helpers helpers)
-        : plan_(plan), pool_(pool), team_(pool.size(), helpers) {}
+    CpuPlan(const graph::Plan& plan, const Context& context)
+        : plan_(plan), pool_(context.pool), isa_(context.isa), team_(context.pool.size(), context.helpers) {}
     // What attention has to do in a batch.
     struct Attention {
         uint32_t segments = 0;                            // of all single rows where they are cut; 0: each is whole
@@ -74,11 +78,14 @@ private:
     bool run_claim(const Launch& launch, size_t slot);
     void forget_progress(uint32_t thread, size_t begin, size_t end);
     void run_together();
+    void run_observed();
+    void show_rows(size_t index);
     uint64_t wait(uint32_t thread, size_t launch, NextWeights& next);  // for all to arrive behind it; returns ticks
     uint64_t walk(uint32_t thread);                                    // returns ticks waited
 
     const graph::Plan& plan_;
     ThreadPool& pool_;
+    Isa isa_;
     std::vector<Launch> launches_;
     std::vector<const void*> arguments_;  // the Args structs of all launches, one after the other
     size_t behind_barriers_ = 0;          // the first launch that the pool's join alone follows
@@ -95,6 +102,7 @@ private:
     std::vector<uint32_t> finished_;
     uint32_t kv_heads_ = 0;  // the most of a step
     TeamChoice team_;
+    ProductObserver observer_;
     uint64_t caller_waited_ = 0;
 
     // Time stamp ticks of each thread's launches; empty unless timed. On a cache line of its own.

@@ -54,6 +54,7 @@ constexpr auto kSpellings = std::to_array<Spelling>({
     {"-kvu", "--kv-unified"},
     {"-no-kvu", "--no-kv-unified"},
     {"-jf", "--json-schema-file"},
+    {"-ofreq", "--output-frequency"},
 });
 
 // What follows these is text, whatever it looks like.

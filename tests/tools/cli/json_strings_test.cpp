@@ -97,6 +97,7 @@ protected:
                 {"selftest", {{}}},
                 {"inspect", {{model}, {model, "--check-tensors"}}},
                 {"convert", {{path("f\xff"), path("g\xff.gguf"), "--force"}}},
+                {"imatrix", {{"-m", model, "-f", path("t\xff"), "-c", "8", "-o", path("i\xff"), "--force"}}},
                 {"quantize", {{path("f\xff"), path("q\xff.gguf"), "Q8_0", "--force"}, {model, "Q8_0", "--dry-run"}}},
                 {"perplexity",
                  {{"-m", model, "-f", path("t\xff"), "-c", "8"},

@@ -168,7 +168,7 @@ TEST(RunCommand, RefusesInOneLineThatNamesFlagValueAndRange) {
         {{"rnu"}, "did you mean run?"},
         {{},
          "expected a command: run, serve, bench, perplexity, sim, asm, disasm, emulate, targets, devices, selftest, "
-         "inspect, convert, quantize, tokenize, warm, cache"},
+         "inspect, convert, imatrix, quantize, tokenize, warm, cache"},
     };
     Program program;
     for (const Refused& refused : cases) {
