@@ -37,7 +37,7 @@ void Collected::add(const engine::ServingEvent& event) {
     text += event.text;
     if (event.token) {
         tokens.push_back(*event.token);
-        if (event.finish != engine::FinishReason::end_of_generation) ids.push_back(event.token->id);
+        if (!event.token->is_end) ids.push_back(event.token->id);
     }
     timings = event.timings;
     if (!event.finish) return;

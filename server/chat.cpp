@@ -65,7 +65,7 @@ Outcome<void> check_tools(const Json* tools) {
 }
 
 // What the answer has to be, beyond text.
-void read_response_format(Fields& fields) {
+void read_response_format(Fields& fields, engine::SamplerChoice& choice) {
     const Json* format = fields.object("response_format");
     if (format == nullptr) return;
     Fields inner(*format, "response_format.");
@@ -76,8 +76,16 @@ void read_response_format(Fields& fields) {
         return fields.fail(
             {400, fmt::format("\"response_format.type\": expected text, json_object or json_schema, got \"{}\"",
                               type->substr(0, 60))});
-    fields.fail(
-        {501, fmt::format("\"response_format\": {}: answers cannot be held to a grammar in this build", *type)});
+    if (fields.has("grammar") || fields.has("json_schema"))
+        return fields.fail({400, "\"response_format\" and a grammar contradict each other; give one"});
+    // OpenAI's chats have the schema one level deeper than its responses.
+    const Json* holder = *type == "json_schema" && inner.has("json_schema") ? inner.object("json_schema") : format;
+    if (const auto checked = inner.check(); !checked) return fields.fail(checked.error());
+    const auto schema = holder->find("schema");
+    const bool has_schema = schema != holder->end() && !schema->is_null();
+    if (*type == "json_schema" && !has_schema)
+        return fields.fail({400, "\"response_format.json_schema.schema\": is missing"});
+    hold_to_schema(fields, "response_format", has_schema ? *schema : Json::object(), choice);
 }
 
 // The tools that may be called, or null.
@@ -129,7 +137,7 @@ Outcome<ChatAsked> read_chat(const Service& service, const Json& body) {
     if (top && !has_logprobs) fields.fail({400, "top_logprobs requires logprobs to be set to true"});
     if (has_logprobs) chat.asked.request.chances = uint32_t(std::max<int64_t>(top.value_or(0), 1));
     RIFTJIT_ASK_VOID(check_messages(fields.find("messages")));
-    read_response_format(fields);
+    read_response_format(fields, chat.asked.request.sampling);
     Json tools = read_tools(fields);
     if (has_logprobs && chat.asked.streams && !tools.is_null())
         fields.fail({400, "logprobs is not supported with tools + stream"});

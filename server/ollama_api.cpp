@@ -51,8 +51,15 @@ Outcome<OllamaAsked> read_ollama(const Service& service, const Json& body) {
     OllamaAsked asked;
     asked.model = fields.text("model").value_or("");
     fields.read("stream", asked.streams);
-    if (const Json* format = fields.find("format"); format != nullptr && *format != "")
-        fields.fail({501, "\"format\": answers cannot be held to a grammar in this build"});
+    if (const Json* format = fields.find("format"); format != nullptr && *format != "") {
+        if (*format == "json") {
+            asked.settings["json_schema"] = Json::object();
+        } else if (format->is_object()) {
+            asked.settings["json_schema"] = *format;
+        } else {
+            fields.wrong("format", "\"json\" or a schema", *format);
+        }
+    }
     const Json* keep = fields.find("keep_alive");
     if (keep != nullptr && !keep->is_string() && !keep->is_number()) fields.wrong("keep_alive", "a duration", *keep);
     if (const Json* images = fields.array("images"); images != nullptr && !images->empty())

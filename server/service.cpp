@@ -111,7 +111,28 @@ void read_sampling(Fields& fields, engine::SamplerChoice& choice, const models::
     read_bias(fields, s, tokenizer);
 }
 
+// What an answer is held to, in place of the server's own.
+void read_grammar(Fields& fields, engine::SamplerChoice& choice) {
+    const Json* schema = fields.find("json_schema");
+    const std::string grammar = fields.text("grammar").value_or("");
+    if (schema != nullptr && !grammar.empty())
+        return fields.fail({400, "\"grammar\" and \"json_schema\" are different grammars; give one"});
+    if (schema != nullptr) hold_to_schema(fields, "json_schema", *schema, choice);
+    if (grammar.empty()) return;
+    auto compiled = engine::Grammar::from_gbnf(grammar);
+    if (!compiled) return fields.fail({400, fmt::format("\"grammar\": {}", compiled.error().message)});
+    choice.grammar = std::move(*compiled);
+}
+
 }  // namespace
+
+void hold_to_schema(Fields& fields, const char* name, const Json& schema, engine::SamplerChoice& choice) {
+    // An empty one means any object.
+    auto compiled =
+        engine::Grammar::from_json_schema(schema.is_object() && schema.empty() ? Json{{"type", "object"}} : schema);
+    if (!compiled) return fields.fail({400, fmt::format("\"{}\": {}", name, compiled.error().message)});
+    choice.grammar = std::move(*compiled);
+}
 
 Service::Service(engine::Engine& engine, engine::Scheduler& scheduler, ServiceOptions options)
     : engine_(engine), scheduler_(scheduler), options_(std::move(options)), started_(seconds_now()) {
@@ -192,9 +213,7 @@ Asked Service::read_settings(Fields& fields) const {
     if (auto names = fields.texts("response_fields")) asked.response_fields = std::move(*names);
     if (const auto post = fields.boolean("post_sampling_probs"); post && *post)
         fields.fail({501, "\"post_sampling_probs\": probabilities are those before the samplers in this build"});
-    for (const char* name : {"grammar", "json_schema"})
-        if (const Json* value = fields.find(name); value != nullptr && *value != "")
-            fields.fail({501, fmt::format("\"{}\": answers cannot be held to a grammar in this build", name)});
+    read_grammar(fields, request.sampling);
     if (const Json* lora = fields.array("lora"); lora != nullptr && !lora->empty())
         fields.fail({501, "\"lora\": adapters are part of the loaded weights and have no scale of a request"});
     return asked;

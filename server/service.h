@@ -103,6 +103,8 @@ private:
     int64_t started_;
 };
 
+// The answer has to be a document that the schema finds valid; `name` is the member that says so.
+void hold_to_schema(Fields& fields, const char* name, const Json& schema, engine::SamplerChoice& choice);
 Json timings_json(const engine::ServingTimings& timings);
 Json usage_json(const engine::ServingTimings& timings);
 // Text of a token as JSON has it, and its bytes.

@@ -495,6 +495,7 @@ void Scheduler::Loop::after_step(Slot& slot, size_t rows, runtime::StepLogits& l
     if (slot.unread() != 0) return;
     const uint32_t row = output++;
     if (job.request.max_tokens == 0) return end(slot, {.finish = FinishReason::length});
+    if (job.sampler.must_end()) return end(slot, {.finish = FinishReason::end_of_generation});
     ServingEvent event;
     const auto id = sample(job, logits, row, event);
     if (!id) return end(slot, {.error = id.error()});
@@ -514,9 +515,9 @@ Result<int32_t> Scheduler::Loop::sample(Job& job, runtime::StepLogits& logits, u
     }
     const auto id = of_highest ? Result<int32_t>(*of_highest) : job.sampler.sample(logits.row(output));
     if (!id) return id;
-    job.sampler.accept(*id);
+    RIFTJIT_TRY_VOID(job.sampler.accept_sampled(*id));
     ++job.timings.predicted_tokens;
-    event.token.emplace(*id);
+    event.token.emplace(ServingEvent::Token{.id = *id});
     if (job.request.chances > 0) {
         const RowChances chances(logits.row(output), engine_.tokenizer.size());
         event.token->logprob = chances.of(*id);
@@ -531,6 +532,7 @@ void Scheduler::Loop::advance(Slot& slot, int32_t id, ServingEvent event) {
     const ServingRequest& request = job.request;
     const models::Tokenizer& tokenizer = engine_.tokenizer;
     if (tokenizer.is_end_of_generation(id)) {
+        event.token->is_end = true;
         event.finish = FinishReason::end_of_generation;
     } else {
         job.ids.push_back(id);
@@ -543,6 +545,8 @@ void Scheduler::Loop::advance(Slot& slot, int32_t id, ServingEvent event) {
         if (job.stream.found_stop_word()) {
             event.finish = FinishReason::stop_word;
             event.stop_word = job.stream.stop_word();
+        } else if (job.sampler.must_end()) {
+            event.finish = FinishReason::end_of_generation;
         } else if ((request.max_tokens >= 0 && sampled >= size_t(request.max_tokens)) || is_late ||
                    slot.text.size() == sequences_.limits().positions) {
             event.finish = FinishReason::length;

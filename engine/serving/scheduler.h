@@ -47,6 +47,7 @@ struct ServingTimings {
 struct ServingEvent {
     struct Token {
         int32_t id;
+        bool is_end = false;  // it ended the answer, and is no part of it
         float logprob = 0;
         std::vector<TokenChance> chances;  // as many as were asked for, the most probable first
     };

@@ -199,6 +199,39 @@ TEST_F(Apis, SlotsAreErasedAndWaitedFor) {
     expect_error(ask("/slots/x?action=erase", Json::object()), 400, "invalid_request_error", "slot");
 }
 
+TEST_F(Apis, AnswersFollowGrammars) {
+    const auto content = [&](Json more) {
+        Json body = {{"prompt", "Once"}, {"n_predict", 40}};
+        body.update(more);
+        return ask("/completion", body).json["content"];
+    };
+    EXPECT_EQ(content({{"grammar", "root ::= \"a\"{5}"}}), "aaaaa");
+    EXPECT_EQ(content({{"json_schema", {{"const", 42}}}}), "42");
+    const Json schema = {{"type", "object"},
+                         {"properties", {{"age", {{"type", "integer"}, {"minimum", 1}, {"maximum", 99}}}}},
+                         {"required", {"age"}},
+                         {"additionalProperties", false}};
+    for (const Json& format : {Json{{"type", "json_schema"}, {"json_schema", {{"name", "x"}, {"schema", schema}}}},
+                               Json{{"type", "json_object"}, {"schema", schema}}}) {
+        const Reply reply =
+            ask("/v1/chat/completions", {{"messages", user("Hi")}, {"max_tokens", 60}, {"response_format", format}});
+        EXPECT_EQ(reply.status, 200) << reply.text;
+        const Json said = parse_json<Json>(reply.json["choices"][0]["message"]["content"].get<std::string>());
+        EXPECT_TRUE(said.is_object() && said["age"].is_number_integer()) << reply.text;
+        EXPECT_EQ(reply.json["choices"][0]["finish_reason"], "stop");
+    }
+    const Reply ollama = ask("/api/generate", {{"prompt", "Hi"}, {"stream", false}, {"format", schema}});
+    EXPECT_TRUE(parse_json<Json>(ollama.json["response"].get<std::string>()).is_object()) << ollama.text;
+    expect_error(ask("/completion", {{"prompt", "Once"}, {"grammar", "root ::= nothing"}}), 400,
+                 "invalid_request_error", "\"grammar\": ");
+    expect_error(ask("/completion", {{"prompt", "Once"}, {"json_schema", 5}}), 400, "invalid_request_error",
+                 "\"json_schema\": ");
+    expect_error(ask("/completion", {{"prompt", "Once"}, {"json_schema", schema}, {"grammar", "root ::= \"a\""}}), 400,
+                 "invalid_request_error", "give one");
+    expect_error(ask("/v1/chat/completions", {{"messages", user("Hi")}, {"response_format", {{"type", "poem"}}}}), 400,
+                 "invalid_request_error", "response_format.type");
+}
+
 // What a stream says of an answer that thinks and calls.
 TEST_F(Apis, StreamsSplitAnswers) {
     class Said : public ChatStream {

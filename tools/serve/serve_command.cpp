@@ -7,6 +7,7 @@
 #include "tools/cli/interrupt.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/reporter.h"
+#include "tools/run/grammar_options.h"
 #include "tools/run/prompt.h"
 #include "tools/serve/serve_options.h"
 
@@ -40,6 +41,8 @@ Result<int> serve(const CLI::App& command, ServeOptions& options, Reporter& repo
     RIFTJIT_TRY(inputs, read_prompt_inputs(options.run));
     options.service.chat_template = std::move(inputs.chat_template);
     options.service.template_variables = std::move(inputs.variables);
+    RIFTJIT_TRY(grammar, read_grammar(options.run, reporter));
+    options.service.sampling.grammar = std::move(grammar);
     for (const models::LoraRequest& adapter : engine_choice.adapters)
         options.service.adapters.emplace_back(adapter.path.string(), adapter.scale);
     warn_of_options(command, options, reporter);
