@@ -48,7 +48,7 @@ def main():
         with open(shim, "w") as file:
             file.write(SHIM.format(python=sys.executable, dropped=DROPPED, renamed=RENAMED, riftjit=riftjit, model=model))
         os.chmod(shim, 0o755)
-        environment = dict(os.environ, LLAMA_SERVER_BIN_PATH=shim, PYTHONDONTWRITEBYTECODE="1")
+        environment = dict(os.environ, LLAMA_SERVER_BIN_PATH=shim, PYTHONDONTWRITEBYTECODE="1", COLUMNS="300")
         # The presets download; one run of each would need models that are not here.
         plugin = os.path.join(folder, "no_presets.py")
         with open(plugin, "w") as file:
