@@ -318,7 +318,7 @@ TEST(RunCommand, FollowsGrammarsAndSchemas) {
     EXPECT_GE(object["age"], 3);
     EXPECT_LE(object["age"], 150);
     const Outcome warned = program.run({"run", "-p", "a", "-n", "1", "-j", R"({"type":"array","uniqueItems":true})"});
-    EXPECT_NE(warned.err.find("warning: -j: #: uniqueItems is not enforced"), std::string::npos) << warned.err;
+    EXPECT_NE(warned.err.find("warn: -j: #: uniqueItems is not enforced"), std::string::npos) << warned.err;
 }
 
 TEST(RunCommand, EndsQuietlyWithStandardInput) {
