@@ -34,7 +34,8 @@ std::vector<std::vector<const GgufTensor*>> divide(const Gguf& file, bool keeps_
 
 constexpr std::string_view kVersionKey = "general.quantization_version", kTypeKey = "general.file_type";
 
-// What a reader would take for a place in a set, or for an alignment that this file does not have; and what is set anew.
+// What a reader would take for a place in a set, or for an alignment that this file does not have; and what is set
+// anew.
 bool is_dropped(std::string_view key) {
     return key.starts_with("split.") || key == "general.alignment" || key == kVersionKey || key == kTypeKey;
 }
