@@ -150,6 +150,9 @@ def check(browser, address):
 
     # Stop, and what was said stays.
     browser.value("settings.max_tokens = '4000'")
+    # An answer that the model would not end by itself: it lasts for seconds.
+    browser.value("(() => { const f = window.fetch; window.fetch = (url, given) => f(url, given?.body ? { ...given, body: "
+                  "JSON.stringify({ ...JSON.parse(given.body), ignore_eos: true }) } : given); })()")
     browser.ask("And a very long story, please.")
     browser.wait("running && path().at(-1).content.length > 5")
     browser.value("$('stop').click()")
@@ -187,7 +190,7 @@ def main():
                 break
         else:
             raise SystemExit("page_test: the server names no address")
-        with tempfile.TemporaryDirectory() as profile:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
             browser = Browser(program, profile)
             try:
                 check(browser, found.group(0) + "/")
