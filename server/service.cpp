@@ -413,7 +413,7 @@ Json Service::chances_json(const engine::ServingEvent::Token& token) const {
                     {"logprob", std::isfinite(logprob) ? logprob : -std::numeric_limits<float>::max()}};
     };
     Json top = Json::array();
-    for (const engine::TokenChance& chance : token.chances) top.push_back(entry(chance.id, chance.logprob));
+    for (const auto& [id, log_probability] : token.chances) top.push_back(entry(id, log_probability));
     Json json = entry(token.id, token.logprob);
     json["top_logprobs"] = std::move(top);
     return json;

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <future>
 #include <mutex>
-#include <numeric>
 #include <thread>
 
 #include "engine/text_stream.h"
+#include "runtime/sampling/log_probabilities.h"
 
 namespace riftjit::engine {
 
@@ -27,33 +26,6 @@ double serving_ms(ServingClock::time_point from, ServingClock::time_point to) {
 size_t common_prefix(std::span<const int32_t> one, std::span<const int32_t> other) {
     return size_t(std::ranges::mismatch(one, other).in1 - one.begin());
 }
-
-// Log-probabilities of a row; rows of the table behind the vocabulary are no tokens.
-struct RowChances {
-    std::span<const float> logits;
-    double log_sum;
-
-    RowChances(std::span<const float> row, uint32_t tokens) : logits(row.first(std::min<size_t>(row.size(), tokens))) {
-        const float most = *std::ranges::max_element(logits);
-        double sum = 0;
-        for (const float logit : logits) sum += std::exp(double(logit) - most);
-        log_sum = most + std::log(sum);
-    }
-
-    float of(int32_t id) const { return float(logits[size_t(id)] - log_sum); }
-
-    std::vector<TokenChance> highest(size_t count) const {
-        count = std::min(count, logits.size());
-        std::vector<int32_t> ids(logits.size());
-        std::iota(ids.begin(), ids.end(), 0);
-        std::ranges::partial_sort(ids, ids.begin() + ptrdiff_t(count), [&](int32_t a, int32_t b) {
-            return logits[size_t(a)] != logits[size_t(b)] ? logits[size_t(a)] > logits[size_t(b)] : a < b;
-        });
-        std::vector<TokenChance> chances;
-        for (const int32_t id : std::span(ids).first(count)) chances.push_back({id, of(id)});
-        return chances;
-    }
-};
 
 }  // namespace
 
@@ -519,9 +491,12 @@ Result<int32_t> Scheduler::Loop::sample(Job& job, runtime::StepLogits& logits, u
     ++job.timings.predicted_tokens;
     event.token.emplace(ServingEvent::Token{.id = *id});
     if (job.request.chances > 0) {
-        const RowChances chances(logits.row(output), engine_.tokenizer.size());
-        event.token->logprob = chances.of(*id);
-        event.token->chances = chances.highest(job.request.chances);
+        // Rows of the table behind the vocabulary are no tokens.
+        const std::span<const float> row = logits.row(output);
+        auto [picked, top] = runtime::log_probabilities(
+            row.first(std::min<size_t>(row.size(), engine_.tokenizer.size())), *id, job.request.chances);
+        event.token->logprob = picked.log_probability;
+        event.token->chances = std::move(top);
     }
     return *id;
 }

@@ -16,14 +16,9 @@
 #include "engine/engine.h"
 #include "engine/generation.h"
 #include "engine/sampling.h"
+#include "runtime/sampling/log_probabilities.h"
 
 namespace riftjit::engine {
-
-// Of the model's own distribution, before any sampler.
-struct TokenChance {
-    int32_t id;
-    float logprob;
-};
 
 struct ServingRequest {
     std::vector<int32_t> prompt;
@@ -47,9 +42,9 @@ struct ServingTimings {
 struct ServingEvent {
     struct Token {
         int32_t id;
-        bool is_end = false;  // it ended the answer, and is no part of it
-        float logprob = 0;
-        std::vector<TokenChance> chances;  // as many as were asked for, the most probable first
+        bool is_end = false;                                // it ended the answer, and is no part of it
+        float logprob = 0;                                  // of the model's own distribution, before any sampler
+        std::vector<runtime::TokenLogProbability> chances;  // as many as were asked for, the most probable first
     };
     std::optional<Token> token;  // none at the end, and of a prompt's piece
     std::string text;            // that may be shown now

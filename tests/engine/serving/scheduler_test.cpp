@@ -256,9 +256,9 @@ TEST(Scheduler, TellsStopWordsAndChances) {
     for (const auto& token : heard.tokens) {
         ASSERT_EQ(token.chances.size(), 5u);
         EXPECT_EQ(token.chances.front().id, token.id);  // greedy
-        EXPECT_FLOAT_EQ(token.chances.front().logprob, token.logprob);
+        EXPECT_FLOAT_EQ(token.chances.front().log_probability, token.logprob);
         EXPECT_LE(token.logprob, 0);
-        EXPECT_GE(token.chances[0].logprob, token.chances[1].logprob);
+        EXPECT_GE(token.chances[0].log_probability, token.chances[1].log_probability);
     }
     request.stop_words = {"no such text", whole.text.substr(whole.text.size() / 2, 4)};
     auto cut = submit(scheduler, request);
