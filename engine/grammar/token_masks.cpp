@@ -50,6 +50,8 @@ struct TokenMasks::Impl {
     }
     void walk(uint32_t node, GrammarMachine::Set from, TokenMask& mask);
     const OfTop& of_top(GrammarMachine::Set top);
+    template <class Visit>
+    void walk_some(std::span<const TokenTree::Some> some, GrammarMachine::Set from, const Visit& visit);
     void decide(const OfTop& top, GrammarMachine::Set set, TokenMask& mask);
     void decide_longer(const TokenTree::Longer& longer, GrammarMachine::Set set, TokenMask& mask);
     bool takes_plain_text(GrammarMachine::Set set);
@@ -146,11 +148,13 @@ const TokenMasks::Impl::OfTop& TokenMasks::Impl::of_top(GrammarMachine::Set top)
     return made;
 }
 
-void TokenMasks::Impl::decide(const OfTop& top, GrammarMachine::Set set, TokenMask& mask) {
+// Those of `some` that may be reached, with where each leads, where it is wanted.
+template <class Visit>
+void TokenMasks::Impl::walk_some(std::span<const TokenTree::Some> some, GrammarMachine::Set from, const Visit& visit) {
     const auto nodes = tree.nodes();
-    path[0] = set;
-    for (uint32_t i = 0; i < top.undecided.size();) {
-        const TokenTree::Some& at = top.undecided[i];
+    path[0] = from;
+    for (uint32_t i = 0; i < some.size();) {
+        const TokenTree::Some& at = some[i];
         const TokenTree::Node& node = nodes[at.node];
         const GrammarMachine::Set to = machine->step(path[node.depth - 1U], node.byte);
         if (to == GrammarMachine::kNone) {
@@ -158,31 +162,23 @@ void TokenMasks::Impl::decide(const OfTop& top, GrammarMachine::Set set, TokenMa
             continue;
         }
         path[node.depth] = to;
-        if (at.is_wanted) {
-            if (node.token >= 0) set_alike(mask, node.token);
-            walk(at.node, to, mask);
-        }
+        if (at.is_wanted) visit(at.node, to);
         ++i;
     }
+}
+
+void TokenMasks::Impl::decide(const OfTop& top, GrammarMachine::Set set, TokenMask& mask) {
+    walk_some(top.undecided, set, [&](uint32_t node, GrammarMachine::Set to) {
+        if (const int32_t token = tree.nodes()[node].token; token >= 0) set_alike(mask, token);
+        walk(node, to, mask);
+    });
 }
 
 // What is true of texts up to a length was taken to be true of all.
 void TokenMasks::Impl::decide_longer(const TokenTree::Longer& longer, GrammarMachine::Set set, TokenMask& mask) {
     for (size_t word = 0; word < mask.size(); ++word) mask[word] &= ~longer.tokens[word];
-    const auto nodes = tree.nodes();
-    path[0] = set;
-    for (uint32_t i = 0; i < longer.nodes.size();) {
-        const TokenTree::Some& at = longer.nodes[i];
-        const TokenTree::Node& node = nodes[at.node];
-        const GrammarMachine::Set to = machine->step(path[node.depth - 1U], node.byte);
-        if (to == GrammarMachine::kNone) {
-            i = at.end;
-            continue;
-        }
-        path[node.depth] = to;
-        if (at.is_wanted) set_alike(mask, node.token);
-        ++i;
-    }
+    walk_some(longer.nodes, set,
+              [&](uint32_t node, GrammarMachine::Set) { set_alike(mask, tree.nodes()[node].token); });
 }
 
 // Whether any text may follow that is plain as TokenTree::plain() says.
