@@ -98,6 +98,14 @@ void round_again(const MinimumFormat& format, Values x, float scale, float minim
     }
 }
 
+// The codes that go with both factors as `halves` hold them.
+MinimumBlock encode_minimum_block(const MinimumFormat& format, const BlockInput& input, uint8_t* halves) {
+    MinimumBlock found = fit_minimum_block(format, input);
+    const float scale = put_half(halves, found.scale), minimum = put_half(halves + 2, found.minimum);
+    round_again(format, input.x, scale, minimum, found);
+    return found;
+}
+
 // Eight scales and minima of six bits in 12 bytes.
 void put_six_bits(const MinimumBlock& block, uint8_t* bytes) {
     for (size_t k = 0; k < 4; ++k) {
@@ -118,27 +126,21 @@ void put_nibble_pairs(const SuperCodes& codes, uint8_t* bytes) {
 
 void encode_q2_k(const BlockInput& input, uint8_t* block) {
     constexpr MinimumFormat kFormat{16, 3, 15, {-0.5f, 0.1f, 15, true}};
-    MinimumBlock found = fit_minimum_block(kFormat, input);
-    const float scale = put_half(block + 80, found.scale), minimum = put_half(block + 82, found.minimum);
-    round_again(kFormat, input.x, scale, minimum, found);
+    const MinimumBlock found = encode_minimum_block(kFormat, input, block + 80);
     for (size_t group = 0; group < 16; ++group) block[group] = uint8_t(found.scales[group] | found.minima[group] << 4);
     put_crumbs(found.codes, 0, block + 16);
 }
 
 void encode_q4_k(const BlockInput& input, uint8_t* block) {
     constexpr MinimumFormat kFormat{32, 15, 63, {-1, 0.1f, 20}};
-    MinimumBlock found = fit_minimum_block(kFormat, input);
-    const float scale = put_half(block, found.scale), minimum = put_half(block + 2, found.minimum);
-    round_again(kFormat, input.x, scale, minimum, found);
+    const MinimumBlock found = encode_minimum_block(kFormat, input, block);
     put_six_bits(found, block + 4);
     put_nibble_pairs(found.codes, block + 16);
 }
 
 void encode_q5_k(const BlockInput& input, uint8_t* block) {
     constexpr MinimumFormat kFormat{32, 31, 63, {-0.5f, 0.1f, 15}};
-    MinimumBlock found = fit_minimum_block(kFormat, input);
-    const float scale = put_half(block, found.scale), minimum = put_half(block + 2, found.minimum);
-    round_again(kFormat, input.x, scale, minimum, found);
+    const MinimumBlock found = encode_minimum_block(kFormat, input, block);
     put_six_bits(found, block + 4);
     std::memset(block + 16, 0, 32);
     for (size_t i = 0; i < kSuperBlock; ++i) block[16 + i % 32] |= uint8_t((found.codes[i] >> 4) << i / 32);

@@ -41,6 +41,15 @@ ScaleAndMinimum codes_from_minimum(const BlockInput& input, int most, SmallCodes
     return {scale, -smallest};
 }
 
+// Scale and minimum as two halves.
+SmallCodes encode_from_minimum(const BlockInput& input, int most, uint8_t* halves) {
+    SmallCodes codes;
+    const auto [scale, minimum] = codes_from_minimum(input, most, codes);
+    put_half(halves, scale);
+    put_half(halves + 2, -minimum);
+    return codes;
+}
+
 void put_fifth_bits(const SmallCodes& codes, uint8_t* bytes) {
     for (size_t byte = 0; byte < 4; ++byte) {
         bytes[byte] = 0;
@@ -57,10 +66,7 @@ void encode_q4_0(const BlockInput& input, uint8_t* block) {
 }
 
 void encode_q4_1(const BlockInput& input, uint8_t* block) {
-    SmallCodes codes;
-    const auto [scale, minimum] = codes_from_minimum(input, 15, codes);
-    put_half(block, scale);
-    put_half(block + 2, -minimum);
+    const SmallCodes codes = encode_from_minimum(input, 15, block);
     put_nibbles(codes.data(), block + 4);
 }
 
@@ -72,10 +78,7 @@ void encode_q5_0(const BlockInput& input, uint8_t* block) {
 }
 
 void encode_q5_1(const BlockInput& input, uint8_t* block) {
-    SmallCodes codes;
-    const auto [scale, minimum] = codes_from_minimum(input, 31, codes);
-    put_half(block, scale);
-    put_half(block + 2, -minimum);
+    const SmallCodes codes = encode_from_minimum(input, 31, block);
     put_fifth_bits(codes, block + 4);
     put_nibbles(codes.data(), block + 8);
 }
