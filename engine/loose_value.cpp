@@ -13,10 +13,6 @@ using Json = nlohmann::ordered_json;
 constexpr int kMostDepth = 64;
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-           c == '.';
-}
 
 class LooseReader {
 public:
@@ -111,7 +107,7 @@ private:
     Scan read_name(std::string& name) {
         skip_space();
         const size_t begin = at_;
-        while (!is_at_end() && is_word(text_[at_])) ++at_;
+        while (!is_at_end() && is_loose_name(text_[at_])) ++at_;
         name = text_.substr(begin, at_ - begin);
         if (is_at_end()) return Scan::incomplete;
         return name.empty() ? Scan::bad : Scan::complete;
@@ -120,7 +116,7 @@ private:
     Scan read_word(Json& value) {
         std::string word;
         const size_t begin = at_;
-        while (!is_at_end() && (is_word(text_[at_]) || text_[at_] == '+')) ++at_;
+        while (!is_at_end() && (is_loose_name(text_[at_]) || text_[at_] == '+')) ++at_;
         if (is_at_end()) return Scan::incomplete;
         word = text_.substr(begin, at_ - begin);
         if (word == "true" || word == "True") return value = true, Scan::complete;
@@ -228,6 +224,11 @@ private:
 };
 
 }  // namespace
+
+bool is_loose_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.';
+}
 
 LooseValue read_loose_value(std::string_view text) {
     LooseReader reader(text);

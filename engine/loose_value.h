@@ -21,4 +21,6 @@ struct LooseValue {
 // an object. Values nest 64 deep at most.
 LooseValue read_loose_value(std::string_view text);
 
+bool is_loose_name(char c);  // of a key without quotes, a number, the name of a tool: letters, digits, _ - .
+
 }  // namespace riftjit::engine

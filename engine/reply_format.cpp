@@ -97,11 +97,11 @@ struct Trial {
     models::ChatTemplate::Inputs inputs;
 
     // What stands behind the question; nullopt: the template refuses.
-    std::optional<std::string> render(std::optional<Json> answer, bool has_tools = true) {
+    std::optional<std::string> render(const std::optional<Json>& answer) {
         inputs.messages = Json::array({{{"role", "user"}, {"content", kQuestion}}});
         inputs.add_generation_prompt = !answer.has_value();
         if (answer) inputs.messages.push_back(*answer);
-        inputs.tools = has_tools ? tools() : Json();
+        inputs.tools = tools();
         auto prepared = chat_template.prepare(inputs.messages);
         if (!prepared) return std::nullopt;
         inputs.messages = std::move(*prepared);

@@ -21,10 +21,6 @@ size_t without_space_at_end(std::string_view text) {
     const size_t last = text.find_last_not_of(kSpace);
     return last == std::string_view::npos ? 0 : last + 1;
 }
-bool is_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-           c == '.';
-}
 
 // Where text ends with what may be the beginning of `mark`.
 size_t beginning_of(std::string_view text, std::string_view mark) {
@@ -356,7 +352,7 @@ ReplyParser::Parsed ReplyParser::parse_name_and_arguments(std::string_view text)
     // A list's bracket before the first: [f(a=1), g(b=2)]
     if (at < header.size() && header[at] == '[') ++at;
     size_t end = at;
-    while (end < header.size() && is_name(header[end])) ++end;
+    while (end < header.size() && is_loose_name(header[end])) ++end;
     const std::string name(header.substr(at, end - at));
     if (name.empty() || (calls.openers.empty() && !is_known(name))) return {};
     const LooseValue value = read_loose_value(text.substr(begin));
@@ -376,7 +372,7 @@ ReplyParser::Parsed ReplyParser::parse_marked(std::string_view text) const {
         at += calls.name_begin.size();
     }
     size_t end = at;
-    while (end < text.size() && is_name(text[end])) ++end;
+    while (end < text.size() && is_loose_name(text[end])) ++end;
     if (end == text.size()) return {end - at > kMostHeaderBytes ? Scan::bad : Scan::incomplete};
     const std::string name(text.substr(at, end - at));
     if (name.empty()) return {};
