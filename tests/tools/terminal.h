@@ -3,6 +3,7 @@
 
 #include <pty.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -25,6 +26,11 @@ inline TerminalOutcome run_on_terminal(const std::vector<std::string>& arguments
     int terminal = -1;
     const pid_t process = forkpty(&terminal, nullptr, nullptr, &size);
     if (process == 0) {
+        // As terminal programs set it up: erasing takes a whole UTF-8 character.
+        termios modes{};
+        tcgetattr(STDIN_FILENO, &modes);
+        modes.c_iflag |= IUTF8;
+        tcsetattr(STDIN_FILENO, TCSANOW, &modes);
         std::vector<char*> argv{const_cast<char*>(RIFTJIT_BINARY)};
         for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
         argv.push_back(nullptr);
