@@ -32,8 +32,9 @@ Conversation::Conversation(models::ChatTemplate chat_template, nlohmann::ordered
     inputs_.most_bytes = tokenizer.most_text_bytes(context);
 }
 
-void Conversation::add(std::string role, std::string content) {
+void Conversation::add(std::string role, std::string content, std::string reasoning) {
     inputs_.messages.push_back({{"role", std::move(role)}, {"content", std::move(content)}});
+    if (!reasoning.empty()) inputs_.messages.back()["reasoning_content"] = std::move(reasoning);
 }
 
 Result<void> Conversation::set_messages(nlohmann::ordered_json messages) {
@@ -78,6 +79,7 @@ Result<Conversation::Rendering> Conversation::render() const {
     RIFTJIT_TRY_VOID(check_text_bytes(said, *tokenizer_, context_));
     RIFTJIT_TRY(segments, template_.render(inputs_));
     Rendering rendering;
+    for (const auto& segment : segments) rendering.text += segment.text;
     if (!inputs_.messages.empty())
         rendering.shows_last_message =
             models::shows_text(segments, inputs_.messages.back().at("content").get_ref<const std::string&>());

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/reply_format.h"
 #include "models/template/chat_template.h"
 
 namespace riftjit::engine {
@@ -25,7 +26,8 @@ public:
     Conversation(models::ChatTemplate chat_template, nlohmann::ordered_json variables,
                  const models::Tokenizer& tokenizer, uint32_t context = UINT32_MAX);
 
-    void add(std::string role, std::string content);
+    // The reasoning of an answer, which a template may show, or not, in prompts that follow.
+    void add(std::string role, std::string content, std::string reasoning = {});
     void take_back();  // the message added last
     void clear();      // all but system messages
     bool is_new() const;
@@ -33,6 +35,7 @@ public:
     // In place of all there are: a list of objects with a role and a text each, or it fails and changes nothing.
     Result<void> set_messages(nlohmann::ordered_json messages);
     struct Rendering {
+        std::string text;
         std::vector<int32_t> ids;
         models::ByteSet left_out;        // bytes that the vocabulary has no token for
         bool shows_last_message = true;  // false: the template drops or changes its text
@@ -40,6 +43,7 @@ public:
     // The whole history with a generation prompt. What cannot fit into the context is refused before it is rendered or
     // made into tokens.
     Result<Rendering> render() const;
+    ReplyFormat reply_format() const { return find_reply_format(template_, inputs_); }
 
 private:
     models::ChatTemplate template_;

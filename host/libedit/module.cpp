@@ -124,7 +124,8 @@ public:
             if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) pending_ += '\x16';  // quoted insert (^V)
             pending_ += c;
         }
-        // Before the prompt is seen: libedit would show it first, and what is typed at once would be the kernel's to edit.
+        // Before the prompt is seen: libedit would show it first, and what is typed at once would be the kernel's to
+        // edit.
         el_set(edit_, EL_PREP_TERM, 1);
         terminal("\x1b[?2004h");
         int count = 0;

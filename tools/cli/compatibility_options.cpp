@@ -106,17 +106,6 @@ void add_model_form_options(CLI::App& app) {
         ->expected(0, 1)
         ->group(kGroup);
     app.add_flag_callback("--jinja,--skip-chat-parsing", [] {}, "how it always is")->group(kGroup);
-    if (app.get_option_no_throw("--reasoning-format") != nullptr) return;  // a command that can do more
-    app.add_option_function<std::string>(
-           "--reasoning-format",
-           [](const std::string& value) {
-               if (value == "none" || value == "auto") return;
-               refuse_value("--reasoning-format",
-                            "\"" + value + "\": thinking is printed as the model writes it (none)");
-           },
-           "none: thinking is printed as the model writes it")
-        ->type_name("none|auto")
-        ->group(kGroup);
 }
 
 void add_log_options(CLI::App& app, RunOptions& o) {

@@ -28,6 +28,7 @@
 #include "tools/cli/output_file.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/reporter.h"
+#include "tools/run/answer_printer.h"
 #include "tools/run/chat_commands.h"
 #include "tools/run/devices_command.h"
 #include "tools/run/drafting.h"
@@ -74,7 +75,7 @@ private:
     // How an answer ended, of which the text was printed.
     struct Answer {
         std::vector<int32_t> ids;
-        std::string text;
+        engine::Reply reply;
         engine::FinishReason reason = engine::FinishReason::length;
     };
 
@@ -91,6 +92,9 @@ private:
     Result<void> warn_of(const models::ByteSet& left_out);
     Result<void> warn(const std::string& message);
     Result<std::vector<int32_t>> raw_prompt();
+    Result<void> begin_conversation();
+    void find_format();
+    std::optional<engine::ReplyParser> reply_parser() const;
     Result<Answer> answer(std::span<const int32_t> prompt);
     Result<Answer> answer_to(std::span<const int32_t> prompt);
     bool goes_on(const Answer& answer);
@@ -115,6 +119,9 @@ private:
     std::optional<runtime::Sampler> sampler_;
     std::optional<runtime::LogitsHash> hash_;
     std::optional<engine::Conversation> conversation_;  // none: raw text or ids
+    engine::ReplyFormat format_;                        // of its answers
+    bool begins_thinking_ = false;                      // the template opens an answer's thinking itself
+    std::string prompt_text_;                           // of the conversation, as it was rendered last
     std::optional<std::string> text_;                   // said on the command line; gone once it was asked for
     std::string echo_;                                  // goes to stdout once it is sure that the prompt can be read
     bool ends_after_one_ = true;
@@ -132,23 +139,44 @@ Result<runtime::Sampler> Run::make_sampler() const {
     const auto& breakers = options_.dry_breakers;
     if (std::find(breakers.begin(), breakers.end(), "none") == breakers.end()) choice.dry_breakers = breakers;
     choice.grammar = grammar_;
+    // What is held to a schema is the answer, not the thinking before it.
+    if (options_.has_schema() && begins_thinking_) choice.grammar_triggers.words = {format_.reasoning_end};
     return engine::make_sampler(engine_, std::move(choice), reporter_.warner());
 }
 
 Result<void> Run::prepare() {
+    if (!options_.prompt_ids) RIFTJIT_TRY_VOID(begin_conversation());
     RIFTJIT_TRY(sampler, make_sampler());
     sampler_ = std::move(sampler);
     if (options_.logits_hash || options_.json) hash_.emplace();
-    if (options_.prompt_ids) return {};
+    return {};
+}
+
+Result<void> Run::begin_conversation() {
     text_ = std::move(inputs_.text);
     RIFTJIT_TRY(conversation, open_conversation(inputs_, options_.conversation, engine_));
     conversation_ = std::move(conversation);
     if (!conversation_) return {};
+    if (options_.reasoning_format != "none") find_format();
     if (text_ && text_->empty())
         return fail(ErrorKind::Usage, "the prompt is empty; -no-cnv starts a raw text from nothing");
     ends_after_one_ = options_.single_turn || options_.json || isatty(STDIN_FILENO) == 0 ||
                       (text_ && options_.conversation != Toggle::on);
     return {};
+}
+
+void Run::find_format() {
+    format_ = conversation_->reply_format();
+    if (!format_.has_reasoning()) return;
+    engine::Conversation probe = *conversation_;
+    probe.add("user", "?");
+    if (const auto rendering = probe.render()) begins_thinking_ = format_.is_thinking_after(rendering->text);
+}
+
+// Null where an answer has one part.
+std::optional<engine::ReplyParser> Run::reply_parser() const {
+    if (!conversation_ || !format_.has_reasoning()) return std::nullopt;
+    return engine::ReplyParser(format_, {.is_thinking = format_.is_thinking_after(prompt_text_), .tools = nullptr});
 }
 
 void Run::show(std::span<const int32_t> prompt) const {
@@ -167,14 +195,17 @@ void Run::announce_sampler() const {
 // Prints the text as it comes, unless it goes into JSON. A reader that left is as good as Ctrl-C.
 Result<Run::Answer> Run::answer(std::span<const int32_t> prompt) {
     if (timings_.generation.prompt_tokens == 0) announce_sampler();
-    engine::Generation generation(context_, engine_.tokenizer, *sampler_, prompt,
-                                  {.max_tokens = options_.predict,
-                                   .stop_words = options_.reverse_prompts,
-                                   .show_control = options_.show_special ? models::Tokenizer::ShowControl::yes
-                                                                         : models::Tokenizer::ShowControl::no,
-                                   .batch = static_cast<uint32_t>(options_.batch),
-                                   .hash = hash_ ? &*hash_ : nullptr,
-                                   .drafting = drafting_ == nullptr ? nullptr : &drafting_->drafting});
+    std::optional<engine::ReplyParser> parser = reply_parser();
+    const bool shows_control = options_.show_special || parser;  // the marks of thinking may be control tokens
+    AnswerPrinter printer(std::move(parser), /*is_silent=*/options_.json);
+    engine::Generation generation(
+        context_, engine_.tokenizer, *sampler_, prompt,
+        {.max_tokens = options_.predict,
+         .stop_words = options_.reverse_prompts,
+         .show_control = shows_control ? models::Tokenizer::ShowControl::yes : models::Tokenizer::ShowControl::no,
+         .batch = static_cast<uint32_t>(options_.batch),
+         .hash = hash_ ? &*hash_ : nullptr,
+         .drafting = drafting_ == nullptr ? nullptr : &drafting_->drafting});
     engine::Generation::Step step;
     for (bool is_read = true; !step.finish;) {
         if (is_read && pending_interrupt() == Interrupt::none) {
@@ -183,17 +214,18 @@ Result<Run::Answer> Run::answer(std::span<const int32_t> prompt) {
         } else {
             step = generation.stop();
         }
-        if (!options_.json && !step.text.empty()) is_read = write_output(step.text);
+        is_read = printer.add(step.text);
     }
+    printer.finish();
     timings_.generation += generation.timings();
-    return Answer{generation.ids(), generation.text(), *step.finish};
+    return Answer{generation.ids(), printer.reply(), *step.finish};
 }
 
 // Of an end that neither the model nor the user chose.
 Result<void> Run::say_why_it_ended(const Answer& answer) {
     const bool is_enough = options_.predict >= 0 && answer.ids.size() >= static_cast<size_t>(options_.predict);
     if (answer.reason != engine::FinishReason::length || is_enough) return {};
-    if (!options_.json && !answer.text.ends_with('\n')) write_output("\n");
+    if (!options_.json && !answer.reply.content.ends_with('\n')) write_output("\n");
     return warn(fmt::format("the context of {} tokens is full (-c), so the answer ends here{}", engine_.context,
                             conversation_ && !ends_after_one_ ? kWayOut : ""));
 }
@@ -210,10 +242,10 @@ int Run::finish(const Answer& answer, std::span<const int32_t> prompt) {
     }
     timings_.total_ms = std::chrono::duration<double, std::milli>(Clock::now() - start_).count();
     if (options_.json) {
-        const ordered_json object = {
+        ordered_json object = {
             {"prompt_ids", prompt},
             {"ids", answer.ids},
-            {"text", answer.text},
+            {"text", answer.reply.content},
             {"stop_reason", name(answer.reason)},
             {"logits_hash", hash_->hex()},
             {"device", engine_.device},
@@ -226,9 +258,10 @@ int Run::finish(const Answer& answer, std::span<const int32_t> prompt) {
             {"kv_bytes", engine_.session->kv_bytes()},
             {"peak_rss_bytes", peak_rss_bytes()},
         };
+        if (format_.has_reasoning()) object["reasoning"] = answer.reply.reasoning;
         write_output(json_text(object) + "\n");
     } else {
-        if (!answer.text.empty() && !answer.text.ends_with('\n')) write_output("\n");
+        if (!answer.reply.content.empty() && !answer.reply.content.ends_with('\n')) write_output("\n");
         if (options_.show_perf && reporter_.shows(Verbosity::info)) {
             write_diagnostic(fmt::format("\n{}", timing_block(timings_, cache)));
         }
@@ -249,6 +282,7 @@ Result<std::vector<int32_t>> Run::user_turn(std::string message) {
 Result<std::vector<int32_t>> Run::render() {
     RIFTJIT_TRY(rendering, conversation_->render());
     RIFTJIT_TRY_VOID(warn_of(rendering.left_out));
+    prompt_text_ = std::move(rendering.text);
     if (!rendering.shows_last_message && !std::exchange(has_warned_of_message_, true)) {
         RIFTJIT_TRY_VOID(warn("the chat template drops or changes the message: its text is not in the prompt"));
     }
@@ -399,7 +433,7 @@ Result<Run::Asked> Run::load_conversation(const std::string& path) {
 
 bool Run::goes_on(const Answer& answer) {
     if (!conversation_) return false;
-    conversation_->add("assistant", answer.text);
+    conversation_->add("assistant", answer.reply.content, answer.reply.reasoning);
     if (ends_after_one_ || pending_interrupt() == Interrupt::quit) return false;
     clear_interrupt();
     return true;

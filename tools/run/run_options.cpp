@@ -114,6 +114,10 @@ void add_prompt_options(CLI::App& app, RunOptions& o) {
     app.add_flag("--prompt-cache-all", o.prompt_cache.keeps_all, "write the answers, too")->needs(cache)->group(kGroup);
     app.add_flag("--prompt-cache-ro", o.prompt_cache.is_read_only, "do not write it")->needs(cache)->group(kGroup);
     add_template_options(app, o);
+    add_choice(
+        app, "--reasoning-format", o.reasoning_format, {"auto", "none", "deepseek", "deepseek-legacy"},
+        "auto: thinking stands between two lines, with --json apart as \"reasoning\"; none: as the model writes it")
+        ->group(kGroup);
 }
 
 void add_output_options(CLI::App& app, RunOptions& o) {

@@ -43,6 +43,7 @@ struct RunOptions {
     } prompt_cache;
     std::string chat_template, chat_template_file, chat_template_kwargs, reasoning = "auto", reasoning_effort;
     std::string reasoning_flag = "--reasoning";  // or the one that stood for it
+    std::string reasoning_format = "auto";
     std::vector<std::string> reverse_prompts;
     bool show_special = false, display_prompt = true, show_perf = true, verbose_prompt = false, verbose = false;
 
@@ -51,6 +52,7 @@ struct RunOptions {
     bool ignore_eos = false;
     // One of them at most; text.
     std::string grammar, grammar_file, json_schema, json_schema_file;
+    bool has_schema() const { return !json_schema.empty() || !json_schema_file.empty(); }
 
     DraftChoice draft;
 
