@@ -1,5 +1,6 @@
 // One function per weight type that fills a block: the inverse of graph/dequantize.cpp, where the layouts are. Families
-// lie in legacy.cpp, k_quants.cpp, table_quants.cpp (IQ4_NL, IQ4_XS, MXFP4) and few_bits.cpp.
+// lie in legacy.cpp, k_quants.cpp, table_quants.cpp (IQ4_NL, IQ4_XS, MXFP4, NVFP4), grid_quants.cpp (IQ2, IQ3),
+// ternary_quants.cpp (IQ1) and few_bits.cpp.
 #pragma once
 
 #include "graph/quantize/scale_search.h"
@@ -29,11 +30,23 @@ void encode_q6_k(const BlockInput& input, uint8_t* block);
 void encode_iq4_nl(const BlockInput& input, uint8_t* block);
 void encode_iq4_xs(const BlockInput& input, uint8_t* block);
 void encode_mxfp4(const BlockInput& input, uint8_t* block);
+void encode_nvfp4(const BlockInput& input, uint8_t* block);
+
+void encode_iq2_xxs(const BlockInput& input, uint8_t* block);
+void encode_iq2_xs(const BlockInput& input, uint8_t* block);
+void encode_iq2_s(const BlockInput& input, uint8_t* block);
+void encode_iq3_xxs(const BlockInput& input, uint8_t* block);
+void encode_iq3_s(const BlockInput& input, uint8_t* block);
+
+void encode_iq1_s(const BlockInput& input, uint8_t* block);
+void encode_iq1_m(const BlockInput& input, uint8_t* block);
 
 void encode_q1_0(const BlockInput& input, uint8_t* block);
 void encode_q2_0(const BlockInput& input, uint8_t* block);
 void encode_tq1_0(const BlockInput& input, uint8_t* block);
 void encode_tq2_0(const BlockInput& input, uint8_t* block);
+
+inline constexpr size_t kSuperBlock = 256;
 
 inline void put_u16(uint8_t* at, uint16_t value) {
     at[0] = uint8_t(value);

@@ -15,15 +15,19 @@ struct BlockEncoder {
 };
 
 constexpr BlockEncoder kEncoders[] = {
-    {DType::Q4_0, blocks::encode_q4_0},     {DType::Q4_1, blocks::encode_q4_1},
-    {DType::Q5_0, blocks::encode_q5_0},     {DType::Q5_1, blocks::encode_q5_1},
-    {DType::Q8_0, blocks::encode_q8_0},     {DType::Q2_K, blocks::encode_q2_k},
-    {DType::Q3_K, blocks::encode_q3_k},     {DType::Q4_K, blocks::encode_q4_k},
-    {DType::Q5_K, blocks::encode_q5_k},     {DType::Q6_K, blocks::encode_q6_k},
-    {DType::IQ4_NL, blocks::encode_iq4_nl}, {DType::IQ4_XS, blocks::encode_iq4_xs},
-    {DType::MXFP4, blocks::encode_mxfp4},   {DType::Q1_0, blocks::encode_q1_0},
-    {DType::Q2_0, blocks::encode_q2_0},     {DType::TQ1_0, blocks::encode_tq1_0},
-    {DType::TQ2_0, blocks::encode_tq2_0},
+    {DType::Q4_0, blocks::encode_q4_0},       {DType::Q4_1, blocks::encode_q4_1},
+    {DType::Q5_0, blocks::encode_q5_0},       {DType::Q5_1, blocks::encode_q5_1},
+    {DType::Q8_0, blocks::encode_q8_0},       {DType::Q2_K, blocks::encode_q2_k},
+    {DType::Q3_K, blocks::encode_q3_k},       {DType::Q4_K, blocks::encode_q4_k},
+    {DType::Q5_K, blocks::encode_q5_k},       {DType::Q6_K, blocks::encode_q6_k},
+    {DType::IQ4_NL, blocks::encode_iq4_nl},   {DType::IQ4_XS, blocks::encode_iq4_xs},
+    {DType::MXFP4, blocks::encode_mxfp4},     {DType::Q1_0, blocks::encode_q1_0},
+    {DType::Q2_0, blocks::encode_q2_0},       {DType::TQ1_0, blocks::encode_tq1_0},
+    {DType::TQ2_0, blocks::encode_tq2_0},     {DType::IQ2_XXS, blocks::encode_iq2_xxs},
+    {DType::IQ2_XS, blocks::encode_iq2_xs},   {DType::IQ2_S, blocks::encode_iq2_s},
+    {DType::IQ3_XXS, blocks::encode_iq3_xxs}, {DType::IQ3_S, blocks::encode_iq3_s},
+    {DType::NVFP4, blocks::encode_nvfp4},     {DType::IQ1_S, blocks::encode_iq1_s},
+    {DType::IQ1_M, blocks::encode_iq1_m},
 };
 
 blocks::EncodeBlock block_encoder(DType type) {
@@ -46,12 +50,10 @@ void encode_plain(DType type, std::span<const float> row, std::byte* out) {
 
 }  // namespace
 
-bool can_encode(DType type) { return is_plain(type) || block_encoder(type) != nullptr; }
-
 void encode_row(DType type, std::span<const float> row, std::span<const float> importance, std::byte* out) {
     if (is_plain(type)) return encode_plain(type, row, out);
     const blocks::EncodeBlock encode = block_encoder(type);
-    check(encode != nullptr, "rows are made of a type that can_encode() names");
+    check(encode != nullptr, "rows are made of types that hold weights");
     const DTypeTraits& shape = traits(type);
     check(row.size() % shape.block_elements == 0, "a row is whole blocks");
     check(importance.empty() || importance.size() == row.size(), "each column has its importance");

@@ -9,11 +9,9 @@
 
 namespace riftjit::graph {
 
-// Whether rows can be made of it; of all that runs, IQ1 to IQ3 and NVFP4 cannot.
-bool can_encode(DType type);
-
-// `row` has whole blocks and finite values. `importance` has a factor for the error of each column, or is empty; plain
-// types, Q8_0 and those of less than three bits without a search do not look at it.
+// `type` holds weights (DTypeTraits::is_weight); `row` has whole blocks and finite values. `importance` has a factor
+// for the error of each column, or is empty; plain types, Q8_0, FP4 and those of less than three bits without a search
+// do not look at it.
 void encode_row(DType type, std::span<const float> row, std::span<const float> importance, std::byte* out);
 
 }  // namespace riftjit::graph

@@ -10,7 +10,6 @@ namespace riftjit::graph::blocks {
 
 namespace {
 
-constexpr size_t kSuperBlock = 256;
 using SuperCodes = std::array<uint8_t, kSuperBlock>;
 constexpr MinimumSearch kWithImportance{-0.9f, 0.05f, 36};
 

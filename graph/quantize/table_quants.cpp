@@ -42,7 +42,7 @@ void encode_iq4_nl(const BlockInput& input, uint8_t* block) {
 }
 
 void encode_iq4_xs(const BlockInput& input, uint8_t* block) {
-    constexpr size_t kSuperBlock = 256, kGroups = kSuperBlock / kGroup;
+    constexpr size_t kGroups = kSuperBlock / kGroup;
     constexpr int kScaleZero = 32;
     const float mean_square = 2 * sum_of_squares(input.x) / kSuperBlock;
     std::array<float, kGroups> scales;
@@ -61,22 +61,44 @@ void encode_iq4_xs(const BlockInput& input, uint8_t* block) {
     }
 }
 
-// The scale is a power of two: the largest magnitude's, less the table's two binary places above 1.
-void encode_mxfp4(const BlockInput& input, uint8_t* block) {
-    const float largest = std::fabs(extreme_of(input.x));
-    const int exponent = largest > 0 ? std::clamp(std::ilogb(largest) - 2 + 127, 0, 254) : 0;
-    const float scale = std::ldexp(1.0f, exponent - 128);  // of the table, whose values are doubled
-    GroupCodes codes{};
-    for (size_t i = 0; i < kGroup; ++i) {
-        float least = std::fabs(float(kFp4Codebook[0]) * scale - input.x[i]);
+namespace {
+
+// Codes of the FP4 table, whose values are doubled, so `scale` is half of a block's: those of 2 n values in n bytes.
+void put_fp4(Values x, float scale, uint8_t* bytes) {
+    std::array<uint8_t, kGroup> codes{};
+    for (size_t i = 0; i < x.size(); ++i) {
+        float least = std::fabs(float(kFp4Codebook[0]) * scale - x[i]);
         for (int entry = 1; entry < 16; ++entry)
-            if (const float error = std::fabs(float(kFp4Codebook[size_t(entry)]) * scale - input.x[i]); error < least) {
+            if (const float error = std::fabs(float(kFp4Codebook[size_t(entry)]) * scale - x[i]); error < least) {
                 least = error;
                 codes[i] = uint8_t(entry);
             }
     }
+    for (size_t j = 0; j < x.size() / 2; ++j) bytes[j] = uint8_t(codes[j] | codes[j + x.size() / 2] << 4);
+}
+
+}  // namespace
+
+// The scale is a power of two: the largest magnitude's, less the table's two binary places above 1.
+void encode_mxfp4(const BlockInput& input, uint8_t* block) {
+    const float largest = std::fabs(extreme_of(input.x));
+    const int exponent = largest > 0 ? std::clamp(std::ilogb(largest) - 2 + 127, 0, 254) : 0;
     block[0] = uint8_t(exponent);
-    put_nibbles(codes.data(), block + 1);
+    put_fp4(input.x, std::ldexp(1.0f, exponent - 128), block + 1);
+}
+
+// Four scales of 16 values each, unsigned E4M3 (3 bits below the binary point, exponents from -6 to 8, 448 the
+// largest): that for which the largest magnitude is the table's 6.
+void encode_nvfp4(const BlockInput& input, uint8_t* block) {
+    constexpr size_t kPart = 16;
+    for (size_t part = 0; part < 4; ++part) {
+        const Values x = input.x.subspan(kPart * part, kPart);
+        const float wanted = std::min(std::fabs(extreme_of(x)) / 6, 448.0f);
+        const int exponent = wanted > 0 ? std::max(std::ilogb(wanted), -6) : -6;
+        const int eighths = int(std::ldexp(wanted, 3 - exponent) + 0.5f);  // 8 to 16, fewer of subnormals
+        block[part] = uint8_t(8 * (exponent + 6) + eighths);
+        put_fp4(x, std::ldexp(float(eighths), exponent - 4), block + 4 + 8 * part);
+    }
 }
 
 }  // namespace riftjit::graph::blocks

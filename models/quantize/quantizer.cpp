@@ -96,9 +96,6 @@ private:
     Result<QuantizedTensor> plan_tensor(const GgufTensor& tensor, const ChosenType& chosen) {
         const uint64_t elements = tensor.width() * tensor_rows(tensor);
         if (chosen.type == tensor.type) return QuantizedTensor{&tensor, tensor.type, tensor.size_bytes};
-        if (!graph::can_encode(chosen.type))
-            return fail(ErrorKind::Unsupported, "{}: would be {}, which is read but not made", file_.place_of(tensor),
-                        name(chosen.type));
         if (!traits(tensor.type).is_weight)
             return fail(ErrorKind::Unsupported, "{}: is {}, which is no type of weights", file_.place_of(tensor),
                         name(tensor.type));

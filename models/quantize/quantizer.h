@@ -45,7 +45,7 @@ struct Quantization {
     uint64_t elements() const;
 };
 
-// Fails on types that are read but not made, and on what options forbid.
+// Fails on what options forbid.
 Result<Quantization> plan_quantization(const Gguf& file, const QuantizeOptions& options);
 
 // What became of a tensor that changed.

@@ -46,12 +46,11 @@ std::string file_type_names() {
 Result<DType> tensor_type(const std::string& flag, std::string text) {
     for (char& c : text) c = c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c;
     const auto type = dtype_from_name(text);
-    if (type && graph::can_encode(*type)) return *type;
+    if (type && traits(*type).is_weight) return *type;
     std::string names;
     for (const DTypeTraits& known : all_dtypes())
-        if (graph::can_encode(known.type)) names += (names.empty() ? "" : ", ") + std::string(known.name);
-    return fail(ErrorKind::Usage, "{}: \"{}\" {}, expected one of {}", flag, models::printable(text),
-                type ? "is read but not made" : "is not known", names);
+        if (known.is_weight) names += (names.empty() ? "" : ", ") + std::string(known.name);
+    return fail(ErrorKind::Usage, "{}: \"{}\" is not known, expected one of {}", flag, models::printable(text), names);
 }
 
 Result<models::TensorRule> tensor_rule(const std::string& flag, const std::string& text) {
@@ -292,10 +291,8 @@ constexpr const char* kQuantizeExamples =
     "  riftjit quantize Qwen3-0.6B/ qwen3-q8_0.gguf Q8_0                 from a folder as transformers saves it\n"
     "  riftjit quantize m.gguf out.gguf Q4_K_M --imatrix m.imatrix.gguf  errors weighted by what columns are used for\n"
     "  riftjit quantize m.gguf Q5_K_M --dry-run                          which type each tensor gets, and the size\n"
-    "TYPE is one of llama-quantize's, by name or number, and gives each tensor the type that it gives. Types below "
-    "three "
-    "bits\n"
-    "that are made by searching grids (IQ1_S to IQ3_M) are read, not made.";
+    "TYPE is one of llama-quantize's, by name or number, and gives each tensor the type that it gives. IQ1_S to\n"
+    "IQ3_XXS, and Q2_K_S, need --imatrix: without it their files would be of no use.";
 
 }  // namespace
 
