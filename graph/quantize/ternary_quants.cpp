@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kMostOfTernaryGroup = 32, kOctet = 8;
 constexpr float kDelta = 0.125f;
+constexpr double kEqual = 1e-6;  // of gains
 constexpr std::array<float, 3> kRaised{-1 + kDelta, kDelta, 1 + kDelta}, kLowered{-1 - kDelta, -kDelta, 1 - kDelta};
 
 const CodeGrid& ternary_grid() {
@@ -89,44 +90,49 @@ private:
         const auto sorted = std::span(order).first(x_.size());
         std::iota(sorted.begin(), sorted.end(), uint8_t(0));
         std::ranges::stable_sort(sorted, {}, [this](uint8_t i) { return x_[i]; });
-        // Of each part: sums of weight x value and of weights over the first of these.
-        using Prefix = std::array<float, kMostOfTernaryGroup + 1>;
+        // Of each part: sums of weight x value and of weights over the first of these. In double: where values lie near
+        // each other, cuts differ by less than sums in float are off.
+        using Prefix = std::array<double, kMostOfTernaryGroup + 1>;
         std::array<Prefix, 2> values{}, sums{};
         for (size_t j = 0; j < sorted.size(); ++j) {
             const size_t i = sorted[j];
             for (size_t part = 0; part < parts_; ++part) {
-                const bool is_own = part_of(i) == part;
-                values[part][j + 1] = values[part][j] + (is_own ? weights_[i] * x_[i] : 0);
-                sums[part][j + 1] = sums[part][j] + (is_own ? weights_[i] : 0);
+                const double own_weight = part_of(i) == part ? double(weights_[i]) : 0;
+                values[part][j + 1] = values[part][j] + own_weight * double(x_[i]);
+                sums[part][j + 1] = sums[part][j] + own_weight;
             }
         }
-        // Neighbouring entries are 1 apart, so a cut takes away the prefix of values once.
         const size_t size = sorted.size();
-        const auto sums_of_part = [&](size_t part, bool is_lowered, size_t first, size_t second) {
-            const std::array<float, 3>& entry = is_lowered ? kLowered : kRaised;
-            const float low = entry[0] * entry[0] - entry[1] * entry[1];
-            const float high = entry[1] * entry[1] - entry[2] * entry[2];
-            return Sums{values[part][size] * entry[2] - (values[part][first] + values[part][second]),
-                        sums[part][size] * entry[2] * entry[2] + sums[part][first] * low + sums[part][second] * high};
+        struct Cut {
+            double with_values = 0, squares = 0;
         };
-        float gain = -1;
+        const auto add = [&](Cut& cut, size_t part, bool is_lowered, size_t first, size_t second) {
+            const auto& [low, middle, high] = is_lowered ? kLowered : kRaised;
+            const auto thirds = [&](const Prefix& prefix, double a, double b, double c) {
+                return prefix[first] * a + (prefix[second] - prefix[first]) * b + (prefix[size] - prefix[second]) * c;
+            };
+            cut.with_values += thirds(values[part], double(low), double(middle), double(high));
+            cut.squares += thirds(sums[part], double(low * low), double(middle * middle), double(high * high));
+        };
+        double gain = -1;
         size_t best_first = 0, best_second = 0;
         for (size_t first = 0; first <= size; ++first)
             for (size_t second = first; second <= size; ++second)
                 for (unsigned shifts = 0; shifts < 1u << parts_; ++shifts) {
-                    Sums total;
-                    for (size_t part = 0; part < parts_; ++part) {
-                        const Sums each = sums_of_part(part, (shifts >> (parts_ - 1 - part) & 1) != 0, first, second);
-                        total.with_values += each.with_values;
-                        total.squares += each.squares;
-                    }
-                    if (total.squares <= 0 || total.with_values * total.with_values <= gain * total.squares) continue;
-                    fit.scale = total.with_values / total.squares;
-                    gain = fit.scale * total.with_values;
+                    const auto is_lowered = [&](size_t part) { return (shifts >> (parts_ - 1 - part) & 1) != 0; };
+                    Cut cut;
+                    for (size_t part = 0; part < parts_; ++part) add(cut, part, is_lowered(part), first, second);
+                    if (cut.squares <= 0) continue;
+                    const double scale = cut.with_values / cut.squares, own_gain = scale * cut.with_values;
+                    // Equally good ones, as where all values are alike: that of the least scale, so that groups of a
+                    // super-block have similar ones.
+                    const bool is_equal = std::fabs(own_gain - gain) <= kEqual * gain;
+                    if (is_equal ? std::fabs(scale) >= std::fabs(double(fit.scale)) : own_gain <= gain) continue;
+                    fit.scale = float(scale);
+                    gain = own_gain;
                     best_first = first;
                     best_second = second;
-                    for (size_t part = 0; part < parts_; ++part)
-                        fit.is_lowered[part] = (shifts >> (parts_ - 1 - part) & 1) != 0;
+                    for (size_t part = 0; part < parts_; ++part) fit.is_lowered[part] = is_lowered(part);
                 }
         for (size_t j = 0; j < size; ++j) codes_[sorted[j]] = j < best_first ? 0 : j < best_second ? 1 : 2;
     }

@@ -84,19 +84,23 @@ TEST(QuantizeErrors, AreThePeersForEveryType) {
                 graph::encode_row(type, std::span(values).subspan(at, width), weights,
                                   made.data() + row_bytes(type, at));
             // Row by row, of which some are of another size.
+            size_t differing = 0, compared = 0;
             for (uint64_t at = 0; at < values.size(); at += width) {
                 const auto row = std::span(values).subspan(at, width);
-                const auto of = [&](std::span<const std::byte> bytes) {
-                    return error_of(row,
-                                    values_of(type, bytes.subspan(row_bytes(type, at), row_bytes(type, width)), width),
-                                    weights);
+                const auto part = [&](std::span<const std::byte> bytes) {
+                    return bytes.subspan(row_bytes(type, at), row_bytes(type, width));
                 };
-                EXPECT_LE(of(made), 1.02 * of(peer->data)) << tensor_name << " " << at / width;
+                const auto own = part(made), theirs = part(peer->data);
+                const double error = error_of(row, values_of(type, own, width), weights);
+                const double peers = error_of(row, values_of(type, theirs, width), weights);
+                EXPECT_LE(error, 1.02 * peers) << tensor_name << " " << at / width;
+                if (error < 0.98 * peers) continue;  // found better codes
+                compared += own.size();
+                for (size_t i = 0; i < own.size(); ++i) differing += own[i] != theirs[i];
             }
-            size_t differing = 0;
-            for (size_t i = 0; i < made.size(); ++i) differing += made[i] != peer->data[i];
             // Compilers that fuse products and sums round otherwise: now and then another scale wins.
-            EXPECT_LE(differing, made.size() / 20) << tensor_name;
+            EXPECT_LE(differing, compared / 20) << tensor_name;
+            EXPECT_GE(compared, made.size() * 5 / 6) << tensor_name;
         }
     }
     EXPECT_EQ(types, 27u);  // all weight types but f32
