@@ -1,4 +1,4 @@
-# cmake --install: the program, the shipped model, and the manual page and shell completion, which the program writes.
+# cmake --install: the program, the shipped model, and the manual pages and shell completion, which the program writes.
 include(GNUInstallDirs)
 install(TARGETS riftjit RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY share/models/storyteller DESTINATION ${CMAKE_INSTALL_DATADIR}/riftjit/models
@@ -11,7 +11,10 @@ function(riftjit_self_description file destination)
   add_custom_command(TARGET riftjit POST_BUILD COMMAND $<TARGET_FILE:riftjit> ${ARGN} > ${path} VERBATIM)
   install(FILES ${path} DESTINATION ${destination})
 endfunction()
-riftjit_self_description(riftjit.1 ${CMAKE_INSTALL_MANDIR}/man1 man-page)
+set(man_pages ${PROJECT_BINARY_DIR}/self-description/man1)
+file(MAKE_DIRECTORY ${man_pages})
+add_custom_command(TARGET riftjit POST_BUILD COMMAND $<TARGET_FILE:riftjit> man-page --folder ${man_pages} VERBATIM)
+install(DIRECTORY ${man_pages} DESTINATION ${CMAKE_INSTALL_MANDIR})
 riftjit_self_description(bash/riftjit ${CMAKE_INSTALL_DATADIR}/bash-completion/completions completion bash)
 riftjit_self_description(zsh/_riftjit ${CMAKE_INSTALL_DATADIR}/zsh/site-functions completion zsh)
 riftjit_self_description(fish/riftjit.fish ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d completion fish)

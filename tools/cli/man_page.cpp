@@ -133,22 +133,56 @@ std::string without_title(const std::string& footer) {
     return footer.starts_with(kTitle) ? footer.substr(kTitle.size()) : footer;
 }
 
+constexpr const char* kSeeAlso =
+    ".SH EXIT STATUS, ENVIRONMENT\nThose of all commands are in\n.BR riftjit (1).\n.SH SEE ALSO\n.BR riftjit (1)\n";
+
+std::string heading(const std::string& title) {
+    std::string capital = title;
+    std::ranges::transform(capital, capital.begin(),
+                           [](char c) { return c >= 'a' && c <= 'z' ? char(c - 'a' + 'A') : c; });
+    return ".TH " + roff(capital) + " 1 \"\" \"riftjit " RIFTJIT_VERSION "\" \"User Commands\"\n.ad l\n.SH NAME\n";
+}
+
+// "run", and "cache" of "cache stat".
+std::string_view top_of(std::string_view name) { return name.substr(0, name.find(' ')); }
+
+std::string program_page(std::span<const CommandEntry> table) {
+    const CommandEntry& program = table.front();
+    std::string text = heading("riftjit") +
+                       "riftjit \\- run language models, spiking networks and RDNA code with machine code generated at "
+                       "start-up\n";
+    text += ".SH SYNOPSIS\n.B riftjit\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n";
+    text += ".SH DESCRIPTION\n" + roff(program.help) + "\n" + flags_text(program) + ".SH COMMANDS\n";
+    for (const CommandEntry& command : table.subspan(1))
+        if (command.name == top_of(command.name))
+            text += ".TP\n.BR riftjit\\-" + roff(command.name) + " (1)\n" + roff(command.help) + "\n";
+    return text + kRules + ".SH EXAMPLES\n" + verbatim(without_title(program.footer));
+}
+
+// With the sections of its own commands.
+std::string command_page(std::span<const CommandEntry> table, const CommandEntry& command) {
+    const std::string title = "riftjit-" + command.name;
+    std::string text = heading(title) + roff(title) + " \\- " + roff(command.help) + "\n";
+    text += ".SH SYNOPSIS\n.B riftjit " + roff(command.name) + "\n";
+    if (!command.subcommands.empty()) text += "\\fICOMMAND\\fR ";
+    text += "[\\fIOPTIONS\\fR]\n.SH OPTIONS\n" + flags_text(command);
+    for (const CommandEntry& each : table.subspan(1)) {
+        if (each.name == command.name || top_of(each.name) != command.name) continue;
+        text += ".SH \"riftjit " + roff(each.name) + "\"\n" + roff(each.help) + ".\n" + flags_text(each);
+        if (!each.footer.empty()) text += verbatim(each.footer);
+    }
+    if (!command.footer.empty()) text += ".SH EXAMPLES\n" + verbatim(without_title(command.footer));
+    return text + kSeeAlso;
+}
+
 }  // namespace
 
-std::string man_page(std::span<const CommandEntry> table) {
-    const CommandEntry& program = table.front();
-    std::string text = ".TH RIFTJIT 1 \"\" \"riftjit " RIFTJIT_VERSION "\" \"User Commands\"\n.ad l\n";
-    text +=
-        ".SH NAME\nriftjit \\- run language models, spiking networks and RDNA code with machine code generated at "
-        "start-up\n";
-    text += ".SH SYNOPSIS\n.B riftjit\n\\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n";
-    text += ".SH DESCRIPTION\n" + roff(program.help) + "\n" + flags_text(program);
-    for (const CommandEntry& command : table.subspan(1)) {
-        std::string title = "riftjit " + command.name;
-        text += ".SH \"" + roff(title) + "\"\n" + roff(command.help) + ".\n" + flags_text(command);
-        if (!command.footer.empty()) text += verbatim(command.footer);
-    }
-    return text + kRules + ".SH EXAMPLES\n" + verbatim(without_title(program.footer));
+std::vector<ManPage> man_pages(std::span<const CommandEntry> table) {
+    std::vector<ManPage> pages = {{"riftjit", program_page(table)}};
+    for (const CommandEntry& command : table.subspan(1))
+        if (command.name == top_of(command.name))
+            pages.push_back({"riftjit-" + command.name, command_page(table, command)});
+    return pages;
 }
 
 }  // namespace riftjit::tools

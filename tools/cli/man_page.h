@@ -1,13 +1,20 @@
-// The manual page riftjit(1) in roff, from the command table.
+// Manual pages in roff, from the command table: riftjit(1), and one for each command.
 #pragma once
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tools/cli/command_table.h"
 
 namespace riftjit::tools {
 
-std::string man_page(std::span<const CommandEntry> table);
+struct ManPage {
+    std::string name;  // "riftjit-run"
+    std::string text;
+};
+
+// The program's first.
+std::vector<ManPage> man_pages(std::span<const CommandEntry> table);
 
 }  // namespace riftjit::tools

@@ -1,4 +1,4 @@
-// Hidden commands with which the build makes shell completion and the manual page: `completion bash`, `man-page`.
+// Hidden commands with which the build makes shell completion and the manual pages: `completion bash`, `man-page`.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "tests/host/oracle.h"
 #include "tests/tools/program.h"
@@ -157,23 +158,53 @@ TEST(Completion, SpeaksToZshAndFish) {
     EXPECT_NE(fish.find("__fish_seen_subcommand_from emulate' -a '(__riftjit_kernels)'"), std::string::npos);
 }
 
+// "run", "serve", ... as --help lists them.
+Words commands_of_help(Program& program) {
+    const std::string help = program.run({"--help"}).out;
+    std::istringstream lines(help.substr(help.find("Subcommands:\n") + 13));
+    Words commands;
+    std::string line;
+    std::getline(lines, line);
+    while (std::getline(lines, line) && !line.empty()) commands.push_back(line.substr(2, line.find(' ', 2) - 2));
+    return commands;
+}
+
 TEST(ManPage, NamesEveryCommandAndFlag) {
     Program program;
     const std::string page = program.run({"man-page"}).out;
     EXPECT_TRUE(page.starts_with(".TH RIFTJIT 1"));
-    for (const char* text : {".SH \"riftjit run\"", ".SH \"riftjit cache verify\"",
-                             ".B \\-ctk, \\-\\-cache\\-type\\-k \\fIf16|f32|q8_0|bf16|q4_0|q4_1|q5_0|q5_1|iq4_nl\\fR",
-                             ".SH EXIT STATUS", ".SH ENVIRONMENT", ".SH EXAMPLES"}) {
-        EXPECT_NE(page.find(text), std::string::npos) << text;
+    ASSERT_EQ(program.run({"man-page", "--folder", program.folder()}).exit_code, 0);
+    EXPECT_EQ(read_whole(program.folder() / "riftjit.1"), page);
+    const auto has = [](const std::string& text, const std::string& part) {
+        EXPECT_NE(text.find(part), std::string::npos) << part;
+    };
+    for (const char* part : {".SH EXIT STATUS", ".SH ENVIRONMENT", ".SH EXAMPLES"}) has(page, part);
+    size_t pages = 0;
+    for (const std::string& command : commands_of_help(program)) {
+        has(page, ".BR riftjit\\-" + command + " (1)\n");
+        const std::string own = read_whole(program.folder() / ("riftjit-" + command + ".1"));
+        has(own, ".B riftjit " + command + "\n");
+        has(own, "\\-\\-help");
+        ++pages;
     }
+    EXPECT_GE(pages, 17u);
+    const std::string run = read_whole(program.folder() / "riftjit-run.1");
+    for (const char* part : {".TH RIFTJIT\\-RUN 1", ".SH EXAMPLES",
+                             ".B \\-ctk, \\-\\-cache\\-type\\-k \\fIf16|f32|q8_0|bf16|q4_0|q4_1|q5_0|q5_1|iq4_nl\\fR"})
+        has(run, part);
+    has(read_whole(program.folder() / "riftjit-cache.1"), ".SH \"riftjit cache verify\"");
+    const Outcome refused = program.run({"man-page", "--folder", program.folder() / "nowhere"});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_NE(refused.err.find("nowhere"), std::string::npos) << refused.err;
 }
 
 TEST(ManPage, IsRoffWithoutMistakes) {
     if (std::system("command -v groff > /dev/null") != 0) return lack_oracle("groff");
     Program program;
-    std::ofstream(program.folder() / "riftjit.1") << program.run({"man-page"}).out;
-    const std::string command = "groff -man -Tutf8 -ww " + (program.folder() / "riftjit.1").string() +
-                                " > /dev/null 2> " + (program.folder() / "warnings").string();
+    ASSERT_EQ(program.run({"man-page", "--folder", program.folder()}).exit_code, 0);
+    const std::string command =
+        "cd " + program.folder().string() +
+        " && for page in *.1; do groff -man -Tutf8 -ww $page > /dev/null 2>> warnings || exit 1; done";
     EXPECT_EQ(std::system(command.c_str()), 0);
     EXPECT_EQ(read_whole(program.folder() / "warnings"), "");
 }
