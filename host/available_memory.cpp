@@ -6,19 +6,40 @@
 #include <fstream>
 #include <string>
 
+#include "host/control_groups.h"
+
 namespace riftjit {
 
 namespace {
 
-// The first number of a file, or `otherwise` ("max", no file).
-uint64_t number_in(const char* path, uint64_t otherwise) {
+uint64_t number_in(const std::filesystem::path& path, uint64_t otherwise) {
     std::ifstream file(path);
     uint64_t value = 0;
-    return file >> value ? value : otherwise;
+    return file >> value ? value : otherwise;  // "max", no file
 }
 
-uint64_t mem_available() {
-    std::ifstream file("/proc/meminfo");
+// Of a memory.stat: pages of files, which the system takes back when it wants them.
+uint64_t file_bytes(const std::filesystem::path& path, bool is_unified) {
+    std::ifstream file(path);
+    uint64_t sum = 0, value = 0;
+    for (std::string key; file >> key >> value;)
+        if (key == (is_unified ? "active_file" : "total_active_file") ||
+            key == (is_unified ? "inactive_file" : "total_inactive_file"))
+            sum += value;
+    return sum;
+}
+
+uint64_t left_in(const ControlGroup& group) {
+    const bool is_unified = group.is_unified;
+    const uint64_t limit = number_in(group.folder / (is_unified ? "memory.max" : "memory.limit_in_bytes"), UINT64_MAX);
+    if (limit == UINT64_MAX) return limit;
+    const uint64_t used = number_in(group.folder / (is_unified ? "memory.current" : "memory.usage_in_bytes"), 0);
+    const uint64_t kept = used - std::min(used, file_bytes(group.folder / "memory.stat", is_unified));
+    return limit > kept ? limit - kept : 0;
+}
+
+uint64_t mem_available(const std::filesystem::path& root) {
+    std::ifstream file(root / "proc/meminfo");
     for (std::string key; file >> key;) {
         uint64_t kibibytes = 0;
         if (key == "MemAvailable:" && file >> kibibytes) return kibibytes * 1024;
@@ -29,11 +50,10 @@ uint64_t mem_available() {
 
 }  // namespace
 
-uint64_t available_memory() {
-    const uint64_t system = mem_available();
-    const uint64_t limit = number_in("/sys/fs/cgroup/memory.max", UINT64_MAX);
-    const uint64_t used = number_in("/sys/fs/cgroup/memory.current", 0);
-    return std::min(system, limit > used ? limit - used : 0);
+uint64_t available_memory(const std::filesystem::path& root) {
+    uint64_t least = mem_available(root);
+    for (const ControlGroup& group : control_groups("memory", root)) least = std::min(least, left_in(group));
+    return least;
 }
 
 uint64_t peak_rss_bytes() {

@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 
 #include "host/result.h"
 
 namespace riftjit {
 
-// Bytes: MemAvailable, or what the control group leaves if that is less; 0 when the system does not say.
-uint64_t available_memory();
+// Bytes: MemAvailable, or what a control group of this process leaves if that is less; 0 when the system does not say.
+// `root`: of the file system.
+uint64_t available_memory(const std::filesystem::path& root = "/");
 
 uint64_t peak_rss_bytes();  // the most that this process has held in memory at once
 

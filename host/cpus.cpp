@@ -7,9 +7,9 @@
 #include <cmath>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
-#include <vector>
+
+#include "host/control_groups.h"
 
 namespace riftjit {
 namespace {
@@ -33,55 +33,6 @@ uint32_t count_cores() {
         return 0;
     const int cores = hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE);
     return cores > 0 ? uint32_t(cores) : 0;
-}
-
-// A hierarchy that limits CPU time, and where this process stands in it.
-struct ControlGroup {
-    std::filesystem::path mount;  // its root, as far as this process sees it
-    std::filesystem::path group;  // below that
-    bool is_unified;              // version 2
-};
-
-bool names(const std::string& list, const std::string& wanted) {
-    std::istringstream stream(list);
-    for (std::string one; std::getline(stream, one, ',');)
-        if (one == wanted) return true;
-    return false;
-}
-
-// The path of this process in the hierarchy, from /proc/self/cgroup: "0::/a" or "4:cpu,cpuacct:/a".
-std::optional<std::string> group_in(const std::filesystem::path& root, bool is_unified) {
-    std::ifstream file(root / "proc/self/cgroup");
-    for (std::string line; std::getline(file, line);) {
-        const size_t first = line.find(':'), second = line.find(':', first + 1);
-        if (second == std::string::npos) continue;
-        const std::string controllers = line.substr(first + 1, second - first - 1);
-        if (is_unified ? controllers.empty() : names(controllers, "cpu")) return line.substr(second + 1);
-    }
-    return std::nullopt;
-}
-
-// Lines of /proc/self/mountinfo: "36 35 0:28 ROOT MOUNT OPTIONS [TAGS] - TYPE SOURCE SUPER_OPTIONS" (proc(5)).
-std::vector<ControlGroup> control_groups(const std::filesystem::path& root) {
-    std::vector<ControlGroup> found;
-    std::ifstream file(root / "proc/self/mountinfo");
-    for (std::string line; std::getline(file, line);) {
-        std::istringstream fields(line);
-        std::string id, parent, device, mounted, mount, word, type, source, options;
-        fields >> id >> parent >> device >> mounted >> mount;
-        while (fields >> word && word != "-") continue;
-        fields >> type >> source >> options;
-        const bool is_unified = type == "cgroup2";
-        if (!is_unified && (type != "cgroup" || !names(options, "cpu"))) continue;
-        const auto group = group_in(root, is_unified);
-        if (!group) continue;
-        // A mount of a part of the hierarchy, as containers have: paths are told from its root.
-        const bool is_below = mounted != "/" && group->starts_with(mounted);
-        const std::string below = is_below ? group->substr(mounted.size()) : *group;
-        found.push_back({root / std::filesystem::path(mount).relative_path(),
-                         std::filesystem::path(below).relative_path(), is_unified});
-    }
-    return found;
 }
 
 std::optional<uint32_t> quota_of(const std::filesystem::path& folder, bool is_unified) {
@@ -118,13 +69,9 @@ uint32_t physical_cores() {
 
 std::optional<uint32_t> cpu_quota(const std::filesystem::path& root) {
     std::optional<uint32_t> least;
-    for (const ControlGroup& control : control_groups(root)) {
-        for (std::filesystem::path group = control.group;; group = group.parent_path()) {
-            const auto quota = quota_of(control.mount / group, control.is_unified);
-            if (quota) least = std::min(*quota, least.value_or(*quota));
-            if (group.empty()) break;
-        }
-    }
+    for (const ControlGroup& group : control_groups("cpu", root))
+        if (const auto quota = quota_of(group.folder, group.is_unified))
+            least = std::min(*quota, least.value_or(*quota));
     return least;
 }
 
