@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "engine/model_files.h"
+#include "engine/weight_loading.h"
 #include "host/available_memory.h"
 #include "host/cpus.h"
 #include "jit/x86/backend.h"
@@ -91,11 +92,16 @@ Result<void> check_memory(const graph::Graph& graph, const runtime::ModelOptions
 
 Result<std::unique_ptr<runtime::Device>> open_device(const graph::Graph& graph, const runtime::ModelOptions& model,
                                                      const runtime::SequenceLimits& limits,
-                                                     const EngineOptions& options, LoadedModel& loaded) {
+                                                     const EngineOptions& options, LoadedModel& loaded,
+                                                     const Warn& warn) {
     if (options.device.is_cpu()) {
         loaded.device = "cpu";
+        const uint64_t kv_bytes =
+            runtime::kv_bytes({graph.slots, runtime::positions_of_all(limits), options.key_type, options.value_type},
+                              backend(Target(loaded.isa)));
         RIFTJIT_TRY(cpu, runtime::CpuDevice::create(loaded.isa, loaded.threads, runtime::Helpers::when_useful,
-                                                    *loaded.kernels, options.profile));
+                                                    *loaded.kernels, options.profile,
+                                                    weights_on_demand(graph, options.load_mode, kv_bytes, warn)));
         return std::unique_ptr<runtime::Device>(std::move(cpu));
     }
     RIFTJIT_TRY(accelerator, open_accelerator(options.device, loaded.threads));
@@ -159,7 +165,7 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
         .activations = options.activations,
     };
     const models::Gguf& file = loaded.model.file;
-    RIFTJIT_TRY(device, open_device(graph, model_options, limits, options, loaded));
+    RIFTJIT_TRY(device, open_device(graph, model_options, limits, options, loaded, warn));
     const auto release = [&file](std::span<const std::byte> range) { file.drop_pages(range); };
     RIFTJIT_TRY(device_model, runtime::DeviceModel::create(graph, model_options, std::move(device), release));
     loaded.device_model = std::move(device_model);

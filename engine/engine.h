@@ -11,11 +11,15 @@
 #include "jit/x86/host_kernels.h"
 #include "models/model.h"
 #include "models/tokenizer/tokenizer.h"
+#include "runtime/cpu/cpu_device.h"
 #include "runtime/plan_set.h"
 #include "runtime/sampling/sampler.h"
 #include "runtime/session.h"
 
 namespace riftjit::engine {
+
+// When weights are packed: as there is memory, when the model is opened, or as they are read (engine/weight_loading.h).
+enum class LoadMode : uint8_t { automatic, packed, on_demand };
 
 struct EngineOptions {
     std::filesystem::path model;  // empty: the model that ships with the project
@@ -38,6 +42,7 @@ struct EngineOptions {
     // share.
     bool shares_cache = true;
     Profile profile = Profile::none;
+    LoadMode load_mode = LoadMode::automatic;
 };
 
 // The plans that an engine opened with these options runs, for a graph of its model.

@@ -75,6 +75,7 @@ struct FileTensor {
     DType type;
     uint32_t rows, width;
     const std::byte* data;
+    bool is_temporary = false;  // gone after the call; else it stays as long as the device
 };
 
 enum class MemoryUse : uint8_t {

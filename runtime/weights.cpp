@@ -46,6 +46,7 @@ Result<void> pack(const graph::Tensor& tensor, Address to, Device& device, const
     for (uint32_t row = 0; row < tensor.rows; ++row) std::memcpy(rows.data() + row * bytes, tensor.row(row), bytes);
     FileTensor gathered = file_tensor(tensor, 0);
     gathered.data = rows.data();
+    gathered.is_temporary = true;
     return device.pack(gathered, to, {});
 }
 

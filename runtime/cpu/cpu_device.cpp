@@ -38,13 +38,27 @@ struct PackJob {
 }  // namespace
 
 Result<std::unique_ptr<CpuDevice>> CpuDevice::create(Isa isa, uint32_t threads, Helpers helpers, KernelCache& cache,
-                                                     Profile profile) {
+                                                     Profile profile, std::optional<WeightsOnDemand> on_demand) {
     if (threads == 0) return fail(ErrorKind::Usage, "threads 0: expected 1 or more");
     RIFTJIT_TRY(pool, ThreadPool::create(threads));
-    return std::unique_ptr<CpuDevice>(new CpuDevice(isa, std::move(pool), helpers, x86::HostKernels(cache, profile)));
+    return std::unique_ptr<CpuDevice>(
+        new CpuDevice(isa, std::move(pool), helpers, x86::HostKernels(cache, profile), on_demand));
+}
+
+bool CpuDevice::is_on_demand(const std::byte* address) const {
+    return weights_ && address >= weights_->data() && address < weights_->data() + weights_->size_bytes();
 }
 
 Result<Address> CpuDevice::allocate(uint64_t bytes, MemoryUse use, std::string_view what) {
+    if (use == MemoryUse::stream && on_demand_) {
+        check(weights_ == nullptr, "a device holds the weights of one model");
+        pieces_ = std::make_unique<WeightPieces>();
+        RIFTJIT_TRY(memory,
+                    DemandMemory::reserve(bytes, {on_demand_->most_resident, pool_.size(), on_demand_->piece_bytes},
+                                          *pieces_, what));
+        weights_ = std::move(memory);
+        return weights_->data();
+    }
     const bool is_sparse = use == MemoryUse::sparse;  // in normal pages: huge ones would back more than is touched
     RIFTJIT_TRY(pages, Pages::allocate(bytes, is_sparse ? Pages::Size::normal : Pages::Size::huge, what,
                                        is_sparse ? Pages::Backing::sparse : Pages::Backing::whole));
@@ -52,7 +66,10 @@ Result<Address> CpuDevice::allocate(uint64_t bytes, MemoryUse use, std::string_v
 }
 
 Result<void> CpuDevice::write(Address to, std::span<const std::byte> bytes) {
-    std::memcpy(to, bytes.data(), bytes.size());
+    if (is_on_demand(to))
+        pieces_->add(uint64_t(to - weights_->data()), {bytes.begin(), bytes.end()});
+    else
+        std::memcpy(to, bytes.data(), bytes.size());
     return {};
 }
 
@@ -67,6 +84,10 @@ Result<void> CpuDevice::copy(Address to, Address from, uint64_t bytes) {
 }
 
 Result<void> CpuDevice::pack(const FileTensor& tensor, Address to, const Release& release) {
+    if (is_on_demand(to)) {
+        pieces_->add(uint64_t(to - weights_->data()), tensor);
+        return {};
+    }
     const uint64_t bytes_per_row = row_bytes(tensor.type, tensor.width);
     const uint64_t bytes_per_panel = bytes_per_row * x86::kPanelRows;
     const auto panels = uint32_t(round_up(tensor.rows, x86::kPanelRows) / x86::kPanelRows);
@@ -96,10 +117,13 @@ Result<std::unique_ptr<BoundPlan>> CpuDevice::bind(const graph::Plan& plan, cons
 Result<void> CpuDevice::make_ready() { return kernels_.seal(); }
 
 Result<double> CpuDevice::read_rate(Address from, uint64_t bytes) const {
-    return measure_read_rate(isa_, pool_.size(), {from, bytes});
+    // What has to be made first is not what is measured.
+    const uint64_t present = is_on_demand(from) ? std::min(bytes, weights_->most_resident() / 2) : bytes;
+    return measure_read_rate(isa_, pool_.size(), {from, present});
 }
 
 Result<void> CpuDevice::lock(Address from, uint64_t bytes) const {
+    if (is_on_demand(from)) return fail(ErrorKind::Unsupported, "weights come into memory as they are read");
     if (mlock(from, bytes) != 0) return fail(ErrorKind::Io, "{}", std::strerror(errno));
     return {};
 }

@@ -228,7 +228,7 @@ Result<void> RdnaDevice::copy(Address to, Address from, uint64_t bytes) {
 // Some panels at a time: the tensor is in memory twice nowhere.
 Result<void> RdnaDevice::pack(const FileTensor& tensor, Address to, const Release& release) {
     using rdna::kernels::kPanelRows;
-    const auto [type, rows, width, data] = tensor;
+    const auto [type, rows, width, data, is_temporary] = tensor;
     const uint64_t grid_bytes = rdna::kernels::panels_offset_bytes(type), file_row_bytes = row_bytes(type, width);
     const uint64_t panel_bytes = rdna::kernels::panel_bytes(type, width);
     const auto panels = uint32_t(round_up(rows, kPanelRows) / kPanelRows);

@@ -78,13 +78,24 @@ void add_memory_options(CLI::App& app, RunOptions& o) {
                        "--load-mode",
                        "\"" + mode + "\" is not known, expected one of auto, none, mmap, mlock, mmap+mlock, dio");
                }
+               o.load_mode = mode == "auto"   ? engine::LoadMode::automatic
+                             : mode == "mmap" ? engine::LoadMode::on_demand
+                                              : engine::LoadMode::packed;
                if (mode == "none" || mode == "dio") packed("-lm " + mode);
            },
-           "-lm: mlock keeps the weights in memory; the rest is the same here")
+           "-lm: mmap packs weights as they are read, and holds what fits into memory (as auto does with those that do "
+           "not); mlock keeps all of them there")
         ->type_name("auto|none|mmap|mlock|mmap+mlock|dio")
         ->group(kGroup);
     app.add_flag("--mlock", o.lock_memory, "keep the weights in memory")->group(kGroup);
-    app.add_flag_callback("--no-mmap", [packed] { packed("--no-mmap"); }, "")->group("");
+    app.add_flag_callback(
+           "--no-mmap",
+           [&o, packed] {
+               o.load_mode = engine::LoadMode::packed;
+               packed("--no-mmap");
+           },
+           "")
+        ->group("");
     app.add_flag_callback("--direct-io", [packed] { packed("-dio"); }, "")->group("");
     app.add_flag_callback(
            "--repack,--no-warmup,--no-context-shift,--deterministic", [] {}, "how it always is")

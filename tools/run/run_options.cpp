@@ -300,6 +300,7 @@ Result<engine::EngineOptions> engine_options(const RunOptions& o) {
     engine.activations = *activations_from_name(o.kernels.activations);
     engine.profile = (o.perf_map ? Profile::perf_map : Profile::none) | (o.gdb ? Profile::gdb : Profile::none);
     engine.outputs = 1 + most_guesses(o.draft);
+    engine.load_mode = o.lock_memory ? engine::LoadMode::packed : o.load_mode;
     if (!o.dump_logits.empty()) {
         engine.batch = std::min(engine.batch, static_cast<uint32_t>(kLogitsBatch));
         engine.outputs = engine.batch;

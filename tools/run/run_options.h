@@ -64,6 +64,7 @@ struct RunOptions {
     std::string dump_isa_kernel, dump_logits;
 
     // Flags of llama.cpp whose answer is the same whatever was asked, see compatibility_options.cpp.
+    engine::LoadMode load_mode = engine::LoadMode::automatic;
     bool list_devices = false, lock_memory = false, log_disable = false;
     int64_t verbosity = 3;
     std::vector<std::string> without_effect;  // one warning each

@@ -232,12 +232,12 @@ TEST(RunCommand, TakesTheLastOfARepeatedFlagAndSaysSo) {
     EXPECT_EQ(outcome.err, "warn: --predict is given 2 times; the last one counts\n");
 }
 
-TEST(RunCommand, AnswersTheSameAtAnyThreadCountAndInJson) {
+TEST(RunCommand, AnswersTheSameAtAnyThreadCountAndLoadModeAndInJson) {
     Program program;
     std::string hash;
-    for (const char* threads : {"1", "2", "3"}) {
-        const Outcome outcome =
-            program.run({"run", "-p", "Tell me a story.", "-n", "12", "--temp", "0", "-t", threads, "--json"});
+    for (const auto& [threads, load_mode] : {std::pair{"1", "auto"}, {"2", "none"}, {"3", "auto"}, {"2", "mmap"}}) {
+        const Outcome outcome = program.run(
+            {"run", "-p", "Tell me a story.", "-n", "12", "--temp", "0", "-t", threads, "-lm", load_mode, "--json"});
         ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
         const json object = json::parse(outcome.out);
         for (const char* key : {"prompt_ids", "ids", "text", "stop_reason", "logits_hash", "isa", "threads", "timings",
