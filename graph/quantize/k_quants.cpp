@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "graph/quantize/block_encoders.h"
+#include "graph/quantize/lane_search.h"
 
 namespace riftjit::graph::blocks {
 
@@ -62,21 +63,27 @@ MinimumBlock fit_minimum_block(const MinimumFormat& format, const BlockInput& in
     const float mean_square = sum_of_squares(input.x) / kSuperBlock * (format.search.by_magnitude ? 1 : 2);
     MinimumBlock block;
     std::array<float, 16> scales{}, minima{}, sums{};
+    std::array<float, kSuperBlock> all_weights{};
     for (size_t group = 0; group < groups; ++group) {
         const size_t at = group * format.group;
         const Values x = input.x.subspan(at, format.group);
-        std::array<float, 32> buffer{};
-        const std::span weights = std::span(buffer).first(format.group);
+        const std::span weights = std::span(all_weights).subspan(at, format.group);
         if (has_importance)
             weigh(x, input.importance.subspan(at, format.group), mean_square, weights);
         else
             default_weights(format, x, weights);
         for (const float weight : weights) sums[group] += weight;
-        const auto [scale, minimum] =
-            fit_with_minimum(x, weights, format.most, has_importance ? kWithImportance : format.search,
-                             std::span(block.codes).subspan(at, format.group));
-        scales[group] = scale;
-        minima[group] = minimum;
+    }
+    for (size_t first = 0; first < groups; first += kLanes) {
+        const size_t at = first * format.group, size = kLanes * format.group;
+        std::array<ScaleAndMinimum, kLanes> found;
+        fit_eight_with_minimum(input.x.subspan(at, size), Values(all_weights).subspan(at, size), format.most,
+                               has_importance ? kWithImportance : format.search,
+                               std::span(block.codes).subspan(at, size), found);
+        for (size_t lane = 0; lane < kLanes; ++lane) {
+            scales[first + lane] = found[lane].scale;
+            minima[first + lane] = found[lane].minimum;
+        }
     }
     const Values all_sums = std::span(sums).first(groups);
     block.scale = fit_group_values(std::span(scales).first(groups), all_sums, format.most_scale, has_importance,
@@ -148,11 +155,23 @@ void encode_q5_k(const BlockInput& input, uint8_t* block) {
 
 // ---- groups with a signed scale: Q3_K, Q6_K -------------------------------------------------------------------------
 
+namespace {
+
+// Groups of 16.
+void fit_sixteen_signed(Values x, Values weights, int zero, SuperCodes& codes, std::span<float, 16> scales) {
+    constexpr size_t kHalf = kSuperBlock / 2;
+    fit_eight_signed(x.first(kHalf), weights.first(kHalf), zero, std::span(codes).first(kHalf), scales.first<kLanes>());
+    fit_eight_signed(x.last(kHalf), weights.last(kHalf), zero, std::span(codes).last(kHalf), scales.last<kLanes>());
+}
+
+}  // namespace
+
 void encode_q3_k(const BlockInput& input, uint8_t* block) {
     constexpr size_t kGroup = 16, kGroups = kSuperBlock / kGroup;
     constexpr int kZero = 4, kScaleZero = 32;
     SuperCodes codes{};
     std::array<float, kGroups> scales{}, sums{};
+    std::array<float, kSuperBlock> weights{};
     const float mean_square = 2 * sum_of_squares(input.x) / kSuperBlock;
     for (size_t group = 0; group < kGroups; ++group) {
         const Values x = input.x.subspan(kGroup * group, kGroup);
@@ -161,11 +180,11 @@ void encode_q3_k(const BlockInput& input, uint8_t* block) {
             scales[group] = fit_signed_by_steps(x, kZero, group_codes);
             continue;
         }
-        std::array<float, kGroup> weights{};
-        weigh(x, input.importance.subspan(kGroup * group, kGroup), mean_square, weights);
-        for (const float weight : weights) sums[group] += weight;
-        scales[group] = fit_signed(x, weights, kZero, group_codes);
+        const std::span group_weights = std::span(weights).subspan(kGroup * group, kGroup);
+        weigh(x, input.importance.subspan(kGroup * group, kGroup), mean_square, group_weights);
+        for (const float weight : group_weights) sums[group] += weight;
     }
+    if (!input.importance.empty()) fit_sixteen_signed(input.x, weights, kZero, codes, scales);
     std::array<uint8_t, kGroups> scale_codes{};
     float scale = 0;
     if (!input.importance.empty()) {
@@ -196,13 +215,10 @@ void encode_q6_k(const BlockInput& input, uint8_t* block) {
     constexpr int kZero = 32;
     SuperCodes codes{};
     std::array<float, kGroups> scales{};
-    for (size_t group = 0; group < kGroups; ++group) {
-        const Values x = input.x.subspan(kGroup * group, kGroup);
-        std::array<float, kGroup> weights{};
-        for (size_t i = 0; i < kGroup; ++i)
-            weights[i] = input.importance.empty() ? x[i] * x[i] : input.importance[kGroup * group + i];
-        scales[group] = fit_signed(x, weights, kZero, std::span(codes).subspan(kGroup * group, kGroup));
-    }
+    std::array<float, kSuperBlock> weights{};
+    for (size_t i = 0; i < kSuperBlock; ++i)
+        weights[i] = input.importance.empty() ? input.x[i] * input.x[i] : input.importance[i];
+    fit_sixteen_signed(input.x, weights, kZero, codes, scales);
     const float extreme = extreme_of(scales);
     if (std::fabs(extreme) < kNothing) {
         std::memset(block, 0, 210);

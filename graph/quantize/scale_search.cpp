@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "graph/quantize/fit_any.h"
+
 namespace riftjit::graph::blocks {
 
 namespace {
@@ -44,31 +46,9 @@ void weigh(Values x, Values importance, float mean_square, std::span<float> weig
 }
 
 float fit_signed(Values x, Values weights, int zero, Codes codes) {
-    const float extreme = extreme_of(x);
-    if (std::fabs(extreme) < kNothing) {
-        std::ranges::fill(codes, uint8_t(0));
-        return 0;
-    }
-    const auto code_of = [&](float value, float inverse) { return nearest(inverse * value, -zero, zero - 1); };
-    const auto products_at = [&](float inverse) {
-        Products products;
-        for (size_t i = 0; i < x.size(); ++i) products.add(weights[i], x[i], float(code_of(x[i], inverse)));
-        return products;
-    };
-    float best_inverse = -float(zero) / extreme;
-    Products best = products_at(best_inverse);
-    float scale = best.scale(), gain = scale * best.with_values;
-    for (int step = -9; step <= 9; ++step) {
-        if (step == 0) continue;
-        const float inverse = -(float(zero) + 0.1f * float(step)) / extreme;
-        const Products tried = products_at(inverse);
-        if (tried.squares > 0 && tried.with_values * tried.with_values > gain * tried.squares) {
-            best_inverse = inverse;
-            scale = tried.scale();
-            gain = scale * tried.with_values;
-        }
-    }
-    for (size_t i = 0; i < x.size(); ++i) codes[i] = uint8_t(code_of(x[i], best_inverse) + zero);
+    std::array<float, kMostValues> best{};
+    const float scale = fit_any_signed<float>(x.data(), weights.data(), x.size(), zero, best.data());
+    for (size_t i = 0; i < x.size(); ++i) codes[i] = uint8_t(best[i]);
     return scale;
 }
 
@@ -157,57 +137,11 @@ float fit_positive(Values x, Values weights, int most, Codes codes) {
 }
 
 ScaleAndMinimum fit_with_minimum(Values x, Values weights, int most, const MinimumSearch& search, Codes codes) {
-    const auto [smallest, largest] = std::ranges::minmax(x);
-    const float low = std::min(smallest, 0.0f);
-    std::ranges::fill(codes, uint8_t(0));
-    if (largest <= low) return {0, -low};
-    float sum_w = 0, sum_wx = 0;
-    for (size_t i = 0; i < x.size(); ++i) {
-        sum_w += weights[i];
-        sum_wx += weights[i] * x[i];
-    }
-    std::array<uint8_t, kMostValues> tried{};
-    float scale = 1 / (float(most) / (largest - low)), offset = low;
-    const auto round_over = [&](float codes_in_range) {
-        const float inverse = codes_in_range / (largest - offset);
-        for (size_t i = 0; i < x.size(); ++i) tried[i] = uint8_t(nearest(inverse * (x[i] - offset), 0, most));
-    };
-    const auto error_with = [&](float by, float from) {
-        float error = 0;
-        for (size_t i = 0; i < x.size(); ++i) {
-            const float difference = by * float(tried[i]) + from - x[i];
-            error += weights[i] * (search.by_magnitude ? std::fabs(difference) : difference * difference);
-        }
-        return error;
-    };
-    round_over(float(most));
-    float least = error_with(scale, offset);
-    std::copy_n(tried.begin(), x.size(), codes.begin());
-    for (int step = 0; step <= search.steps; ++step) {
-        round_over(search.first + search.step * float(step) + float(most));
-        float sum_wl = 0, sum_wll = 0, sum_wxl = 0;
-        for (size_t i = 0; i < x.size(); ++i) {
-            const float weighted = weights[i] * float(tried[i]);
-            sum_wl += weighted;
-            sum_wll += weighted * float(tried[i]);
-            sum_wxl += weighted * x[i];
-        }
-        const float determinant = sum_w * sum_wll - sum_wl * sum_wl;
-        if (determinant <= 0) continue;
-        float tried_scale = (sum_w * sum_wxl - sum_wx * sum_wl) / determinant;
-        float tried_offset = (sum_wll * sum_wx - sum_wl * sum_wxl) / determinant;
-        if (tried_offset > 0) {
-            tried_offset = 0;
-            tried_scale = sum_wxl / sum_wll;
-        }
-        const float error = error_with(tried_scale, tried_offset);
-        if (error >= least) continue;
-        least = error;
-        scale = tried_scale;
-        offset = tried_offset;
-        std::copy_n(tried.begin(), x.size(), codes.begin());
-    }
-    return {scale, -offset};
+    std::array<float, kMostValues> best{}, tried{};
+    const auto fit =
+        fit_any_with_minimum<float>(x.data(), weights.data(), x.size(), most, search, best.data(), tried.data());
+    for (size_t i = 0; i < x.size(); ++i) codes[i] = uint8_t(best[i]);
+    return {fit.scale, fit.minimum};
 }
 
 // Of two at the same distance the lower one below the middle entries, and the upper one from there on, as halving the

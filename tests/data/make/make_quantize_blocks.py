@@ -52,15 +52,19 @@ with tempfile.TemporaryDirectory() as folder:
     write(model, "llama", {"token_embd.weight": small, "output.weight": small, NAME: values},
           {"llama.block_count": 1, "llama.context_length": 64, "llama.embedding_length": WIDTH, "llama.feed_forward_length": 6,
            "llama.attention.head_count": 4, "llama.attention.layer_norm_rms_epsilon": 1e-5})
-    write(sums, "", {NAME + ".in_sum2": importance.reshape(1, -1), NAME + ".counts": numpy.ones((1, 1), numpy.float32)},
+    # Of the other tables, too: --pure makes these of the same type.
+    entries = {}
+    for name in [NAME, "token_embd.weight", "output.weight"]:
+        entries |= {name + ".in_sum2": importance.reshape(1, -1), name + ".counts": numpy.ones((1, 1), numpy.float32)}
+    write(sums, "", entries,
           {"imatrix.datasets": ["a.txt"], "imatrix.chunk_count": 1, "imatrix.chunk_size": 512})
     for kind in KINDS:
         for suffix, flags in [("", []), (".importance", ["--imatrix", sums])]:
             if not suffix and kind in NEED_IMPORTANCE:
                 continue
             # NVFP4 has no kind of file.
-            chosen = ["--tensor-type", "ffn_up=nvfp4", model, out, "F16"] if kind == "NVFP4" else ["--pure", model, out, kind]
-            subprocess.run([binaries / "llama-quantize", *flags, *chosen, "1"], check=True, timeout=60,
+            chosen = ["--tensor-type", "ffn_up=nvfp4", model, out, "Q8_0"] if kind == "NVFP4" else ["--pure", model, out, kind]
+            subprocess.run([binaries / "llama-quantize", *flags, *chosen, "1"], check=True, timeout=600,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                            env={**os.environ, "LD_LIBRARY_PATH": str(binaries)})
             tensor = next(each for each in gguf.GGUFReader(out).tensors if each.name == NAME)
