@@ -1,6 +1,7 @@
 #include "engine/conversation.h"
 
 #include <algorithm>
+#include <ctime>
 #include <iterator>
 
 namespace riftjit::engine {
@@ -17,6 +18,15 @@ Result<std::optional<models::ChatTemplate>> find_chat_template(const std::option
 models::ChatTemplate::Inputs template_inputs(nlohmann::ordered_json variables, const models::Tokenizer& tokenizer) {
     models::ChatTemplate::Inputs inputs;
     inputs.extra = std::move(variables);
+    // What llama.cpp tells templates of the day: Llama 3's and Functionary's ask for it.
+    const std::time_t now = std::time(nullptr);
+    std::tm local{};
+    localtime_r(&now, &local);
+    for (const auto& [name, format] : {std::pair{"date_string", "%d %b %Y"}, {"datetime", "%b %d %Y %H:%M:%S GMT"}}) {
+        if (!inputs.extra.is_object() || inputs.extra.contains(name)) continue;
+        char text[64];
+        inputs.extra[name] = std::string(text, std::strftime(text, sizeof text, format, &local));
+    }
     inputs.most_bytes = models::kMostTextBytes;
     if (const auto bos = tokenizer.bos()) inputs.bos_token = tokenizer.piece(*bos);
     if (const auto eos = tokenizer.eos()) inputs.eos_token = tokenizer.piece(*eos);

@@ -1,26 +1,12 @@
 #include "engine/generation.h"
 
 #include <algorithm>
-#include <chrono>
+
+#include "engine/stopwatch.h"
 
 namespace riftjit::engine {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// Adds the time of its life to a sum of milliseconds.
-class Stopwatch {
-public:
-    explicit Stopwatch(double& sum_ms) : sum_ms_(sum_ms) {}
-    ~Stopwatch() { sum_ms_ += std::chrono::duration<double, std::milli>(Clock::now() - start_).count(); }
-    Stopwatch(const Stopwatch&) = delete;
-    Stopwatch& operator=(const Stopwatch&) = delete;
-
-private:
-    double& sum_ms_;
-    Clock::time_point start_ = Clock::now();
-};
 
 uint32_t& count_at(std::vector<uint32_t>& counts, size_t place) {
     if (counts.size() <= place) counts.resize(place + 1);
@@ -76,9 +62,9 @@ Result<void> Generation::read_prompt() {
     unread_ = unread_.subspan(batch.size());
     for (const int32_t id : batch) {
         sampler_.accept(id);
-        accept(id);
+        if (guesses_) guesses_->accept(id);
     }
-    if (options_.drafting != nullptr) RIFTJIT_TRY_VOID(catch_up());
+    if (guesses_) RIFTJIT_TRY_VOID(guesses_->catch_up());
     if (unread_.empty() && options_.hash != nullptr) options_.hash->add(logits_.all);
     return {};
 }
@@ -87,7 +73,7 @@ Result<void> Generation::read_prompt() {
 Result<void> Generation::evaluate_last() {
     if (const auto logits = context_.take_guess(ids_.back())) {
         logits_ = *logits;
-        ++count_at(timings_.accepted_at, step_->right++);
+        ++count_at(timings_.accepted_at, guesses_->met());
     } else {
         RIFTJIT_TRY_VOID(take_step());
     }
@@ -98,9 +84,8 @@ Result<void> Generation::evaluate_last() {
 
 Result<void> Generation::take_step() {
     std::span<const int32_t> guesses;
-    if (options_.drafting != nullptr) {
-        learn();
-        RIFTJIT_TRY(drafted, draft());
+    if (guesses_) {
+        RIFTJIT_TRY(drafted, guesses_->next(ids_.back(), most_guesses(), tokenizer_, sampler_));
         guesses = drafted;
     }
     const double before = timings_.generation_ms;
@@ -111,26 +96,7 @@ Result<void> Generation::take_step() {
     }
     ++timings_.generation_steps;
     for (uint32_t place = 0; place < guesses.size(); ++place) ++count_at(timings_.drafted_at, place);
-    if (step_) {
-        step_->rows = static_cast<uint32_t>(1 + guesses.size());
-        step_->step_ms = timings_.generation_ms - before;
-    }
-    return {};
-}
-
-void Generation::accept(int32_t id) {
-    if (options_.drafting != nullptr) options_.drafting->draft->accept(id);
-}
-
-// Of the prompt and what follows, so that no later token of the answer waits for it.
-Result<void> Generation::catch_up() {
-    const uint32_t backlog = options_.drafting->draft->backlog();
-    const double before = timings_.draft_ms;
-    {
-        const Stopwatch watch(timings_.draft_ms);
-        RIFTJIT_TRY_VOID(options_.drafting->draft->catch_up());
-    }
-    options_.drafting->pace.note_catch_up(backlog, timings_.draft_ms - before);
+    if (guesses_) guesses_->stepped(static_cast<uint32_t>(1 + guesses.size()), timings_.generation_ms - before);
     return {};
 }
 
@@ -139,44 +105,6 @@ uint32_t Generation::most_guesses() const {
     uint64_t most = context_.most_guesses();
     if (options_.max_tokens >= 0) most = std::min<uint64_t>(most, options_.max_tokens - ids_.size() - 1);
     return static_cast<uint32_t>(most);
-}
-
-// The guesses to be tried; opens step_. An end of generation is not guessed: nothing is sampled behind it. Nor is what
-// the sampler will not take.
-Result<std::span<const int32_t>> Generation::draft() {
-    auto& [draft, pace] = *options_.drafting;
-    guesses_.clear();
-    step_.emplace();
-    const auto grade = draft->grade();
-    if (!grade) return guesses_;
-    const uint32_t backlog = draft->backlog(), count = pace.length(*grade, most_guesses(), backlog);
-    if (count == 0 && !draft->is_free()) {
-        if (pace.is_beginning()) RIFTJIT_TRY_VOID(catch_up());
-        return guesses_;
-    }
-    const double before = timings_.draft_ms;
-    {
-        const Stopwatch watch(timings_.draft_ms);
-        RIFTJIT_TRY(proposal, draft->propose(std::max(count, 1U)));
-        guesses_.assign(proposal.begin(), proposal.end());
-    }
-    const auto end = std::ranges::find_if(guesses_, [&](int32_t id) { return tokenizer_.is_end_of_generation(id); });
-    guesses_.erase(end, guesses_.end());
-    guesses_.resize(sampler_.allowed_prefix(guesses_));
-    const bool is_tried = count > 0 && guesses_.size() >= pace.least();
-    if (!is_tried && guesses_.size() > 1) guesses_.resize(1);
-    *step_ = {.grade = grade,
-              .guesses = static_cast<uint32_t>(guesses_.size()),
-              .backlog = backlog,
-              .draft_ms = timings_.draft_ms - before};
-    return std::span(guesses_).first(is_tried ? guesses_.size() : 0);
-}
-
-// From the last step, whose every guess has met its token by now.
-void Generation::learn() {
-    if (!step_) return;
-    if (step_->rows == 1 && step_->guesses == 1 && guesses_[0] == ids_.back()) step_->right = 1;
-    options_.drafting->pace.note(*step_);
 }
 
 Result<int32_t> Generation::sample() {
@@ -190,7 +118,7 @@ Result<int32_t> Generation::sample() {
     const auto id = of_highest ? Result<int32_t>(*of_highest) : sampler_.sample(logits_.all);
     if (!id) return unexpected_logits(context_.session(), id.error());
     RIFTJIT_TRY_VOID(sampler_.accept_sampled(*id));
-    accept(*id);
+    if (guesses_) guesses_->accept(*id);
     ++timings_.sampled_tokens;
     return *id;
 }
@@ -203,6 +131,7 @@ std::optional<FinishReason> Generation::limit() const {
 
 Generation::Step Generation::step(std::optional<int32_t> id, std::string text, std::optional<FinishReason> finish) {
     if (finish) text += stream_.finish();
+    if (guesses_) timings_.draft_ms = guesses_->draft_ms();
     text_ += text;
     return {id, std::move(text), finish};
 }
@@ -210,7 +139,7 @@ Generation::Step Generation::step(std::optional<int32_t> id, std::string text, s
 Result<Generation::Step> Generation::next() {
     if (!unread_.empty()) {
         RIFTJIT_TRY_VOID(read_prompt());
-        if (!unread_.empty()) return Step{};
+        if (!unread_.empty()) return step({}, {}, {});
         if (options_.max_tokens == 0) return step({}, {}, FinishReason::length);
     } else {
         RIFTJIT_TRY_VOID(evaluate_last());

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "engine/context.h"
-#include "engine/draft.h"
-#include "engine/draft_pace.h"
+#include "engine/guesses.h"
 #include "engine/text_stream.h"
 #include "models/tokenizer/tokenizer.h"
 #include "runtime/logits_hash.h"
@@ -21,12 +20,6 @@ namespace riftjit::engine {
 
 enum class FinishReason : uint8_t { end_of_generation, stop_word, length, interrupted };
 const char* name(FinishReason reason);  // "eos", "word", "length", "interrupted"
-
-// Guesses for one text after the other, and what was learnt of them.
-struct Drafting {
-    std::unique_ptr<Draft> draft;
-    DraftPace pace;
-};
 
 struct GenerationOptions {
     int64_t max_tokens = -1;  // below 0: until something else stops it; 0: the prompt is read only
@@ -73,7 +66,9 @@ public:
                                                                        : runtime::LogitReading::rows),
           stream_(options_.stop_words) {
         sampler_.restart(context_.ids());
-        if (options_.drafting != nullptr) options_.drafting->draft->restart(context_.ids());
+        if (options_.drafting == nullptr) return;
+        guesses_.emplace(*options_.drafting);
+        guesses_->restart(context_.ids());
     }
 
     // Reads a batch of the prompt; behind its last, and from then on, also samples a token. After a finish or an error
@@ -90,11 +85,7 @@ private:
     Result<void> read_prompt();
     Result<void> evaluate_last();
     Result<void> take_step();
-    void accept(int32_t id);  // by what guesses
-    Result<void> catch_up();
     uint32_t most_guesses() const;
-    Result<std::span<const int32_t>> draft();
-    void learn();
     Result<int32_t> sample();
     std::optional<FinishReason> limit() const;
     Step step(std::optional<int32_t> id, std::string text, std::optional<FinishReason> finish);
@@ -110,8 +101,7 @@ private:
     std::vector<int32_t> ids_;
     std::string text_;
     Timings timings_;
-    std::vector<int32_t> guesses_;         // of the last step; or, not tried, the first that it could have had
-    std::optional<DraftPace::Step> step_;  // as far as its guesses were met
+    std::optional<Guesses> guesses_;  // none without drafting
 };
 
 }  // namespace riftjit::engine

@@ -40,14 +40,14 @@ Result<void> check_same_tokens(const models::Tokenizer& model, const models::Tok
     return {};
 }
 
-Result<std::unique_ptr<ModelDraft>> ModelDraft::create(Engine& engine, const models::Tokenizer& tokenizer,
-                                                       float least_probable) {
+Result<std::unique_ptr<ModelDraft>> ModelDraft::create(Engine& engine, runtime::Session& session,
+                                                       const models::Tokenizer& tokenizer, float least_probable) {
     RIFTJIT_TRY_VOID(check_same_tokens(tokenizer, engine.tokenizer));
-    if (const auto checked = engine.session->check_truncatable(); !checked) return of_draft(checked.error());
+    if (const auto checked = session.check_truncatable(); !checked) return of_draft(checked.error());
     SamplerChoice greedy;
     greedy.parameters.temperature = 0;
     RIFTJIT_TRY(sampler, make_sampler(engine, std::move(greedy), [](const std::string&) {}));
-    return std::unique_ptr<ModelDraft>(new ModelDraft(engine, std::move(sampler), least_probable));
+    return std::unique_ptr<ModelDraft>(new ModelDraft(engine, session, std::move(sampler), least_probable));
 }
 
 // The last token is read anew where all were: its logits are gone.

@@ -11,9 +11,9 @@ class ModelDraft : public Draft {
 public:
     // Fails where the two models have not the same tokens, or the draft model keeps a running state. A guess less
     // probable than `least_probable` (of all tokens) ends a proposal; so does an end of generation, which is none. The
-    // draft model must outlive it, and has a context as long as the model's.
-    static Result<std::unique_ptr<ModelDraft>> create(Engine& engine, const models::Tokenizer& tokenizer,
-                                                      float least_probable);
+    // draft model, and the session of it in which it reads, must outlive it; its context is as long as the model's.
+    static Result<std::unique_ptr<ModelDraft>> create(Engine& engine, runtime::Session& session,
+                                                      const models::Tokenizer& tokenizer, float least_probable);
 
     void restart(std::span<const int32_t> text) override { text_.assign(text.begin(), text.end()); }
     void accept(int32_t id) override { text_.push_back(id); }
@@ -24,8 +24,8 @@ public:
     bool is_free() const override { return false; }
 
 private:
-    ModelDraft(Engine& engine, runtime::Sampler sampler, float least_probable)
-        : engine_(engine), context_(*engine.session), sampler_(std::move(sampler)), least_probable_(least_probable) {}
+    ModelDraft(Engine& engine, runtime::Session& session, runtime::Sampler sampler, float least_probable)
+        : engine_(engine), context_(session), sampler_(std::move(sampler)), least_probable_(least_probable) {}
 
     Result<std::span<const float>> read_rest();
     Result<std::optional<int32_t>> guess(std::span<const float> logits);

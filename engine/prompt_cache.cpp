@@ -50,11 +50,12 @@ private:
     std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state_;
 };
 
+}  // namespace
+
 // A file from its beginning, or an error in words.
-class TextReader {
-public:
-    static Result<TextReader> open(const std::filesystem::path& path) {
-        TextReader reader;
+struct SavedText::Reader {
+    static Result<Reader> open(const std::filesystem::path& path) {
+        Reader reader;
         reader.file_ = FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
         struct stat status{};
         if (!reader.file_ || fstat(reader.file_.get(), &status) != 0)
@@ -79,28 +80,28 @@ public:
         return {};
     }
 
+    Result<void> check_sum();
+
 private:
     FileDescriptor file_;
     uint64_t bytes_ = 0, at_ = 0;
 };
 
-Result<void> check_sum(TextReader& file) {
+Result<void> SavedText::Reader::check_sum() {
     TextChecksum sum;
     std::vector<std::byte> room(1 << 20);
-    file.seek(0);
-    for (uint64_t left = file.bytes() - kTextChecksumBytes; left > 0;) {
+    at_ = 0;
+    for (uint64_t left = bytes_ - kTextChecksumBytes; left > 0;) {
         const auto piece = std::span(room).first(std::min<uint64_t>(left, room.size()));
-        RIFTJIT_TRY_VOID(file.read(piece));
+        RIFTJIT_TRY_VOID(read(piece));
         sum.add(piece);
         left -= piece.size();
     }
     std::array<std::byte, kTextChecksumBytes> stored{};
-    RIFTJIT_TRY_VOID(file.read(stored));
+    RIFTJIT_TRY_VOID(read(stored));
     if (stored != sum.value()) return fail(ErrorKind::Format, "its checksum does not match");
     return {};
 }
-
-}  // namespace
 
 TextIdentity text_identity(const Engine& engine, const EngineOptions& options) {
     TextChecksum sum;
@@ -119,49 +120,68 @@ TextIdentity text_identity(const Engine& engine, const EngineOptions& options) {
     return sum.value();
 }
 
-Result<void> save_text(const Context& context, uint32_t length, const TextIdentity& identity,
-                       const runtime::Sequences::Sink& sink) {
+Result<void> save_text(const HeldText& text, const TextIdentity& identity, const runtime::Sequences::Sink& sink) {
     TextChecksum sum;
     const runtime::Sequences::Sink write = [&](std::span<const std::byte> bytes) {
         sum.add(bytes);
         return sink(bytes);
     };
-    const auto ids = context.ids().first(length);
     std::vector<std::byte> header(kTextHeaderBytes);
     std::memcpy(header.data(), kTextMagic.data(), kTextMagic.size());
     std::memcpy(header.data() + kTextMagic.size(), identity.data(), identity.size());
-    put_little_endian<uint64_t>(header, 32, ids.size());
-    put_little_endian<uint64_t>(header, 40, context.session().saved_bytes(length));
+    put_little_endian<uint64_t>(header, 32, text.ids.size());
+    put_little_endian<uint64_t>(header, 40, text.payload_bytes);
     RIFTJIT_TRY_VOID(write(header));
-    RIFTJIT_TRY_VOID(write(std::as_bytes(ids)));
-    RIFTJIT_TRY_VOID(context.session().save(length, write));
+    RIFTJIT_TRY_VOID(write(std::as_bytes(text.ids)));
+    RIFTJIT_TRY_VOID(text.save(write));
     return sink(sum.value());
 }
 
-Result<void> load_text(Context& context, const std::filesystem::path& path, const TextIdentity& identity) {
-    RIFTJIT_TRY(file, TextReader::open(path));
+Result<void> save_text(const Context& context, uint32_t length, const TextIdentity& identity,
+                       const runtime::Sequences::Sink& sink) {
+    const runtime::Session& session = context.session();
+    const auto save = [&](const runtime::Sequences::Sink& to) { return session.save(length, to); };
+    return save_text(HeldText{context.ids().first(length), session.saved_bytes(length), save}, identity, sink);
+}
+
+Result<SavedText> SavedText::open(const std::filesystem::path& path, const TextIdentity& identity,
+                                  const Limits& limits) {
+    RIFTJIT_TRY(opened, Reader::open(path));
+    auto file = std::make_shared<Reader>(std::move(opened));
     std::array<std::byte, kTextHeaderBytes> header{};
-    if (file.bytes() < kTextHeaderBytes + kTextChecksumBytes) return fail(ErrorKind::Format, "no text of riftjit's");
-    RIFTJIT_TRY_VOID(file.read(header));
+    if (file->bytes() < kTextHeaderBytes + kTextChecksumBytes) return fail(ErrorKind::Format, "no text of riftjit's");
+    RIFTJIT_TRY_VOID(file->read(header));
     if (std::memcmp(header.data(), kTextMagic.data(), kTextMagic.size()) != 0)
         return fail(ErrorKind::Format, "no text of riftjit's");
     if (std::memcmp(header.data() + kTextMagic.size(), identity.data(), identity.size()) != 0)
         return fail(ErrorKind::Format, "of another model, or of other settings (cache types, level, activations)");
     const auto count = get_little_endian<uint64_t>(header, 32), payload = get_little_endian<uint64_t>(header, 40);
-    const runtime::Session& session = context.session();
-    if (count > session.context())
-        return fail(ErrorKind::Format, "its {} tokens exceed the context of {} (-c)", count, session.context());
-    if (payload != session.saved_bytes(static_cast<uint32_t>(count)) ||
-        file.bytes() != kTextHeaderBytes + count * sizeof(int32_t) + payload + kTextChecksumBytes)
-        return fail(ErrorKind::Format, "{} bytes are not those of {} tokens", file.bytes(), count);
-    RIFTJIT_TRY_VOID(check_sum(file));
+    if (count > limits.positions)
+        return fail(ErrorKind::Format, "its {} tokens exceed the context of {} (-c)", count, limits.positions);
+    if (payload != limits.payload_bytes(static_cast<uint32_t>(count)) ||
+        file->bytes() != kTextHeaderBytes + count * sizeof(int32_t) + payload + kTextChecksumBytes)
+        return fail(ErrorKind::Format, "{} bytes are not those of {} tokens", file->bytes(), count);
+    RIFTJIT_TRY_VOID(file->check_sum());
     std::vector<int32_t> ids(count);
-    file.seek(kTextHeaderBytes);
-    RIFTJIT_TRY_VOID(file.read(std::as_writable_bytes(std::span(ids))));
+    file->seek(kTextHeaderBytes);
+    RIFTJIT_TRY_VOID(file->read(std::as_writable_bytes(std::span(ids))));
     for (const int32_t id : ids)
-        if (id < 0 || uint32_t(id) >= session.token_limit())
-            return fail(ErrorKind::Format, "token {} is outside the vocabulary of {}", id, session.token_limit());
-    return context.restore(std::move(ids), [&](std::span<std::byte> to) { return file.read(to); });
+        if (id < 0 || uint32_t(id) >= limits.tokens)
+            return fail(ErrorKind::Format, "token {} is outside the vocabulary of {}", id, limits.tokens);
+    return SavedText(std::move(file), std::move(ids));
+}
+
+uint64_t SavedText::bytes() const { return reader_->bytes(); }
+
+runtime::Sequences::Source SavedText::payload() const {
+    return [reader = reader_](std::span<std::byte> to) { return reader->read(to); };
+}
+
+Result<void> load_text(Context& context, const std::filesystem::path& path, const TextIdentity& identity) {
+    const runtime::Session& session = context.session();
+    const auto payload_bytes = [&](uint32_t length) { return session.saved_bytes(length); };
+    RIFTJIT_TRY(file, SavedText::open(path, identity, {session.context(), session.token_limit(), payload_bytes}));
+    return context.restore(file.ids(), file.payload());
 }
 
 }  // namespace riftjit::engine

@@ -9,6 +9,19 @@
 #include "engine/reply_parser.h"
 
 namespace riftjit::engine {
+
+std::string_view leading_tag(std::string_view text) {
+    if (text.starts_with('<')) {
+        const size_t end = text.find_first_of("<>\n", 1);
+        if (end != std::string_view::npos && text[end] == '>') return text.substr(0, end + 1);
+    }
+    if (text.starts_with('[')) {
+        const size_t end = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_ ", 1);
+        if (end != std::string_view::npos && end > 1 && text[end] == ']') return text.substr(0, end + 1);
+    }
+    return {};
+}
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -16,7 +29,7 @@ using Calls = ReplyFormat::Calls;
 
 // Words that no template has of its own.
 constexpr std::string_view kQuestion = "qzquestion", kAnswer = "qzanswer", kThought = "qzthought", kName = "qzname",
-                           kKey = "qzkey", kNumberKey = "qznumber", kValue = "qzvalue", kId = "callid000";
+                           kKey = "qzkey", kNumberKey = "qznumber", kValue = "qzvalue";
 constexpr int kNumber = 73501;
 constexpr std::string_view kNumberText = "73501";
 
@@ -31,24 +44,11 @@ bool is_word_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// The tag that text begins with, "<...>" or "[WORD]"; empty: none does.
-std::string_view tag_at(std::string_view text) {
-    if (text.starts_with('<')) {
-        const size_t end = text.find_first_of("<>\n", 1);
-        if (end != std::string_view::npos && text[end] == '>') return text.substr(0, end + 1);
-    }
-    if (text.starts_with('[')) {
-        const size_t end = text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_ ", 1);
-        if (end != std::string_view::npos && end > 1 && text[end] == ']') return text.substr(0, end + 1);
-    }
-    return {};
-}
-
 // Text as tags and single characters, so that what two texts share ends with a whole tag.
 std::vector<std::string_view> atoms_of(std::string_view text) {
     std::vector<std::string_view> atoms;
     while (!text.empty()) {
-        size_t length = std::max<size_t>(tag_at(text).size(), 1);
+        size_t length = std::max<size_t>(leading_tag(text).size(), 1);
         while (length < text.size() && (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80) ++length;
         atoms.push_back(text.substr(0, length));
         text.remove_prefix(length);
@@ -76,16 +76,16 @@ std::string_view common_suffix(std::string_view a, std::string_view b) {
 std::vector<std::string_view> marks_of(std::string_view text) {
     std::vector<std::string_view> marks;
     while (!(text = trim(text)).empty()) {
-        size_t end = tag_at(text).size();
+        size_t end = leading_tag(text).size();
         while (end > 0 && end < text.size()) {
             size_t word = end;
             while (word < text.size() && is_word_letter(text[word])) ++word;
-            const size_t tag = tag_at(text.substr(word)).size();
+            const size_t tag = leading_tag(text.substr(word)).size();
             if (word == end || tag == 0) break;
             end = word + tag;
         }
         if (end == 0)
-            while (end < text.size() && tag_at(text.substr(end)).empty()) ++end;
+            while (end < text.size() && leading_tag(text.substr(end)).empty()) ++end;
         marks.push_back(trim(text.substr(0, end)));
         text.remove_prefix(end);
     }
@@ -128,7 +128,7 @@ struct Trial {
         const Json function = {{"name", kName}, {"arguments", arguments().dump()}};
         return {{"role", "assistant"},
                 {"content", ""},
-                {"tool_calls", Json::array({{{"id", kId}, {"type", "function"}, {"function", function}}})}};
+                {"tool_calls", Json::array({{{"id", kCallId}, {"type", "function"}, {"function", function}}})}};
     }
 };
 
@@ -205,7 +205,7 @@ std::optional<Place> enclosing_object(std::string_view text, size_t inside) {
 void find_openers(ReplyFormat::CallFormat& calls, std::string_view text) {
     const auto marks = marks_of(text);
     if (marks.empty()) return;
-    const auto is_tag = [](std::string_view mark) { return mark.starts_with('<') || !tag_at(mark).empty(); };
+    const auto is_tag = [](std::string_view mark) { return mark.starts_with('<') || !leading_tag(mark).empty(); };
     if (!is_tag(marks.back())) return add_mark(calls.openers, marks.back());
     if (!std::ranges::all_of(marks, is_tag)) return add_mark(calls.openers, trim(text));
     for (const std::string_view mark : marks) add_mark(calls.openers, mark);
@@ -214,6 +214,13 @@ void find_openers(ReplyFormat::CallFormat& calls, std::string_view text) {
 void find_closers(ReplyFormat::CallFormat& calls, std::string_view text) {
     for (const std::string_view mark : marks_of(text))
         if (std::ranges::find(calls.openers, mark) == calls.openers.end()) add_mark(calls.closers, mark);
+}
+
+void write_around(ReplyFormat::CallFormat& calls, std::string_view body, Place arguments) {
+    const size_t name = body.find(kName), between = name + kName.size();
+    calls.written.before = body.substr(0, name);
+    calls.written.between = body.substr(between, arguments.at - between);
+    calls.written.behind = body.substr(arguments.at + arguments.length);
 }
 
 // An object that holds the name and an object of arguments.
@@ -232,6 +239,7 @@ bool find_object(ReplyFormat::CallFormat& calls, std::string_view body, Place ar
     else if (calls.name_key.empty() || calls.arguments_key.empty())
         return false;
     calls.form = Calls::object;
+    write_around(calls, body, arguments);
     std::string_view opening = body.substr(0, whole->at), closing = body.substr(whole->at + whole->length);
     if (trim(opening).ends_with('[') && trim(closing).starts_with(']')) {
         opening = trim(opening);
@@ -250,10 +258,10 @@ void find_name_begin(ReplyFormat::CallFormat& calls, std::string_view opening) {
     if (marks.empty()) return;
     calls.name_begin = marks.back();
     // A call's id stands there too.
-    if (const size_t id = calls.name_begin.find(kId); id != std::string::npos) {
-        calls.name_begin.erase(0, id + kId.size());
-        opening = opening.substr(0, opening.find(kId));
-    } else if (marks.size() > 1 && !marks.back().starts_with('<') && tag_at(marks.back()).empty()) {
+    if (const size_t id = calls.name_begin.find(kCallId); id != std::string::npos) {
+        calls.name_begin.erase(0, id + kCallId.size());
+        opening = opening.substr(0, opening.find(kCallId));
+    } else if (marks.size() > 1 && !marks.back().starts_with('<') && leading_tag(marks.back()).empty()) {
         opening = opening.substr(0, opening.rfind(marks.back()));
     }
     find_openers(calls, opening);
@@ -263,6 +271,7 @@ bool find_name_and_arguments(ReplyFormat::CallFormat& calls, std::string_view bo
     const size_t name = body.find(kName);
     if (name > arguments.at) return false;
     calls.form = Calls::name_and_arguments;
+    write_around(calls, body, arguments);
     find_name_begin(calls, body.substr(0, name));
     find_closers(calls, body.substr(arguments.at + arguments.length));
     return true;
@@ -301,6 +310,16 @@ bool find_marked_arguments(ReplyFormat::CallFormat& calls, std::string_view body
     calls.values_have_lines = to_value.ends_with('\n') && value_end.starts_with('\n');
     find_name_begin(calls, body.substr(0, name));
     find_closers(calls, rest.substr(value_end.size()));
+    // Between two arguments stands what ends a value and what begins the next key, which begins the first one, too.
+    const std::string_view next_key = to_second_key.substr(value_end.size());
+    if (!next_key.empty() && to_key.ends_with(next_key))
+        calls.written = {.before = std::string(body.substr(0, name)),
+                         .between = std::string(to_key.substr(0, to_key.size() - next_key.size())),
+                         .behind = std::string(rest.substr(value_end.size())),
+                         .key = std::string(next_key),
+                         .text = std::string(to_value),
+                         .value = std::string(to_number),
+                         .value_end = std::string(value_end)};
     return true;
 }
 
@@ -371,6 +390,8 @@ void name_channels(ReplyFormat& format) {
                             "<|channel|>commentary to=functions.", "to=functions."};
     format.calls.closers = {"<|call|>", "<|end|>"};
     format.calls.name_begin = "to=functions.";
+    format.calls.written.before = "<|channel|>commentary to=functions.";
+    format.calls.written.between = " <|constrain|>json<|message|>";
 }
 
 // Of templates that tell a model how to call, and do not render calls themselves.
@@ -393,6 +414,10 @@ void find_known_calls(ReplyFormat& format, std::string_view source) {
     calls.form = Calls::object;
     calls.name_key = "name";
     calls.arguments_key = "arguments";
+    const std::string closer = calls.closers.empty() ? "" : "\n" + calls.closers.front();
+    calls.written.before = calls.openers.front() + "\n{\"name\": \"";
+    calls.written.between = "\", \"arguments\": ";
+    calls.written.behind = "}" + closer;
 }
 
 }  // namespace

@@ -33,6 +33,17 @@ struct ReplyFormat {
         // Around marked arguments. A line end at the edges of a value is the format's if values_have_lines.
         std::string key_begin, key_end, value_begin, value_end;
         bool values_have_lines = false;
+
+        // A call to the letter, as the template writes it: before the name, between it and the arguments, behind them.
+        // Arguments are a JSON object or, where they are marked, each has what stands before its key, between that and
+        // a string or another value, and behind the value. kCallId stands for a call's id. Empty `before` and
+        // `between`: not known.
+        struct Written {
+            std::string before, between, behind;
+            std::string key, text, value, value_end;
+
+            bool is_known() const { return !before.empty() || !between.empty(); }
+        } written;
     } calls;
 
     bool has_reasoning() const { return !reasoning_end.empty(); }
@@ -40,6 +51,12 @@ struct ReplyFormat {
     // Whether an answer to a prompt that ends like this begins in the midst of thinking.
     bool is_thinking_after(std::string_view prompt) const;
 };
+
+// In CallFormat::Written.
+inline constexpr std::string_view kCallId = "callid000";
+
+// The tag that a text begins with, "<...>" or "[WORD]"; empty: none does.
+std::string_view leading_tag(std::string_view text);
 
 // inputs: as for any rendering; messages, tools and the like are not looked at.
 ReplyFormat find_reply_format(const models::ChatTemplate& chat_template, models::ChatTemplate::Inputs inputs);

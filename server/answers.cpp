@@ -40,6 +40,7 @@ void Collected::add(const engine::ServingEvent& event) {
         if (!event.token->is_end) ids.push_back(event.token->id);
     }
     timings = event.timings;
+    is_truncated = event.is_truncated;
     if (!event.finish) return;
     finish = *event.finish;
     stop_word = event.stop_word;

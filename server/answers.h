@@ -17,6 +17,7 @@ struct Collected {
     engine::FinishReason finish = engine::FinishReason::interrupted;
     std::string stop_word;
     engine::ServingTimings timings;
+    bool is_truncated = false;
 
     void add(const engine::ServingEvent& event);
 };

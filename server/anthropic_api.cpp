@@ -123,7 +123,10 @@ Outcome<Json> to_openai(const Json& body, bool is_count) {
     }
     if (const Json* choice = fields.object("tool_choice")) {
         const Json type = choice->value("type", Json());
-        openai["tool_choice"] = type == "any" || type == "tool" ? "required" : type == "none" ? "none" : "auto";
+        openai["tool_choice"] = type == "any" ? "required" : type == "none" ? "none" : "auto";
+        if (type == "tool")
+            openai["tool_choice"] = {{"type", "function"}, {"function", {{"name", choice->value("name", Json())}}}};
+        if (choice->value("disable_parallel_tool_use", Json()) == true) openai["parallel_tool_calls"] = false;
     }
     if (const Json* thinking = fields.object("thinking")) {
         const Json type = thinking->value("type", Json());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/call_grammar.h"
 #include "host/json_text.h"
 
 namespace riftjit::server {
@@ -47,6 +48,11 @@ Outcome<void> check_messages(const Json* messages) {
             return refuse(400, "\"messages[{}].content\": expected a string, an array of parts or null", i);
         for (const Json& part : *content) RIFTJIT_ASK_VOID(check_part(part, i));
     }
+    const auto is_answer = [&](size_t from_end) {
+        return (*messages)[messages->size() - from_end]["role"] == "assistant";
+    };
+    if (messages->size() >= 2 && is_answer(1) && is_answer(2))
+        return refuse(400, "\"messages\": two answers at the end; which is to be gone on with?");
     return {};
 }
 
@@ -88,21 +94,62 @@ void read_response_format(Fields& fields, engine::SamplerChoice& choice) {
     hold_to_schema(fields, "response_format", has_schema ? *schema : Json::object(), choice);
 }
 
-// The tools that may be called, or null.
-Json read_tools(Fields& fields) {
+struct AskedTools {
+    Json shown;     // to the template; null: none
+    Json callable;  // of them; null: none
+    bool must_call = false;
+    bool may_call_several = true;
+};
+
+AskedTools read_tools(Fields& fields) {
+    AskedTools asked;
     const Json* tools = fields.array("tools");
     if (tools != nullptr)
         if (const auto checked = check_tools(tools); !checked) fields.fail(checked.error());
+    fields.read("parallel_tool_calls", asked.may_call_several);
+    const bool has_tools = tools != nullptr && !tools->empty();
+    if (has_tools) asked.shown = asked.callable = *tools;
     const Json* choice = fields.find("tool_choice");
-    if (choice != nullptr && *choice == "none") return nullptr;
-    if (choice != nullptr && *choice != "auto") {
-        const bool is_named = choice->is_object() && choice->value("type", Json()) == "function";
-        if (*choice != "required" && !is_named)
-            fields.wrong("tool_choice", "\"none\", \"auto\", \"required\" or a function", *choice);
-        else if (tools != nullptr && !tools->empty())
-            fields.fail({501, "\"tool_choice\": calls cannot be forced in this build: auto and none"});
+    if (choice == nullptr || *choice == "auto") return asked;
+    if (*choice == "none") {
+        asked.shown = asked.callable = nullptr;
+        return asked;
     }
-    return tools == nullptr || tools->empty() ? Json() : *tools;
+    const bool is_named = choice->is_object() && choice->value("type", Json()) == "function";
+    if (*choice != "required" && !is_named) {
+        fields.wrong("tool_choice", "\"none\", \"auto\", \"required\" or a function", *choice);
+        return asked;
+    }
+    asked.must_call = has_tools;
+    if (!is_named) return asked;
+    // OpenAI's responses have the name itself there.
+    const Json function = choice->value("function", *choice);
+    const Json name = function.is_object() ? function.value("name", Json()) : Json();
+    asked.callable = Json::array();
+    for (const Json& tool : has_tools ? *tools : Json::array())
+        if (tool.is_object() && tool.contains("function") && tool["function"].is_object() &&
+            tool["function"].value("name", Json()) == name)
+            asked.callable.push_back(tool);
+    if (asked.callable.empty()) fields.wrong("tool_choice", "a function of \"tools\"", name);
+    return asked;
+}
+
+// The answer has to be calls.
+Outcome<void> force_calls(const Service& service, const AskedTools& tools, ChatAsked& chat) {
+    engine::SamplerChoice& sampling = chat.asked.request.sampling;
+    if (sampling.grammar != service.options().sampling.grammar)
+        return refuse(400, "\"tool_choice\" and a grammar or schema of the answer contradict each other");
+    const auto count = tools.may_call_several ? engine::CallCount::some : engine::CallCount::one;
+    auto grammar = engine::call_grammar(service.reply_format(), tools.callable, count, chat.reply.is_thinking,
+                                        service.tokenizer());
+    if (!grammar) {
+        ApiError error = api_error(grammar.error());
+        error.message = "\"tool_choice\": " + error.message;
+        return std::unexpected(std::move(error));
+    }
+    sampling.grammar = std::move(*grammar);
+    sampling.grammar_triggers = {};
+    return {};
 }
 
 Json read_variables(Fields& fields) {
@@ -119,6 +166,34 @@ Json read_variables(Fields& fields) {
     if (thinking != variables.end() && !thinking->is_boolean())
         fields.wrong("chat_template_kwargs.enable_thinking", "true or false", *thinking);
     return variables;
+}
+
+bool thinks_not(const Service& service, const Json& variables) {
+    Json merged = service.options().template_variables;
+    merged.update(variables);
+    const auto thinking = merged.find("enable_thinking");
+    return thinking != merged.end() && thinking->is_boolean() && !thinking->get<bool>();
+}
+
+// Templates that do not know enable_thinking let a model think all the same, unless its thinking has ended before it
+// begins.
+Outcome<void> end_thinking(const Service& service, const Json& messages, const Json& tools, Json variables,
+                           Service::ChatPrompt& prompt) {
+    const engine::ReplyFormat& format = service.reply_format();
+    if (!format.has_reasoning()) return {};
+    std::string rest;
+    if (format.is_thinking_after(prompt.text)) {
+        rest = format.reasoning_end;
+    } else {
+        variables["enable_thinking"] = true;
+        RIFTJIT_ASK(thinking, service.render_chat(messages, tools, std::move(variables)));
+        if (thinking.text == prompt.text) rest = format.reasoning_begin + format.reasoning_end;
+    }
+    if (rest.empty()) return {};
+    RIFTJIT_ASK(ids, service.tokens_of(rest, false));
+    prompt.text += rest;
+    prompt.ids.insert(prompt.ids.end(), ids.begin(), ids.end());
+    return {};
 }
 
 }  // namespace
@@ -138,10 +213,9 @@ Outcome<ChatAsked> read_chat(const Service& service, const Json& body) {
     if (has_logprobs) chat.asked.request.chances = uint32_t(std::max<int64_t>(top.value_or(0), 1));
     RIFTJIT_ASK_VOID(check_messages(fields.find("messages")));
     read_response_format(fields, chat.asked.request.sampling);
-    Json tools = read_tools(fields);
-    if (has_logprobs && chat.asked.streams && !tools.is_null())
+    AskedTools tools = read_tools(fields);
+    if (has_logprobs && chat.asked.streams && !tools.shown.is_null())
         fields.fail({400, "logprobs is not supported with tools + stream"});
-    fields.boolean("parallel_tool_calls");
     const bool parses_calls = fields.boolean("parse_tool_calls").value_or(true);
     Json variables = read_variables(fields);
     const std::string reasoning_format = fields.text("reasoning_format").value_or(service.options().reasoning_format);
@@ -158,16 +232,19 @@ Outcome<ChatAsked> read_chat(const Service& service, const Json& body) {
         adds_prompt = true;  // an answer that the messages end with is gone on with, as ever
     }
     RIFTJIT_ASK_VOID(fields.check());
-    if (parses_calls) chat.reply.tools = tools;
-    RIFTJIT_ASK(prompt,
-                service.render_chat(*fields.find("messages"), std::move(tools), std::move(variables), adds_prompt));
+    if (parses_calls) chat.reply.tools = tools.callable;
+    chat.calls_at_most = tools.may_call_several ? SIZE_MAX : 1;
+    RIFTJIT_ASK(prompt, service.render_chat(*fields.find("messages"), tools.shown, variables, adds_prompt));
     chat.prompt = std::move(prompt);
+    if (adds_prompt && thinks_not(service, variables))
+        RIFTJIT_ASK_VOID(end_thinking(service, *fields.find("messages"), tools.shown, variables, chat.prompt));
     chat.reply.splits_reasoning = reasoning_format != "none";
     const engine::ReplyFormat& format = service.reply_format();
     chat.reply.is_thinking = format.is_thinking_after(chat.prompt.text);
     // The marks of thinking and calls may be control tokens.
     if ((format.has_reasoning() && chat.reply.splits_reasoning) || (format.has_calls() && !chat.reply.tools.is_null()))
         chat.asked.request.show_control = models::Tokenizer::ShowControl::yes;
+    if (tools.must_call) RIFTJIT_ASK_VOID(force_calls(service, tools, chat));
     return chat;
 }
 
@@ -203,25 +280,27 @@ Outcome<std::vector<ChatAnswer>> answer_chat(const Service& service, const ChatA
         engine::ReplyParser parser(service.reply_format(), asked.reply);
         engine::Reply reply = parser.push(each.text);
         append(reply, parser.finish());
+        if (reply.calls.size() > asked.calls_at_most) reply.calls.resize(asked.calls_at_most);
         result.push_back({std::move(each), std::move(reply)});
     }
     return result;
 }
 
 ChatStream::ChatStream(const Service& service, const ChatAsked& asked)
-    : service_(service), asked_(asked), has_calls_(asked.asked.count) {
+    : service_(service), asked_(asked), calls_(asked.asked.count) {
     for (uint32_t i = 0; i < asked.asked.count; ++i) parsers_.emplace_back(service.reply_format(), asked.reply);
 }
 
 std::string ChatStream::event(size_t i, const engine::ServingEvent& event) {
     engine::Reply news = parsers_[i].push(event.text);
     if (event.finish) append(news, parsers_[i].finish());
-    if (!news.calls.empty()) has_calls_[i] = true;
+    news.calls.resize(std::min(news.calls.size(), asked_.calls_at_most - calls_[i]));
+    calls_[i] += news.calls.size();
     return say(i, news, event);
 }
 
 const char* ChatStream::finish(size_t i, engine::FinishReason reason) const {
-    return chat_finish(reason, has_calls_[i]);
+    return chat_finish(reason, calls_[i] > 0);
 }
 
 Outcome<HttpReply> stream_chat(const Service& service, const ChatAsked& asked, std::shared_ptr<StreamFormat> format) {

@@ -11,6 +11,7 @@ struct ChatAsked {
     Asked asked;
     Service::ChatPrompt prompt;
     engine::ReplyOptions reply;
+    size_t calls_at_most = SIZE_MAX;
 };
 
 // The body of /v1/chat/completions.
@@ -42,7 +43,7 @@ protected:
 
 private:
     std::vector<engine::ReplyParser> parsers_;
-    std::vector<bool> has_calls_;
+    std::vector<size_t> calls_;  // so far
 };
 
 // Starts the answers and streams them.

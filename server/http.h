@@ -49,11 +49,11 @@ struct HttpReply {
 };
 
 struct HttpOptions {
-    std::string host = "127.0.0.1";
-    uint16_t port = 8080;                // 0: any that is free
-    uint32_t threads = 512;              // connections at a time
-    uint64_t body_limit = 0;             // bytes
-    std::chrono::seconds timeout{3600};  // of a client that sends or takes nothing
+    std::vector<std::string> hosts{"127.0.0.1"};  // addresses, all at one port; what ends with .sock is a socket's file
+    uint16_t port = 8080;                         // 0: any that is free
+    uint32_t threads = 512;                       // connections at a time, of each address
+    uint64_t body_limit = 0;                      // bytes
+    std::chrono::seconds timeout{3600};           // of a client that sends or takes nothing
     // Before a body is read: true if the request is answered, with an error, by what `reply` then is.
     std::function<bool(const HttpRequest&, HttpReply& reply)> refuses;
     std::function<HttpReply(const HttpRequest&)> handle;  // from many threads; may throw

@@ -8,8 +8,6 @@
 
 namespace riftjit::server {
 
-namespace {
-
 HttpReply ollama_error(const ApiError& error) { return json_reply({{"error", error.message}}, error.status); }
 
 std::string ollama_time() {
@@ -22,6 +20,8 @@ std::string ollama_time() {
     return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
                        utc.tm_hour, utc.tm_min, utc.tm_sec, micros);
 }
+
+namespace {
 
 // With ":latest", as Ollama names models that have no tag.
 bool is_this_model(const Service& service, const std::string& name) {
@@ -357,8 +357,7 @@ HttpReply show(const Service& service, const HttpRequest& request) {
     return shown ? json_reply(*shown) : ollama_error(shown.error());
 }
 
-// Ollama's own, which its clients compare.
-HttpReply version(const Service&, const HttpRequest&) { return json_reply({{"version", "0.6.4"}}); }
+HttpReply version(const Service&, const HttpRequest&) { return json_reply({{"version", kOllamaVersion}}); }
 
 HttpReply no_ollama_embeddings(const Service&, const HttpRequest&) {
     return ollama_error({501, "this server does not support embeddings"});

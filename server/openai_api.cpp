@@ -8,23 +8,6 @@ namespace riftjit::server {
 namespace {
 
 HttpReply models_list(const Service& service, const HttpRequest&) {
-    const auto& engine = service.engine();
-    const auto& hyper = engine.model.hyperparameters;
-    const Json meta = {{"vocab_type", service.tokenizer().kind()},
-                       {"n_vocab", service.tokenizer().size()},
-                       {"n_ctx", service.scheduler().context()},
-                       {"n_ctx_train", hyper.context_length},
-                       {"n_embd", hyper.width},
-                       {"n_params", service.parameters()},
-                       {"size", service.weight_bytes()},
-                       {"ftype", service.file_type()}};
-    const Json data = {{"id", service.model_name()},
-                       {"aliases", service.options().names},
-                       {"tags", service.options().tags},
-                       {"object", "model"},
-                       {"created", service.started()},
-                       {"owned_by", "llamacpp"},
-                       {"meta", meta}};
     const Json model = {{"name", service.model_name()},
                         {"model", service.model_name()},
                         {"modified_at", ""},
@@ -36,7 +19,8 @@ HttpReply models_list(const Service& service, const HttpRequest&) {
                         {"capabilities", {"completion"}},
                         {"parameters", ""},
                         {"details", service.model_details()}};
-    return json_reply({{"models", Json::array({model})}, {"object", "list"}, {"data", Json::array({data})}});
+    return json_reply(
+        {{"models", Json::array({model})}, {"object", "list"}, {"data", Json::array({model_data(service)})}});
 }
 
 HttpReply one_model(const Service& service, const HttpRequest& request) {
@@ -75,9 +59,10 @@ Json usage_of(const std::vector<Collected>& answers) {
 
 // Completions
 
-Json legacy_logprobs(const Service& service, const std::vector<engine::ServingEvent::Token>& tokens) {
+Json legacy_logprobs(const Service& service, const Asked& asked,
+                     const std::vector<engine::ServingEvent::Token>& tokens) {
     Json content = Json::array();
-    for (const auto& token : tokens) content.push_back(service.chances_json(token));
+    for (const auto& token : tokens) content.push_back(service.chances_json(token, asked));
     return {{"content", std::move(content)}};
 }
 
@@ -93,12 +78,12 @@ public:
         std::string bytes;
         if (!event.text.empty() || is_progress) {
             Json logprobs;
-            if (asked_.request.chances > 0) logprobs = legacy_logprobs(head_.service, unsaid_[i]);
+            if (asked_.request.chances > 0) logprobs = legacy_logprobs(head_.service, asked_, unsaid_[i]);
             unsaid_[i].clear();
             Json chunk = head_.make(Json::array(
                 {{{"text", event.text}, {"index", i}, {"logprobs", logprobs}, {"finish_reason", nullptr}}}));
             if (asked_.tells_timings) chunk["timings"] = timings_json(event.timings);
-            if (is_progress) chunk["prompt_progress"] = progress_json(event.timings, event.read_tokens);
+            if (is_progress) chunk["prompt_progress"] = progress_json(event);
             bytes = server_event(chunk);
         }
         if (event.finish) {
@@ -156,7 +141,7 @@ Outcome<HttpReply> complete_text(const Service& service, const HttpRequest& requ
         std::string text = answer.text;
         if (echoes) text = replace_invalid(service.tokenizer().decode(prompts[i / asked.count])) + text;
         Json logprobs;
-        if (asked.request.chances > 0) logprobs = legacy_logprobs(service, answer.tokens);
+        if (asked.request.chances > 0) logprobs = legacy_logprobs(service, asked, answer.tokens);
         choices.push_back({{"text", std::move(text)},
                            {"index", i},
                            {"logprobs", std::move(logprobs)},
@@ -169,6 +154,8 @@ Outcome<HttpReply> complete_text(const Service& service, const HttpRequest& requ
     Json object = head.make(std::move(choices));
     object["usage"] = usage_json(sum);
     object["timings"] = timings_json(collected.front().timings);
+    if (asked.is_verbose)
+        object["__verbose"] = completion_json(service, asked, service.prompt_text(prompts[0]), 0, collected.front());
     return json_reply(object);
 }
 
@@ -212,7 +199,7 @@ public:
         std::string bytes;
         if (!event.token && !event.finish) {
             Json progress = head_.make(Json::array({choice(i, Json::object(), nullptr)}));
-            progress["prompt_progress"] = progress_json(event.timings, event.read_tokens);
+            progress["prompt_progress"] = progress_json(event);
             return server_event(progress);
         }
         if (!news.reasoning.empty()) bytes += chunk(i, {{"reasoning_content", news.reasoning}});
@@ -242,7 +229,7 @@ private:
     Json choice(size_t i, Json delta, Json finish) {
         Json made = {{"finish_reason", std::move(finish)}, {"index", i}, {"delta", std::move(delta)}};
         if (!unsaid_[i].empty()) {
-            made["logprobs"] = legacy_logprobs(service_, unsaid_[i]);
+            made["logprobs"] = legacy_logprobs(service_, asked_.asked, unsaid_[i]);
             unsaid_[i].clear();
         }
         return made;
@@ -283,19 +270,56 @@ Outcome<HttpReply> complete_chat(const Service& service, const HttpRequest& requ
             for (Json& call : message["tool_calls"]) call.erase("index");
         }
         Json choice = {{"finish_reason", answer.finish()}, {"index", i}, {"message", std::move(message)}};
-        if (chat.asked.request.chances > 0) choice["logprobs"] = legacy_logprobs(service, answer.collected.tokens);
+        if (chat.asked.request.chances > 0)
+            choice["logprobs"] = legacy_logprobs(service, chat.asked, answer.collected.tokens);
         choices.push_back(std::move(choice));
         collected.push_back(answer.collected);
     }
     Json object = head.make(std::move(choices));
     object["usage"] = usage_of(collected);
     object["timings"] = timings_json(collected.front().timings);
+    if (chat.asked.is_verbose)
+        object["__verbose"] = completion_json(service, chat.asked, chat.prompt.text, 0, collected.front());
     return json_reply(object);
 }
 
 HttpReply chat_completions(const Service& service, const HttpRequest& request) {
     auto reply = complete_chat(service, request);
     return reply ? std::move(*reply) : error_reply(reply.error());
+}
+
+// Google's Vertex AI: chats in a list, answered one after the other.
+struct PartRequest : HttpRequest {
+    PartRequest(const HttpRequest& whole, std::string part) : HttpRequest(whole), whole_(&whole) {
+        body = std::move(part);
+    }
+    bool is_abandoned() const override { return whole_->is_abandoned(); }
+
+private:
+    const HttpRequest* whole_;
+};
+
+Outcome<Json> predict_all(const Service& service, const HttpRequest& request) {
+    RIFTJIT_ASK(body, parse_body(request.body));
+    Fields fields(body);
+    const Json* instances = fields.array("instances");
+    RIFTJIT_ASK_VOID(fields.check());
+    if (instances == nullptr) return refuse(400, "\"instances\": is missing");
+    Json predictions = Json::array();
+    for (size_t i = 0; i < instances->size(); ++i) {
+        Json instance = (*instances)[i];
+        if (!instance.is_object() || instance.value("@requestFormat", Json()) != "chatCompletions")
+            return refuse(400, "\"instances[{}]\": expected an object with \"@requestFormat\": \"chatCompletions\"", i);
+        instance.erase("@requestFormat");
+        instance["stream"] = false;
+        RIFTJIT_ASK(reply, complete_chat(service, PartRequest(request, json_text(instance))));
+        predictions.push_back(parse_json<Json>(reply.body));
+    }
+    return Json{{"predictions", std::move(predictions)}};
+}
+
+HttpReply predict(const Service& service, const HttpRequest& request) {
+    return reply_of(predict_all(service, request));
 }
 
 Outcome<Json> count_tokens(const Service& service, const HttpRequest& request) {
@@ -333,9 +357,30 @@ constexpr Route kOpenaiRoutes[] = {
     {"POST", "/chat/completions/input_tokens", chat_input_tokens},
     {"POST", "/v1/chat/completions/control", control},
     {"POST", "/apply-template", apply_template},
+    {"POST", "/predict", predict},
 };
 
 }  // namespace
+
+Json model_data(const Service& service) {
+    const auto& engine = service.engine();
+    const auto& hyper = engine.model.hyperparameters;
+    const Json meta = {{"vocab_type", service.tokenizer().kind()},
+                       {"n_vocab", service.tokenizer().size()},
+                       {"n_ctx", service.scheduler().context()},
+                       {"n_ctx_train", hyper.context_length},
+                       {"n_embd", hyper.width},
+                       {"n_params", service.parameters()},
+                       {"size", service.weight_bytes()},
+                       {"ftype", service.file_type()}};
+    return {{"id", service.model_name()},
+            {"aliases", service.options().names},
+            {"tags", service.options().tags},
+            {"object", "model"},
+            {"created", service.started()},
+            {"owned_by", "llamacpp"},
+            {"meta", meta}};
+}
 
 std::span<const Route> openai_routes() { return kOpenaiRoutes; }
 

@@ -69,7 +69,8 @@ Outcome<Json> responses_to_chat(const Json& body) {
     openai["messages"] = std::move(messages);
     if (const auto most = fields.integer("max_output_tokens", 1, INT32_MAX)) openai["max_tokens"] = *most;
     for (const char* name : {"temperature", "top_p", "stream", "seed", "stop", "tool_choice", "parallel_tool_calls",
-                             "cache_prompt", "top_k", "min_p"})
+                             "cache_prompt", "top_k", "min_p", "timings_per_token", "return_progress", "verbose",
+                             "id_slot", "chat_template_kwargs", "reasoning_format"})
         if (const Json* value = fields.find(name)) openai[name] = *value;
     if (const Json* tools = fields.array("tools"); tools != nullptr && !tools->empty()) {
         openai["tools"] = Json::array();
@@ -173,6 +174,9 @@ public:
 protected:
     std::string say(size_t, const engine::Reply& news, const engine::ServingEvent& event) override {
         std::string bytes;
+        if (!event.token && !event.finish)
+            return named("response.in_progress", {{"response", items_.response("in_progress", Json::array())},
+                                                  {"prompt_progress", progress_json(event)}});
         if (!news.reasoning.empty()) {
             if (reasoning_.empty()) bytes += added(items_.reasoning("", "in_progress"));
             reasoning_ += news.reasoning;
@@ -191,11 +195,13 @@ protected:
                                                                {"part", ResponseItems::part("")}});
             }
             text_ += news.content;
-            bytes += named("response.output_text.delta", {{"item_id", items_.message_id},
-                                                          {"output_index", output_.size()},
-                                                          {"content_index", 0},
-                                                          {"delta", news.content},
-                                                          {"logprobs", Json::array()}});
+            Json delta = {{"item_id", items_.message_id},
+                          {"output_index", output_.size()},
+                          {"content_index", 0},
+                          {"delta", news.content},
+                          {"logprobs", Json::array()}};
+            if (asked_.asked.tells_timings) delta["timings"] = timings_json(event.timings);
+            bytes += named("response.output_text.delta", std::move(delta));
         }
         for (const engine::ToolCall& call : news.calls) {
             bytes += close_reasoning();

@@ -1,7 +1,7 @@
 #include "server/server.h"
 
 #include <algorithm>
-#include <atomic>
+#include <mutex>
 
 #include "server/apis.h"
 #include "server/page.h"
@@ -15,17 +15,6 @@ bool is_same_secret(std::string_view one, std::string_view other) {
     unsigned difference = one.size() != other.size();
     for (size_t i = 0; i < one.size(); ++i) difference |= unsigned(one[i] ^ (i < other.size() ? other[i] : 0));
     return difference == 0;
-}
-
-// "/slots/{id}" and "/slots/3": the part, or nullopt.
-std::optional<std::string> match(std::string_view pattern, std::string_view path) {
-    const size_t open = pattern.find('{');
-    if (open == pattern.npos) return pattern == path ? std::optional(std::string()) : std::nullopt;
-    const std::string_view tail = pattern.substr(pattern.find('}') + 1);
-    if (path.size() < open + tail.size() || !path.starts_with(pattern.substr(0, open)) || !path.ends_with(tail))
-        return std::nullopt;
-    const std::string_view part = path.substr(open, path.size() - open - tail.size());
-    return part.contains('/') ? std::nullopt : std::optional(std::string(part));
 }
 
 // A page of this machine, at any port.
@@ -56,8 +45,14 @@ public:
     explicit Router(ServerOptions options) : options_(std::move(options)) {}
 
     const ServerOptions& options() const { return options_; }
-    void open(const Service& service) { service_ = &service; }
-    const Service* close() { return service_.exchange(nullptr); }
+    void open(std::shared_ptr<Models> models) {
+        const std::lock_guard lock(mutex_);
+        models_ = std::move(models);
+    }
+    std::shared_ptr<Models> close() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(models_, nullptr);
+    }
 
     // By what the headers say.
     bool refuses(const HttpRequest& request, HttpReply& reply) const {
@@ -113,21 +108,23 @@ private:
         if (options_.has_page && request.method != "POST" && path == "/")
             return HttpReply{.body = std::string(chat_page()), .type = "text/html; charset=utf-8"};
         const std::string_view method = request.method == "HEAD" ? "GET" : std::string_view(request.method);
-        const Service* service = service_;
-        if (service == nullptr) return error_reply({503, "Loading model"});
-        bool is_known = false;
-        for (const auto routes :
-             {native_routes(), openai_routes(), responses_routes(), ollama_routes(), anthropic_routes()}) {
-            for (const Route& each : routes) {
-                const auto id = match(each.path, path);
-                if (!id) continue;
-                is_known = true;
-                if (method != each.method) continue;
-                return each.handler(*service, RoutedRequest(request, *id));
-            }
-        }
-        if (is_known) return error_reply({405, fmt::format("{} does not go with this path", request.method)});
-        return refusal(404);
+        const std::shared_ptr<Models> models = [this] {
+            const std::lock_guard lock(mutex_);
+            return models_;
+        }();
+        if (models == nullptr) return error_reply({503, "Loading model"});
+        if (auto own = models->own_reply(request, path)) return std::move(*own);
+        const FoundRoute found = find_route(method, path);
+        if (found.route == nullptr && found.is_known)
+            return error_reply({405, fmt::format("{} does not go with this path", request.method)});
+        if (found.route == nullptr) return refusal(404);
+        auto model = models->model_for(request, path);
+        if (!model) return path.starts_with("/api/") ? ollama_error(model.error()) : error_reply(model.error());
+        HttpReply reply = found.route->handler(**model, RoutedRequest(request, found.id));
+        // What is still to be said takes the model, too.
+        if (reply.stream)
+            reply.stream = [lease = *model, say = std::move(reply.stream)](HttpWriter& writer) { say(writer); };
+        return reply;
     }
 
     HttpReply with_origin(const HttpRequest& request, HttpReply reply) const {
@@ -155,7 +152,8 @@ private:
         return reply;
     }
 
-    std::atomic<const Service*> service_ = nullptr;
+    mutable std::mutex mutex_;
+    std::shared_ptr<Models> models_;
     const ServerOptions options_;
 };
 
@@ -166,7 +164,7 @@ Server::~Server() { stop(); }
 Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
     auto router = std::make_unique<Router>(std::move(options));
     const Router* routes = router.get();
-    HttpOptions http_options{.host = routes->options().host,
+    HttpOptions http_options{.hosts = routes->options().hosts,
                              .port = routes->options().port,
                              .threads = routes->options().threads,
                              .body_limit = routes->options().body_limit,
@@ -180,11 +178,13 @@ Result<std::unique_ptr<Server>> Server::start(ServerOptions options) {
     return std::unique_ptr<Server>(new Server(std::move(router), std::move(http)));
 }
 
-void Server::open(const Service& service) { router_->open(service); }
+void Server::open(const Service& service) { router_->open(std::make_shared<OneModel>(service)); }
+void Server::open(std::shared_ptr<Models> models) { router_->open(std::move(models)); }
 uint16_t Server::port() const { return http_->port(); }
 
 void Server::stop() {
-    if (const Service* service = router_->close()) service->scheduler().stop();
+    const std::shared_ptr<Models> models = router_->close();
+    if (models) models->stop();
     http_->stop();
 }
 

@@ -3,15 +3,15 @@
 
 #include <memory>
 
-#include "server/service.h"
+#include "server/models.h"
 
 namespace riftjit::server {
 
 struct ServerOptions {
-    std::vector<std::string> api_keys;  // one of which a request must have; empty: none
-    std::string host = "127.0.0.1";
-    uint16_t port = 8080;  // 0: any that is free
-    std::string prefix;    // before every path
+    std::vector<std::string> api_keys;            // one of which a request must have; empty: none
+    std::vector<std::string> hosts{"127.0.0.1"};  // as HttpOptions
+    uint16_t port = 8080;                         // 0: any that is free
+    std::string prefix;                           // before every path
     uint32_t threads = 512;
     uint64_t body_limit = 32 << 20;
     std::chrono::seconds timeout{3600};
@@ -27,6 +27,7 @@ public:
     ~Server();  // as stop()
 
     void open(const Service& service);  // which must outlive it
+    void open(std::shared_ptr<Models> models);
     uint16_t port() const;
     // Takes no more requests; answers on their way end with an error.
     void stop();

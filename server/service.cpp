@@ -182,6 +182,7 @@ Asked Service::read_settings(Fields& fields) const {
     request.max_tokens = -1;
     for (const char* name : {"max_tokens", "max_completion_tokens", "n_predict"})
         fields.read(name, request.max_tokens, -1, kMostInt);
+    if (request.max_tokens < 0) request.max_tokens = options_.usual_tokens;
     if (options_.most_tokens >= 0 && (request.max_tokens < 0 || request.max_tokens > options_.most_tokens))
         request.max_tokens = options_.most_tokens;
     request.stop_words = options_.stop_words;
@@ -193,17 +194,21 @@ Asked Service::read_settings(Fields& fields) const {
     if (const auto most = fields.integer("t_max_predict_ms", -1, INT64_MAX); most && *most > 0)
         request.most_time = std::chrono::milliseconds(*most);
     fields.read("return_progress", request.tells_progress);
-    fields.integer("n_keep", -1, kMostInt);
-    fields.integer("n_discard", 0, kMostInt);
-    fields.integer("n_indent", 0, kMostInt);
+    request.kept_tokens = options_.kept_tokens;
+    fields.read("n_keep", request.kept_tokens, -1, kMostInt);
+    fields.read("n_discard", request.discarded_tokens, 0, kMostInt);
+    if (const auto indentation = fields.integer("n_indent", 0, kMostInt); indentation && *indentation > 0)
+        request.indentation = uint32_t(*indentation);
     fields.integer("n_cache_reuse", 0, kMostInt);
     fields.read("n_probs", request.chances, 0, int64_t(tokenizer().size()));
+    fields.read("post_sampling_probs", request.chances_behind_samplers);
 
     fields.read("stream", asked.streams);
     fields.read("n", asked.count, 1, int64_t(scheduler_.slots()));
     fields.read("n_cmpl", asked.count, 1, int64_t(scheduler_.slots()));
     fields.read("return_tokens", asked.returns_tokens);
     fields.read("timings_per_token", asked.tells_timings);
+    fields.read("verbose", asked.is_verbose);
     fields.read("sse_ping_interval", asked.ping_seconds, -1, kMostInt);
     if (const Json* stream_options = fields.object("stream_options")) {
         Fields inner(*stream_options, "stream_options.");
@@ -211,8 +216,6 @@ Asked Service::read_settings(Fields& fields) const {
         if (const auto checked = inner.check(); !checked) fields.fail(checked.error());
     }
     if (auto names = fields.texts("response_fields")) asked.response_fields = std::move(*names);
-    if (const auto post = fields.boolean("post_sampling_probs"); post && *post)
-        fields.fail({501, "\"post_sampling_probs\": probabilities are those before the samplers in this build"});
     read_grammar(fields, request.sampling);
     if (const Json* lora = fields.array("lora"); lora != nullptr && !lora->empty())
         fields.fail({501, "\"lora\": adapters are part of the loaded weights and have no scale of a request"});
@@ -256,8 +259,8 @@ Json Service::settings_json(const Asked& asked) const {
             {"stop", request.stop_words},
             {"max_tokens", request.max_tokens},
             {"n_predict", request.max_tokens},
-            {"n_keep", 0},
-            {"n_discard", 0},
+            {"n_keep", request.kept_tokens},
+            {"n_discard", request.discarded_tokens},
             {"ignore_eos", request.sampling.ignores_end},
             {"stream", asked.streams},
             {"logit_bias", bias},
@@ -265,7 +268,7 @@ Json Service::settings_json(const Asked& asked) const {
             {"min_keep", s.min_keep},
             {"samplers", samplers},
             {"timings_per_token", asked.tells_timings},
-            {"post_sampling_probs", false},
+            {"post_sampling_probs", request.chances_behind_samplers},
             {"lora", Json::array()}};
 }
 
@@ -349,6 +352,8 @@ Outcome<Service::ChatPrompt> Service::render_chat(Json messages, Json tools, Jso
     if (!chat_template_)
         return refuse(400, "{} has no chat template; --chat-template gives one", engine_.model.file.path().string());
     Json merged = options_.template_variables;
+    // Firefunction's template has the tools as text.
+    merged["functions"] = tools.is_array() ? tools.dump(2, ' ', false, Json::error_handler_t::replace) : "";
     merged.update(variables);
     models::ChatTemplate::Inputs inputs = engine::template_inputs(std::move(merged), tokenizer());
     inputs.most_bytes = tokenizer().most_text_bytes(scheduler_.context());
@@ -404,19 +409,35 @@ Outcome<std::vector<engine::Scheduler::Answer>> Service::submit(
     return answers;
 }
 
-Json Service::chances_json(const engine::ServingEvent::Token& token) const {
+Json Service::chances_json(const engine::ServingEvent::Token& token, const Asked& asked) const {
+    const bool is_behind = asked.request.chances_behind_samplers;
     const auto entry = [&](int32_t id, float logprob) {
         const std::string bytes = piece(id);
-        return Json{{"id", id},
-                    {"token", replace_invalid(bytes)},
-                    {"bytes", bytes_json(bytes)},
-                    {"logprob", std::isfinite(logprob) ? logprob : -std::numeric_limits<float>::max()}};
+        Json json = {{"id", id}, {"token", replace_invalid(bytes)}, {"bytes", bytes_json(bytes)}};
+        if (is_behind)
+            json["prob"] = std::min(std::exp(logprob), 1.0f);
+        else
+            json["logprob"] = std::isfinite(logprob) ? logprob : -std::numeric_limits<float>::max();
+        return json;
     };
     Json top = Json::array();
     for (const auto& [id, log_probability] : token.chances) top.push_back(entry(id, log_probability));
     Json json = entry(token.id, token.logprob);
-    json["top_logprobs"] = std::move(top);
+    json[is_behind ? "top_probs" : "top_logprobs"] = std::move(top);
     return json;
+}
+
+std::string Service::prompt_text(const std::vector<int32_t>& ids) const {
+    return replace_invalid(tokenizer().decode(ids, models::Tokenizer::ShowControl::yes));
+}
+
+engine::ServingTotals Service::totals_since_last(const engine::ServingTotals& now) const {
+    const std::lock_guard lock(mutex_);
+    const engine::ServingTotals last = std::exchange(last_totals_, now);
+    engine::ServingTotals since = now;
+    since.prompt_tokens -= last.prompt_tokens, since.prompt_ms -= last.prompt_ms;
+    since.predicted_tokens -= last.predicted_tokens, since.predicted_ms -= last.predicted_ms;
+    return since;
 }
 
 std::string Service::random_id(const char* prefix) const {
@@ -431,15 +452,20 @@ Json timings_json(const engine::ServingTimings& t) {
     const auto per = [](double value, double count) { return count > 0 ? value / count : 0.0; };
     // The first token is the prompt's.
     const double steps = std::max<double>(t.predicted_tokens, 1) - 1;
-    return {{"cache_n", t.cached_tokens},
-            {"prompt_n", t.prompt_tokens},
-            {"prompt_ms", t.prompt_ms},
-            {"prompt_per_token_ms", per(t.prompt_ms, t.prompt_tokens)},
-            {"prompt_per_second", per(1000.0 * t.prompt_tokens, t.prompt_ms)},
-            {"predicted_n", t.predicted_tokens},
-            {"predicted_ms", t.predicted_ms},
-            {"predicted_per_token_ms", per(t.predicted_ms, steps)},
-            {"predicted_per_second", steps == 0 ? 0.0 : per(1000.0 * steps, t.predicted_ms)}};
+    Json json = {{"cache_n", t.cached_tokens},
+                 {"prompt_n", t.prompt_tokens},
+                 {"prompt_ms", t.prompt_ms},
+                 {"prompt_per_token_ms", per(t.prompt_ms, t.prompt_tokens)},
+                 {"prompt_per_second", per(1000.0 * t.prompt_tokens, t.prompt_ms)},
+                 {"predicted_n", t.predicted_tokens},
+                 {"predicted_ms", t.predicted_ms},
+                 {"predicted_per_token_ms", per(t.predicted_ms, steps)},
+                 {"predicted_per_second", steps == 0 ? 0.0 : per(1000.0 * steps, t.predicted_ms)}};
+    if (t.drafted_tokens > 0) {
+        json["draft_n"] = t.drafted_tokens;
+        json["draft_n_accepted"] = t.accepted_tokens;
+    }
+    return json;
 }
 
 Json usage_json(const engine::ServingTimings& t) {

@@ -1,7 +1,7 @@
 // What all APIs share: the model, its requests in the scheduler, and the words that replies are made of.
 #pragma once
 
-#include <atomic>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,13 +15,23 @@
 
 namespace riftjit::server {
 
+// Where texts of slots are kept (--slot-save-path). Requests name files in the folder, and no others.
+struct SlotFiles {
+    std::string folder;
+    engine::TextIdentity identity;
+    // Writes a file, whole or not at all, that `fill` hands its bytes to: how many.
+    using Fill = std::function<Result<void>(const runtime::Sequences::Sink&)>;
+    std::function<Result<uint64_t>(const std::string& path, const Fill& fill)> write;
+};
+
 struct ServiceOptions {
     std::string version;             // of the program
     std::vector<std::string> names;  // of the model (-a); empty: its file's name
     std::vector<std::string> tags;
     std::vector<std::pair<std::string, float>> adapters;  // files and scales, as they were loaded
     engine::SamplerChoice sampling;                       // where a request says nothing
-    int64_t most_tokens = -1;                             // of an answer; -1: no limit
+    int64_t usual_tokens = -1;                            // of an answer whose request names no limit; -1: none
+    int64_t most_tokens = -1;                             // of any answer; -1: no limit
     std::vector<std::string> stop_words;
     bool shows_special = false;
     std::optional<models::ChatTemplate> chat_template;  // in place of the model's
@@ -30,6 +40,9 @@ struct ServiceOptions {
     bool reuses_text = true;
     bool shows_slots = true, shows_metrics = false, takes_props = false;
     int64_t ping_seconds = 30;  // a comment where a stream is silent; below 0: none
+    std::optional<SlotFiles> slot_files;
+    int64_t kept_tokens = 0;      // --keep, as ServingRequest has it
+    bool is_speculative = false;  // guesses are tried
 };
 
 // What one request of an API asks for.
@@ -37,7 +50,7 @@ struct Asked {
     engine::ServingRequest request;  // but for its prompt
     bool streams = false;
     uint32_t count = 1;  // answers to each prompt
-    bool returns_tokens = false, tells_timings = false, includes_usage = false;
+    bool returns_tokens = false, tells_timings = false, includes_usage = false, is_verbose = false;
     int64_t ping_seconds = 30;
     std::vector<std::string> response_fields;
 };
@@ -85,10 +98,15 @@ public:
     Outcome<std::vector<engine::Scheduler::Answer>> submit(const Asked& asked,
                                                            const std::vector<std::vector<int32_t>>& prompts) const;
 
-    // Of a token and of those that might have stood there: llama.cpp's and OpenAI's form at once.
-    Json chances_json(const engine::ServingEvent::Token& token) const;
+    // Of a token and of those that might have stood there: llama.cpp's and OpenAI's form at once; behind the samplers,
+    // llama.cpp's alone, which has probabilities then.
+    Json chances_json(const engine::ServingEvent::Token& token, const Asked& asked) const;
+    // A prompt as the model reads it.
+    std::string prompt_text(const std::vector<int32_t>& ids) const;
     std::string piece(int32_t id) const { return std::string(tokenizer().piece(id)); }
     std::string random_id(const char* prefix) const;
+    // What was done since the last call of this.
+    engine::ServingTotals totals_since_last(const engine::ServingTotals& now) const;
 
 private:
     Service(engine::Engine& engine, engine::Scheduler& scheduler, ServiceOptions options);
@@ -101,6 +119,8 @@ private:
     std::string name_, file_type_;
     uint64_t parameters_ = 0, weight_bytes_ = 0;
     int64_t started_;
+    mutable std::mutex mutex_;
+    mutable engine::ServingTotals last_totals_;
 };
 
 // The answer has to be a document that the schema finds valid; `name` is the member that says so.

@@ -88,8 +88,10 @@ class SchemaCompiler {
 public:
     using Expression = GrammarBuilder::Expression;
 
-    explicit SchemaCompiler(const Schema& root) : root_(root) {}
+    SchemaCompiler(GrammarBuilder& builder, const Schema& root) : root_(root), builder_(builder) {}
+    Result<Expression> document() { return as_rule(root_, "#", 0); }
     Result<std::shared_ptr<const Grammar>> compile();
+    std::vector<std::string> take_warnings() { return std::move(warnings_); }
 
 private:
     template <class... Args>
@@ -144,7 +146,7 @@ private:
 
     static constexpr uint32_t kAny = GrammarBuilder::kUnlimited;
     const Schema& root_;
-    GrammarBuilder builder_;
+    GrammarBuilder& builder_;
     std::vector<std::string> warnings_;
     std::map<std::string, uint32_t> rules_;  // of pointers, and of schemas that were put together
     std::optional<Expression> space_, characters_, any_value_, any_object_, any_array_;
@@ -949,7 +951,16 @@ Result<std::shared_ptr<const Grammar>> SchemaCompiler::compile() {
 }  // namespace
 
 Result<std::shared_ptr<const Grammar>> Grammar::from_json_schema(const nlohmann::ordered_json& schema) {
-    return SchemaCompiler(schema).compile();
+    GrammarBuilder builder;
+    return SchemaCompiler(builder, schema).compile();
+}
+
+Result<GrammarBuilder::Expression> json_document(GrammarBuilder& builder, const nlohmann::ordered_json& schema,
+                                                 std::vector<std::string>& warnings) {
+    SchemaCompiler compiler(builder, schema);
+    auto document = compiler.document();
+    for (std::string& warning : compiler.take_warnings()) warnings.push_back(std::move(warning));
+    return document;
 }
 
 }  // namespace riftjit::engine

@@ -1,6 +1,7 @@
 // Pieces of JSON as expressions: strings whose values match a pattern, numbers between bounds, formats.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,11 @@
 #include "engine/grammar/builder.h"
 
 namespace riftjit::engine {
+
+// A document that the schema finds valid (Grammar::from_json_schema), as a part of something longer. Adds to
+// `warnings`.
+Result<GrammarBuilder::Expression> json_document(GrammarBuilder& builder, const nlohmann::ordered_json& schema,
+                                                 std::vector<std::string>& warnings);
 
 // How a string spells any of these characters: as they are, or escaped where JSON wants that.
 GrammarBuilder::Expression json_characters(GrammarBuilder& builder, std::vector<CharacterRange> ranges);

@@ -278,6 +278,10 @@ std::string_view Tokenizer::kind() const { return impl_->kind->name; }
 std::string_view Tokenizer::algorithm() const { return impl_->kind->text; }
 std::string_view Tokenizer::pre() const { return impl_->rule == nullptr ? std::string_view() : impl_->rule->name; }
 std::optional<int32_t> Tokenizer::bos() const { return impl_->special_ids.bos; }
+Tokenizer::FimTokens Tokenizer::fim() const {
+    const SpecialIds& ids = impl_->special_ids;
+    return {ids.fim_prefix, ids.fim_suffix, ids.fim_middle, ids.fim_repository, ids.fim_separator};
+}
 std::optional<int32_t> Tokenizer::eos() const { return impl_->special_ids.eos; }
 bool Tokenizer::adds_bos() const { return impl_->surroundings.begin.has_value(); }
 bool Tokenizer::adds_end() const { return impl_->surroundings.end.has_value(); }

@@ -63,6 +63,12 @@ public:
     std::string_view pre() const;        // the pre-tokenizer's name; empty: this kind has none
     std::optional<int32_t> bos() const;
     std::optional<int32_t> eos() const;
+    // Of fill-in-the-middle: what marks a text before a gap, behind it, and what belongs there; the names of a
+    // repository and of its files.
+    struct FimTokens {
+        std::optional<int32_t> prefix, suffix, middle, repository, separator;
+    };
+    FimTokens fim() const;
     bool adds_bos() const;
     bool adds_end() const;
     bool is_end_of_generation(int32_t id) const;

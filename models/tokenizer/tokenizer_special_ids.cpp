@@ -36,6 +36,15 @@ constexpr auto kFimPadTexts =
 constexpr auto kFimRepositoryTexts =
     std::to_array<std::string_view>({"<|fim_repo|>", "<|repo_name|>", "<fim-repo>", "<REPO>", "<reponame>"});
 constexpr auto kFimSeparatorTexts = std::to_array<std::string_view>({"<|file_sep|>"});
+constexpr auto kFimPrefixTexts =
+    std::to_array<std::string_view>({"<|fim_prefix|>", "<fim-prefix>", "<fim_prefix>", "<｜fim▁begin｜>", "<PRE>",
+                                     "▁<PRE>", "<|code_prefix|>", "<|prefix|>"});
+constexpr auto kFimSuffixTexts =
+    std::to_array<std::string_view>({"<|fim_suffix|>", "<fim-suffix>", "<fim_suffix>", "<｜fim▁hole｜>", "<SUF>",
+                                     "▁<SUF>", "<|code_suffix|>", "<|suffix|>"});
+constexpr auto kFimMiddleTexts =
+    std::to_array<std::string_view>({"<|fim_middle|>", "<fim-middle>", "<fim_middle>", "<｜fim▁end｜>", "<MID>",
+                                     "▁<MID>", "<|code_middle|>", "<|middle|>"});
 
 // gpt-oss (harmony) writes its channels between these; a reader wants to see them.
 constexpr auto kShownTexts =
@@ -43,8 +52,7 @@ constexpr auto kShownTexts =
 
 // Keys whose value this program does not use; it must be a token all the same.
 constexpr auto kUnusedKeys = std::to_array<std::string_view>(
-    {"tokenizer.ggml.padding_token_id", "tokenizer.ggml.mask_token_id", "tokenizer.ggml.fim_pre_token_id",
-     "tokenizer.ggml.fim_suf_token_id", "tokenizer.ggml.fim_mid_token_id", "tokenizer.ggml.prefix_token_id",
+    {"tokenizer.ggml.padding_token_id", "tokenizer.ggml.mask_token_id", "tokenizer.ggml.prefix_token_id",
      "tokenizer.ggml.suffix_token_id", "tokenizer.ggml.middle_token_id"});
 
 std::unexpected<Error> outside(const Gguf& file, const GgufEntry& entry, auto id, uint32_t size) {
@@ -105,7 +113,7 @@ bool has_ordinary_s(const Vocabulary& vocabulary) {
 
 Result<SpecialIds> read_special_ids(const Gguf& file, const Vocabulary& vocabulary) {
     SpecialIds special;
-    const std::array<std::pair<std::string_view, std::optional<int32_t>*>, 10> keys{{
+    const std::array<std::pair<std::string_view, std::optional<int32_t>*>, 13> keys{{
         {"tokenizer.ggml.bos_token_id", &special.bos},
         {"tokenizer.ggml.eos_token_id", &special.eos},
         {"tokenizer.ggml.eot_token_id", &special.eot},
@@ -113,6 +121,9 @@ Result<SpecialIds> read_special_ids(const Gguf& file, const Vocabulary& vocabula
         {"tokenizer.ggml.fim_pad_token_id", &special.fim_pad},
         {"tokenizer.ggml.fim_rep_token_id", &special.fim_repository},
         {"tokenizer.ggml.fim_sep_token_id", &special.fim_separator},
+        {"tokenizer.ggml.fim_pre_token_id", &special.fim_prefix},
+        {"tokenizer.ggml.fim_suf_token_id", &special.fim_suffix},
+        {"tokenizer.ggml.fim_mid_token_id", &special.fim_middle},
         {"tokenizer.ggml.unknown_token_id", &special.unknown},
         {"tokenizer.ggml.seperator_token_id", &special.separator},  // the key's own spelling
         {"tokenizer.ggml.cls_token_id", &special.cls},
@@ -127,6 +138,9 @@ Result<SpecialIds> read_special_ids(const Gguf& file, const Vocabulary& vocabula
     find_first(special.fim_pad, vocabulary, kFimPadTexts);
     find_first(special.fim_repository, vocabulary, kFimRepositoryTexts);
     find_first(special.fim_separator, vocabulary, kFimSeparatorTexts);
+    find_first(special.fim_prefix, vocabulary, kFimPrefixTexts);
+    find_first(special.fim_suffix, vocabulary, kFimSuffixTexts);
+    find_first(special.fim_middle, vocabulary, kFimMiddleTexts);
     return special;
 }
 

@@ -12,10 +12,10 @@
 
 namespace riftjit::models {
 
-// An id that no key names is absent, but for the three of fill-in-the-middle that end a generation: these are also
-// found by their text.
+// An id that no key names is absent, but for those of fill-in-the-middle: these are also found by their text.
 struct SpecialIds {
     std::optional<int32_t> bos, eos, eot, eom, fim_pad, fim_repository, fim_separator;
+    std::optional<int32_t> fim_prefix, fim_suffix, fim_middle;
     std::optional<int32_t> unknown, separator, cls;
     std::vector<int32_t> further_eos;  // tokenizer.ggml.eos_token_ids
 };

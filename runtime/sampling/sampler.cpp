@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <optional>
 #include <random>
@@ -325,6 +326,22 @@ std::optional<int32_t> Sampler::sample(std::span<const IndexedLogit> highest) {
 }
 
 bool Sampler::takes_highest() const { return impl_->takes_highest(); }
+
+LogProbabilities Sampler::shares(int32_t id, uint32_t count) {
+    if (impl_->greedy())
+        return {{id, 0}, count == 0 ? std::vector<TokenLogProbability>() : std::vector{TokenLogProbability{id, 0}}};
+    Candidates& candidates = impl_->candidates;
+    candidates.softmax();
+    const auto log_of = [](const Candidate& candidate) { return std::log(candidate.probability); };
+    LogProbabilities shares{{id, 0}, {}};
+    for (const Candidate& candidate : candidates.all())
+        if (candidate.id == id) shares.picked.log_probability = log_of(candidate);
+    const size_t most = std::min<size_t>(count, candidates.size());
+    candidates.rank(most);
+    for (size_t i = 0; i < most && candidates[i].probability > 0; ++i)
+        shares.top.push_back({candidates[i].id, log_of(candidates[i])});
+    return shares;
+}
 
 void Sampler::accept(int32_t id) {
     check(id >= 0 && uint32_t(id) < impl_->vocabulary, "accepted tokens come from the vocabulary");

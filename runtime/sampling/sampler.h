@@ -14,6 +14,7 @@
 
 #include "host/result.h"
 #include "jit/kernel_spec.h"
+#include "runtime/sampling/log_probabilities.h"
 #include "runtime/sampling/sampler_parameters.h"
 #include "runtime/sampling/token_constraint.h"
 
@@ -46,6 +47,9 @@ public:
     std::optional<int32_t> sample(std::span<const IndexedLogit> highest);
     // Whether it mostly takes no others.
     bool takes_highest() const;
+    // What sample() had to choose from when it chose `id`, behind all stages: up to `count`, the most probable first,
+    // none that could not be. A greedy choice had nothing but itself.
+    LogProbabilities shares(int32_t id, uint32_t count);
     // Tells penalties and targets that the text goes on with `id`; prompt tokens count too.
     void accept(int32_t id);
     // The same of a token of an answer, which is the constraint's too: fails where that does not allow it.

@@ -3,6 +3,7 @@
 #include <httplib.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <condition_variable>
@@ -203,6 +204,18 @@ public:
         }));
     }
 
+    // The library knows no sockets of files.
+    bool bind_to_file(const std::string& path) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path.copy(address.sun_path, sizeof address.sun_path - 1);
+        listening_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (listening_ < 0 || bind(listening_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+            return false;
+        svr_sock_ = listening_;
+        return true;
+    }
+
     // The library's own backlog is 5.
     void lengthen_backlog() const { ::listen(listening_, SOMAXCONN); }
     void leave() {
@@ -283,46 +296,100 @@ private:
     std::atomic<bool> is_stopping_ = false;
 };
 
-class Running : public HttpServer {
+// An address, or a file of this machine's that stands for one.
+bool is_socket_file(const std::string& host) { return host.ends_with(".sock"); }
+
+// A listener's thread.
+class Listening {
 public:
-    static Result<std::unique_ptr<HttpServer>> start(HttpOptions options) {
+    static Result<std::unique_ptr<Listening>> start(const HttpOptions& options, const std::string& host,
+                                                    uint16_t wanted) {
         auto listener = std::make_unique<Listener>(options);
-        int port = options.port;
+        int port = wanted;
         errno = 0;
-        if (port == 0)
-            port = listener->bind_to_any_port(options.host);
-        else if (!listener->bind_to_port(options.host, port))
+        if (is_socket_file(host)) {
+            if (host.size() >= sizeof(sockaddr_un::sun_path))
+                return fail(ErrorKind::Io, "{}: a socket's path has less than {} bytes", host,
+                            sizeof(sockaddr_un::sun_path));
+            RIFTJIT_TRY_VOID(remove_dead_socket(host));
+            port = listener->bind_to_file(host) ? 0 : -1;
+        } else if (port == 0) {
+            port = listener->bind_to_any_port(host);
+        } else if (!listener->bind_to_port(host, port)) {
             port = -1;
-        if (port <= 0)
-            return fail(ErrorKind::Io, "{}:{} cannot be listened to: {}", options.host, options.port,
+        }
+        if (port < 0)
+            return fail(ErrorKind::Io, "{}{} cannot be listened to: {}", host,
+                        is_socket_file(host) ? "" : fmt::format(":{}", wanted),
                         errno != 0 ? std::strerror(errno) : "the address is unknown or in use");
         listener->lengthen_backlog();
-        return std::unique_ptr<HttpServer>(new Running(std::move(listener), uint16_t(port)));
+        return std::unique_ptr<Listening>(
+            new Listening(std::move(listener), is_socket_file(host) ? host : "", uint16_t(port)));
     }
-    ~Running() override { Running::stop(); }
-    uint16_t port() const override { return port_; }
-    void stop() override {
+    ~Listening() { stop(); }
+    uint16_t port() const { return port_; }
+    void stop() {
         if (!thread_.joinable()) return;
         while (!listener_->is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         listener_->leave();
         thread_.join();
+        if (!file_.empty()) unlink(file_.c_str());
     }
 
 private:
-    Running(std::unique_ptr<Listener> listener, uint16_t port) : listener_(std::move(listener)), port_(port) {
+    Listening(std::unique_ptr<Listener> listener, std::string file, uint16_t port)
+        : listener_(std::move(listener)), file_(std::move(file)), port_(port) {
         thread_ = std::thread([this] { listener_->listen_after_bind(); });
     }
 
+    // One that a server left behind; what somebody still listens at stays, and so does any other file.
+    static Result<void> remove_dead_socket(const std::string& path) {
+        struct stat status{};
+        if (lstat(path.c_str(), &status) != 0) return {};
+        if (!S_ISSOCK(status.st_mode)) return fail(ErrorKind::Io, "{}: exists and is no socket", path);
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path.copy(address.sun_path, sizeof address.sun_path - 1);
+        const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        const bool is_alive =
+            socket >= 0 && connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+        if (socket >= 0) close(socket);
+        if (is_alive) return fail(ErrorKind::Io, "{}: somebody listens there", path);
+        if (unlink(path.c_str()) != 0) return fail(ErrorKind::Io, "{}: {}", path, std::strerror(errno));
+        return {};
+    }
+
     std::unique_ptr<Listener> listener_;
+    std::string file_;
     uint16_t port_;
     std::thread thread_;
 };
 
+class Running : public HttpServer {
+public:
+    static Result<std::unique_ptr<HttpServer>> start(const HttpOptions& options) {
+        auto running = std::make_unique<Running>();
+        uint16_t port = options.port;
+        for (const std::string& host : options.hosts) {
+            RIFTJIT_TRY(listening, Listening::start(options, host, port));
+            if (listening->port() != 0) port = listening->port();
+            running->listening_.push_back(std::move(listening));
+        }
+        running->port_ = port;
+        return std::unique_ptr<HttpServer>(std::move(running));
+    }
+    ~Running() override { Running::stop(); }
+    uint16_t port() const override { return port_; }
+    void stop() override { listening_.clear(); }
+
+private:
+    std::vector<std::unique_ptr<Listening>> listening_;
+    uint16_t port_ = 0;
+};
+
 class Httplib : public HttpModule {
 public:
-    Result<std::unique_ptr<HttpServer>> listen(HttpOptions options) const override {
-        return Running::start(std::move(options));
-    }
+    Result<std::unique_ptr<HttpServer>> listen(HttpOptions options) const override { return Running::start(options); }
 };
 
 }  // namespace

@@ -303,7 +303,7 @@ TEST(DraftingContext, ForgetsGuessesThatWereNotTaken) {
 // ---- draft models ---------------------------------------------------------------------------------------------------
 
 Drafting by_model(Engine& engine, const Lab& lab, uint32_t most, float least_probable = 0, uint32_t least = 0) {
-    auto draft = ModelDraft::create(engine, lab.engine.tokenizer, least_probable);
+    auto draft = ModelDraft::create(engine, *engine.session, lab.engine.tokenizer, least_probable);
     EXPECT_TRUE(draft) << (draft ? "" : draft.error().message);
     return {std::move(*draft), DraftPace({.least = least, .most = most, .is_bounded = false})};
 }
@@ -397,7 +397,7 @@ TEST(ModelDraft, NeedsTheSameTokens) {
     EngineOptions options = nano_options();
     options.model = std::string(RIFTJIT_SOURCE_DIR) + "/share/models/storyteller/storyteller-9m-q8_0.gguf";
     Engine other = open_nano(options);
-    const auto refused = ModelDraft::create(other, lab.engine.tokenizer, 0);
+    const auto refused = ModelDraft::create(other, *other.session, lab.engine.tokenizer, 0);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().message, "the draft model has a vocabulary of 4096 tokens, the model one of 512");
     const auto folder = std::filesystem::temp_directory_path() / fmt::format("riftjit-drafting-{}", getpid());

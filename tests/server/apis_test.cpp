@@ -41,7 +41,8 @@ TEST_F(Apis, CompletionsHaveWhatLlamaCppHas) {
 
     Json chosen = body;
     chosen["response_fields"] = {"content", "generation_settings/n_predict", "nothing/at/all"};
-    EXPECT_EQ(ask("/completion", chosen).json, (Json{{"content", reply["content"]}, {"n_predict", 5}}));
+    EXPECT_EQ(ask("/completion", chosen).json,
+              (Json{{"content", reply["content"]}, {"generation_settings/n_predict", 5}}));
 
     Json streamed = body;
     streamed["stream"] = true;

@@ -52,8 +52,10 @@ TEST_F(ServerReplies, RefuseWhatIsNoPathOrNoMethod) {
     expect_error(post(*running_, "/health", {}), 405, "invalid_request_error", "POST does not go");
     expect_error(get(*running_, "/" + std::string(7000, 'a')), 404, "not_found_error", "File Not Found");
     expect_error(get(*running_, "/" + std::string(9000, 'a')), 414, "invalid_request_error", "too long");
-    for (const char* path : {"/v1/embeddings", "/infill", "/rerank", "/v1/audio/transcriptions"})
+    for (const char* path : {"/v1/embeddings", "/rerank", "/v1/audio/transcriptions"})
         expect_error(post(*running_, path, Json::object()), 501, "not_supported_error", "");
+    expect_error(post(*running_, "/infill", {{"input_prefix", "a"}, {"input_suffix", "b"}}), 501, "not_supported_error",
+                 "prefix token is missing");
 }
 
 TEST_F(ServerReplies, RefuseBodiesThatAreNoObjects) {

@@ -40,8 +40,9 @@ constexpr auto kGroups = std::to_array<Group>({
     {"is not implemented in this build: the model's own rope settings are used",
      "--rope-scaling --rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx --yarn-ext-factor "
      "--yarn-attn-factor --yarn-beta-slow --yarn-beta-fast -gan --grp-attn-n -gaw --grp-attn-w"},
-    {"is not implemented in this build: generation stops when the context is full, with reason length",
-     "--context-shift --keep"},
+    {"is not implemented in this build: generation stops when the context is full, with reason length; `riftjit serve` "
+     "shifts",
+     "--context-shift --keep", "serve"},
     {"is not implemented in this build: threads are placed by the operating system (taskset and numactl work)",
      "-C --cpu-mask -Cr --cpu-range --cpu-strict --prio --poll -Cb --cpu-mask-batch -Crb --cpu-range-batch "
      "--cpu-strict-batch --prio-batch --poll-batch --numa"},
@@ -49,10 +50,11 @@ constexpr auto kGroups = std::to_array<Group>({
      "-i --interactive -if --interactive-first -mli --multiline-input --in-prefix --in-prefix-bos --in-suffix "
      "--simple-io -co --color"},
     {"is not implemented in this build",
-     "--override-kv --swa-full -lzm --lazy-mode --spm-infill --warmup -ptc "
+     "--override-kv -lzm --lazy-mode --spm-infill --warmup -ptc "
      "--print-token-count --reasoning-budget-message --reasoning-preserve "
      "--no-reasoning-preserve --no-jinja --no-skip-chat-parsing -bs "
-     "--backend-sampling --verify-kernels"},
+     "--verify-kernels"},
+    {"is not implemented in this build", "--swa-full --backend-sampling --no-backend-sampling", "serve"},
     {"is not implemented in this build: messages go to stderr as plain lines; redirect it",
      "--log-file --log-jsonl --log-prompts-dir --log-colors --log-prefix --log-timestamps"},
     {"means a choice that does not exist here: weights are always repacked at load", "-nr --no-repack"},
@@ -61,14 +63,19 @@ constexpr auto kGroups = std::to_array<Group>({
     {"belongs to `riftjit serve`",
      "--host --port --api-prefix --api-key --api-key-file -np --parallel -cb --cont-batching --metrics --props "
      "--slots --no-slots -to --timeout --threads-http --cache-prompt --no-cache-prompt -kvu --kv-unified -no-kvu "
-     "--no-kv-unified -a --alias --tags --ui --webui --no-ui --no-webui --cors-origins --sse-ping-interval",
+     "--no-kv-unified --slot-save-path -cram --cache-ram -ctxcp --ctx-checkpoints -cms "
+     "--checkpoint-min-step --cache-reuse -sps --slot-prompt-similarity --cache-idle-slots --no-cache-idle-slots "
+     "--most-predict --models-dir --models-preset --models-max "
+     "--models-memory --models-autoload --no-models-autoload --sleep-idle-seconds -a --alias --tags --ui --webui "
+     "--no-ui "
+     "--no-webui --cors-origins "
+     "--sse-ping-interval",
      "serve"},
-    {"is not implemented in this build: the server speaks plain HTTP about one model, and keeps texts in its slots "
-     "alone",
-     "--path --ssl-key-file --ssl-cert-file -nocb --no-cont-batching --slot-save-path --embedding --embeddings "
-     "--rerank --reranking --pooling --cache-reuse -ctxcp --ctx-checkpoints -cms -cram --cache-ram --server-base "
-     "--models-dir --models-preset --models-max --no-models-autoload --tools --agent --mcp-servers-config "
-     "--media-path --sleep-idle-seconds -sps --slot-prompt-similarity --prefill-assistant --no-prefill-assistant "
+    {"is not implemented in this build: the server speaks plain HTTP, and runs no programs",
+     "--path --ssl-key-file --ssl-cert-file -nocb --no-cont-batching --embedding --embeddings "
+     "--rerank --reranking --pooling --server-base "
+     "--tools --agent --mcp-servers-config "
+     "--media-path --prefill-assistant --no-prefill-assistant "
      "--rpc"},
     {"is llama.cpp's; here it is `riftjit completion bash`", "--completion-bash"},
     {"does not exist here: --device hip runs on a GPU or not at all, in waves of 32 lanes", "--require-gpu --wave"},

@@ -74,32 +74,74 @@ Result<void> check_draft_flags(const CLI::App& app, RunOptions& o) {
     return {};
 }
 
-Result<std::optional<OpenDrafting>> open_drafting(const RunOptions& options, engine::EngineOptions choice,
-                                                  const engine::Engine& engine, Reporter& reporter) {
-    const DraftChoice& d = options.draft;
-    if (d.type == kNone) return std::nullopt;
-    if (const auto checked = engine.session->check_truncatable(); !checked)
-        return fail(checked.error().kind, "--spec-type {}: what was guessed wrong cannot be taken back: {}", d.type,
-                    checked.error().message);
-    const engine::DraftPace::Limits limits{.least = static_cast<uint32_t>(d.type == kOfModel ? d.least : 0),
-                                           .most = most_guesses(d)};
-    if (d.type == kOfText) {
-        auto draft = std::make_unique<engine::NgramDraft>(static_cast<uint32_t>(d.longest_ngram));
-        return OpenDrafting{nullptr, {std::move(draft), engine::DraftPace(limits)}};
-    }
-    choice.model = d.model;
+engine::DraftPace::Limits draft_limits(const DraftChoice& choice) {
+    return {.least = static_cast<uint32_t>(choice.type == kOfModel ? choice.least : 0), .most = most_guesses(choice)};
+}
+
+namespace {
+
+Result<void> check_taking_back(const DraftChoice& draft, const Result<void>& truncatable) {
+    if (truncatable) return {};
+    return fail(truncatable.error().kind, "--spec-type {}: what was guessed wrong cannot be taken back: {}", draft.type,
+                truncatable.error().message);
+}
+
+std::unique_ptr<engine::Draft> ngram_draft(const DraftChoice& draft) {
+    return std::make_unique<engine::NgramDraft>(static_cast<uint32_t>(draft.longest_ngram));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<engine::Engine>> open_draft_model(const DraftChoice& draft, engine::EngineOptions choice,
+                                                         uint32_t context, Reporter& reporter) {
+    choice.model = draft.model;
     choice.adapters.clear();  // they are the other model's
-    choice.context = engine.context;
+    choice.context = context;
     choice.outputs = 1;
+    choice.sequences = 0;
     auto opened = [&] {
         const Progress progress("loading the draft model");
         return engine::open_engine(choice,
                                    [&](const std::string& warning) { reporter.warn("draft model: " + warning); });
     }();
     if (!opened) return std::unexpected(opened.error());
-    auto model = std::make_unique<engine::Engine>(std::move(*opened));
-    RIFTJIT_TRY(draft, engine::ModelDraft::create(*model, engine.tokenizer, static_cast<float>(d.least_probable)));
-    return OpenDrafting{std::move(model), {std::move(draft), engine::DraftPace(limits)}};
+    return std::make_unique<engine::Engine>(std::move(*opened));
+}
+
+Result<OpenDrafts> open_drafts(const DraftChoice& draft, const engine::EngineOptions& choice,
+                               const engine::Engine& engine, Reporter& reporter) {
+    OpenDrafts open;
+    if (draft.type == kNone) return open;
+    RIFTJIT_TRY_VOID(check_taking_back(draft, engine.sequences->check_truncatable()));
+    if (draft.type == kOfModel) {
+        RIFTJIT_TRY(model, open_draft_model(draft, choice, engine.context, reporter));
+        open.model = std::move(model);
+    }
+    for (uint32_t i = 0; i < engine.sequences->limits().sequences; ++i) {
+        if (draft.type == kOfText) {
+            open.drafts.push_back(ngram_draft(draft));
+            continue;
+        }
+        RIFTJIT_TRY(session, runtime::Session::create(open.model->device_model, open.model->context));
+        open.sessions.push_back(std::make_unique<runtime::Session>(std::move(session)));
+        RIFTJIT_TRY(made, engine::ModelDraft::create(*open.model, *open.sessions.back(), engine.tokenizer,
+                                                     static_cast<float>(draft.least_probable)));
+        open.drafts.push_back(std::move(made));
+    }
+    return open;
+}
+
+Result<std::optional<OpenDrafting>> open_drafting(const RunOptions& options, engine::EngineOptions choice,
+                                                  const engine::Engine& engine, Reporter& reporter) {
+    const DraftChoice& d = options.draft;
+    if (d.type == kNone) return std::nullopt;
+    RIFTJIT_TRY_VOID(check_taking_back(d, engine.session->check_truncatable()));
+    const engine::DraftPace pace(draft_limits(d));
+    if (d.type == kOfText) return OpenDrafting{nullptr, {ngram_draft(d), pace}};
+    RIFTJIT_TRY(model, open_draft_model(d, std::move(choice), engine.context, reporter));
+    RIFTJIT_TRY(draft, engine::ModelDraft::create(*model, *model->session, engine.tokenizer,
+                                                  static_cast<float>(d.least_probable)));
+    return OpenDrafting{std::move(model), {std::move(draft), pace}};
 }
 
 }  // namespace riftjit::tools

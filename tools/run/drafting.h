@@ -23,6 +23,20 @@ struct OpenDrafting {
     engine::Drafting drafting;
 };
 
+engine::DraftPace::Limits draft_limits(const DraftChoice& choice);
+// The draft model, as the model was opened, with one text. `choice`: what the model was opened with.
+Result<std::unique_ptr<engine::Engine>> open_draft_model(const DraftChoice& draft, engine::EngineOptions choice,
+                                                         uint32_t context, Reporter& reporter);
+
+// Drafts of a server's texts, one for each, which share the draft model's weights.
+struct OpenDrafts {
+    std::unique_ptr<engine::Engine> model;  // of draft-simple
+    std::vector<std::unique_ptr<runtime::Session>> sessions;
+    std::vector<std::unique_ptr<engine::Draft>> drafts;  // none: nothing was asked for
+};
+Result<OpenDrafts> open_drafts(const DraftChoice& draft, const engine::EngineOptions& choice,
+                               const engine::Engine& engine, Reporter& reporter);
+
 // nullopt: nothing was asked for. `choice`: what the model was opened with.
 Result<std::optional<OpenDrafting>> open_drafting(const RunOptions& options, engine::EngineOptions choice,
                                                   const engine::Engine& engine, Reporter& reporter);

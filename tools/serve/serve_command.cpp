@@ -2,21 +2,21 @@
 
 #include <thread>
 
-#include "engine/sampling.h"
 #include "tools/cli/device_options.h"
 #include "tools/cli/interrupt.h"
-#include "tools/cli/progress.h"
 #include "tools/cli/reporter.h"
-#include "tools/run/grammar_options.h"
+#include "tools/run/drafting.h"
 #include "tools/run/prompt.h"
+#include "tools/serve/model_list.h"
 #include "tools/serve/serve_options.h"
+#include "tools/serve/served_model.h"
 
 namespace riftjit::tools {
 
 namespace {
 
 bool is_of_this_machine(const std::string& host) {
-    return host == "localhost" || host == "::1" || host.starts_with("127.");
+    return host == "localhost" || host == "::1" || host.starts_with("127.") || host.ends_with(".sock");
 }
 
 // What was asked for and does nothing here.
@@ -24,48 +24,82 @@ void warn_of_options(const CLI::App& command, const ServeOptions& options, Repor
     for (const std::string& warning : options.run.without_effect) reporter.warn(warning);
     for (const std::string& warning : without_effect_on_device(options.run)) reporter.warn(warning);
     if (command.count("--batch-size") != 0) reporter.warn("-b: changes nothing; a step has up to -ub rows");
-    if (!is_of_this_machine(options.server.host) && options.server.api_keys.empty())
-        reporter.warn(fmt::format("--host {}: whoever reaches this address may use the model; --api-key asks for a key",
-                                  options.server.host));
+    for (const std::string& host : options.server.hosts)
+        if (!is_of_this_machine(host) && options.server.api_keys.empty())
+            reporter.warn(fmt::format(
+                "--host {}: whoever reaches this address may use the model; --api-key asks for a key", host));
 }
 
 std::string where(const ServeOptions& options, uint16_t port) {
-    const std::string& host = options.server.host;
-    const bool is_ipv6 = host.contains(':');
-    return fmt::format("http://{}:{}{}", is_ipv6 ? "[" + host + "]" : host, port, options.server.prefix);
+    std::vector<std::string> places;
+    for (const std::string& host : options.server.hosts) {
+        const bool is_ipv6 = host.contains(':');
+        places.push_back(host.ends_with(".sock") ? host
+                                                 : fmt::format("http://{}:{}{}", is_ipv6 ? "[" + host + "]" : host,
+                                                               port, options.server.prefix));
+    }
+    return fmt::format("{}", fmt::join(places, ", "));
+}
+
+server::PoolOptions pool_options(const ServeOptions& options) {
+    server::PoolOptions pool{.most_loaded = uint32_t(options.most_models),
+                             .most_bytes = uint64_t(options.models_memory) << 20,
+                             .loads_on_demand = options.loads_on_demand,
+                             .version = RIFTJIT_VERSION};
+    if (options.sleep_seconds >= 0) pool.idle_limit = std::chrono::seconds(options.sleep_seconds);
+    return pool;
+}
+
+Result<std::shared_ptr<server::ModelPool>> open_pool(const ServeOptions& options, Reporter& reporter) {
+    server::PoolOptions pool = pool_options(options);
+    pool.list = [options, &reporter] { return list_models(options, reporter); };
+    RIFTJIT_TRY(models, pool.list());
+    if (models.empty()) reporter.warn("no model is there yet");
+    return std::make_shared<server::ModelPool>(std::move(pool), std::move(models));
+}
+
+// Loaded already; with --sleep-idle-seconds it is loaded again after it went.
+std::shared_ptr<server::Models> one_model(const ServeOptions& options, std::unique_ptr<server::ServedModel> served,
+                                          Reporter& reporter) {
+    server::PoolOptions pool = pool_options(options);
+    pool.is_router = false;
+    pool.loads_on_demand = true;
+    pool.most_bytes = 0;
+    server::PoolModel model{.name = served->service->model_name(), .loads_at_start = true};
+    const auto first = std::make_shared<std::unique_ptr<server::ServedModel>>(std::move(served));
+    model.open = [first, options, &reporter]() -> Result<std::unique_ptr<server::ServedModel>> {
+        if (*first) return std::move(*first);
+        return open_served_model(options, reporter);
+    };
+    std::vector<server::PoolModel> models;
+    models.push_back(std::move(model));
+    return std::make_shared<server::ModelPool>(std::move(pool), std::move(models));
 }
 
 Result<int> serve(const CLI::App& command, ServeOptions& options, Reporter& reporter) {
     RIFTJIT_TRY_VOID(check_serve_options(options));
-    RIFTJIT_TRY(engine_choice, serve_engine_options(options));
-    RIFTJIT_TRY(inputs, read_prompt_inputs(options.run));
-    options.service.chat_template = std::move(inputs.chat_template);
-    options.service.template_variables = std::move(inputs.variables);
-    RIFTJIT_TRY(grammar, read_grammar(options.run, reporter));
-    options.service.sampling.grammar = std::move(grammar);
-    for (const models::LoraRequest& adapter : engine_choice.adapters)
-        options.service.adapters.emplace_back(adapter.path.string(), adapter.scale);
+    RIFTJIT_TRY_VOID(serve_engine_options(options));
+    RIFTJIT_TRY_VOID(read_prompt_inputs(options.run));
     warn_of_options(command, options, reporter);
     if (options.run.verbose) options.server.log = [&reporter](const std::string& line) { reporter.info(line); };
 
     RIFTJIT_TRY(server, server::Server::start(options.server));
-    engine_choice.note = [&reporter](const std::string& line) { reporter.info(line); };
-    auto opened = [&] {
-        const Progress progress("loading the model");
-        return engine::open_engine(engine_choice, reporter.warner());
-    }();
-    if (!opened) return std::unexpected(opened.error());
-    engine::Engine& engine = *opened;
-    // Says what is wrong with the defaults, before a request does.
-    RIFTJIT_TRY_VOID(engine::make_sampler(engine, options.service.sampling, reporter.warner()));
-    if (options.run.strict && reporter.warnings() != 0)
-        return fail(ErrorKind::Usage, "--strict: {} warning(s), see above", reporter.warnings());
-    engine::Scheduler scheduler(engine);
-    RIFTJIT_TRY(service, server::Service::create(engine, scheduler, options.service));
+    std::shared_ptr<server::Models> models;
+    if (has_several_models(options)) {
+        RIFTJIT_TRY(pool, open_pool(options, reporter));
+        reporter.info(fmt::format("{}: {} models", where(options, server->port()), pool->listed().size()));
+        models = std::move(pool);
+    } else {
+        RIFTJIT_TRY(served, open_served_model(options, reporter));
+        if (options.run.strict && reporter.warnings() != 0)
+            return fail(ErrorKind::Usage, "--strict: {} warning(s), see above", reporter.warnings());
+        reporter.info(fmt::format("{}: {}, {} slots of {} positions, on {}", where(options, server->port()),
+                                  served->service->model_name(), served->scheduler->slots(),
+                                  served->scheduler->context(), served->engine->device));
+        models = one_model(options, std::move(served), reporter);
+    }
     watch_interrupts();
-    server->open(*service);
-    reporter.info(fmt::format("{}: {}, {} slots of {} positions, on {}", where(options, server->port()),
-                              service->model_name(), scheduler.slots(), scheduler.context(), engine.device));
+    server->open(models);
     while (pending_interrupt() == Interrupt::none) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     server->stop();
     return exit_code_of_interrupt();
@@ -99,6 +133,7 @@ void add_serve_command(CLI::App& app, Command& chosen) {
                                                                                   : Verbosity::info);
         apply_escapes(options->run);
         auto agreed = check_device_flags(*command, options->run.device);
+        if (agreed) agreed = check_draft_flags(*command, options->run);
         const auto result = agreed ? serve(*command, *options, reporter) : std::unexpected(agreed.error());
         return result ? *result : report(result.error());
     });

@@ -1,9 +1,11 @@
 #include "tools/serve/serve_options.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "tools/cli/device_options.h"
 #include "tools/cli/input_file.h"
+#include "tools/run/drafting.h"
 #include "tools/run/prompt.h"
 
 namespace riftjit::tools {
@@ -17,8 +19,11 @@ constexpr int64_t kSlots = 4;
 
 void add_server_options(CLI::App& app, ServeOptions& o) {
     constexpr const char* kGroup = "Server";
-    app.add_option("--host", o.server.host, "address to listen at; others than this machine's are reachable from afar")
-        ->type_name("ADDRESS")
+    app.add_option("--host", o.hosts,
+                   "addresses to listen at, divided by commas; others than this machine's are reachable from afar; "
+                   "a path that ends with .sock is a socket's file")
+        ->type_name("ADDRESS,...")
+        ->allow_extra_args(false)
         ->default_str("127.0.0.1")
         ->group(kGroup);
     add_integer(app, "--port", o.port, 0, 65535, "port to listen at, 0: any that is free, which is said")
@@ -67,6 +72,62 @@ void add_server_options(CLI::App& app, ServeOptions& o) {
     app.add_flag_callback("--no-ui,--no-webui", [&o] { o.server.has_page = false; }, "no page")->group(kGroup);
 }
 
+// What llama-server can be told of caches that this one does without: taken where it asks for nothing more.
+void add_harmless_options(CLI::App& app, ServeOptions& o) {
+    constexpr const char* kGroup = "Compatibility";
+    for (const char* name : {"--cache-ram", "--ctx-checkpoints", "--checkpoint-min-step", "--cache-reuse"})
+        app.add_option_function<std::string>(
+               name,
+               [&o, name](const std::string& value) {
+                   if (parse_integer(name, value, -1, INT32_MAX) != 0)
+                       o.run.without_effect.push_back(
+                           fmt::format("{} {}: texts are kept in slots alone, as they are", name, value));
+               },
+               "")
+            ->group("");
+    app.add_option_function<std::string>(
+           "--slot-prompt-similarity",
+           [&o](const std::string& value) {
+               o.run.without_effect.push_back(fmt::format(
+                   "--slot-prompt-similarity {}: a prompt goes on from the longest beginning that it shares", value));
+           },
+           "")
+        ->group("");
+    app.add_flag_callback(
+           "--no-cache-idle-slots,--swa-full,--backend-sampling,--no-backend-sampling", [] {}, "how it always is")
+        ->group(kGroup);
+}
+
+void add_pool_options(CLI::App& app, ServeOptions& o) {
+    constexpr const char* kGroup = "Several models";
+    app.add_option("--models-dir", o.models_folder,
+                   "serve the models of this folder by their names; a request's \"model\" loads the one that it names")
+        ->type_name("FOLDER")
+        ->group(kGroup);
+    app.add_option(
+           "--models-preset", o.models_preset,
+           "serve the models of this file: sections [name] with flags, \"model = m.gguf\", \"ctx-size = 4096\"; "
+           "those of [*] are all models'")
+        ->type_name("FILE")
+        ->check(file_name())
+        ->group(kGroup);
+    add_integer(app, "--models-max", o.most_models, 0, kMostSlots,
+                "models that are loaded at a time, 0: no limit; the one that was used least recently goes")
+        ->group(kGroup);
+    add_integer(app, "--models-memory", o.models_memory, 0, INT32_MAX,
+                "MiB of weights and caches of all loaded models, 0: no limit")
+        ->group(kGroup);
+    app.add_flag_callback(
+           "--models-autoload", [&o] { o.loads_on_demand = true; }, "load what a request names (how it starts)")
+        ->group(kGroup);
+    app.add_flag_callback(
+           "--no-models-autoload", [&o] { o.loads_on_demand = false; }, "load what POST /models/load names, alone")
+        ->group(kGroup);
+    add_integer(app, "--sleep-idle-seconds", o.sleep_seconds, -1, INT32_MAX,
+                "seconds without a request after which a model is unloaded until the next one, -1: never")
+        ->group(kGroup);
+}
+
 void add_slot_options(CLI::App& app, ServeOptions& o) {
     constexpr const char* kGroup = "Requests";
     add_integer(app, "--parallel", o.parallel, -1, kMostSlots,
@@ -88,12 +149,27 @@ void add_slot_options(CLI::App& app, ServeOptions& o) {
     app.add_flag_callback(
            "--no-cache-prompt", [&o] { o.service.reuses_text = false; }, "read every prompt anew")
         ->group(kGroup);
-    add_integer(app, "-n,--predict,--n-predict", o.most_tokens, -1, INT32_MAX,
-                "tokens that an answer may have at most, -1: no limit but the context")
+    add_integer(app, "-n,--predict,--n-predict", o.service.usual_tokens, -1, INT32_MAX,
+                "tokens of an answer whose request names no limit, -1: none but the context")
+        ->group(kGroup);
+    add_integer(app, "--most-predict", o.service.most_tokens, -1, INT32_MAX,
+                "tokens that an answer may have at most, whatever its request says, -1: no limit")
         ->group(kGroup);
     app.add_option("-r,--reverse-prompt", o.service.stop_words, "stop answers where this text appears")
         ->type_name("TEXT")
         ->group(kGroup);
+    app.add_flag("--context-shift", o.shifts_context,
+                 "where an answer fills its context, drop half of what is not kept and read the rest again; else it "
+                 "ends there")
+        ->group(kGroup);
+    add_integer(app, "--keep", o.service.kept_tokens, -1, INT32_MAX,
+                "tokens of the prompt that --context-shift keeps, -1: all of them")
+        ->group(kGroup);
+    app.add_option("--slot-save-path", o.slot_folder,
+                   "a folder in which POST /slots/{id}?action=save keeps what a slot holds, by a name")
+        ->type_name("FOLDER")
+        ->group(kGroup);
+    add_harmless_options(app, o);
     app.add_flag("--special", o.service.shows_special, "-sp: show control tokens")->group(kGroup);
     add_choice(app, "--reasoning-format", o.service.reasoning_format, {"auto", "none", "deepseek", "deepseek-legacy"},
                "auto: thinking apart, as reasoning_content; none: in the content, as the model writes it")
@@ -129,8 +205,10 @@ void add_serve_options(CLI::App& app, ServeOptions& options) {
     add_model_options(app, run);
     add_server_options(app, options);
     add_slot_options(app, options);
+    add_pool_options(app, options);
     add_template_options(app, run);
     add_sampling_options(app, run);
+    add_draft_options(app, run);
     constexpr const char* kKernels = "Kernels";
     add_device_option(app, kKernels, run.device);
     add_check_option(app, kKernels, run.device);
@@ -150,17 +228,25 @@ Result<void> check_serve_options(ServeOptions& o) {
     if (!o.server.prefix.empty() && (!o.server.prefix.starts_with('/') || o.server.prefix.ends_with('/')))
         return fail(ErrorKind::Usage, "--api-prefix {}: expected a path that begins with / and does not end with it",
                     o.server.prefix);
-    if (o.server.host.ends_with(".sock") || o.server.host.contains(','))
-        return fail(ErrorKind::Unsupported, "--host {}: one address of a network, no socket file and no list",
-                    o.server.host);
+    if (has_several_models(o) && !o.run.model.empty() && o.models_preset.empty())
+        return fail(ErrorKind::Usage, "-m {}: one model, or those of --models-dir", o.run.model);
+    if (!o.slot_folder.empty()) {
+        while (o.slot_folder.size() > 1 && o.slot_folder.ends_with('/')) o.slot_folder.pop_back();
+        std::error_code ignored;
+        if (!std::filesystem::is_directory(o.slot_folder, ignored))
+            return fail(ErrorKind::Io, "--slot-save-path: there is no folder {}", o.slot_folder);
+    }
+    o.server.hosts = divided(o.hosts);
+    for (const std::string& host : o.server.hosts)
+        if (host.empty()) return fail(ErrorKind::Usage, "--host: an empty address");
     o.server.port = uint16_t(o.port);
     o.server.threads = o.threads_http <= 0 ? kConnections : uint32_t(o.threads_http);
     o.server.timeout = std::chrono::seconds(o.timeout);
     o.server.body_limit = uint64_t(o.body_limit);
     o.service.names = divided(o.aliases);
+    std::ranges::sort(o.service.names);  // the first of them is the model's, as llama-server has it
     o.service.tags = divided(o.tags);
     o.service.version = RIFTJIT_VERSION;
-    o.service.most_tokens = o.most_tokens;
     o.service.sampling = {o.run.sampling, {}, o.run.ignore_eos};
     const auto& breakers = o.run.dry_breakers;
     if (std::ranges::find(breakers, "none") == breakers.end()) o.service.sampling.dry_breakers = breakers;
@@ -170,6 +256,7 @@ Result<void> check_serve_options(ServeOptions& o) {
 Result<engine::EngineOptions> serve_engine_options(const ServeOptions& o) {
     RIFTJIT_TRY(engine, engine_options(o.run));
     engine.sequences = uint32_t(o.parallel < 0 ? kSlots : o.parallel);
+    engine.outputs = std::min<uint32_t>(engine.sequences * engine.outputs, engine.batch);
     engine.shares_cache = o.shares_cache == Toggle::on || (o.shares_cache == Toggle::automatic && o.parallel < 0);
     if (!engine.shares_cache && engine.context != 0 && engine.context < engine.sequences)
         return fail(ErrorKind::Usage, "-c {}: fewer positions than slots (-np {})", engine.context, engine.sequences);

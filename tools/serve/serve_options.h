@@ -10,14 +10,22 @@ struct ServeOptions {
     RunOptions run;  // of which it takes model, template, sampling, kernels and what is asked for compatibility
     server::ServerOptions server;
     server::ServiceOptions service;
-    int64_t port = 8080, parallel = -1, threads_http = -1, timeout = 3600, most_tokens = -1;
+    int64_t port = 8080, parallel = -1, threads_http = -1, timeout = 3600;
     int64_t body_limit = int64_t(32) << 20;
-    std::vector<std::string> api_keys, aliases, tags;
-    std::string api_key_file;
+    std::vector<std::string> hosts{"127.0.0.1"}, api_keys, aliases, tags;
+    std::string api_key_file, slot_folder;
+    std::string models_folder, models_preset;  // both empty: one model
+    int64_t most_models = 4, models_memory = 0, sleep_seconds = -1;
+    bool loads_on_demand = true;
+    bool shifts_context = false;              // --context-shift
     Toggle shares_cache = Toggle::automatic;  // --kv-unified
 };
 
 void add_serve_options(CLI::App& app, ServeOptions& options);
+
+inline bool has_several_models(const ServeOptions& options) {
+    return !options.models_folder.empty() || !options.models_preset.empty();
+}
 
 // What the command line alone can tell wrong; reads the file of keys.
 Result<void> check_serve_options(ServeOptions& options);

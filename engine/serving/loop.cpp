@@ -1,0 +1,267 @@
+#include "engine/serving/loop.h"
+
+#include <algorithm>
+
+#include "engine/sampling.h"
+
+namespace riftjit::engine {
+
+Scheduler::Loop::Loop(Engine& engine, ServingOptions options)
+    : engine_(engine),
+      sequences_(*engine.sequences),
+      batch_(sequences_.model().prompt_plan.max_tokens),
+      most_outputs_(std::min<size_t>(sequences_.model().prompt_plan.max_outputs, batch_)),
+      shifts_context_(options.shifts_context),
+      slots_(sequences_.limits().sequences),
+      status_(slots_.size()) {
+    rows_.reserve(batch_);
+    check(options.drafts.empty() || options.drafts.size() == slots_.size(), "a draft for each slot, or none");
+    for (size_t i = 0; i < options.drafts.size(); ++i)
+        slots_[i].drafting.emplace(std::move(options.drafts[i]), DraftPace(options.draft_limits));
+    thread_ = std::thread([this] { run(); });
+}
+
+// Whoever changed what is waited for may have done so between a look at it and the wait.
+void Scheduler::Loop::wake() {
+    {
+        const std::lock_guard lock(mutex_);
+    }
+    work_.notify_all();
+}
+
+Result<std::shared_ptr<Scheduler::Job>> Scheduler::Loop::submit(ServingRequest request) {
+    const uint32_t context = sequences_.limits().positions;
+    if (request.prompt.empty())
+        return fail(ErrorKind::Usage, "the prompt is empty and the model has no BOS token to start from");
+    if (request.prompt.size() > context)
+        return fail(ErrorKind::Usage, "the prompt has {} tokens, the context {} (-c); context_length_exceeded",
+                    request.prompt.size(), context);
+    for (size_t i = 0; i < request.prompt.size(); ++i)
+        if (const int32_t id = request.prompt[i]; id < 0 || uint32_t(id) >= engine_.tokenizer.size())
+            return fail(ErrorKind::Usage, "token {} at index {} is outside the vocabulary of {}", id, i,
+                        engine_.tokenizer.size());
+    if (request.slot && *request.slot >= slots_.size())
+        return fail(ErrorKind::Usage, "slot {}: there are {}", *request.slot, slots_.size());
+    RIFTJIT_TRY(sampler, make_sampler(engine_, request.sampling, [](const std::string&) {}));
+    std::shared_ptr<Job> job;
+    {
+        const std::lock_guard lock(mutex_);
+        if (is_stopping_) return fail(ErrorKind::Interrupted, "the server is stopping");
+        job = std::make_shared<Job>(std::move(request), std::move(sampler), ++tasks_);
+        waiting_.push_back(job);
+    }
+    work_.notify_all();
+    return job;
+}
+
+void Scheduler::Loop::stop() {
+    {
+        const std::lock_guard lock(mutex_);
+        is_stopping_ = true;
+    }
+    work_.notify_all();
+    if (thread_.joinable()) thread_.join();
+}
+
+Result<uint32_t> Scheduler::Loop::between_steps(uint32_t index, const std::function<Result<uint32_t>(Slot&)>& act) {
+    Result<uint32_t> result = fail(ErrorKind::Interrupted, "the server is stopping");
+    std::packaged_task<void()> command([&] {
+        Slot& slot = slots_[index];
+        result = slot.job ? fail(ErrorKind::Interrupted, "slot {} is at work", index) : act(slot);
+        publish();
+    });
+    auto done = command.get_future();
+    {
+        const std::lock_guard lock(mutex_);
+        if (is_stopping_) return result;
+        commands_.push_back(std::move(command));
+    }
+    work_.notify_all();
+    done.wait();
+    return result;
+}
+
+Result<uint32_t> Scheduler::Loop::erase(uint32_t index) {
+    return between_steps(index, [&](Slot& slot) -> Result<uint32_t> {
+        const auto erased = uint32_t(slot.text.size());
+        forget(slot);
+        return erased;
+    });
+}
+
+Result<uint32_t> Scheduler::Loop::save(uint32_t index, const TextIdentity& identity,
+                                       const runtime::Sequences::Sink& sink) {
+    return between_steps(index, [&](Slot& slot) -> Result<uint32_t> {
+        if (!slot.sequence) return fail(ErrorKind::Usage, "slot {} holds no text", index);
+        const HeldText held{slot.text, sequences_.saved_bytes(uint32_t(slot.text.size())),
+                            [&](const runtime::Sequences::Sink& to) {
+                                return sequences_.save(*slot.sequence, uint32_t(slot.text.size()), to);
+                            }};
+        RIFTJIT_TRY_VOID(save_text(held, identity, sink));
+        return uint32_t(slot.text.size());
+    });
+}
+
+Result<Scheduler::Restored> Scheduler::Loop::restore(uint32_t index, const std::filesystem::path& path,
+                                                     const TextIdentity& identity) {
+    uint64_t bytes = 0;
+    const auto tokens = between_steps(index, [&](Slot& slot) -> Result<uint32_t> {
+        const auto saved_bytes = [&](uint32_t length) { return sequences_.saved_bytes(length); };
+        RIFTJIT_TRY(file,
+                    SavedText::open(path, identity,
+                                    {sequences_.limits().positions, sequences_.model().token_limit, saved_bytes}));
+        forget(slot);
+        while (runtime::page_count(file.ids().size()) > sequences_.tables().free_pages())
+            if (!forget_oldest())
+                return fail(ErrorKind::OutOfMemory, "the KV cache has no room for the text's {} tokens (-c)",
+                            file.ids().size());
+        RIFTJIT_TRY(sequence, sequences_.open());
+        slot.sequence = sequence;
+        if (const auto restored = sequences_.restore(sequence, uint32_t(file.ids().size()), file.payload());
+            !restored) {
+            forget(slot);
+            return std::unexpected(restored.error());
+        }
+        slot.text = file.ids();
+        slot.used_at = ++clock_;
+        bytes = file.bytes();
+        return uint32_t(slot.text.size());
+    });
+    if (!tokens) return std::unexpected(tokens.error());
+    return Restored{*tokens, bytes};
+}
+
+// Under the lock.
+bool Scheduler::Loop::has_work() const {
+    return is_stopping_ || !waiting_.empty() || !commands_.empty() ||
+           std::ranges::any_of(stalled_, [](const auto& job) { return job->may_go_on(); });
+}
+
+void Scheduler::Loop::run() {
+    while (true) {
+        std::vector<std::packaged_task<void()>> commands;
+        bool is_last = false;
+        {
+            std::unique_lock lock(mutex_);
+            const bool is_busy = std::ranges::any_of(slots_, [](const Slot& slot) { return slot.job != nullptr; });
+            if (!is_busy) work_.wait(lock, [&] { return has_work(); });
+            commands.swap(commands_);
+            is_last = is_stopping_;
+            if (is_last) {
+                for (auto& job : waiting_) job->is_cancelled = true;
+                for (auto& job : stalled_) job->is_cancelled = true;
+                for (Slot& slot : slots_)
+                    if (slot.job) slot.job->is_cancelled = true;
+            }
+        }
+        for (auto& command : commands) command();
+        take_back();
+        end_cancelled();
+        set_aside();
+        take_requests();
+        step();
+        publish();
+        const std::lock_guard lock(mutex_);
+        if (is_last) {
+            commands_.clear();  // who waits for one learns that none will be done
+            break;
+        }
+    }
+}
+
+// Those that wait too.
+void Scheduler::Loop::end_cancelled() {
+    for (Slot& slot : slots_)
+        if (slot.job && slot.job->is_cancelled)
+            end(slot, {.text = slot.job->stream.finish(), .finish = FinishReason::interrupted});
+    const std::lock_guard lock(mutex_);
+    std::erase_if(waiting_, [](const std::shared_ptr<Job>& job) {
+        if (job->is_cancelled) job->push({.finish = FinishReason::interrupted});
+        return job->is_cancelled.load();
+    });
+}
+
+// Answers whose readers do not keep up: what they have read stays in the slot as long as nobody else wants it.
+void Scheduler::Loop::set_aside() {
+    for (Slot& slot : slots_) {
+        if (!slot.job || slot.job->unread < kMostUnread) continue;
+        auto job = leave(slot);
+        job->is_stalled = true;
+        const std::lock_guard lock(mutex_);
+        stalled_.push_back(std::move(job));
+    }
+}
+
+void Scheduler::Loop::take_back() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(stalled_, [this](const std::shared_ptr<Job>& job) {
+        if (!job->may_go_on()) return false;
+        job->is_stalled = false;
+        waiting_.push_front(job);
+        return true;
+    });
+}
+
+// First come, first served; but who waits for one slot holds up nobody who takes any.
+void Scheduler::Loop::take_requests() {
+    std::vector<std::shared_ptr<Job>> jobs;
+    {
+        const std::lock_guard lock(mutex_);
+        size_t idle = size_t(std::ranges::count_if(slots_, [](const Slot& slot) { return slot.job == nullptr; }));
+        std::vector<bool> is_taken(slots_.size());
+        for (auto it = waiting_.begin(); it != waiting_.end() && idle > 0;) {
+            const auto wanted = (*it)->request.slot;
+            const bool has_slot = !wanted || (!slots_[*wanted].job && !is_taken[*wanted]);
+            if (!has_slot) {
+                ++it;
+                continue;
+            }
+            if (!may_begin(**it)) break;
+            if (wanted) is_taken[*wanted] = true;
+            --idle;
+            jobs.push_back(std::move(*it));
+            it = waiting_.erase(it);
+        }
+    }
+    // Those with a slot of their own first: the others take what is left.
+    std::ranges::stable_partition(jobs, [](const auto& job) { return job->request.slot.has_value(); });
+    for (auto& job : jobs) begin(std::move(job));
+}
+
+// A text that lost its pages to others comes back once they would suffice for it.
+bool Scheduler::Loop::may_begin(const Job& job) const {
+    if (!job.lost_its_pages) return true;
+    const bool is_alone = std::ranges::none_of(slots_, [](const Slot& slot) { return slot.job != nullptr; });
+    return is_alone || runtime::page_count(job.ids.size() + 1) < sequences_.tables().free_pages();
+}
+
+void Scheduler::Loop::publish() {
+    const std::lock_guard lock(mutex_);
+    totals_.processing = 0;
+    for (size_t i = 0; i < slots_.size(); ++i) {
+        const Slot& slot = slots_[i];
+        SlotStatus& status = status_[i];
+        status.is_processing = slot.job != nullptr;
+        status.kept_tokens = uint32_t(slot.text.size());
+        if (!slot.job) continue;
+        ++totals_.processing;
+        status.task = slot.job->task;
+        status.prompt_tokens = uint32_t(slot.job->request.prompt.size());
+        status.predicted_tokens = slot.job->timings.predicted_tokens;
+        status.max_tokens = slot.job->request.max_tokens;
+    }
+}
+
+std::vector<SlotStatus> Scheduler::Loop::status() const {
+    const std::lock_guard lock(mutex_);
+    return status_;
+}
+
+ServingTotals Scheduler::Loop::totals() const {
+    const std::lock_guard lock(mutex_);
+    ServingTotals totals = totals_;
+    totals.deferred = uint32_t(waiting_.size() + stalled_.size());
+    return totals;
+}
+
+}  // namespace riftjit::engine
