@@ -39,6 +39,7 @@ void warn_of_sizes(const EngineOptions& options, const models::Hyperparameters& 
 // packed by now, so that what is available is left for it.
 void warn_of_memory(const LoadedModel& loaded, uint64_t positions, const EngineOptions& options, const Warn& warn) {
     if (!options.device.is_cpu()) return;  // has all of its memory by now
+    if (!loaded.session && !loaded.sequences) return;
     const uint64_t bytes = loaded.session ? loaded.session->kv_bytes() : loaded.sequences->kv_bytes();
     if (const auto available = memory_below(bytes))
         warn(fmt::format("-c {}: a full context takes {} bytes in the KV cache, {} are available", positions, bytes,
@@ -141,6 +142,11 @@ runtime::PlanSetOptions plan_options(const EngineOptions& options, const Backend
 
 Result<LoadedModel> load(models::Model model, const EngineOptions& options, Sampling sampling, const Warn& warn) {
     RIFTJIT_TRY(isa, select_isa(options.max_isa));
+    const bool embeds = model.output != models::GraphOutput::logits;
+    if (embeds && !options.purpose.embeds && !options.purpose.embeds_encoders)
+        return fail(ErrorKind::Unsupported,
+                    "{}: architecture {} is an encoder and writes no text; it makes vectors of texts (riftjit embed)",
+                    models::printable_path(model.file.path()), model.hyperparameters.architecture);
     RIFTJIT_TRY(graph, model.build());
     const uint32_t context = options.context != 0 ? options.context : model.hyperparameters.context_length;
     if (context == 0) return fail(ErrorKind::Usage, "context 0: expected 1 position or more");
@@ -155,10 +161,12 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
         RIFTJIT_TRY(found, find_logit_kernels(*loaded.host_kernels, isa, graph.tensor(graph.logits).width));
         loaded.logit_kernels = found;
     }
+    // Of several texts, each has a row in every step. An encoder's step has room for a whole text.
+    const uint32_t batch = embeds ? std::max(options.batch, loaded.model.hyperparameters.is_encoder ? context : 1)
+                                  : std::max(uint32_t(std::min<uint64_t>(options.batch, positions)), limits.sequences);
     const runtime::ModelOptions model_options{
-        // Of several texts, each has a row in every step.
-        .batch = std::max(uint32_t(std::min<uint64_t>(options.batch, positions)), limits.sequences),
-        .outputs = std::max(options.outputs, limits.sequences),
+        .batch = batch,
+        .outputs = embeds ? batch : std::max(options.outputs, limits.sequences),
         .key_type = options.key_type,
         .value_type = options.value_type,
         .passes = options.passes,
@@ -169,8 +177,9 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
     const auto release = [&file](std::span<const std::byte> range) { file.drop_pages(range); };
     RIFTJIT_TRY(device_model, runtime::DeviceModel::create(graph, model_options, std::move(device), release));
     loaded.device_model = std::move(device_model);
-    if (const auto made = make_texts(loaded, limits, options.sequences == 0); !made)
-        return std::unexpected(with_fitting_context(made.error(), graph, options, isa, positions));
+    if (!embeds || options.sequences != 0)
+        if (const auto made = make_texts(loaded, limits, options.sequences == 0); !made)
+            return std::unexpected(with_fitting_context(made.error(), graph, options, isa, positions));
     RIFTJIT_TRY_VOID(loaded.host_kernels->seal());
     warn_of_memory(loaded, positions, options, warn);
     return loaded;
@@ -179,7 +188,7 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
 Result<Engine> open_engine(const EngineOptions& options, const Warn& warn) {
     const auto start = Clock::now();
     RIFTJIT_TRY_VOID(select_isa(options.max_isa));  // a machine that cannot run it reads no model
-    RIFTJIT_TRY(model, open_model(options.model, warn, options.adapters));
+    RIFTJIT_TRY(model, open_model(options.model, warn, options.adapters, options.purpose));
     if (const auto& unused = model.ignored_tensors; !unused.empty() && options.note)
         options.note(fmt::format("note: {} of the file {}: {}{}",
                                  unused.size() == 1 ? "a tensor" : fmt::format("{} tensors", unused.size()),
@@ -187,7 +196,8 @@ Result<Engine> open_engine(const EngineOptions& options, const Warn& warn) {
                                  unused.size() == 1 ? "" : ", ..."));
     RIFTJIT_TRY(tokenizer, open_tokenizer(model.file, options.pre, warn));
     warn_of_sizes(options, model.hyperparameters, warn);
-    RIFTJIT_TRY(loaded, load(std::move(model), options, Sampling::yes, warn));
+    const Sampling sampling = model.output == models::GraphOutput::logits ? Sampling::yes : Sampling::no;
+    RIFTJIT_TRY(loaded, load(std::move(model), options, sampling, warn));
     Engine engine{std::move(loaded), std::move(tokenizer), nullptr};
     engine.grammars = std::make_shared<GrammarMasks>(engine.tokenizer);
     const CacheStatistics& statistics = engine.kernels->statistics();

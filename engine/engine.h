@@ -24,6 +24,7 @@ enum class LoadMode : uint8_t { automatic, packed, on_demand };
 struct EngineOptions {
     std::filesystem::path model;  // empty: the model that ships with the project
     std::vector<models::LoraRequest> adapters;
+    models::Purpose purpose;         // embeds: for an Embedder, which has texts of its own
     std::optional<std::string> pre;  // the pre-tokenizer, where the file does not name it
     std::optional<Isa> max_isa;
     DeviceChoice device;
@@ -57,7 +58,7 @@ struct LoadedModel {
     std::unique_ptr<x86::HostKernels> host_kernels;  // the sampler's: its rows are here, wherever the model runs
     runtime::LogitKernels logit_kernels;             // null without sampling
     std::shared_ptr<const runtime::DeviceModel> device_model;
-    std::unique_ptr<runtime::Session> session;      // null where there are sequences
+    std::unique_ptr<runtime::Session> session;      // null where there are sequences, and for an Embedder
     std::unique_ptr<runtime::Sequences> sequences;  // null where there is a session
 };
 

@@ -22,9 +22,9 @@ Result<std::filesystem::path> named_or_shipped(const std::filesystem::path& path
 }
 
 Result<models::Model> open_model(const std::filesystem::path& path, const Warn& warn,
-                                 std::span<const models::LoraRequest> adapters) {
+                                 std::span<const models::LoraRequest> adapters, const models::Purpose& purpose) {
     RIFTJIT_TRY(found, named_or_shipped(path));
-    RIFTJIT_TRY(model, models::load_model(found));
+    RIFTJIT_TRY(model, models::load_model(found, purpose));
     for (const std::string& warning : model.warnings) warn(warning);
     for (const models::LoraRequest& adapter : adapters) RIFTJIT_TRY_VOID(models::add_lora(model, adapter));
     return std::move(model);

@@ -16,6 +16,7 @@ Result<std::filesystem::path> named_or_shipped(const std::filesystem::path& path
 
 // Loads and checks named_or_shipped(path) with these adapters, and passes on what the file makes to warn of.
 Result<models::Model> open_model(const std::filesystem::path& path, const Warn& warn,
-                                 std::span<const models::LoraRequest> adapters = {});
+                                 std::span<const models::LoraRequest> adapters = {},
+                                 const models::Purpose& purpose = {});
 
 }  // namespace riftjit::engine

@@ -107,6 +107,7 @@ struct AttentionTraits {
     uint32_t window = 0;         // 0: none
     TensorId sinks = kNoTensor;  // a weight vector, one score per head
     float alibi = 0.0f;          // 0: none
+    Sight sight = Sight::causal;
 };
 // Writes k and v at the batch's positions of a KvSlot, whose heads these are, then attends. heads = width(q) /
 // head_dim.

@@ -45,14 +45,15 @@ void rope(double* head, RopePairing pairing, const RopeAngles& angles, const flo
 }
 
 void attention_head(const double* q, const double* keys, const double* values, uint32_t positions, uint32_t stride,
-                    uint32_t head_dim, double scale, double* out, double softcap, const double* sink, double slope) {
+                    uint32_t head_dim, double scale, double* out, double softcap, const double* sink, double slope,
+                    uint32_t own) {
     std::vector<double> weights(positions);
     for (uint32_t p = 0; p < positions; ++p) {
         const double* key = keys + size_t{p} * stride;
         double score = 0;
         for (uint32_t i = 0; i < head_dim; ++i) score += q[i] * key[i];
         weights[p] = softcap == 0 ? score * scale : softcap * std::tanh(score * scale / softcap);
-        weights[p] -= slope * (positions - 1 - p);
+        weights[p] -= slope * std::abs(double(own) - double(p));
     }
     double largest = *std::max_element(weights.begin(), weights.end());
     if (sink != nullptr) largest = std::max(largest, *sink);

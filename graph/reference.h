@@ -47,10 +47,10 @@ void matmul_row(DType type, const std::byte* weight_row, const double* x, uint32
 // Rotates the first rotary_dims elements in place. factors (one per pair, may be null) divide the frequencies.
 void rope(double* head, RopePairing pairing, const RopeAngles& angles, const float* factors, uint32_t position);
 // q: one head; keys, values: [positions][stride], attends [0, positions). softcap 0: none; sink: null if none; slope:
-// what a score loses with each position before the last.
+// what a score loses with each position between it and `own`, the query's.
 void attention_head(const double* q, const double* keys, const double* values, uint32_t positions, uint32_t stride,
                     uint32_t head_dim, double scale, double* out, double softcap = 0, const double* sink = nullptr,
-                    double slope = 0);
+                    double slope = 0, uint32_t own = 0);
 double silu(double x);
 struct Choice {
     uint32_t expert;

@@ -9,6 +9,7 @@ namespace riftjit {
 Batch::Batch(uint32_t max_rows, uint32_t max_tile_rows) : max_rows_(max_rows), max_tile_rows_(max_tile_rows) {
     rows_.reserve(max_rows);
     outputs_.reserve(max_rows);
+    text_ends_.reserve(max_rows);
     runs_.reserve(max_rows);
     tiles_.reserve(max_rows);
     singles_.reserve(max_rows);
@@ -37,6 +38,11 @@ void Batch::cut_into_runs() {
     }
 }
 
+void Batch::note_ends() {
+    text_ends_.clear();
+    for (const BatchTile& run : runs_) text_ends_.insert(text_ends_.end(), run.rows, run.position + run.rows);
+}
+
 void Batch::cut_into_tiles() {
     tiles_.clear();
     singles_.clear();
@@ -51,6 +57,7 @@ void Batch::cut_into_tiles() {
 const BatchState& Batch::finish(const uint32_t* pages, uint32_t pages_per_sequence) {
     check(std::ranges::all_of(outputs_, [this](uint32_t row) { return row < rows(); }), "outputs are rows of the step");
     cut_into_runs();
+    note_ends();
     cut_into_tiles();
     state_ = {.rows = rows(),
               .outputs = uint32_t(outputs_.size()),
@@ -63,7 +70,8 @@ const BatchState& Batch::finish(const uint32_t* pages, uint32_t pages_per_sequen
               .single = singles_.data(),
               .pages = pages,
               .runs = uint32_t(runs_.size()),
-              .run = runs_.data()};
+              .run = runs_.data(),
+              .text_end = text_ends_.data()};
     return state_;
 }
 

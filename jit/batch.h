@@ -48,6 +48,9 @@ struct BatchState {
     // All neighbouring rows that are neighbouring positions of one sequence: what keeps a running state walks them.
     uint32_t runs = 0;
     const BatchTile* run = nullptr;
+
+    // [row]: the position behind the last of the row's run. A text that is one run ends there.
+    const uint32_t* text_end = nullptr;
 };
 
 // Segments of a row at this position.
@@ -69,11 +72,12 @@ public:
 
 private:
     void cut_into_runs();
+    void note_ends();
     void cut_into_tiles();
 
     uint32_t max_rows_, max_tile_rows_;
     std::vector<BatchRow> rows_;
-    std::vector<uint32_t> outputs_;
+    std::vector<uint32_t> outputs_, text_ends_;
     std::vector<BatchTile> runs_, tiles_, singles_;
     BatchState state_;
 };

@@ -248,15 +248,19 @@ struct ValueStoreArgs {
     const BatchState* batch;
 };
 
-// Causal attention with grouped queries, online softmax in f32 over blocks of 64 positions, which begins anew in every
+// Attention with grouped queries, online softmax in f32 over blocks of 64 positions, which begins anew in every
 // segment of kKvPage; the segments are merged in ascending order. Both are anchored at absolute positions, so that any
 // split of a prompt into batches, and of a row's segments among threads, gives the same bits.
-// softcap c (0: none): scores are c * tanh(score * scale / c). window w (0: none): a query at position p sees the keys
-// of positions above p - w and up to p. sinks: per head, a score that takes part in the softmax and has no value.
+// sight: which keys a query at position p sees. causal: those up to p; whole: all of its text, the rows of which are
+// then neighbours in one step (BatchState::text_end).
+// softcap c (0: none): scores are c * tanh(score * scale / c). window w (0: none) narrows what is seen: causal to
+// positions above p - w, whole to p - w/2 up to p + w/2 (w/2 rounded down). sinks: per head, a score that takes part in
+// the softmax and has no value.
 // alibi b (0: none): scores of head h fall by alibi_slope(h, heads, b) with each position's distance (jit/alibi.h).
 // out rows: f32 [heads*head_dim], stride out_stride.
 // Unit: kv_head + kv_heads * tile, of the batch's tiles in tile form and of its single rows in vector form; where the
-// batch has room for parts and there is no window, of its single rows' segments, one row's after the other's.
+// batch has room for parts and cuts_rows(spec), of its single rows' segments, one row's after the other's.
+enum class Sight : uint8_t { causal, whole };
 struct AttentionSpec {
     uint32_t heads, kv_heads, head_dim, q_stride, out_stride;
     DType key_type, value_type;
@@ -266,8 +270,13 @@ struct AttentionSpec {
     uint32_t window = 0;
     Presence sinks = Presence::absent;
     float alibi = 0.0f;
+    Sight sight = Sight::causal;
     auto operator<=>(const AttentionSpec&) const = default;
 };
+// Whether segments of single rows may be units.
+constexpr bool cuts_rows(const AttentionSpec& spec) {
+    return spec.form == MatmulForm::vector && spec.window == 0 && spec.sight == Sight::causal;
+}
 struct AttentionArgs {
     const float* q;
     const std::byte* keys;

@@ -314,11 +314,11 @@ struct OpTraits<AttentionSpec> {
     static constexpr std::string_view kName = "attention";
     static void fields(auto& spec, auto&& visit) {
         auto& [heads, kv_heads, head_dim, q_stride, out_stride, key_type, value_type, scale, form, softcap, window,
-               sinks, alibi] = spec;
+               sinks, alibi, sight] = spec;
         visit("", form), visit("", key_type), visit("", value_type), visit("h", heads), visit("g", kv_heads);
         visit("d", head_dim), visit("q", q_stride), visit("o", out_stride), visit("c", scale);
         visit("cap", softcap, 0.0f), visit("w", window, 0u), visit("sinks", sinks);
-        visit("alibi", alibi, 0.0f);
+        visit("alibi", alibi, 0.0f), visit("", sight);
     }
     static Signature arguments(const AttentionSpec& spec) {
         const uint32_t width = spec.heads * spec.head_dim;
@@ -347,15 +347,19 @@ struct OpTraits<AttentionSpec> {
         claims.finite("alibi", spec.alibi);
         if (claims.is_fine() && spec.softcap < 0) claims.refuse("softcap {} is negative", spec.softcap);
         if (claims.is_fine() && spec.alibi < 0) claims.refuse("alibi {} is negative", spec.alibi);
+        constexpr uint32_t kLongestBothWays = 1u << 30;  // a position and half of it stay below 2^31
+        if (claims.is_fine() && spec.sight == Sight::whole && spec.window > kLongestBothWays)
+            claims.refuse("window {} is above {}", spec.window, kLongestBothWays);
     }
     static std::string text(const AttentionSpec& spec) {
-        return fmt::format("attention {} heads on {} of {}, keys {}, values {}, {} form{}{}{}{}", spec.heads,
+        return fmt::format("attention {} heads on {} of {}, keys {}, values {}, {} form{}{}{}{}{}", spec.heads,
                            spec.kv_heads, spec.head_dim, name(spec.key_type), name(spec.value_type),
                            riftjit::text(spec.form),
                            spec.window != 0 ? fmt::format(", window {}", spec.window) : std::string(),
                            spec.softcap != 0 ? fmt::format(", softcap {}", spec.softcap) : std::string(),
                            when(is_present(spec.sinks), ", sinks"),
-                           spec.alibi != 0 ? fmt::format(", alibi {}", spec.alibi) : std::string());
+                           spec.alibi != 0 ? fmt::format(", alibi {}", spec.alibi) : std::string(),
+                           when(spec.sight == Sight::whole, ", of whole texts"));
     }
 };
 

@@ -43,6 +43,7 @@ inline std::string_view text(Activation activation) {
         "", "gelu_tanh", "gelu_erf", "relu", "relu_squared", "clamped_silu", "sigmoid", "xielu"};
     return kTexts.at(size_t(activation));
 }
+inline std::string_view text(Sight sight) { return sight == Sight::causal ? "" : "whole"; }
 inline std::string_view text(Addend addend) { return addend == Addend::none ? "" : "residual"; }
 inline std::string_view text(Epilogue epilogue) { return epilogue == Epilogue::store ? "" : "accumulate"; }
 inline std::string_view text(RowSource source) { return source == RowSource::quantize ? "quantize" : "rms_norm"; }

@@ -17,14 +17,16 @@ namespace {
 
 // The order of messages and lists.
 const std::array kArchitectures = {
-    &kLlama,   &kQwen2,      &kQwen3,      &kGemma,        &kGemma2,     &kGemma3,        &kPhi3,       &kArcee,
-    &kSeedOss, &kInternlm2,  &kXverse,     &kExaone,       &kErnie45,    &kSmollm3,       &kGranite,    &kMinicpm,
-    &kOlmo2,   &kGlm4,       &kExaone4,    &kHunyuanDense, &kCommandR,   &kCohere2,       &kPhi2,       &kFalcon,
-    &kGptneox, &kStablelm,   &kStarcoder2, &kNemotron,     &kOrion,      &kMistral3,      &kBloom,      &kMpt,
-    &kGpt2,    &kStarcoder,  &kQwen3moe,   &kQwen2moe,     &kOlmoe,      &kGptOss,        &kGlm4moe,    &kMinimaxM2,
-    &kDots1,   &kErnie45Moe, &kHunyuanMoe, &kDeepseek,     &kBailingmoe, &kBailingmoe2,   &kGraniteMoe, &kDeepseek2,
-    &kOlmo,    &kApertus,    &kLfm2,       &kMamba,        &kMamba2,     &kGraniteHybrid, &kFalconH1,   &kNemotronH,
-    &kJamba,   &kQwen35,     &kQwen35Moe,  &kQwen3Next,    &kLfm2Moe,
+    &kLlama,        &kQwen2,      &kQwen3,      &kGemma,       &kGemma2,        &kGemma3,       &kPhi3,
+    &kArcee,        &kSeedOss,    &kInternlm2,  &kXverse,      &kExaone,        &kErnie45,      &kSmollm3,
+    &kGranite,      &kMinicpm,    &kOlmo2,      &kGlm4,        &kExaone4,       &kHunyuanDense, &kCommandR,
+    &kCohere2,      &kPhi2,       &kFalcon,     &kGptneox,     &kStablelm,      &kStarcoder2,   &kNemotron,
+    &kOrion,        &kMistral3,   &kBloom,      &kMpt,         &kGpt2,          &kStarcoder,    &kQwen3moe,
+    &kQwen2moe,     &kOlmoe,      &kGptOss,     &kGlm4moe,     &kMinimaxM2,     &kDots1,        &kErnie45Moe,
+    &kHunyuanMoe,   &kDeepseek,   &kBailingmoe, &kBailingmoe2, &kGraniteMoe,    &kDeepseek2,    &kOlmo,
+    &kApertus,      &kLfm2,       &kMamba,      &kMamba2,      &kGraniteHybrid, &kFalconH1,     &kNemotronH,
+    &kJamba,        &kQwen35,     &kQwen35Moe,  &kQwen3Next,   &kLfm2Moe,       &kBert,         &kNomicBert,
+    &kNomicBertMoe, &kJinaBertV2, &kJinaBertV3, &kModernBert,
 };
 
 const Architecture* find_architecture(std::string_view name) {
@@ -72,24 +74,51 @@ std::vector<float> by_channel(const GgufTensor& tensor) {
     return values;
 }
 
+std::vector<float> first_row(const GgufTensor& tensor) {
+    std::vector<float> values(tensor.width());
+    graph::dequantize_row(tensor.type, tensor.data.data(), static_cast<uint32_t>(tensor.width()), values.data());
+    return values;
+}
+
 ConvertedVectors convert_vectors(const Gguf& file) {
     ConvertedVectors vectors;
     for (const GgufTensor& tensor : file.tensors()) {
         if (is_by_channel(tensor)) vectors[tensor.name] = by_channel(tensor);
+        if (tensor.name == "token_types.weight" && traits(tensor.type).is_weight && tensor.width() <= kMaxWidth)
+            vectors[tensor.name] = first_row(tensor);
         const bool is_half = tensor.type == DType::F16 || tensor.type == DType::BF16;
-        if (!is_half || tensor.rows() != 1 || tensor.width() > kMaxWidth) continue;
-        std::vector<float>& values = vectors[tensor.name];
-        values.resize(tensor.width());
-        graph::dequantize_row(tensor.type, tensor.data.data(), static_cast<uint32_t>(tensor.width()), values.data());
+        if (is_half && tensor.rows() == 1 && tensor.width() <= kMaxWidth) vectors[tensor.name] = first_row(tensor);
     }
     return vectors;
+}
+
+GraphOutput output_of(const Hyperparameters& hyper, const Purpose& purpose) {
+    const bool embeds = purpose.embeds || (purpose.embeds_encoders && hyper.is_encoder);
+    if (!embeds) return hyper.is_encoder ? GraphOutput::rows : GraphOutput::logits;
+    return hyper.pooling == Pooling::rank ? GraphOutput::ranks : GraphOutput::rows;
+}
+
+// Tensors that the graph uses with any of its outputs: what leaves out one of them leaves out no part of the rest.
+Result<std::unordered_set<std::string_view>> tensors_of_outputs(const Architecture& architecture, Model model) {
+    RIFTJIT_TRY(built, architecture.build(model));
+    if (model.hyperparameters.is_encoder || model.output == GraphOutput::logits) return std::move(built.used_tensors);
+    model.output = GraphOutput::logits;
+    RIFTJIT_TRY(with_logits, architecture.build(model));
+    built.used_tensors.merge(with_logits.used_tensors);
+    return std::move(built.used_tensors);
 }
 
 }  // namespace
 
 std::span<const Architecture* const> architectures() { return kArchitectures; }
 
-Result<Model> load_model(const std::filesystem::path& path) {
+std::optional<Pooling> pooling_from_name(std::string_view name) {
+    const auto found = std::ranges::find(kPoolingNames, name);
+    if (found == kPoolingNames.end()) return std::nullopt;
+    return Pooling(found - kPoolingNames.begin());
+}
+
+Result<Model> load_model(const std::filesystem::path& path, const Purpose& purpose) {
     RIFTJIT_TRY(file, open_model_file(path));
     RIFTJIT_TRY(architecture, architecture_of(file));
     RIFTJIT_TRY_VOID(require_model(file));
@@ -98,12 +127,14 @@ Result<Model> load_model(const std::filesystem::path& path) {
                     printable_path(path));
     RIFTJIT_TRY(hyperparameters, architecture->read(file));
 
-    Model model{file, hyperparameters, {}, {}, std::make_shared<ConvertedVectors>(convert_vectors(file)), {}};
-    RIFTJIT_TRY(built, architecture->build(model));
-    RIFTJIT_TRY(ignored, unused_tensors(file, hyperparameters, built.used_tensors));
+    if (purpose.pooling) hyperparameters.pooling = *purpose.pooling;
+    const GraphOutput output = output_of(hyperparameters, purpose);
+    Model model{file, hyperparameters, output, {}, {}, std::make_shared<ConvertedVectors>(convert_vectors(file)), {}};
+    RIFTJIT_TRY(used, tensors_of_outputs(*architecture, model));
+    RIFTJIT_TRY(ignored, unused_tensors(file, hyperparameters, used));
     model.ignored_tensors = std::move(ignored);
     model.warnings.assign(file.warnings().begin(), file.warnings().end());
-    std::ranges::move(key_warnings(file, architecture->name), std::back_inserter(model.warnings));
+    std::ranges::move(key_warnings(file, architecture->name, output), std::back_inserter(model.warnings));
     return model;
 }
 

@@ -1,8 +1,10 @@
 // A model file understood: hyperparameters checked, and the graph that its architecture builds.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -61,6 +63,17 @@ struct StateSpace {
     bool norms_parameters = false;  // times, B and C of Mamba 1, without gains
 };
 
+// What of a text's rows its vector is (llama.cpp's pooling_type, by number).
+enum class Pooling : uint8_t {
+    none,  // each row's own
+    mean,
+    cls,   // the first row
+    last,  // the last row
+    rank,  // the classifier's scores of a row
+};
+inline constexpr std::array<std::string_view, 5> kPoolingNames = {"none", "mean", "cls", "last", "rank"};
+std::optional<Pooling> pooling_from_name(std::string_view name);
+
 struct Hyperparameters {
     std::string architecture, name;
     uint32_t context_length, width, layers, ffn_width, heads, kv_heads, head_dim, vocabulary;
@@ -77,16 +90,27 @@ struct Hyperparameters {
     float max_alibi_bias = 0.0f;                                              // 0: none
     ExpertHyperparameters experts;
     LatentHyperparameters latent;
-    float query_temperature = 0.0f;  // t: queries times 1 + t ln(1 + floor(position / rope.original_context))
+    Pooling pooling = Pooling::none;
+    bool is_encoder = false;           // rows see their whole text, and there are no logits of a next token
+    bool has_shares_of_ranks = false;  // the classifier's scores are shares, by a softmax
+    float query_temperature = 0.0f;    // t: queries times 1 + t ln(1 + floor(position / rope.original_context))
 };
 
 // What the graph wants otherwise than the file has it, by tensor name: norm gains and biases of f16 or bf16 as f32, and
 // tensors with several numbers for each channel by channel (jit/kernel_spec.h).
 using ConvertedVectors = std::unordered_map<std::string_view, std::vector<float>>;
 
+// What the rows that a graph's step brings are.
+enum class GraphOutput : uint8_t {
+    logits,  // of the next token
+    rows,    // the text's rows behind the last layer, normed
+    ranks,   // the classifier's scores of these
+};
+
 struct Model {
     Gguf file;
     Hyperparameters hyperparameters;
+    GraphOutput output;
     std::vector<std::string> ignored_tensors;
     std::vector<std::string> warnings;  // each one line, for the caller to print
     std::shared_ptr<const ConvertedVectors> converted_vectors;
@@ -98,8 +122,16 @@ struct Model {
     Result<std::unordered_set<std::string_view>> used_tensors() const;
 };
 
-// Every key and every tensor's shape has been checked when this succeeds: build() succeeds too.
-Result<Model> load_model(const std::filesystem::path& path);
+// What a model is opened for: to write text, or to make vectors or scores of texts, by the file's pooling or another.
+struct Purpose {
+    bool embeds = false;
+    bool embeds_encoders = false;  // the former, of models that cannot do the latter
+    std::optional<Pooling> pooling;
+};
+
+// Every key and every tensor's shape has been checked when this succeeds: build() succeeds too. An encoder, which has
+// no logits, gives rows in their place.
+Result<Model> load_model(const std::filesystem::path& path, const Purpose& purpose = {});
 
 struct BuiltGraph {
     graph::Graph graph;

@@ -1,5 +1,6 @@
 #include "runtime/device_model.h"
 
+#include <algorithm>
 #include <array>
 
 #include "runtime/plan_set.h"
@@ -12,6 +13,13 @@ uint32_t embedding_rows(const graph::Graph& graph) {
     for (const graph::Node& node : graph.nodes)
         if (const auto* embed = std::get_if<graph::EmbedOp>(&node.op)) return graph.tensor(embed->table).rows;
     return 0;
+}
+
+bool sees_whole_texts(const graph::Graph& graph) {
+    return std::ranges::any_of(graph.nodes, [](const graph::Node& node) {
+        const auto* attention = std::get_if<graph::AttentionOp>(&node.op);
+        return attention != nullptr && attention->traits.sight == Sight::whole;
+    });
 }
 
 Result<void> check_options(const graph::Graph& graph, const ModelOptions& options) {
@@ -35,6 +43,7 @@ Result<std::shared_ptr<const DeviceModel>> DeviceModel::create(const graph::Grap
     model->device = std::move(device);
     model->vocabulary = graph.tensor(graph.logits).width;
     model->token_limit = embedding_rows(graph);
+    model->reads_whole_texts = sees_whole_texts(graph);
     model->slots = graph.slots;
     model->decode_plan = std::move(plans.decode);
     model->prompt_plan = std::move(plans.prompt);

@@ -31,6 +31,7 @@ struct DeviceModel {
     std::vector<graph::StateSlot> slots;
     uint32_t vocabulary = 0;   // floats of a row of logits: also of rows that pad the table beyond the tokenizer's
     uint32_t token_limit = 0;  // rows of the token table: ids are below
+    bool reads_whole_texts = false;  // rows see what follows them: a text is one step's
 
     // release(range) is called after a weight was packed, so that file pages can be dropped. The graph and what it
     // points to are not needed afterwards.

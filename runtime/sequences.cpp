@@ -179,20 +179,29 @@ Result<void> Sequences::check_rows(std::span<const StepRow> rows) {
     }
     if (outputs > plan.max_outputs)
         return fail(ErrorKind::Usage, "logits of {} rows are wanted: at most {} fit", outputs, plan.max_outputs);
-    if (states_.any()) RIFTJIT_TRY_VOID(check_order(rows));
+    if (states_.any()) RIFTJIT_TRY_VOID(check_order(rows, "its running state"));
+    if (model_->reads_whole_texts) RIFTJIT_TRY_VOID(check_whole(rows));
     return check_growth();
 }
 
+// Each row sees those that follow it.
+Result<void> Sequences::check_whole(std::span<const StepRow> rows) const {
+    for (SequenceId id = 0; id < limits_.sequences; ++id)
+        if (grown_by_[id] != 0 && length(id) != 0)
+            return fail(ErrorKind::Unsupported, "sequence {} has {} positions: an encoder reads a text in one step", id,
+                        length(id));
+    return check_order(rows, "an encoder");
+}
+
 // A running state is walked once in a step, and that by one thread.
-Result<void> Sequences::check_order(std::span<const StepRow> rows) const {
+Result<void> Sequences::check_order(std::span<const StepRow> rows, std::string_view asking) const {
     uint32_t together = 0;
     for (size_t i = 0; i < rows.size(); ++i) {
         together = i != 0 && rows[i].sequence == rows[i - 1].sequence ? together + 1 : 1;
         const bool is_last = i + 1 == rows.size() || rows[i + 1].sequence != rows[i].sequence;
         if (is_last && together != grown_by_[rows[i].sequence])
-            return fail(ErrorKind::Usage,
-                        "rows of sequence {} do not follow each other, which its running state asks for",
-                        rows[i].sequence);
+            return fail(ErrorKind::Usage, "rows of sequence {} do not follow each other, which {} asks for",
+                        rows[i].sequence, asking);
     }
     return {};
 }

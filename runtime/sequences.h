@@ -82,9 +82,10 @@ public:
     const PageTables& tables() const { return tables_; }
 
     // Fails on no rows, more rows or wanted logits than the model's options allow, a sequence that is not open or is
-    // full, a full cache, or a token that is not the model's, or, where the model keeps running states, on rows of a
-    // sequence that do not follow each other, and then changes nothing. Allocates nothing. A device
-    // that fails meanwhile leaves texts behind that cannot go on.
+    // full, a full cache, or a token that is not the model's, or, where the model keeps running states or is an
+    // encoder, on rows of a sequence that do not follow each other, of an encoder's also on those that follow others of
+    // an earlier step, and then changes nothing. Allocates nothing. A device that fails meanwhile leaves texts behind
+    // that cannot go on.
     Result<StepLogits> step(std::span<const StepRow> rows, LogitReading reading = LogitReading::rows);
     // All logits of the last step, which had some.
     Result<StepLogits> read_rows();
@@ -115,7 +116,8 @@ private:
     Result<void> allocate();
     Result<void> bind();
     Result<void> check_rows(std::span<const StepRow> rows);
-    Result<void> check_order(std::span<const StepRow> rows) const;
+    Result<void> check_order(std::span<const StepRow> rows, std::string_view asking) const;
+    Result<void> check_whole(std::span<const StepRow> rows) const;
     Result<void> check_growth() const;
     Result<void> extend(SequenceId id, uint32_t positions);
     Result<void> place_rows(std::span<const StepRow> rows);

@@ -136,6 +136,27 @@ inline std::vector<AttentionSpec> attention_variants() {
     return specs;
 }
 
+// Of whole texts: every blocking of the rows, windows around the lengths of tiles, blocks and segments, biases, caps
+// and sinks. In tile form.
+inline std::vector<AttentionSpec> attention_whole() {
+    std::vector<AttentionSpec> specs;
+    const auto add = [&](uint32_t group, uint32_t kv_heads, uint32_t head_dim, DType type, uint32_t window = 0,
+                         float alibi = 0, float softcap = 0, Presence sinks = Presence::absent) {
+        const uint32_t width = group * kv_heads * head_dim;
+        specs.push_back({group * kv_heads, kv_heads, head_dim, width + 3, uint32_t(round_up(width, 16)), type, type,
+                         0.2f, MatmulForm::tile, softcap, window, sinks, alibi, Sight::whole});
+    };
+    for (uint32_t head_dim : kHeadDims)
+        if (fits(DType::F16, head_dim)) add(1, 2, head_dim, DType::F16);
+    for (DType type : kCacheTypes) add(3, 1, 64, type);
+    for (uint32_t window : {1u, 2u, 3u, 14u, 16u, 17u, 64u, 129u, 512u, 1000u, 1u << 30})
+        add(2, 1, 32, DType::F16, window);
+    add(1, 6, 32, DType::F16, 0, 8.0f);  // heads whose number is no power of two
+    add(1, 4, 32, DType::F32, 100, 8.0f);
+    add(2, 2, 32, DType::Q8_0, 33, 0, 3.0f, Presence::present);
+    return specs;
+}
+
 inline std::vector<ReduceSpec> reduce() {
     std::vector<ReduceSpec> specs;
     for (ReduceKind kind : {ReduceKind::argmax, ReduceKind::collect_above})

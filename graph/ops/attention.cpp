@@ -1,4 +1,4 @@
-// Causal attention over the cache.
+// Attention over the cache.
 #include <algorithm>
 
 #include "graph/dequantize.h"
@@ -29,6 +29,18 @@ Result<TensorId> Graph::attention(std::string name, TensorId q, TensorId k, Tens
 
 namespace {
 
+// The positions [first, end) that a query sees, of a text that ends before text_end.
+struct Seen {
+    uint32_t first, end;
+};
+Seen seen_from(uint32_t position, uint32_t text_end, const AttentionTraits& traits) {
+    const bool is_causal = traits.sight == Sight::causal;
+    if (traits.window == 0) return {0, is_causal ? position + 1 : text_end};
+    const uint32_t before = is_causal ? traits.window - 1 : traits.window / 2;
+    return {position - std::min(position, before),
+            is_causal ? position + 1 : std::min(text_end, position + traits.window / 2 + 1)};
+}
+
 // Heads of a cache's type as it returns them.
 void append_cached(std::vector<double>& cache, std::span<const double> rows, DType type, uint32_t head_dim) {
     std::vector<float> head(head_dim);
@@ -56,15 +68,15 @@ Result<void> ReferenceRun::apply(const AttentionOp& op) {
     const std::vector<double> sinks = weight_vector(op.traits.sinks);
     resize(op.out, tokens);
     for (uint32_t token = 0; token < tokens; ++token) {
-        const uint32_t visible = owner_.position_ + token + 1;
-        const uint32_t first = op.traits.window != 0 && op.traits.window < visible ? visible - op.traits.window : 0;
+        const auto [first, end] = seen_from(owner_.position_ + token, owner_.position_ + tokens, op.traits);
         for (uint32_t head = 0; head < op.heads; ++head) {
             const uint32_t offset = head * op.head_dim;
             const size_t kv_offset = size_t{first} * stride + head / group * op.head_dim;
             reference::attention_head(row(op.q, token) + offset, keys.data() + kv_offset, values.data() + kv_offset,
-                                      visible - first, stride, op.head_dim, op.scale, row(op.out, token) + offset,
+                                      end - first, stride, op.head_dim, op.scale, row(op.out, token) + offset,
                                       op.traits.softcap, sinks.empty() ? nullptr : &sinks[head],
-                                      op.traits.alibi == 0 ? 0 : alibi_slope(head, op.heads, op.traits.alibi));
+                                      op.traits.alibi == 0 ? 0 : alibi_slope(head, op.heads, op.traits.alibi),
+                                      owner_.position_ + token - first);
         }
     }
     return {};
@@ -88,7 +100,8 @@ Result<void> Lowering::lower(const AttentionOp& op) {
             emit(AttentionSpec{op.heads, op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.q).width),
                                f32_stride(graph_.tensor(op.out).width), options_.key_type, options_.value_type,
                                op.scale, form, op.traits.softcap, op.traits.window,
-                               op.traits.sinks == kNoTensor ? Presence::absent : Presence::present, op.traits.alibi},
+                               op.traits.sinks == kNoTensor ? Presence::absent : Presence::present, op.traits.alibi,
+                               op.traits.sight},
                  {q, keys, values, out, sinks}, StepRows::batch);
     return {};
 }

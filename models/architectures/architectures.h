@@ -66,5 +66,11 @@ extern const Architecture kQwen35;
 extern const Architecture kQwen35Moe;
 extern const Architecture kQwen3Next;
 extern const Architecture kLfm2Moe;
+extern const Architecture kBert;
+extern const Architecture kNomicBert;
+extern const Architecture kNomicBertMoe;
+extern const Architecture kJinaBertV2;
+extern const Architecture kJinaBertV3;
+extern const Architecture kModernBert;
 
 }  // namespace riftjit::models

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "models/architectures/block_parts.h"
+#include "models/architectures/output_head.h"
 #include "models/gguf/gguf_text.h"
 
 namespace riftjit::models {
@@ -22,14 +23,20 @@ public:
         RIFTJIT_TRY_VOID(read_rope_factors());
         RIFTJIT_TRY(embedded, graph_.embed("token_embd", graph_.add_input("token_ids"), table));
         RIFTJIT_TRY(scaled, scale_by("token_embd.scale", embedded, hyper_.embedding_scale));
-        RIFTJIT_TRY(placed, decoder_.has_position_table ? add_positions(scaled) : Result<TensorId>(scaled));
+        RIFTJIT_TRY(typed, decoder_.has_token_types ? add_first_type(scaled) : Result<TensorId>(scaled));
+        RIFTJIT_TRY(placed, decoder_.has_position_table ? add_positions(typed) : Result<TensorId>(typed));
         RIFTJIT_TRY(first, decoder_.has_embedding_norm ? norm("token_embd_norm", placed) : Result<TensorId>(placed));
         TensorId x = first;
         for (uint32_t layer = 0; layer < hyper_.layers; ++layer) {
-            RIFTJIT_TRY(out, decoder_.branches == Branches::parallel ? add_parallel(layer, x) : add_branches(layer, x));
+            RIFTJIT_TRY(out, add_layer(layer, x));
             x = out;
         }
-        RIFTJIT_TRY_VOID(add_output(x, table));
+        // Before the norm: only rows that are wanted are normed and projected.
+        RIFTJIT_TRY(rows, graph_.gather_rows("output_rows", x));
+        RIFTJIT_TRY(normed, decoder_.output_norm.empty() ? Result<TensorId>(rows)
+                                                         : norm(std::string(decoder_.output_norm), rows));
+        RIFTJIT_TRY(output, add_output(parts_, normed, table));
+        graph_.logits = output;
         if (hyper_.experts.count != 0 && !has_router_)  // names the tensor that is missing
             RIFTJIT_TRY_VOID(weights_.matrix("blk.0.ffn_gate_inp.weight", hyper_.experts.count, hyper_.width));
         return BuiltGraph{std::move(graph_), weights_.used()};
@@ -40,6 +47,13 @@ private:
     using HeadNorms = DecoderTraits::HeadNorms;
 
     static std::string block(uint32_t layer, std::string_view what) { return BlockParts::block(layer, what); }
+
+    // Texts of one part have but this type.
+    Result<TensorId> add_first_type(TensorId x) {
+        if (!weights_.has("token_types.weight")) return x;
+        RIFTJIT_TRY(type, weights_.first_row("token_types.weight", hyper_.width));
+        return graph_.add("token_type", x, type);
+    }
 
     Result<TensorId> add_positions(TensorId x) {
         RIFTJIT_TRY(table, weights_.matrix("position_embd.weight", hyper_.context_length, hyper_.width));
@@ -99,6 +113,7 @@ private:
     }
 
     Result<TensorId> norm_before(const std::string& name, TensorId x) {
+        if (!decoder_.has_every_norm && !weights_.has(name + ".weight")) return x;
         return decoder_.branches == Branches::normed_after ? Result<TensorId>(x) : norm(name, x);
     }
 
@@ -171,7 +186,7 @@ private:
         const std::string norm_name = block(layer, fmt::format("attn_{}_norm", what));
         TensorId heads = x;
         if (decoder_.head_norms == HeadNorms::each_head || decoder_.head_norms == HeadNorms::whole_row ||
-            (decoder_.head_norms == HeadNorms::each_head_if_there && weights_.has(norm_name + ".weight"))) {
+            (are_optional(decoder_.head_norms) && weights_.has(norm_name + ".weight"))) {
             RIFTJIT_TRY(normed, norm_heads(norm_name, heads));
             heads = normed;
         }
@@ -188,8 +203,14 @@ private:
         return decoder_.head_norms == HeadNorms::each_head_late ? norm_heads(norm_name, heads) : heads;
     }
 
+    static bool are_optional(HeadNorms norms) {
+        return norms == HeadNorms::each_head_if_there || norms == HeadNorms::whole_row_if_there;
+    }
+
     Result<TensorId> norm_heads(const std::string& name, TensorId x) {
-        const bool is_whole = decoder_.head_norms == HeadNorms::whole_row;
+        const bool is_whole =
+            decoder_.head_norms == HeadNorms::whole_row || decoder_.head_norms == HeadNorms::whole_row_if_there;
+        if (is_whole && decoder_.norm == DecoderTraits::Norm::layer) return norm(name, x);
         RIFTJIT_TRY(gain, weights_.vector(name + ".weight", is_whole ? graph_.tensor(x).width : hyper_.head_dim));
         return graph_.rms_norm(name, x, gain, hyper_.norm_epsilon, is_whole ? 0 : hyper_.head_dim);
     }
@@ -244,6 +265,7 @@ private:
             graph_.add_slot({block(layer, "kv"), graph::KvSlot{hyper_.kv_heads, hyper_.head_dim}});
         graph::AttentionTraits traits{hyper_.attention_softcap, hyper_.layer[layer].window};
         traits.alibi = hyper_.max_alibi_bias;
+        traits.sight = hyper_.is_encoder ? Sight::whole : Sight::causal;
         if (decoder_.has_sinks) {
             RIFTJIT_TRY(sinks, weights_.vector(block(layer, "attn_sinks.weight"), hyper_.heads));
             traits.sinks = sinks;
@@ -372,6 +394,26 @@ private:
         return project(block(layer, fmt::format("ffn_{}", part)), x, weight, bias);
     }
 
+    Result<TensorId> add_layer(uint32_t layer, TensorId x) {
+        if (decoder_.branches == Branches::parallel) return add_parallel(layer, x);
+        return decoder_.branches == Branches::normed_sums ? add_normed_sums(layer, x) : add_branches(layer, x);
+    }
+
+    Result<TensorId> add_normed_sums(uint32_t layer, TensorId x) {
+        RIFTJIT_TRY(attended, attend(layer, x));
+        RIFTJIT_TRY(sum, graph_.add(block(layer, "attn_residual"), x, attended));
+        RIFTJIT_TRY(normed, norm(block(layer, "attn_output_norm"), sum));
+        TensorId middle = normed;
+        if (const std::string second = block(layer, "attn_norm_2"); weights_.has(second + ".weight")) {
+            RIFTJIT_TRY(more, graph_.add(block(layer, "attn_residual_2"), x, normed));
+            RIFTJIT_TRY(normed_again, norm(second, more));
+            middle = normed_again;
+        }
+        RIFTJIT_TRY(fed, feed_forward(layer, middle));
+        RIFTJIT_TRY(out, graph_.add(block(layer, "ffn_residual"), middle, fed));
+        return norm(block(layer, "layer_output_norm"), out);
+    }
+
     Result<TensorId> add_branches(uint32_t layer, TensorId x) {
         const LayerTraits& traits = hyper_.layer[layer];
         // The only branch has the first norm.
@@ -403,25 +445,6 @@ private:
         RIFTJIT_TRY(middle, join(layer, "", "attn_residual", x, attended));
         RIFTJIT_TRY(fed, feed_forward(layer, ffn_input));
         return join(layer, "", "ffn_residual", middle, fed);
-    }
-
-    Result<void> add_output(TensorId x, TensorId table) {
-        // Before the norm: only rows whose logits are wanted are normed and projected.
-        RIFTJIT_TRY(rows, graph_.gather_rows("output_rows", x));
-        RIFTJIT_TRY(normed, norm(std::string(decoder_.output_norm), rows));
-        TensorId weight = table;
-        if (!hyper_.tied_output) {
-            RIFTJIT_TRY(untied, weights_.matrix("output.weight", hyper_.vocabulary, hyper_.width));
-            weight = untied;
-        }
-        RIFTJIT_TRY(bias, weights_.optional_vector("output.bias", hyper_.vocabulary));
-        RIFTJIT_TRY(projected, project("output", normed, weight, bias));
-        RIFTJIT_TRY(scaled, scale_by("output.scaled", projected, hyper_.logit_scale));
-        graph_.logits = scaled;
-        if (hyper_.logit_softcap == 0) return {};
-        RIFTJIT_TRY(capped, graph_.softcap("output.capped", scaled, hyper_.logit_softcap));
-        graph_.logits = capped;
-        return {};
     }
 
     const Model& model_;

@@ -1,4 +1,5 @@
-// The graph of a decoder-only transformer: grouped-query attention and a feed-forward block per layer.
+// The graph of a transformer of one stack, a decoder or an encoder: grouped-query attention and a feed-forward block
+// per layer.
 #pragma once
 
 #include "jit/kernel_spec.h"
@@ -18,6 +19,8 @@ struct DecoderTraits {
         normed_before,  // x + f(norm(x))
         normed_after,   // x + norm(f(x)): post_attention_norm, post_ffw_norm
         normed_both,    // x + norm(f(norm(x)))
+        normed_sums,    // norm(x + f(x)): attn_output_norm, layer_output_norm; the former's result once more plus x and
+                        // normed by attn_norm_2, if that is there
         parallel,       // x + attention(norm(x)) + feed_forward(norm'(x)): attn_norm and, if it is there, ffn_norm;
                         // or attn_norm_2, if it is there, and attn_norm
     } branches = Branches::normed_before;
@@ -27,6 +30,7 @@ struct DecoderTraits {
         each_head_if_there,  // the same, in files that have them
         each_head_late,      // over each head, after it
         whole_row,           // over all heads together, before it
+        whole_row_if_there,  // the same, in files that have them
     } head_norms = HeadNorms::none;
     Activation activation = Activation::silu;
     bool is_gated = true;
@@ -34,9 +38,11 @@ struct DecoderTraits {
     bool has_query_gates = false;            // attn_q has each head's query, then its gate: attention * sigmoid(gate)
     bool gates_in_up = false;                // ffn_up has the rows of the gate, then those of up
     bool has_embedding_norm = false;         // token_embd_norm, behind the lookup
+    bool has_token_types = false;            // the first of token_types is added to the embeddings
     bool has_position_table = false;         // position_embd, added to the embeddings; no rotation
+    bool has_every_norm = true;              // else norms before branches are left out where the file has none
     std::string_view ffn_norm = "ffn_norm";  // its tensor's name
-    std::string_view output_norm = "output_norm";
+    std::string_view output_norm = "output_norm";  // empty: none
 };
 
 Result<BuiltGraph> build_decoder(const Model& model, const DecoderTraits& decoder);

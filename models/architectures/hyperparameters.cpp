@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "models/architectures/key_check.h"
+#include "models/architectures/word_list.h"
 #include "models/gguf/gguf_text.h"
 
 namespace riftjit::models {
@@ -38,6 +39,7 @@ public:
         RIFTJIT_TRY_VOID(read_mixers());
         if (result_.heads != 0) RIFTJIT_TRY_VOID(read_rope());
         RIFTJIT_TRY_VOID(read_vocabulary());
+        RIFTJIT_TRY_VOID(read_purpose());
         return result_;
     }
 
@@ -218,6 +220,19 @@ private:
         return {};
     }
 
+    // Embeddings of texts, or logits of what follows them.
+    Result<void> read_purpose() {
+        RIFTJIT_TRY(pooling, file_.integer(key("pooling_type"), 0, uint64_t(Pooling::rank)));
+        result_.pooling = static_cast<Pooling>(pooling.value_or(0));
+        if (!reading_.is_encoder && !lists(reading_.implemented, "attention.causal")) return {};
+        RIFTJIT_TRY(is_causal, file_.boolean(key("attention.causal")));
+        result_.is_encoder = !is_causal.value_or(!reading_.is_encoder);
+        if (reading_.is_encoder && !result_.is_encoder)
+            return fail(ErrorKind::Unsupported, "{} is true: unsupported for architecture {}; supported is only false",
+                        place("attention.causal"), result_.architecture);
+        return {};
+    }
+
     Result<void> read_vocabulary() {
         const GgufTensor* table = file_.find_tensor("token_embd.weight");
         if (table == nullptr)
@@ -252,6 +267,7 @@ private:
 Result<Hyperparameters> read_hyperparameters(const Gguf& file, const Reading& reading) {
     RIFTJIT_TRY(result, HyperparameterReader(file, reading).run());
     std::string implemented(reading.implemented);
+    if (reading.is_encoder) implemented += " attention.causal";
     if (reading.has_experts) implemented += " expert_count expert_used_count expert_shared_count";
     RIFTJIT_TRY_VOID(check_keys(file, result, implemented));
     return result;
@@ -377,7 +393,8 @@ Result<void> read_windows(const Gguf& file, const WindowDefaults& defaults, Hype
     } else {
         RIFTJIT_TRY(period, file.integer(pattern_key, 0, INT32_MAX));
         const auto n = static_cast<uint32_t>(period.value_or(defaults.period));
-        for (uint32_t i = 0; i < result.layers; ++i) result.layer[i].is_local = n == 0 || i % n < n - 1;
+        const uint32_t whole = defaults.whole == WindowDefaults::Whole::last ? n - 1 : 0;
+        for (uint32_t i = 0; i < result.layers; ++i) result.layer[i].is_local = n == 0 || i % n != whole;
     }
     for (LayerTraits& layer : result.layer)
         if (layer.is_local) layer.window = positions;

@@ -17,6 +17,7 @@ struct Reading {
     enum class Norm : uint8_t { rms, layer } norm = Norm::rms;  // whose epsilon it is
     bool is_partly_rotated = false;                             // rope.dimension_count may be below the head size
     bool is_rotated = true;
+    bool is_encoder = false;   // rows see their whole text, whether attention.causal is there or not
     bool has_experts = false;  // implements expert_count, expert_used_count and expert_shared_count
     bool is_latent = false;    // keys and values are kept as one latent row, for which key_length stands
     // Of layers whose attention.head_count_kv is 0, or of all if attention.head_count is; attention: neither may be.
@@ -49,6 +50,7 @@ Result<void> read_state_space(const Gguf& file, Hyperparameters& result);
 struct WindowDefaults {
     uint32_t window, period;
     float local_base;
+    enum class Whole : uint8_t { last, first } whole = Whole::last;  // which of a period sees everything
 };
 Result<void> read_windows(const Gguf& file, const WindowDefaults& defaults, Hyperparameters& result);
 

@@ -51,6 +51,7 @@ constexpr std::string_view kInertKeys =
     "rope.scaling.yarn_attn_factor rope.scaling.attn_factor tensor_data_layout shortconv.l_cache ssm.conv_kernel "
     "ssm.inner_size ssm.state_size ssm.time_step_rank ssm.group_count ssm.dt_b_c_rms attention.recurrent_layers "
     "expert_feed_forward_length expert_shared_feed_forward_length expert_gating_func expert_weights_norm "
+    "classifier.output_labels classifier.pooling_type moe_every_n_layers hidden_act "
     "expert_weights_scale expert_group_count expert_group_used_count leading_dense_block_count "
     "interleave_moe_layer_step attention.key_length_mla attention.value_length_mla";
 
@@ -130,7 +131,7 @@ Result<void> check_keys(const Gguf& file, const Hyperparameters& hyperparameters
     return {};
 }
 
-std::vector<std::string> key_warnings(const Gguf& file, std::string_view architecture) {
+std::vector<std::string> key_warnings(const Gguf& file, std::string_view architecture, GraphOutput output) {
     std::vector<std::string> warnings;
     const std::string prefix = full_key(architecture, "");
     for (const GgufEntry& entry : file.entries()) {
@@ -139,7 +140,7 @@ std::vector<std::string> key_warnings(const Gguf& file, std::string_view archite
         const bool is_known = lists(kInertKeys, suffix) ||
                               std::ranges::find(kNeutralKeys, suffix, &NeutralKey::suffix) != kNeutralKeys.end();
         if (!is_known) warnings.push_back(file.place_of(entry) + " is unknown to this build and ignored");
-        if (suffix == "pooling_type" && as_number(entry.value).value_or(0) != 0)
+        if (suffix == "pooling_type" && as_number(entry.value).value_or(0) != 0 && output == GraphOutput::logits)
             warnings.push_back(file.place_of(entry) +
                                " marks a model for embeddings or ranking; it is run as a text generator");
     }

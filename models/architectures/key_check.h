@@ -13,7 +13,7 @@ namespace riftjit::models {
 // architecture, divided by spaces) that this architecture's reader follows.
 Result<void> check_keys(const Gguf& file, const Hyperparameters& hyperparameters, std::string_view implemented);
 
-// One line each for keys of this architecture that are unknown or have no effect here.
-std::vector<std::string> key_warnings(const Gguf& file, std::string_view architecture);
+// One line each for keys of this architecture that are unknown or have no effect on a graph with this output.
+std::vector<std::string> key_warnings(const Gguf& file, std::string_view architecture, GraphOutput output);
 
 }  // namespace riftjit::models

@@ -9,7 +9,9 @@ namespace riftjit::models {
 namespace {
 
 Result<Hyperparameters> read_qwen3(const Gguf& file) {
-    return read_hyperparameters(file, {"qwen3", RopePairing::half});
+    RIFTJIT_TRY(result, read_hyperparameters(file, {"qwen3", RopePairing::half, "attention.causal"}));
+    result.has_shares_of_ranks = true;  // of its rerankers: "yes" and "no"
+    return result;
 }
 
 Result<BuiltGraph> build_qwen3(const Model& model) {

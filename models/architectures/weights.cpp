@@ -115,6 +115,12 @@ Result<TensorId> Weights::vector(std::string_view name, uint32_t width) {
     return graph_.add_weight(std::string(name), DType::F32, 1, width, reinterpret_cast<const std::byte*>(values));
 }
 
+Result<TensorId> Weights::first_row(std::string_view name, uint32_t width) {
+    RIFTJIT_TRY(tensor, find(name, {width, std::max(rows_of(name), 1u)}));
+    RIFTJIT_TRY(values, floats(*tensor));
+    return graph_.add_weight(part_name(name, "0"), DType::F32, 1, width, reinterpret_cast<const std::byte*>(values));
+}
+
 TensorId Weights::ones(uint32_t width) {
     static const std::vector<float> kOnes(kMaxWidth, 1.0f);
     return graph_.add_weight("ones", DType::F32, 1, width, reinterpret_cast<const std::byte*>(kOnes.data()));

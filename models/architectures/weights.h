@@ -32,6 +32,8 @@ public:
                                               uint32_t taken, uint32_t period, std::string_view part);
     // A gain or a bias, as f32.
     Result<graph::TensorId> vector(std::string_view name, uint32_t width);
+    // The first row of a table of as many as there are, as f32.
+    Result<graph::TensorId> first_row(std::string_view name, uint32_t width);
     graph::TensorId ones(uint32_t width);  // a gain that changes nothing
     Result<graph::TensorId> vector_part(std::string_view name, uint32_t width, uint32_t first, uint32_t count,
                                         std::string_view part);

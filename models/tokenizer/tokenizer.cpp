@@ -74,9 +74,10 @@ Result<bool> decide(const Gguf& file, std::string_view key, bool is_usual, std::
     return false;
 }
 
-// The tokens around a text.
+// The tokens around a text, and between two.
 struct Surroundings {
     std::optional<int32_t> begin, end;
+    std::vector<int32_t> between;
 };
 
 Result<Surroundings> decide_surroundings(const Gguf& file, const VocabularyKind& kind, const PretokenizerRule* rule,
@@ -99,10 +100,16 @@ Result<Surroundings> decide_surroundings(const Gguf& file, const VocabularyKind&
         if (adds_begin) result.begin = first;
     }
     RIFTJIT_TRY(adds_eos, decide(file, kAddEosKey, end == EndToken::eos, usual_for, kEosKey, special.eos, warnings));
-    if (adds_eos) result.end = special.eos;
+    if (adds_eos) {
+        result.end = special.eos;
+        result.between.push_back(*special.eos);
+    }
     RIFTJIT_TRY(adds_separator, decide(file, kAddSeparatorKey, end == EndToken::separator, usual_for, kSeparatorKey,
                                        special.separator, warnings));
-    if (adds_separator) result.end = special.separator;
+    if (adds_separator) {
+        result.end = special.separator;
+        result.between.push_back(*special.separator);
+    }
     if (adds_eos && end != EndToken::eos)
         warnings.push_back(
             fmt::format("{} is true, but no end token is put behind a prompt that is to be continued", kAddEosKey));
@@ -167,7 +174,7 @@ struct Tokenizer::Impl {
     Result<std::vector<int32_t>> encode(std::string_view text, std::span<const SpecialTexts::Match> matches,
                                         AddBos add_bos, ByteSet* left_out) const {
         EncodedText result;
-        const auto& [begin, end] = surroundings;
+        const auto& [begin, end, between] = surroundings;
         const bool has_begin = !matches.empty() && matches.front().begin == 0 && matches.front().id == begin;
         if (add_bos != AddBos::no && begin && !has_begin) result.ids.push_back(*begin);
         std::vector<TextPart> parts;
@@ -243,6 +250,17 @@ Result<std::vector<int32_t>> Tokenizer::encode(std::span<const Segment> segments
     return impl_->encode(text, matches, add_bos, left_out);
 }
 
+Result<std::vector<int32_t>> Tokenizer::encode_pair(std::string_view first, std::string_view second,
+                                                    ByteSet* left_out) const {
+    RIFTJIT_TRY(ids, encode(first, ParseSpecial::no, AddBos::yes, left_out));
+    RIFTJIT_TRY(others, encode(second, ParseSpecial::no, AddBos::no, left_out));
+    const auto& [begin, end, between] = impl_->surroundings;
+    ids.insert(ids.end(), between.begin(), between.end());
+    ids.insert(ids.end(), others.begin(), others.end());
+    if (end) ids.push_back(*end);
+    return std::move(ids);
+}
+
 std::string Tokenizer::decode(std::span<const int32_t> ids, ShowControl show) const {
     std::string bytes;
     for (const int32_t id : ids)
@@ -285,6 +303,7 @@ Tokenizer::FimTokens Tokenizer::fim() const {
 std::optional<int32_t> Tokenizer::eos() const { return impl_->special_ids.eos; }
 bool Tokenizer::adds_bos() const { return impl_->surroundings.begin.has_value(); }
 bool Tokenizer::adds_end() const { return impl_->surroundings.end.has_value(); }
+std::optional<int32_t> Tokenizer::end() const { return impl_->surroundings.end; }
 bool Tokenizer::is_end_of_generation(int32_t id) const { return std::ranges::binary_search(impl_->end_tokens.ids, id); }
 std::span<const int32_t> Tokenizer::end_of_generation() const { return impl_->end_tokens.ids; }
 std::optional<int32_t> Tokenizer::find(std::string_view text) const { return impl_->vocabulary->find(text); }

@@ -46,6 +46,10 @@ public:
     Result<std::vector<int32_t>> encode(std::span<const Segment> segments, AddBos add_bos,
                                         ByteSet* left_out = nullptr) const;
 
+    // Two texts, with the vocabulary's tokens around both and between them: what rerankers read.
+    Result<std::vector<int32_t>> encode_pair(std::string_view first, std::string_view second,
+                                             ByteSet* left_out = nullptr) const;
+
     // Ids must be those of tokens. The space that a vocabulary puts in front of a text is taken away again.
     enum class ShowControl : uint8_t { no, yes };
     std::string decode(std::span<const int32_t> ids, ShowControl show = ShowControl::no) const;  // raw bytes
@@ -71,6 +75,7 @@ public:
     FimTokens fim() const;
     bool adds_bos() const;
     bool adds_end() const;
+    std::optional<int32_t> end() const;  // that AddBos::and_end adds
     bool is_end_of_generation(int32_t id) const;
     std::span<const int32_t> end_of_generation() const;        // ascending
     std::optional<int32_t> find(std::string_view text) const;  // the token with exactly this text

@@ -164,8 +164,7 @@ bool CpuPlan::is_counted() const {
 
 bool CpuPlan::is_cut(const graph::Step& step) const {
     const auto* attention = std::get_if<AttentionSpec>(&step.spec);
-    return attention_.segments != 0 && attention != nullptr && attention->form == MatmulForm::vector &&
-           attention->window == 0;
+    return attention_.segments != 0 && attention != nullptr && cuts_rows(*attention);
 }
 
 // A barrier that no launch has passed since the last one is left out.

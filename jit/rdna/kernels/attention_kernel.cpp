@@ -430,6 +430,7 @@ Result<LaunchShape> shape_of(KernelTarget target, const AttentionSpec& spec) {
     RIFTJIT_TRY_VOID(refuse_if(spec.softcap != 0, "attention", fmt::format("scores capped at {}", spec.softcap)));
     RIFTJIT_TRY_VOID(refuse_if(spec.sinks == Presence::present, "attention", "sinks"));
     RIFTJIT_TRY_VOID(refuse_if(spec.alibi != 0, "attention", "linear biases"));
+    RIFTJIT_TRY_VOID(refuse_if(spec.sight == Sight::whole, "attention", "queries that see what follows them"));
     const AttentionShape shape = attention_shape(spec);
     return LaunchShape{shape.waves * lanes(target.wave_size), spec.kv_heads * shape.grid_parts, 1,
                        attention_part_bytes(spec)};

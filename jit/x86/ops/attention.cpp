@@ -1,4 +1,4 @@
-// Causal attention with grouped queries over the KV cache, with an online softmax.
+// Attention with grouped queries over the KV cache, with an online softmax.
 //
 // Both forms are one algorithm over rows (query heads of tokens that share a KV head): the vector form has one token's
 // rows, the tile form those of several. Positions are visited in segments of a page and within these in blocks of 64,
@@ -18,6 +18,9 @@
 // then that of no position at all at first (no score, zeros) and every segment is merged into it: for a row, segments
 // before its window change nothing in a total of zeros, so that again no bit shows where its tile began. Units are
 // whole rows. A sink takes part in the softmax at the very end.
+//
+// Where queries see their whole text, the end of the text takes the place of the end of what a token sees; with a
+// window its tokens see different ends again, each as far behind it as half the window is long. Units are whole rows.
 #include <array>
 #include <bit>
 #include <limits>
@@ -53,7 +56,11 @@ class AttentionKernel final : public AttentionProducts {
     const int rows = group * tile_tokens;
     const bool has_window = spec_.window != 0, has_sinks = spec_.sinks == Presence::present;
     const bool has_slopes = spec_.alibi != 0;
-    const bool has_parts = tile_tokens == 1 && !has_window;
+    const bool has_parts = cuts_rows(spec_);
+    const bool sees_whole = spec_.sight == Sight::whole;
+    // With a window, a token sees so many positions before its own and so many behind it.
+    const uint32_t before = sees_whole ? spec_.window / 2 : spec_.window - 1;
+    const int ahead = sees_whole ? int(spec_.window / 2) : 0;
     static constexpr int page_panels = kKvPage / kPanel;
 
     // Within a phase.
@@ -86,7 +93,7 @@ class AttentionKernel final : public AttentionProducts {
         reserve(packed_keys || packed_values ? uint64_t(kBlock) * query_row_bytes() : 0);
     const uint64_t state_bytes = attention_part_bytes(uint32_t(rows), spec_.head_dim);
     const int total_at = reserve(state_bytes), part_at = reserve(state_bytes);
-    const int slots_at = reserve(15 * sizeof(uint64_t));
+    const int slots_at = reserve(17 * sizeof(uint64_t));
     // A state: outputs, sums of probabilities (16 lanes a row), maxima.
     const int outputs_at = 0;
     const int sums_at = outputs_at + rows * int(output_row_bytes());
@@ -101,6 +108,8 @@ class AttentionKernel final : public AttentionProducts {
     // segment.
     const Address saved_args = slot(9), finished = slot(10), first_part = slot(11), last_segment = slot32(12);
     const Address head_sinks = slot(13), head_slopes = slot(14);
+    const Address text_end = slot32(15);   // where the unit sees its whole text
+    const Address own_place = slot32(16);  // a token's own position less the block's first, where it has another limit
 
     void generate() override {
         check(uint64_t(maxima_at) + padded_rows * sizeof(float) == state_bytes, "a part is a state");
@@ -161,6 +170,11 @@ class AttentionKernel final : public AttentionProducts {
         mov(eax, ptr[tile + offsetof(BatchTile, rows)]);
         mov(tokens, eax);
         mov(token.cvt32(), ptr[tile + offsetof(BatchTile, first_row)]);
+        if (sees_whole) {
+            mov(rax, ptr[batch + offsetof(BatchState, text_end)]);
+            mov(eax, ptr[rax + token * 4]);
+            mov(text_end, eax);
+        }
         locate_rows(args, kv_head, token);
         locate_cache(args, kv_head);
     }
@@ -169,7 +183,7 @@ class AttentionKernel final : public AttentionProducts {
         const Reg32 zero = r11d;
         xor_(zero, zero);
         mov(block_start, ptr[tile + offsetof(BatchTile, position)]);
-        sub(block_start, spec_.window - 1);
+        sub(block_start, before);
         cmovb(block_start, zero);
         and_(block_start, ~(kBlock - 1));
     }
@@ -340,7 +354,7 @@ class AttentionKernel final : public AttentionProducts {
         compute_probabilities();
         if (packed_values) decode_block(Operand::values);
         multiply_common_values();
-        if (tile_tokens > 1) multiply_own_values();
+        if (tile_tokens > 1 && (!sees_whole || has_window)) multiply_own_values();
         add(block_start, kBlock);
         compare_with_end();
         jae(done);
@@ -351,10 +365,21 @@ class AttentionKernel final : public AttentionProducts {
         jmp(next);
         L(done);
     }
+    // limit = the position behind the last that a token at `position` sees.
+    void find_limit(const Reg32& limit, const Xbyak::RegExp& position) {
+        if (sees_whole && !has_window) return mov(limit, text_end);
+        lea(limit, ptr[position + (1 + ahead)]);
+        if (!sees_whole) return;
+        cmp(limit, text_end);
+        cmova(limit, text_end);
+    }
+    void find_tile_limit() {  // eax, of the tile's last token
+        mov(eax, tokens);
+        find_limit(eax, r12 + rax - 1);
+    }
     // Whether the tile sees positions from block_start on (jb) or not (jae).
     void compare_with_end() {
-        mov(eax, first_position);
-        add(eax, tokens);
+        find_tile_limit();
         cmp(block_start, eax);
     }
 
@@ -363,8 +388,7 @@ class AttentionKernel final : public AttentionProducts {
     void decode_block(Operand operand) {
         const bool are_keys = operand == Operand::keys;
         const DecodeRegisters r = {rcx, rdx, r8};
-        mov(eax, first_position);
-        add(eax, tokens);
+        find_tile_limit();
         sub(eax, block_start);
         mov(ecx, kBlock);
         cmp(eax, ecx);
@@ -388,10 +412,10 @@ class AttentionKernel final : public AttentionProducts {
         mov(values_ahead.next, values);
         for (int first = 0; first < int(kBlock / kPanel); first += panels) {
             if (first != 0) {
-                lea(eax, ptr[r13 + first * int(kPanel)]);
-                sub(eax, first_position);
-                cmp(eax, tokens);
-                jge(done);
+                find_tile_limit();
+                sub(eax, block_start);
+                cmp(eax, first * int(kPanel));
+                jle(done);
             }
             lea(key_registers.panels, packed_keys ? ptr[rsp + decoded_at + first * operand_panel_bytes()]
                                                   : ptr[keys + first * panel_bytes()]);
@@ -436,7 +460,12 @@ class AttentionKernel final : public AttentionProducts {
         xor_(row.cvt32(), row.cvt32());
         mov(all_tokens, tile_tokens);
         for_each_token(token, all_tokens, [&] {
-            lea(visible, ptr[r12 + rcx + 1]);
+            if (sees_whole && (has_window || has_slopes)) {
+                lea(visible, ptr[r12 + rcx]);
+                sub(visible, block_start);
+                mov(own_place, visible);
+            }
+            find_limit(visible, r12 + rcx);
             sub(visible, block_start);
             vmovd(xmm_of(limit), visible);
             vbroadcastss(limit, xmm_of(limit));
@@ -452,7 +481,7 @@ class AttentionKernel final : public AttentionProducts {
     }
     const Wide nothing = wide(2), limit = wide(3);
     const Reg64 slope = r11;
-    // score = scale * score, capped, or -infinity from position number `limit` of the block on and `window` before it;
+    // score = scale * score, capped, or -infinity from position number `limit` of the block on and before the window;
     // the largest in lane 0.
     void mask_row(const Xmm& largest) {
         const Wide score = wide(0), largest_lanes = wide(1), window_start = wide(7);
@@ -469,7 +498,8 @@ class AttentionKernel final : public AttentionProducts {
             compare_greater_i32(is_visible, limit, positions_of(panel));
             select(score, is_visible, score, nothing);
             if (has_window) {
-                vpaddd(window_start, limit, splat_u32(0u - spec_.window));
+                if (sees_whole) vbroadcastss(window_start, own_place);
+                vpsubd(window_start, sees_whole ? window_start : limit, splat_u32(sees_whole ? before : spec_.window));
                 compare_greater_i32(is_visible, window_start, positions_of(panel));
                 select(score, is_visible, nothing, score);
             }
@@ -479,13 +509,21 @@ class AttentionKernel final : public AttentionProducts {
         fold(largest, largest_lanes, xmm_of(wide(7)),
              [this](const Xmm& to, const Xmm& left, const Xmm& right) { vmaxps(to, left, right); });
     }
-    // score += slope * (position - the row's own, which is limit - 1)
+    // score -= slope * distance, from the row's own position, which is limit - 1 where nothing behind it is seen
     void add_bias(const Wide& score, const WideConstant& positions) {
         const Wide distance = wide(5), factor = wide(6);
-        vxorps(distance, distance, distance);
-        vpsubd(distance, distance, limit);
-        vpaddd(distance, distance, positions);
-        vpaddd(distance, distance, splat_u32(1));
+        if (sees_whole) {
+            vbroadcastss(distance, own_place);
+            vpsubd(distance, distance, positions);
+            vxorps(factor, factor, factor);
+            vpsubd(factor, factor, distance);
+            vpminsd(distance, distance, factor);
+        } else {
+            vxorps(distance, distance, distance);
+            vpsubd(distance, distance, limit);
+            vpaddd(distance, distance, positions);
+            vpaddd(distance, distance, splat_u32(1));
+        }
         vcvtdq2ps(distance, distance);
         vbroadcastss(factor, ptr[slope]);
         vfmadd231ps(score, distance, factor);
@@ -536,10 +574,9 @@ class AttentionKernel final : public AttentionProducts {
     }
 
     // ---- outputs
-    // The positions of the block that all tokens of the tile see: those up to the first token's.
+    // The positions of the block that all tokens of the tile see: those up to the first token's limit.
     void multiply_common_values() {
-        mov(eax, first_position);
-        inc(eax);
+        find_limit(eax, r12);
         sub(eax, block_start);
         xor_(ecx, ecx);
         test(eax, eax);
@@ -556,23 +593,22 @@ class AttentionKernel final : public AttentionProducts {
         lea(keys_ahead.next, ptr[keys + int(kBlock / kPanel) * panel_bytes()]);
         multiply_values_of(rows, Rescale::yes);
     }
-    // Then, token by token, the positions behind the first token's that it sees.
+    // Then, token by token, the positions from the first token's limit on that it sees.
     void multiply_own_values() {
         const Reg32 token = r10d, begin = r11d;
         Label next, done;
-        mov(begin, first_position);
-        inc(begin);
+        find_limit(begin, r12);
         cmp(begin, block_start);
-        cmovb(begin, block_start);  // begin = max(block_start, first_position + 1)
+        cmovb(begin, block_start);  // begin = max(block_start, the first token's limit)
         xor_(token, token);
         L(next);
         inc(token);
         cmp(token, tokens);
         jae(done);
-        lea(eax, ptr[r12 + r10 + 1]);
+        find_limit(eax, r12 + r10);
         lea(ecx, ptr[r13 + kBlock]);
         cmp(eax, ecx);
-        cmova(eax, ecx);  // the end: min(block_start + kBlock, first_position + token + 1)
+        cmova(eax, ecx);  // the end: min(block_start + kBlock, the token's limit)
         sub(eax, begin);
         jbe(next);
         mov(positions, eax);
@@ -702,10 +738,11 @@ class AttentionKernel final : public AttentionProducts {
     // rax = the first token that sees something of the segment before block_start.
     void find_first_token() {
         xor_(eax, eax);
-        if (tile_tokens == 1) return;
+        if (tile_tokens == 1 || (sees_whole && !has_window)) return;
         lea(ecx, ptr[r13 - 1]);
         and_(ecx, ~(kKvPage - 1));
         sub(ecx, first_position);
+        if (ahead != 0) sub(ecx, ahead);
         cmovg(eax, ecx);
     }
 

@@ -110,6 +110,8 @@ TEST(KernelRefusals, NameWhatOfAnOpNoKernelDoes) {
     EXPECT_EQ(refusal(value_store_spec(2)), "");
     AttentionSpec attention = attention_spec(MatmulForm::tile);
     EXPECT_EQ(refusal(attention), "");
+    EXPECT_EQ(refusal(with(attention, &AttentionSpec::sight, Sight::whole)),
+              "gfx1100: attention: no kernel for queries that see what follows them");
     attention.head_dim = attention.q_stride = attention.out_stride = 2048;
     attention.heads = attention.kv_heads = 1;
     EXPECT_EQ(refusal(attention), "gfx1100: attention: no kernel for heads of 2048, more than 1024");

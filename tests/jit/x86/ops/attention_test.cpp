@@ -133,6 +133,16 @@ std::vector<double> decode_cache(const Scene& scene, bool keys) {
     return decoded;
 }
 
+// Positions [first, second).
+std::pair<uint32_t, uint32_t> seen_from(const Scene& scene, uint32_t position) {
+    const AttentionSpec& spec = scene.spec;
+    if (spec.sight == Sight::causal)
+        return {spec.window != 0 && spec.window <= position ? position + 1 - spec.window : 0, position + 1};
+    if (spec.window == 0) return {0, scene.positions};
+    const uint32_t half = spec.window / 2;
+    return {position > half ? position - half : 0, std::min(scene.positions, position + half + 1)};
+}
+
 Reference reference_of(const Scene& scene, uint32_t first = 0) {
     const AttentionSpec& spec = scene.spec;
     const auto keys = decode_cache(scene, true), values = decode_cache(scene, false);
@@ -141,8 +151,8 @@ Reference reference_of(const Scene& scene, uint32_t first = 0) {
     for (uint32_t position = first; position < scene.positions; ++position)
         for (uint32_t head = 0; head < spec.heads; ++head) {
             const size_t kv = head / (spec.heads / spec.kv_heads) * spec.head_dim;
-            const uint32_t seen = position + 1, begin = spec.window != 0 && spec.window < seen ? seen - spec.window : 0;
-            const uint32_t count = seen - begin;
+            const auto [begin, end] = seen_from(scene, position);
+            const uint32_t count = end - begin;
             const double* const key = keys.data() + begin * stride + kv;
             const double* const value = values.data() + begin * stride + kv;
             const float* q = scene.q.data() + position * spec.q_stride + head * spec.head_dim;
@@ -159,7 +169,8 @@ Reference reference_of(const Scene& scene, uint32_t first = 0) {
                 score_error = std::max(score_error, kHalfUlp * (spec.head_dim + 1) * terms * std::fabs(spec.scale));
                 if (spec.softcap != 0) scores[j] = spec.softcap * std::tanh(scores[j] / spec.softcap);
                 if (spec.alibi != 0) {  // a slope as a float, a fused multiply-add
-                    const double bias = alibi_slope(head, spec.heads, spec.alibi) * (count - 1 - j);
+                    const double bias =
+                        alibi_slope(head, spec.heads, spec.alibi) * std::fabs(double(position) - double(begin + j));
                     scores[j] -= bias;
                     score_error = std::max(score_error,
                                            kHalfUlp * ((spec.head_dim + 2) * terms * std::fabs(spec.scale) + 2 * bias));
@@ -180,7 +191,7 @@ Reference reference_of(const Scene& scene, uint32_t first = 0) {
                     out[d] += term;
                     size[d] += std::fabs(term);
                 }
-            const double segments = segment_count(position) + 1;                // and a window's first total
+            const double segments = segment_count(end - 1) + 1;                 // and a window's first total
             const double factors = std::min((count + 63) / 64, 4u) + segments;  // blocks of one segment, and merges
             const double roundings = count + 4 * (factors + 1) + 3;
             const double probability_error = score_error + kHalfUlp * std::fabs(largest) * (factors + 1);
@@ -299,6 +310,51 @@ TEST(AttentionX86, WindowsKeepTheSignsOfZeros) {
             for (MatmulForm form : {MatmulForm::vector, MatmulForm::tile})
                 for (const std::vector<uint32_t>& batches : {std::vector<uint32_t>{270}, {61, 9, 182, 18}})
                     EXPECT_EQ(scene.run(isa, batches, form), expected) << name(isa) << " window " << window;
+    }
+}
+
+// ---- of whole texts
+
+TEST(AttentionX86, OfWholeTextsMatchesTheReference) {
+    for (const AttentionSpec& spec : kernel_cases::attention_whole()) {
+        for (const uint32_t positions : {1u, 9u, 70u}) expect_close_in_both_forms(Scene(spec, positions));
+        expect_close_in_both_forms(Scene(spec, 530), 250);
+    }
+}
+
+TEST(AttentionX86, OfWholeTextsGivesTheSameBitsInEitherFormAtAnyLevel) {
+    for (const AttentionSpec& spec : kernel_cases::attention_whole())
+        for (const uint32_t positions : {1u, 2u, 64u, 65u, 256u, 257u, 530u})
+            expect_same_bits(spec, positions, {{positions}});
+}
+
+// Sums of the smallest negative number, halved and more, end in either zero.
+TEST(AttentionX86, OfWholeTextsKeepsTheSignsOfZeros) {
+    for (const uint32_t window : {0u, 3u, 14u, 500u}) {
+        const Scene scene({2, 1, 16, 32, 32, DType::F32, DType::F32, 0.5f, MatmulForm::tile, 0, window,
+                           Presence::absent, 0, Sight::whole},
+                          270);
+        const std::vector<float> tiny(16, -0x1p-149f);
+        for (uint32_t position = 0; position < 270; ++position)
+            store_value(scene.value_layout, scene.values.data(), position, 0, tiny);
+        const auto expected = scene.run_whole(machine_isas().front(), MatmulForm::tile);
+        for (Isa isa : machine_isas())
+            for (MatmulForm form : {MatmulForm::vector, MatmulForm::tile})
+                EXPECT_EQ(scene.run_whole(isa, form), expected) << name(isa) << " window " << window;
+    }
+}
+
+// Keys and values behind the end of the text, in its own panel, block and page, are not seen.
+TEST(AttentionX86, OfWholeTextsEndsWhereItsTextEnds) {
+    const AttentionSpec spec{
+        2, 1, 32, 64, 64, DType::F16, DType::F16, 0.3f, MatmulForm::tile, 0, 0, Presence::absent, 0, Sight::whole};
+    Scene scene(spec, 40);
+    const auto all = scene.run_whole(machine_isas().front(), MatmulForm::tile);
+    for (const uint32_t shown : {1u, 17u, 39u}) {
+        scene.positions = shown;
+        const auto out = scene.run_whole(machine_isas().front(), MatmulForm::tile);
+        expect_close(scene, reference_of(scene), out, fmt::format("{} of 40", shown));
+        EXPECT_NE(std::memcmp(out.data(), all.data(), 64 * sizeof(float)), 0) << "the rest would be seen";
     }
 }
 
