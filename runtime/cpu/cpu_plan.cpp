@@ -165,7 +165,7 @@ bool CpuPlan::is_counted() const {
 bool CpuPlan::is_cut(const graph::Step& step) const {
     const auto* attention = std::get_if<AttentionSpec>(&step.spec);
     return attention_.segments != 0 && attention != nullptr && attention->form == MatmulForm::vector &&
-           attention->window == 0;
+           attention->window == 0 && attention->chunk == 0;
 }
 
 // A barrier that no launch has passed since the last one is left out.

@@ -141,7 +141,9 @@ Reference reference_of(const Scene& scene, uint32_t first = 0) {
     for (uint32_t position = first; position < scene.positions; ++position)
         for (uint32_t head = 0; head < spec.heads; ++head) {
             const size_t kv = head / (spec.heads / spec.kv_heads) * spec.head_dim;
-            const uint32_t seen = position + 1, begin = spec.window != 0 && spec.window < seen ? seen - spec.window : 0;
+            const uint32_t seen = position + 1, begin = spec.chunk != 0 ? position / spec.chunk * spec.chunk
+                                                        : spec.window != 0 && spec.window < seen ? seen - spec.window
+                                                                                                 : 0;
             const uint32_t count = seen - begin;
             const double* const key = keys.data() + begin * stride + kv;
             const double* const value = values.data() + begin * stride + kv;
