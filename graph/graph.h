@@ -108,9 +108,10 @@ struct AttentionTraits {
     TensorId sinks = kNoTensor;  // a weight vector, one score per head
     float alibi = 0.0f;          // 0: none
     Sight sight = Sight::causal;
+    uint32_t chunk = 0;  // 0: none
 };
 // Writes k and v at the batch's positions of a KvSlot, whose heads these are, then attends. heads = width(q) /
-// head_dim.
+// head_dim. Without k and v it reads what an op before it wrote.
 struct AttentionOp {
     TensorId q, k, v, out;
     SlotId slot;
@@ -136,15 +137,17 @@ struct ExpertTraits {
     float scale = 1.0f;
     uint32_t groups = 1, groups_used = 1;
     Activation activation = Activation::silu;
+    bool weighs_inputs = false;
 };
-// The tensors of one: stacks of matrices, biases [experts * rows]. Optional are gate, choice_bias (one per expert), all
-// biases; `shared` rows are added, times the sigmoid of shared_gate, if it is there.
+// The tensors of one: stacks of matrices, biases [experts * rows]. Optional are gate, choice_bias and
+// weight_scale (one per expert), all biases; `shared` rows are added, times the sigmoid of shared_gate, if it is there.
 struct ExpertTensors {
     TensorId gate = kNoTensor, up = kNoTensor, down = kNoTensor;
     TensorId gate_bias = kNoTensor, up_bias = kNoTensor, down_bias = kNoTensor;
-    TensorId choice_bias = kNoTensor, shared = kNoTensor, shared_gate = kNoTensor;
+    TensorId choice_bias = kNoTensor, weight_scale = kNoTensor, shared = kNoTensor, shared_gate = kNoTensor;
 };
-// out = [sigmoid(shared_gate)] shared + sum over the chosen experts of weight * down(activation(gate(x)) * up(x))
+// out = [sigmoid(shared_gate)] shared + sum over the chosen experts of weight * down(activation(gate(x)) * up(x)); with
+// weighs_inputs, down(activation(weight * gate(x)) * weight * up(x))
 struct ExpertsOp {
     TensorId x, logits, out;
     ExpertTensors tensors_of;
@@ -153,7 +156,7 @@ struct ExpertsOp {
     static void tensors(auto& op, auto&& visit) {
         auto& of = op.tensors_of;
         visit.in(op.x, op.logits, of.gate, of.up, of.down, of.gate_bias, of.up_bias, of.down_bias, of.choice_bias,
-                 of.shared, of.shared_gate);
+                 of.weight_scale, of.shared, of.shared_gate);
         visit.out(op.out);
     }
 };
@@ -170,6 +173,19 @@ struct ConcatOp {
     static constexpr const char* kName = "concat";
     static void tensors(auto& op, auto&& visit) { visit.in(op.left, op.right), visit.out(op.out); }
 };  // out = [left | right]
+// Of each head h: out_h = left.width elements of `left` from left.offset + h * left.stride on, then those of `right`;
+// stride 0: all heads have the same. Elements of no tensor are zeros.
+struct HeadPart {
+    TensorId of = kNoTensor;
+    uint32_t offset = 0, width = 0, stride = 0;
+};
+struct JoinHeadsOp {
+    HeadPart left, right;
+    TensorId out;
+    uint32_t heads;
+    static constexpr const char* kName = "join_heads";
+    static void tensors(auto& op, auto&& visit) { visit.in(op.left.of, op.right.of), visit.out(op.out); }
+};
 struct GatherRowsOp {
     TensorId x, out;
     static constexpr const char* kName = "gather_rows";
@@ -188,11 +204,13 @@ struct SoftcapOp {
     static constexpr const char* kName = "softcap";
     static void tensors(auto& op, auto&& visit) { visit.in(op.x), visit.out(op.out); }
 };
-// Fused form of chains of Add, Scale and Softcap: see ElementwiseSpec.
+// A chain of steps, and the fused form of chains of Add, Scale and Softcap: see ElementwiseSpec.
 struct ElementwiseChainOp {
     std::vector<TensorId> inputs;
     std::vector<ElementwiseStep> steps;
     TensorId out;
+    std::vector<uint32_t> columns = {};  // of inputs, kWholeRow or an element that stands for its row; none: whole rows
+    uint32_t column(size_t input) const { return input < columns.size() ? columns[input] : kWholeRow; }
     static constexpr const char* kName = "elementwise";
     static void tensors(auto& op, auto&& visit) { visit.in(op.inputs), visit.out(op.out); }
 };
@@ -231,9 +249,9 @@ struct DeltaNetOp {
     }
 };
 
-using Op =
-    std::variant<EmbedOp, RmsNormOp, LayerNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, GatherRowsOp, ScaleOp,
-                 SoftcapOp, ElementwiseChainOp, ExpertsOp, HeadProductOp, ConcatOp, ConvolutionOp, ScanOp, DeltaNetOp>;
+using Op = std::variant<EmbedOp, RmsNormOp, LayerNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, GatherRowsOp,
+                        ScaleOp, SoftcapOp, ElementwiseChainOp, ExpertsOp, HeadProductOp, ConcatOp, ConvolutionOp,
+                        ScanOp, DeltaNetOp, JoinHeadsOp>;
 
 struct Node {
     std::string name;  // "blk.3.attn_norm"
@@ -269,11 +287,19 @@ public:
     Result<TensorId> head_product(std::string name, TensorId x, TensorId weight, uint32_t offset,
                                   uint32_t first_offset = 0, uint32_t first_width = 0);
     Result<TensorId> concat(std::string name, TensorId left, TensorId right);
+    Result<TensorId> join_heads(std::string name, uint32_t heads, const HeadPart& left, const HeadPart& right);
     // logits: a row of one per expert.
     Result<TensorId> experts(std::string name, TensorId x, TensorId logits, const ExpertTensors& tensors,
                              const ExpertTraits& traits);
     Result<TensorId> scale(std::string name, TensorId x, float factor);
     Result<TensorId> softcap(std::string name, TensorId x, float cap);
+    // Rows of `width`; values are the inputs, then what each step makes (ElementwiseChainOp).
+    struct ElementwiseOperand {
+        TensorId of;
+        uint32_t column = kWholeRow;
+    };
+    Result<TensorId> elementwise(std::string name, uint32_t width, std::vector<ElementwiseOperand> inputs,
+                                 std::vector<ElementwiseStep> steps);
 
     struct Gates {
         TensorId in, out;

@@ -126,8 +126,16 @@ std::optional<ElementwiseChainOp> as_chain(const Op& op) {
 // first feeds input `slot` of second: values are first's inputs, second's other inputs, first's steps, second's steps.
 std::optional<ElementwiseChainOp> join_chains(const ElementwiseChainOp& first, const ElementwiseChainOp& second) {
     ElementwiseChainOp joined{first.inputs, {}, second.out};
-    for (TensorId id : second.inputs)
-        if (id != first.out) joined.inputs.push_back(id);
+    for (size_t i = 0; i < first.inputs.size(); ++i) joined.columns.push_back(first.column(i));
+    for (size_t i = 0; i < second.inputs.size(); ++i) {
+        const TensorId id = second.inputs[i];
+        if (id == first.out) {
+            if (second.column(i) != kWholeRow) return std::nullopt;  // rows of another width
+            continue;
+        }
+        joined.inputs.push_back(id);
+        joined.columns.push_back(second.column(i));
+    }
     const size_t inputs = joined.inputs.size();
     if (inputs > kMaxElementwiseInputs) return std::nullopt;
     const auto first_value = [&](uint8_t value) {

@@ -21,13 +21,15 @@ struct RopeAngles {
     float beta_fast = 32.0f, beta_slow = 1.0f;
     uint32_t original_context = 0;
     // Of queries, whose scores else fall behind with ever more positions: cosines and sines also times
-    // 1 + temperature ln(1 + floor(position / original_context)). Needs a head that is rotated whole.
+    // 1 + temperature ln(1 + floor((position + temperature_offset) / original_context)). Needs a head that is rotated
+    // whole; with a scale of 0 it is not rotated by any angle.
     float temperature = 0.0f;
+    uint32_t temperature_offset = 0;
     bool operator==(const RopeAngles&) const = default;
 
     double magnitude_at(uint32_t position) const {
         if (temperature == 0 || original_context == 0) return magnitude;
-        return magnitude * (1 + temperature * std::log1p(position / original_context));
+        return magnitude * (1 + temperature * std::log1p((position + temperature_offset) / original_context));
     }
     double frequency(uint32_t pair, double factor) const {
         const double plain = std::pow(double(base), -2.0 * pair / rotary_dims) / factor;

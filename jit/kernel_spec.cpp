@@ -48,8 +48,8 @@ private:
         rest(op, a, b, c, index, number);
     }
     void put(const ElementwiseInput& input) {
-        const auto& [row_stride] = input;
-        put(row_stride);
+        const auto& [row_stride, column] = input;
+        rest(row_stride, column);
     }
     void put(const ElementwiseStep& step) {
         const auto& [op, left, right, constant] = step;

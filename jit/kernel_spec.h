@@ -256,7 +256,8 @@ struct ValueStoreArgs {
 // softcap c (0: none): scores are c * tanh(score * scale / c). window w (0: none) narrows what is seen: causal to
 // positions above p - w, whole to p - w/2 up to p + w/2 (w/2 rounded down). sinks: per head, a score that takes part in
 // the softmax and has no value.
-// alibi b (0: none): scores of head h fall by alibi_slope(h, heads, b) with each position's distance (jit/alibi.h).
+// chunk n, a power of two (0: none, in place of a window; causal): seen are those from the last multiple of n up to p
+// on. alibi b (0: none): scores of head h fall by alibi_slope(h, heads, b) with each position's distance (jit/alibi.h).
 // out rows: f32 [heads*head_dim], stride out_stride.
 // Unit: kv_head + kv_heads * tile, of the batch's tiles in tile form and of its single rows in vector form; where the
 // batch has room for parts and cuts_rows(spec), of its single rows' segments, one row's after the other's.
@@ -271,11 +272,12 @@ struct AttentionSpec {
     Presence sinks = Presence::absent;
     float alibi = 0.0f;
     Sight sight = Sight::causal;
+    uint32_t chunk = 0;
     auto operator<=>(const AttentionSpec&) const = default;
 };
 // Whether segments of single rows may be units.
 constexpr bool cuts_rows(const AttentionSpec& spec) {
-    return spec.form == MatmulForm::vector && spec.window == 0 && spec.sight == Sight::causal;
+    return spec.form == MatmulForm::vector && spec.window == 0 && spec.chunk == 0 && spec.sight == Sight::causal;
 }
 struct AttentionArgs {
     const float* q;
@@ -327,15 +329,25 @@ enum class ElementwiseOp : uint8_t {
     add,
     scale,    // left * constant
     softcap,  // constant * tanh(left / constant)
+    multiply,
+    divide,
+    at_least,     // max(left, constant)
+    at_most,      // min(left, constant)
+    square_root,  // of max(left, 0)
 };
+constexpr bool has_two_operands(ElementwiseOp op) {
+    return op == ElementwiseOp::add || op == ElementwiseOp::multiply || op == ElementwiseOp::divide;
+}
 struct ElementwiseStep {
     ElementwiseOp op;
     uint8_t left, right;
-    float constant;  // of ops on one value, whose `right` is unused
+    float constant;  // of ops on one value and a constant, whose `right` is unused
     auto operator<=>(const ElementwiseStep&) const = default;
 };
+inline constexpr uint32_t kWholeRow = ~0u;
 struct ElementwiseInput {
-    uint32_t row_stride;  // floats between tokens; 0: one row for all (a bias)
+    uint32_t row_stride;          // floats between tokens; 0: one row for all (a bias)
+    uint32_t column = kWholeRow;  // of a row per token: the element that stands for all of the row
     auto operator<=>(const ElementwiseInput&) const = default;
 };
 struct ElementwiseSpec {
@@ -414,8 +426,8 @@ constexpr uint64_t expert_groups_bytes(uint32_t experts) {
 // Chosen are the highest s + b, of equal ones those of lower index, in falling order; with groups only among the
 // groups_used of `groups` equal stretches of experts with the greatest scores: of sigmoid the sum of the two highest
 // s + b (DeepSeek-V3, arXiv 2412.19437, 2.1.2), else the highest (DeepSeek-V2, arXiv 2405.04434, 2.2.2). Weights are
-// the s of the chosen; with `normed` divided by their sum (at least 2^-14); times scale. Unit: token. The f32 row
-// stride of logits is round_up(experts, 16).
+// the s of the chosen; with `normed` divided by their sum (at least 2^-14); times scale; with scales times that of the
+// expert. Unit: token. The f32 row stride of logits is round_up(experts, 16).
 enum class Scoring : uint8_t { softmax, sigmoid, softmax_of_chosen };
 struct RouteSpec {
     uint32_t experts, used;
@@ -424,6 +436,7 @@ struct RouteSpec {
     Presence normed;
     float scale;
     uint32_t groups, groups_used;  // 1, 1: none
+    Presence scales = Presence::absent;
     auto operator<=>(const RouteSpec&) const = default;
 };
 struct RouteArgs {
@@ -431,6 +444,7 @@ struct RouteArgs {
     const float* bias;
     ExpertChoice* choices;  // [token][used]
     const BatchState* batch;
+    const float* scales;  // one per expert
 };
 inline constexpr float kLeastRouteSum = 0x1p-14f;
 inline constexpr uint32_t kMaxExperts = 1024;
@@ -480,6 +494,19 @@ struct ExpertMatmulArgs {
     const BatchState* batch;
 };
 
+// Of each choice of a token: rows `first` and `second` of its pair times its weight, which becomes 1. Unit: token. Rows
+// are f32, their strides round_up(width, 16).
+struct WeighPairsSpec {
+    uint32_t width, used;
+    auto operator<=>(const WeighPairsSpec&) const = default;
+};
+struct WeighPairsArgs {
+    ExpertChoice* choices;
+    float* first;
+    float* second;
+    const BatchState* batch;
+};
+
 // out[token] = sum over its choices, in their order, of fma(weight, pairs[pair], sum), beginning at 0 or, with
 // `shared`, at shared[token], which is multiplied by 1 / (1 + exp(-gate[token][0])) if there is a gate. Unit: token.
 // Rows are f32, their strides round_up(width, 16) and, of the gate, 16 floats.
@@ -515,10 +542,15 @@ struct SplitHeadsArgs {
 };
 
 // out[token]: of each head first_width elements of x[token] from head * head_stride + offset on, and behind them
-// `width` of rows[head * tokens + token], whose f32 stride is round_up(width, 16). Unit: token. The stride of out is
-// round_up(heads * (first_width + width), 16). With first_width 0 there is no x.
+// `width` of the head's row. Unit: token. The stride of out is round_up(heads * (first_width + width), 16). With
+// first_width 0 there is no x; with head_stride 0 all heads have the same elements of it. A head's row:
+//   by_head   rows[head * tokens + token], whose f32 stride is round_up(width, 16)
+//   by_token  elements head * width on of rows[token], whose stride is round_up(heads * width, 16)
+//   zeros     there are no rows
+enum class HeadRows : uint8_t { by_head, by_token, zeros };
 struct JoinHeadsSpec {
     uint32_t heads, head_stride, offset, first_width, in_stride, width;
+    HeadRows rows = HeadRows::by_head;
     auto operator<=>(const JoinHeadsSpec&) const = default;
 };
 struct JoinHeadsArgs {
@@ -638,11 +670,11 @@ struct ReduceArgs {
     uint32_t* indices;
 };
 
-using KernelSpec =
-    std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec, AttentionSpec, SwigluSpec,
-                 ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec, GatherRowsSpec, LayerNormSpec,
-                 FusedMatmulSpec, SideBySideSpec, HighestSpec, RouteSpec, GroupPairsSpec, GatherPairsSpec,
-                 ExpertMatmulSpec, CombineSpec, SplitHeadsSpec, JoinHeadsSpec, ConvolutionSpec, ScanSpec, DeltaNetSpec>;
+using KernelSpec = std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec,
+                                AttentionSpec, SwigluSpec, ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec,
+                                GatherRowsSpec, LayerNormSpec, FusedMatmulSpec, SideBySideSpec, HighestSpec, RouteSpec,
+                                GroupPairsSpec, GatherPairsSpec, ExpertMatmulSpec, CombineSpec, SplitHeadsSpec,
+                                JoinHeadsSpec, ConvolutionSpec, ScanSpec, DeltaNetSpec, WeighPairsSpec>;
 
 using KernelFunction = void (*)(const void* args, uint32_t begin, uint32_t end);
 

@@ -314,11 +314,11 @@ struct OpTraits<AttentionSpec> {
     static constexpr std::string_view kName = "attention";
     static void fields(auto& spec, auto&& visit) {
         auto& [heads, kv_heads, head_dim, q_stride, out_stride, key_type, value_type, scale, form, softcap, window,
-               sinks, alibi, sight] = spec;
+               sinks, alibi, sight, chunk] = spec;
         visit("", form), visit("", key_type), visit("", value_type), visit("h", heads), visit("g", kv_heads);
         visit("d", head_dim), visit("q", q_stride), visit("o", out_stride), visit("c", scale);
         visit("cap", softcap, 0.0f), visit("w", window, 0u), visit("sinks", sinks);
-        visit("alibi", alibi, 0.0f), visit("", sight);
+        visit("alibi", alibi, 0.0f), visit("", sight), visit("k", chunk, 0u);
     }
     static Signature arguments(const AttentionSpec& spec) {
         const uint32_t width = spec.heads * spec.head_dim;
@@ -350,16 +350,21 @@ struct OpTraits<AttentionSpec> {
         constexpr uint32_t kLongestBothWays = 1u << 30;  // a position and half of it stay below 2^31
         if (claims.is_fine() && spec.sight == Sight::whole && spec.window > kLongestBothWays)
             claims.refuse("window {} is above {}", spec.window, kLongestBothWays);
+        if (claims.is_fine() && (spec.chunk & (spec.chunk - 1)) != 0)
+            claims.refuse("chunk {} is no power of two", spec.chunk);
+        if (claims.is_fine() && spec.chunk != 0 && spec.window != 0) claims.refuse("a window and chunks");
+        if (claims.is_fine() && spec.chunk != 0 && spec.sight == Sight::whole) claims.refuse("whole texts and chunks");
     }
     static std::string text(const AttentionSpec& spec) {
-        return fmt::format("attention {} heads on {} of {}, keys {}, values {}, {} form{}{}{}{}{}", spec.heads,
+        return fmt::format("attention {} heads on {} of {}, keys {}, values {}, {} form{}{}{}{}{}{}", spec.heads,
                            spec.kv_heads, spec.head_dim, name(spec.key_type), name(spec.value_type),
                            riftjit::text(spec.form),
                            spec.window != 0 ? fmt::format(", window {}", spec.window) : std::string(),
                            spec.softcap != 0 ? fmt::format(", softcap {}", spec.softcap) : std::string(),
                            when(is_present(spec.sinks), ", sinks"),
                            spec.alibi != 0 ? fmt::format(", alibi {}", spec.alibi) : std::string(),
-                           when(spec.sight == Sight::whole, ", of whole texts"));
+                           when(spec.sight == Sight::whole, ", of whole texts"),
+                           spec.chunk != 0 ? fmt::format(", chunks of {}", spec.chunk) : std::string());
     }
 };
 
@@ -413,8 +418,9 @@ struct OpTraits<ElementwiseSpec> {
         for (size_t i = 0; i < spec.inputs.size(); ++i) {
             const size_t offset = offsetof(ElementwiseArgs, inputs) + i * sizeof(float*);
             const uint32_t stride = spec.inputs[i].row_stride;
+            const uint32_t column = spec.inputs[i].column, width = column == kWholeRow ? spec.width : column + 1;
             signature.arguments.push_back(stride == 0 ? vector_of(spec.width, "input", offset, Presence::present)
-                                                      : f32_rows("input", offset, kRead, spec.width, stride));
+                                                      : f32_rows("input", offset, kRead, width, stride));
         }
         signature.arguments.push_back(
             f32_rows("out", offsetof(ElementwiseArgs, out), kWrite, spec.width, spec.out_stride));
@@ -433,16 +439,24 @@ struct OpTraits<ElementwiseSpec> {
         count("inputs", spec.inputs.size(), kMaxElementwiseInputs);
         count("steps", spec.steps.size(), kMaxElementwiseSteps);
         for (size_t index = 0; claims.is_fine() && index < spec.inputs.size(); ++index)
-            if (const uint32_t stride = spec.inputs[index].row_stride; stride != 0)
-                claims.at_least(fmt::format("row_stride of input {}", index), stride, "width", spec.width);
+            check_input(spec, index, claims);
         for (size_t index = 0; claims.is_fine() && index < spec.steps.size(); ++index) check_step(spec, index, claims);
+    }
+    static void check_input(const ElementwiseSpec& spec, size_t index, Claims& claims) {
+        const auto& [stride, column] = spec.inputs[index];
+        const std::string what = fmt::format("row_stride of input {}", index);
+        if (column == kWholeRow) {
+            if (stride != 0) claims.at_least(what, stride, "width", spec.width);
+        } else {
+            claims.at_least(what, stride, "column and 1", uint64_t(column) + 1);
+        }
     }
     static void check_step(const ElementwiseSpec& spec, size_t index, Claims& claims) {
         const ElementwiseStep& step = spec.steps[index];
         const size_t values = spec.inputs.size() + index;
         if (claims.is_fine() && step.left >= values)
             claims.refuse("step {} reads value {} as left, of {} so far", index, step.left, values);
-        if (claims.is_fine() && step.op == ElementwiseOp::add && step.right >= values)
+        if (claims.is_fine() && has_two_operands(step.op) && step.right >= values)
             claims.refuse("step {} reads value {} as right, of {} so far", index, step.right, values);
         claims.finite(fmt::format("constant of step {}", index), step.constant);
         if (claims.is_fine() && step.op == ElementwiseOp::softcap && !(step.constant > 0))
@@ -453,7 +467,7 @@ struct OpTraits<ElementwiseSpec> {
         for (const ElementwiseStep& step : spec.steps)
             chain += fmt::format(
                 "{}{}(v{}, {})", when(!chain.empty(), ", "), riftjit::text(step.op), step.left,
-                step.op == ElementwiseOp::add ? fmt::format("v{}", step.right) : fmt::format("{}", step.constant));
+                has_two_operands(step.op) ? fmt::format("v{}", step.right) : fmt::format("{}", step.constant));
         return fmt::format("elementwise {}, {} inputs: {}", spec.width, spec.inputs.size(), chain);
     }
 };
@@ -650,15 +664,17 @@ template <>
 struct OpTraits<RouteSpec> {
     static constexpr std::string_view kName = "route";
     static void fields(auto& spec, auto&& visit) {
-        auto& [experts, used, scoring, bias, normed, scale, groups, groups_used] = spec;
+        auto& [experts, used, scoring, bias, normed, scale, groups, groups_used, scales] = spec;
         visit("", scoring), visit("n", experts), visit("u", used), visit("bias", bias), visit("normed", normed);
         visit("c", scale, 1.0f), visit("g", groups, 1u), visit("of", groups_used, 1u);
+        visit("scales", scales);
     }
     static Signature arguments(const RouteSpec& spec) {
         return {sizeof(RouteArgs),
                 {f32_rows("logits", offsetof(RouteArgs, logits), kRead, spec.experts),
                  vector_of(spec.experts, "bias", offsetof(RouteArgs, bias), spec.bias),
                  other(Role::routes, "choices", offsetof(RouteArgs, choices), kWrite),
+                 vector_of(spec.experts, "scales", offsetof(RouteArgs, scales), spec.scales),
                  other(Role::batch, "batch", offsetof(RouteArgs, batch))}};
     }
     static uint32_t units(const RouteSpec&, uint32_t tokens) { return tokens; }
@@ -680,10 +696,11 @@ struct OpTraits<RouteSpec> {
     }
     static std::string text(const RouteSpec& spec) {
         return fmt::format(
-            "route to {} of {} experts by {}{}{}{}{}", spec.used, spec.experts, riftjit::text(spec.scoring),
+            "route to {} of {} experts by {}{}{}{}{}{}", spec.used, spec.experts, riftjit::text(spec.scoring),
             when(is_present(spec.bias), ", bias"), when(is_present(spec.normed), ", normed"),
             spec.scale != 1 ? fmt::format(", times {}", spec.scale) : std::string(),
-            spec.groups != 1 ? fmt::format(", in {} of {} groups", spec.groups_used, spec.groups) : std::string());
+            spec.groups != 1 ? fmt::format(", in {} of {} groups", spec.groups_used, spec.groups) : std::string(),
+            when(is_present(spec.scales), ", each scaled"));
     }
 };
 
@@ -780,6 +797,30 @@ struct OpTraits<ExpertMatmulSpec> {
 };
 
 template <>
+struct OpTraits<WeighPairsSpec> {
+    static constexpr std::string_view kName = "weigh_pairs";
+    static void fields(auto& spec, auto&& visit) {
+        auto& [width, used] = spec;
+        visit("w", width), visit("u", used);
+    }
+    static Signature arguments(const WeighPairsSpec& spec) {
+        return {sizeof(WeighPairsArgs),
+                {other(Role::routes, "choices", offsetof(WeighPairsArgs, choices), kUpdate),
+                 pairs(f32_rows("first", offsetof(WeighPairsArgs, first), kUpdate, spec.width), spec.used),
+                 pairs(f32_rows("second", offsetof(WeighPairsArgs, second), kUpdate, spec.width), spec.used),
+                 other(Role::batch, "batch", offsetof(WeighPairsArgs, batch))}};
+    }
+    static uint32_t units(const WeighPairsSpec&, uint32_t tokens) { return tokens; }
+    static KernelCost cost(const WeighPairsSpec& spec) { return {2 * uint64_t(spec.width) * spec.used, 0}; }
+    static void check(const WeighPairsSpec& spec, Claims& claims) {
+        claims.positive("width", spec.width).positive("used", spec.used, kMaxExperts);
+    }
+    static std::string text(const WeighPairsSpec& spec) {
+        return fmt::format("weigh_pairs {} of {}, twice", spec.used, spec.width);
+    }
+};
+
+template <>
 struct OpTraits<CombineSpec> {
     static constexpr std::string_view kName = "combine";
     static void fields(auto& spec, auto&& visit) {
@@ -843,32 +884,43 @@ template <>
 struct OpTraits<JoinHeadsSpec> {
     static constexpr std::string_view kName = "join_heads";
     static void fields(auto& spec, auto&& visit) {
-        auto& [heads, head_stride, offset, first_width, in_stride, width] = spec;
+        auto& [heads, head_stride, offset, first_width, in_stride, width, rows] = spec;
         visit("h", heads), visit("d", head_stride), visit("o", offset), visit("f", first_width), visit("s", in_stride);
-        visit("w", width);
+        visit("w", width), visit("", rows);
     }
     static Signature arguments(const JoinHeadsSpec& spec) {
-        return {sizeof(JoinHeadsArgs),
-                {only_if(spec.first_width != 0, f32_rows("x", offsetof(JoinHeadsArgs, x), kRead,
-                                                         spec.heads * spec.head_stride, spec.in_stride)),
-                 pairs(f32_rows("rows", offsetof(JoinHeadsArgs, rows), kRead, spec.width), spec.heads),
-                 f32_rows("out", offsetof(JoinHeadsArgs, out), kWrite, spec.heads * (spec.first_width + spec.width)),
-                 other(Role::batch, "batch", offsetof(JoinHeadsArgs, batch))}};
+        const bool has_rows = spec.width != 0 && spec.rows != HeadRows::zeros;
+        const uint32_t x_width = spec.head_stride == 0 ? spec.offset + spec.first_width : spec.heads * spec.head_stride;
+        const auto rows = [&](uint32_t width) { return f32_rows("rows", offsetof(JoinHeadsArgs, rows), kRead, width); };
+        return {
+            sizeof(JoinHeadsArgs),
+            {only_if(spec.first_width != 0, f32_rows("x", offsetof(JoinHeadsArgs, x), kRead, x_width, spec.in_stride)),
+             only_if(has_rows, spec.rows == HeadRows::by_token ? rows(spec.heads * spec.width)
+                                                               : pairs(rows(spec.width), spec.heads)),
+             f32_rows("out", offsetof(JoinHeadsArgs, out), kWrite, spec.heads * (spec.first_width + spec.width)),
+             other(Role::batch, "batch", offsetof(JoinHeadsArgs, batch))}};
     }
     static uint32_t units(const JoinHeadsSpec&, uint32_t tokens) { return tokens; }
     static KernelCost cost(const JoinHeadsSpec&) { return {0, 0}; }
     static void check(const JoinHeadsSpec& spec, Claims& claims) {
-        claims.positive("heads", spec.heads, kMaxHeads).positive("width", spec.width);
+        claims.positive("heads", spec.heads, kMaxHeads);
+        if (claims.is_fine() && spec.first_width == 0 && spec.width == 0) claims.refuse("heads of no elements");
         if (claims.is_fine() && uint64_t(spec.heads) * (uint64_t(spec.first_width) + spec.width) > kMaxRowElements)
             claims.refuse("{} heads of {} + {} elements", spec.heads, spec.first_width, spec.width);
         if (spec.first_width == 0) return;
+        if (spec.head_stride == 0) {
+            claims.at_least("in_stride", spec.in_stride, "offset and first_width",
+                            uint64_t(spec.offset) + spec.first_width);
+            return;
+        }
         claims
             .at_least("head_stride", spec.head_stride, "offset and first_width",
                       uint64_t(spec.offset) + spec.first_width)
             .at_least("in_stride", spec.in_stride, "heads times head_stride", uint64_t(spec.heads) * spec.head_stride);
     }
     static std::string text(const JoinHeadsSpec& spec) {
-        return fmt::format("join_heads {} of {} + {}", spec.heads, spec.first_width, spec.width);
+        return fmt::format("join_heads {} of {} + {}{}", spec.heads, spec.first_width, spec.width,
+                           spec.rows == HeadRows::zeros ? " zeros" : "");
     }
 };
 

@@ -35,7 +35,8 @@ inline std::string_view text(MatmulForm form) { return form == MatmulForm::vecto
 inline std::string_view text(RopePairing pairing) { return pairing == RopePairing::adjacent ? "adjacent" : "half"; }
 inline std::string_view text(ReduceKind kind) { return kind == ReduceKind::argmax ? "argmax" : "collect_above"; }
 inline std::string_view text(ElementwiseOp op) {
-    static constexpr std::array<std::string_view, 3> kTexts = {"add", "scale", "softcap"};
+    static constexpr std::array<std::string_view, 8> kTexts = {"add",    "scale",    "softcap", "multiply",
+                                                               "divide", "at_least", "at_most", "square_root"};
     return kTexts.at(size_t(op));
 }
 inline std::string_view text(Activation activation) {
@@ -58,6 +59,9 @@ inline std::string_view text(HighestStage stage) {
 inline std::string_view text(Scoring scoring) {
     static constexpr std::array<std::string_view, 3> kTexts = {"softmax", "sigmoid", "softmax_of_chosen"};
     return kTexts.at(size_t(scoring));
+}
+inline std::string_view text(HeadRows rows) {
+    return rows == HeadRows::by_head ? "" : rows == HeadRows::by_token ? "by_token" : "zeros";
 }
 inline std::string_view text(DType type) { return name(type); }
 inline std::string_view text(Precision precision) { return name(precision); }

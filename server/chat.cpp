@@ -244,6 +244,10 @@ Outcome<ChatAsked> read_chat(const Service& service, const Json& body) {
     // The marks of thinking and calls may be control tokens.
     if ((format.has_reasoning() && chat.reply.splits_reasoning) || (format.has_calls() && !chat.reply.tools.is_null()))
         chat.asked.request.show_control = models::Tokenizer::ShowControl::yes;
+    // What is held to a schema is the answer, not the thinking before it.
+    engine::SamplerChoice& sampling = chat.asked.request.sampling;
+    const bool has_schema = sampling.grammar != service.options().sampling.grammar && !fields.has("grammar");
+    if (has_schema && chat.reply.is_thinking) sampling.grammar_triggers.words = {format.reasoning_end};
     if (tools.must_call) RIFTJIT_ASK_VOID(force_calls(service, tools, chat));
     return chat;
 }

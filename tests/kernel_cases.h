@@ -127,6 +127,11 @@ inline std::vector<AttentionSpec> attention_variants() {
         add(type, 0, 0, Presence::present);
         add(type, 3.0f, 33, Presence::present);
     }
+    for (uint32_t chunk : {1u, 8u, 32u, 64u, 128u, 256u, 512u}) {
+        AttentionSpec spec{6, 2, 32, 192 + 3, 192, DType::F16, DType::F16, 0.2f, MatmulForm::tile};
+        spec.chunk = chunk;
+        specs.push_back(spec);
+    }
     for (uint32_t window : {0u, 50u})  // of heads whose number is no power of two
         specs.push_back(
             {6, 2, 32, 192, 192, DType::F16, DType::F16, 0.2f, MatmulForm::tile, 0, window, Presence::absent, 8.0f});
@@ -181,7 +186,9 @@ inline std::vector<LifStepSpec> lif_step() {
     return specs;
 }
 
-inline constexpr ElementwiseOp kElementwiseOps[] = {ElementwiseOp::add, ElementwiseOp::scale, ElementwiseOp::softcap};
+inline constexpr ElementwiseOp kElementwiseOps[] = {
+    ElementwiseOp::add,    ElementwiseOp::scale,    ElementwiseOp::softcap, ElementwiseOp::multiply,
+    ElementwiseOp::divide, ElementwiseOp::at_least, ElementwiseOp::at_most, ElementwiseOp::square_root};
 
 inline std::vector<ElementwiseSpec> elementwise() {
     std::vector<ElementwiseSpec> specs;
@@ -201,6 +208,17 @@ inline std::vector<ElementwiseSpec> elementwise() {
                       {add, 9, 10, 0},
                       {add, 11, 5, 0},
                       {add, 12, 7, 0}}});
+    // Elements that stand for their rows, as a row of one and among others.
+    for (uint32_t width : {1u, 17u, 100u})
+        specs.push_back({width,
+                         uint32_t(round_up(width, 16)),
+                         {{width}, {16, 0}, {48, 33}},
+                         {{multiply, 0, 1, 0},
+                          {add, 3, 2, 0},
+                          {at_least, 4, 0, -0.5f},
+                          {square_root, 2, 0, 0},
+                          {divide, 5, 0, 0},
+                          {add, 6, 5, 0}}});
     // 18 live values, more than AVX2 has registers: 12 products of 6 inputs, then the sum of all 18.
     ElementwiseSpec wide_chain{40, 48, {{40}, {41}, {42}, {0}, {43}, {44}}, {}};
     for (uint8_t i = 0; i < 12; ++i) wide_chain.steps.push_back({scale, uint8_t(i % 6), 0, 0.25f + float(i)});
@@ -356,6 +374,7 @@ inline std::vector<RouteSpec> route() {
          {std::array{8u, 3u, 4u, 2u}, {96u, 5u, 3u, 1u}, {256u, 8u, 8u, 4u}, {40u, 4u, 20u, 17u}})
         specs.push_back(
             {experts, used, Scoring::sigmoid, Presence::present, Presence::present, 2.5f, groups, groups_used});
+    specs.push_back({40, 17, Scoring::softmax, Presence::absent, Presence::present, 1.0f, 1, 1, Presence::present});
     return specs;
 }
 
@@ -412,8 +431,16 @@ inline std::vector<JoinHeadsSpec> join_heads() {
     for (const auto& [heads, stride, offset, first_width, width] :
          {std::array{1u, 64u, 0u, 64u, 512u}, {3u, 40u, 7u, 33u, 17u}, {4u, 96u, 64u, 32u, 64u}, {5u, 1u, 0u, 0u, 40u}})
         specs.push_back({heads, stride, offset, first_width, uint32_t(round_up(heads * stride, 16)), width});
+    // Rows that have all heads, or none; the same first part for each; first parts alone.
+    specs.push_back({3, 40, 7, 33, 128, 17, HeadRows::by_token});
+    specs.push_back({4, 0, 5, 16, 32, 48, HeadRows::by_token});
+    specs.push_back({3, 40, 0, 40, 128, 24, HeadRows::zeros});
+    specs.push_back({4, 64, 0, 40, 256, 0, HeadRows::zeros});
+    specs.push_back({1, 0, 48, 16, 112, 0, HeadRows::zeros});
     return specs;
 }
+
+inline std::vector<WeighPairsSpec> weigh_pairs() { return {{1, 1}, {48, 3}, {100, 2}, {257, 20}}; }
 
 inline std::vector<KernelSpec> all() {
     std::vector<KernelSpec> specs;
@@ -441,6 +468,7 @@ inline std::vector<KernelSpec> all() {
     append(combine());
     append(split_heads());
     append(join_heads());
+    append(weigh_pairs());
     return specs;
 }
 

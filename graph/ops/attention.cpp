@@ -19,8 +19,11 @@ Result<TensorId> Graph::attention(std::string name, TensorId q, TensorId k, Tens
         return fail(ErrorKind::Format, "{}: {} query heads are not a multiple of {} key/value heads", name, heads,
                     kv_heads);
     RIFTJIT_TRY_VOID(expect_width(*this, name, "query", q, heads * head_dim));
-    RIFTJIT_TRY_VOID(expect_width(*this, name, "key", k, kv_heads * head_dim));
-    RIFTJIT_TRY_VOID(expect_width(*this, name, "value", v, kv_heads * head_dim));
+    if ((k == kNoTensor) != (v == kNoTensor)) return fail(ErrorKind::Format, "{}: keys without values", name);
+    if (k != kNoTensor) {
+        RIFTJIT_TRY_VOID(expect_width(*this, name, "key", k, kv_heads * head_dim));
+        RIFTJIT_TRY_VOID(expect_width(*this, name, "value", v, kv_heads * head_dim));
+    }
     RIFTJIT_TRY_VOID(expect_vector(*this, name, "sinks", traits.sinks, heads));
     const TensorId out = add_activation(name, heads * head_dim);
     nodes.push_back({std::move(name), AttentionOp{q, k, v, out, slot, heads, kv_heads, head_dim, scale, traits}});
@@ -35,6 +38,7 @@ struct Seen {
 };
 Seen seen_from(uint32_t position, uint32_t text_end, const AttentionTraits& traits) {
     const bool is_causal = traits.sight == Sight::causal;
+    if (traits.chunk != 0) return {position / traits.chunk * traits.chunk, position + 1};
     if (traits.window == 0) return {0, is_causal ? position + 1 : text_end};
     const uint32_t before = is_causal ? traits.window - 1 : traits.window / 2;
     return {position - std::min(position, before),
@@ -58,7 +62,9 @@ template <>
 Result<void> ReferenceRun::apply(const AttentionOp& op) {
     const uint32_t stride = op.kv_heads * op.head_dim, group = op.heads / op.kv_heads, tokens = token_count(op.q);
     auto &keys = owner_.keys_[op.slot], &values = owner_.values_[op.slot];
-    if (owner_.cache_) {
+    if (op.k == kNoTensor) {
+        // Another op has written them.
+    } else if (owner_.cache_) {
         append_cached(keys, rows_[op.k], owner_.cache_->key_type, op.head_dim);
         append_cached(values, rows_[op.v], owner_.cache_->value_type, op.head_dim);
     } else {
@@ -86,13 +92,14 @@ template <>
 Result<void> Lowering::lower(const AttentionOp& op) {
     if (gathered_[op.q]) return fail_gathered();
     const Place keys = cache_place(Place::Kind::keys, op.slot), values = cache_place(Place::Kind::values, op.slot);
-    if (!key_stored_[op.k]) {
+    if (op.k != kNoTensor && !key_stored_[op.k]) {
         RopeSpec store = rope_spec(op.k, op.head_dim);
         store.key_cache = options_.key_type;
         emit(store, {input(op.k), Place{}, Place{}, keys}, StepRows::batch);
     }
-    emit(ValueStoreSpec{op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.v).width), options_.value_type},
-         {input(op.v), values}, StepRows::batch);
+    if (op.v != kNoTensor)
+        emit(ValueStoreSpec{op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.v).width), options_.value_type},
+             {input(op.v), values}, StepRows::batch);
     const Place q = input(op.q), out = output(op.out), sinks = weight_place(op.traits.sinks);
     // Tiles, and rows that stand alone: a prompt plan takes both, a decode plan has but the latter.
     for (const MatmulForm form : {MatmulForm::tile, MatmulForm::vector})
@@ -101,7 +108,7 @@ Result<void> Lowering::lower(const AttentionOp& op) {
                                f32_stride(graph_.tensor(op.out).width), options_.key_type, options_.value_type,
                                op.scale, form, op.traits.softcap, op.traits.window,
                                op.traits.sinks == kNoTensor ? Presence::absent : Presence::present, op.traits.alibi,
-                               op.traits.sight},
+                               op.traits.sight, op.traits.chunk},
                  {q, keys, values, out, sinks}, StepRows::batch);
     return {};
 }

@@ -18,6 +18,16 @@ double apply_step(const ElementwiseStep& step, double left, double right) {
             return left * step.constant;
         case ElementwiseOp::softcap:
             return step.constant * std::tanh(left / step.constant);
+        case ElementwiseOp::multiply:
+            return left * right;
+        case ElementwiseOp::divide:
+            return left / right;
+        case ElementwiseOp::at_least:
+            return std::max(left, double(step.constant));
+        case ElementwiseOp::at_most:
+            return std::min(left, double(step.constant));
+        case ElementwiseOp::square_root:
+            return std::sqrt(std::max(left, 0.0));
     }
     check_failed("unknown elementwise step", std::source_location::current());
 }
@@ -51,6 +61,20 @@ Result<TensorId> Graph::softcap(std::string name, TensorId x, float cap) {
     return out;
 }
 
+Result<TensorId> Graph::elementwise(std::string name, uint32_t width, std::vector<ElementwiseOperand> inputs,
+                                    std::vector<ElementwiseStep> steps) {
+    ElementwiseChainOp op;
+    for (const auto& [of, column] : inputs) {
+        if (column == kWholeRow) RIFTJIT_TRY_VOID(expect_width(*this, name, "input", of, width));
+        op.inputs.push_back(of);
+        op.columns.push_back(column);
+    }
+    op.steps = std::move(steps);
+    const TensorId out = op.out = add_activation(name, width);
+    nodes.push_back({std::move(name), std::move(op)});
+    return out;
+}
+
 template <>
 Result<void> ReferenceRun::apply(const ElementwiseChainOp& op) {
     const auto shaped =
@@ -60,7 +84,11 @@ Result<void> ReferenceRun::apply(const ElementwiseChainOp& op) {
     resize(op.out, tokens);
     for (uint32_t token = 0; token < tokens; ++token) {
         std::vector<std::vector<double>> registers;
-        for (TensorId id : op.inputs) registers.push_back(operand(id, token));
+        for (size_t i = 0; i < op.inputs.size(); ++i) {
+            registers.push_back(operand(op.inputs[i], token));
+            if (const uint32_t column = op.column(i); column != kWholeRow)
+                registers.back().assign(width(op.out), double(registers.back()[column]));
+        }
         for (const ElementwiseStep& step : op.steps) registers.push_back(apply_step(step, registers));
         std::ranges::copy(registers.back(), row(op.out, token));
     }
@@ -98,10 +126,11 @@ template <>
 Result<void> Lowering::lower(const ElementwiseChainOp& op) {
     ElementwiseSpec spec{graph_.tensor(op.out).width, f32_stride(graph_.tensor(op.out).width), {}, op.steps};
     std::vector<Place> places;
-    for (TensorId id : op.inputs) {
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+        const TensorId id = op.inputs[i];
         const Tensor& tensor = graph_.tensor(id);
         const bool is_weight = tensor.kind == TensorKind::weight;
-        spec.inputs.push_back({is_weight ? 0 : f32_stride(tensor.width)});
+        spec.inputs.push_back({is_weight ? 0 : f32_stride(tensor.width), op.column(i)});
         places.push_back(is_weight ? weight_place(id) : input(id));
         if (!is_weight) gathered_[op.out] = gathered_[id];
     }

@@ -23,9 +23,15 @@ Result<void> expect_stack(const Graph& graph, std::string_view name, std::string
 RouteSpec route_spec(const Graph& graph, const ExpertsOp& op) {
     const ExpertTraits& traits = op.traits;
     const auto present_if = [](bool is_there) { return is_there ? Presence::present : Presence::absent; };
-    return {
-        graph.tensor(op.logits).width, traits.used,  traits.scoring, present_if(op.tensors_of.choice_bias != kNoTensor),
-        present_if(traits.is_normed),  traits.scale, traits.groups,  traits.groups_used};
+    return {graph.tensor(op.logits).width,
+            traits.used,
+            traits.scoring,
+            present_if(op.tensors_of.choice_bias != kNoTensor),
+            present_if(traits.is_normed),
+            traits.scale,
+            traits.groups,
+            traits.groups_used,
+            present_if(op.tensors_of.weight_scale != kNoTensor)};
 }
 
 }  // namespace
@@ -41,6 +47,9 @@ Result<TensorId> Graph::experts(std::string name, TensorId x, TensorId logits, c
     RIFTJIT_TRY_VOID(expect_vector(*this, name, "up bias", of.up_bias, experts * inner));
     RIFTJIT_TRY_VOID(expect_vector(*this, name, "down bias", of.down_bias, experts * outer));
     RIFTJIT_TRY_VOID(expect_vector(*this, name, "choice bias", of.choice_bias, experts));
+    RIFTJIT_TRY_VOID(expect_vector(*this, name, "weight scale", of.weight_scale, experts));
+    if (traits.weighs_inputs && (of.gate == kNoTensor || of.gate_bias != kNoTensor || of.up_bias != kNoTensor))
+        return fail(ErrorKind::Unsupported, "{}: weights of inputs need a gate and products without biases", name);
     if (of.shared != kNoTensor) RIFTJIT_TRY_VOID(expect_width(*this, name, "shared", of.shared, outer));
     if (of.shared_gate != kNoTensor) RIFTJIT_TRY_VOID(expect_width(*this, name, "shared gate", of.shared_gate, 1));
     const TensorId out = add_activation(name, outer);
@@ -108,7 +117,7 @@ Result<void> ReferenceRun::apply(const ExpertsOp& op) {
     const ExpertTensors& of = op.tensors_of;
     const RouteSpec spec = route_spec(graph_, op);
     const uint32_t inner = graph_.tensor(of.up).rows, outer = width(op.out);
-    const std::vector<double> choice_bias = weight_vector(of.choice_bias);
+    const std::vector<double> choice_bias = weight_vector(of.choice_bias), scales = weight_vector(of.weight_scale);
     const std::vector<double> gate_bias = weight_vector(of.gate_bias), up_bias = weight_vector(of.up_bias),
                               down_bias = weight_vector(of.down_bias);
     const auto product = [&](TensorId stack, const std::vector<double>& bias, uint32_t row, const double* x) {
@@ -124,17 +133,19 @@ Result<void> ReferenceRun::apply(const ExpertsOp& op) {
             for (uint32_t i = 0; i < outer; ++i) out[i] = gate * row(of.shared, token)[i];
         }
         const double* bias = choice_bias.empty() ? nullptr : choice_bias.data();
-        for (const auto& [expert, weight] : reference::route(row(op.logits, token), bias, spec)) {
+        for (auto [expert, weight] : reference::route(row(op.logits, token), bias, spec)) {
+            if (!scales.empty()) weight *= scales[expert];
+            const double before = op.traits.weighs_inputs ? weight : 1, behind = op.traits.weighs_inputs ? 1 : weight;
             for (uint32_t i = 0; i < inner; ++i) {
                 const uint32_t at = expert * inner + i;
-                const double up = product(of.up, up_bias, at, row(op.x, token));
+                const double up = before * product(of.up, up_bias, at, row(op.x, token));
                 middle[i] = of.gate == kNoTensor
                                 ? reference::activate(op.traits.activation, up, 1)
                                 : reference::activate(op.traits.activation,
-                                                      product(of.gate, gate_bias, at, row(op.x, token)), up);
+                                                      before * product(of.gate, gate_bias, at, row(op.x, token)), up);
             }
             for (uint32_t i = 0; i < outer; ++i)
-                out[i] += weight * product(of.down, down_bias, expert * outer + i, middle.data());
+                out[i] += behind * product(of.down, down_bias, expert * outer + i, middle.data());
         }
     }
     return {};
@@ -155,7 +166,8 @@ Result<void> Lowering::lower(const ExpertsOp& op) {
 
     const Place choices = scratch(pairs * sizeof(ExpertChoice)), tokens = scratch(pairs * sizeof(uint32_t));
     const Place groups = scratch(expert_groups_bytes(uint32_t(std::min<uint64_t>(route.experts, pairs))));
-    emit(route, {input(op.logits), weight_place(of.choice_bias), choices}, StepRows::batch);
+    emit(route, {input(op.logits), weight_place(of.choice_bias), choices, weight_place(of.weight_scale)},
+         StepRows::batch);
     emit(GroupPairsSpec{route.experts, used}, {choices, groups, tokens}, StepRows::batch);
 
     std::array<Place, kRowFormats> gathered;  // x by pairs
@@ -182,6 +194,7 @@ Result<void> Lowering::lower(const ExpertsOp& op) {
     const Place x_of_up = x_in(product_format(of.up)), x_of_gate = has_gate ? x_in(product_format(of.gate)) : Place{};
     const Place gate = has_gate ? multiply(of.gate, of.gate_bias, x_of_gate, is_one_row) : Place{};
     const Place up = multiply(of.up, of.up_bias, x_of_up, is_one_row);
+    if (op.traits.weighs_inputs) emit(WeighPairsSpec{inner, used}, {choices, gate, up}, StepRows::batch);
     const RowFormat down_format = product_format(of.down);
     const Place gated = pair_rows(down_format, inner);
     emit(SwigluSpec{inner, f32_stride(inner), down_format, op.traits.activation,

@@ -26,6 +26,47 @@ Result<TensorId> Graph::concat(std::string name, TensorId left, TensorId right) 
     return out;
 }
 
+Result<TensorId> Graph::join_heads(std::string name, uint32_t heads, const HeadPart& left, const HeadPart& right) {
+    for (const HeadPart& part : {left, right})
+        if (part.of != kNoTensor &&
+            uint64_t(part.offset) + uint64_t(part.stride) * (heads - 1) + part.width > tensor(part.of).width)
+            return fail(ErrorKind::Format, "{}: {} heads of {} elements, {} apart from {} on, are read of {}", name,
+                        heads, part.width, part.stride, part.offset, tensor(part.of).width);
+    if (right.of != kNoTensor && (right.offset != 0 || right.stride != right.width))
+        return fail(ErrorKind::Unsupported, "{}: parts that come second must lie side by side", name);
+    const TensorId out = add_activation(name, heads * (left.width + right.width));
+    nodes.push_back({std::move(name), JoinHeadsOp{left, right, out, heads}});
+    return out;
+}
+
+template <>
+Result<void> ReferenceRun::apply(const JoinHeadsOp& op) {
+    const uint32_t tokens = token_count(op.left.of);
+    resize(op.out, tokens);
+    for (uint32_t token = 0; token < tokens; ++token) {
+        double* out = row(op.out, token);
+        for (uint32_t head = 0; head < op.heads; ++head)
+            for (const HeadPart& part : {op.left, op.right})
+                out = part.of == kNoTensor
+                          ? std::fill_n(out, part.width, 0.0)
+                          : std::copy_n(row(part.of, token) + part.offset + head * part.stride, part.width, out);
+    }
+    return {};
+}
+
+template <>
+Result<void> Lowering::lower(const JoinHeadsOp& op) {
+    const auto& [left, right, out, heads] = op;
+    gathered_[out] = gathered_[left.of];
+    if (right.of != kNoTensor && gathered_[left.of] != gathered_[right.of])
+        return fail(ErrorKind::Format, "{}: inputs have different row counts", node_name());
+    const HeadRows rows = right.of == kNoTensor ? HeadRows::zeros : HeadRows::by_token;
+    emit(JoinHeadsSpec{heads, left.stride, left.offset, left.width, f32_stride(graph_.tensor(left.of).width),
+                       right.width, rows},
+         {input(left.of), right.of == kNoTensor ? Place{} : input(right.of), output(out)}, rows_of(left.of));
+    return {};
+}
+
 template <>
 Result<void> ReferenceRun::apply(const HeadProductOp& op) {
     const Tensor& weight = graph_.tensor(op.weight);

@@ -426,6 +426,7 @@ Result<LaunchShape> shape_of(KernelTarget target, const AttentionSpec& spec) {
     for (const DType type : {spec.key_type, spec.value_type}) RIFTJIT_TRY_VOID(check_cache_type("attention", type));
     RIFTJIT_TRY_VOID(refuse_if(spec.head_dim > kMaxElements, "attention",
                                fmt::format("heads of {}, more than {}", spec.head_dim, kMaxElements)));
+    RIFTJIT_TRY_VOID(refuse_if(spec.chunk != 0, "attention", fmt::format("chunks of {} positions", spec.chunk)));
     RIFTJIT_TRY_VOID(refuse_if(spec.window != 0, "attention", fmt::format("a window of {} positions", spec.window)));
     RIFTJIT_TRY_VOID(refuse_if(spec.softcap != 0, "attention", fmt::format("scores capped at {}", spec.softcap)));
     RIFTJIT_TRY_VOID(refuse_if(spec.sinks == Presence::present, "attention", "sinks"));

@@ -1,5 +1,6 @@
 #include <cstddef>
 
+#include "jit/op_description.h"
 #include "jit/rdna/emit/rdna_kernel.h"
 #include "jit/rdna/kernels/kernels.h"
 #include "jit/rdna/kernels/row_lanes.h"
@@ -68,7 +69,7 @@ private:
                     case ElementwiseOp::scale:
                         v_mul_f32(results[quad][i], step.constant, left);
                         break;
-                    case ElementwiseOp::softcap:  // refused
+                    default:  // refused
                         break;
                 }
             }
@@ -82,7 +83,10 @@ private:
 Result<LaunchShape> shape_of(KernelTarget target, const ElementwiseSpec& spec) {
     RIFTJIT_TRY_VOID(check_wave32("elementwise", target.wave_size));
     for (const ElementwiseStep& step : spec.steps)
-        RIFTJIT_TRY_VOID(refuse_if(step.op == ElementwiseOp::softcap, "elementwise", "a softcap"));
+        RIFTJIT_TRY_VOID(refuse_if(step.op != ElementwiseOp::add && step.op != ElementwiseOp::scale, "elementwise",
+                                   std::string(riftjit::text(step.op))));
+    for (const ElementwiseInput& input : spec.inputs)
+        RIFTJIT_TRY_VOID(refuse_if(input.column != kWholeRow, "elementwise", "an element for all of a row"));
     return SplitRows::shape(spec.width);
 }
 

@@ -54,7 +54,7 @@ class AttentionKernel final : public AttentionProducts {
     const int group = int(spec_.heads / spec_.kv_heads);
     const int tile_tokens = spec_.form == MatmulForm::vector ? 1 : int(kMaxTileRows);
     const int rows = group * tile_tokens;
-    const bool has_window = spec_.window != 0, has_sinks = spec_.sinks == Presence::present;
+    const bool has_window = spec_.window != 0 || spec_.chunk != 0, has_sinks = spec_.sinks == Presence::present;
     const bool has_slopes = spec_.alibi != 0;
     const bool has_parts = cuts_rows(spec_);
     const bool sees_whole = spec_.sight == Sight::whole;
@@ -183,8 +183,12 @@ class AttentionKernel final : public AttentionProducts {
         const Reg32 zero = r11d;
         xor_(zero, zero);
         mov(block_start, ptr[tile + offsetof(BatchTile, position)]);
-        sub(block_start, before);
-        cmovb(block_start, zero);
+        if (spec_.chunk != 0) {
+            and_(block_start, ~(spec_.chunk - 1));
+        } else {
+            sub(block_start, before);
+            cmovb(block_start, zero);
+        }
         and_(block_start, ~(kBlock - 1));
     }
     // The single row of number rax or, where rows are cut, the one that has segment rax of all rows' segments: with
@@ -498,8 +502,13 @@ class AttentionKernel final : public AttentionProducts {
             compare_greater_i32(is_visible, limit, positions_of(panel));
             select(score, is_visible, score, nothing);
             if (has_window) {
-                if (sees_whole) vbroadcastss(window_start, own_place);
-                vpsubd(window_start, sees_whole ? window_start : limit, splat_u32(sees_whole ? before : spec_.window));
+                if (spec_.chunk != 0) {
+                    find_chunk(window_start);
+                } else {
+                    if (sees_whole) vbroadcastss(window_start, own_place);
+                    vpsubd(window_start, sees_whole ? window_start : limit,
+                           splat_u32(sees_whole ? before : spec_.window));
+                }
                 compare_greater_i32(is_visible, window_start, positions_of(panel));
                 select(score, is_visible, nothing, score);
             }
@@ -508,6 +517,17 @@ class AttentionKernel final : public AttentionProducts {
         }
         fold(largest, largest_lanes, xmm_of(wide(7)),
              [this](const Xmm& to, const Xmm& left, const Xmm& right) { vmaxps(to, left, right); });
+    }
+    // Where in the block the row's chunk begins: its position, limit - 1 + block_start, without the lowest bits, from
+    // the block's start on.
+    void find_chunk(const Wide& chunk_start) {
+        const Wide start = wide(5);
+        vmovd(xmm_of(start), block_start);
+        vbroadcastss(start, xmm_of(start));
+        vpaddd(chunk_start, limit, start);
+        vpaddd(chunk_start, chunk_start, splat_u32(~0u));
+        vandps(chunk_start, chunk_start, splat_u32(~(spec_.chunk - 1)));
+        vpsubd(chunk_start, chunk_start, start);
     }
     // score -= slope * distance, from the row's own position, which is limit - 1 where nothing behind it is seen
     void add_bias(const Wide& score, const WideConstant& positions) {

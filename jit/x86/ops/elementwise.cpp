@@ -79,7 +79,7 @@ private:
         values_.assign(spec_.inputs.size(), std::nullopt);
         for (const ElementwiseStep& step : spec_.steps) {
             load(step.left, valid);
-            if (step.op == ElementwiseOp::add) load(step.right, valid);
+            if (has_two_operands(step.op)) load(step.right, valid);
             const Vec result = cc_.new_vector();
             apply(step, result);
             values_.push_back(result);
@@ -88,6 +88,11 @@ private:
     }
     void load(size_t index, const std::optional<Mask>& valid) {
         if (values_[index]) return;
+        if (const uint32_t column = spec_.inputs[index].column; column != kWholeRow) {
+            values_[index] = cc_.new_vector();
+            cc_.vbroadcastss(*values_[index], asmjit::x86::dword_ptr(rows_[index], int(column * sizeof(float))));
+            return;
+        }
         const auto start = asmjit::x86::ptr(rows_[index], offset_);
         values_[index] = cc_.new_vector();
         if (valid) {
@@ -97,6 +102,11 @@ private:
         }
     }
 
+    Vec splatted(float value) {
+        const Vec vector = cc_.new_vector();
+        cc_.vmovups(vector, cc_.splat(value));
+        return vector;
+    }
     void apply(const ElementwiseStep& step, const Vec& out) {
         const Vec& x = *values_[step.left];
         switch (step.op) {
@@ -110,6 +120,17 @@ private:
                 emit_tanh(cc_, out, out, cc_.new_vector(), scratch);
                 return cc_.vmulps(out, out, cc_.splat(step.constant)), void();
             }
+            case ElementwiseOp::multiply:
+                return cc_.vmulps(out, x, *values_[step.right]), void();
+            case ElementwiseOp::divide:
+                return cc_.vdivps(out, x, *values_[step.right]), void();
+            case ElementwiseOp::at_least:
+                return cc_.vmaxps(out, splatted(step.constant), x), void();  // the second operand, if it is NaN
+            case ElementwiseOp::at_most:
+                return cc_.vminps(out, splatted(step.constant), x), void();
+            case ElementwiseOp::square_root:
+                cc_.vmaxps(out, splatted(0.0f), x);
+                return cc_.vsqrtps(out, out), void();
         }
     }
 

@@ -244,6 +244,13 @@ class RouteKernel final : public X86Kernel<RouteSpec, WideEmitter> {
             lea(place, ptr[slot + slot * 2]);
             mov(found.cvt32(), ptr[frame(chosen_at) + slot]);
             mov(ptr[choices + place + offsetof(ExpertChoice, weight)], found.cvt32());
+            if (spec_.scales == Presence::absent) return;
+            const Xmm weight = xmm_of(value);
+            mov(found.cvt32(), ptr[choices + place + offsetof(ExpertChoice, expert)]);
+            mov(offset, ptr[args + offsetof(RouteArgs, scales)]);
+            vmovss(weight, ptr[choices + place + offsetof(ExpertChoice, weight)]);
+            vmulss(weight, weight, ptr[offset + found * 4]);
+            vmovss(ptr[choices + place + offsetof(ExpertChoice, weight)], weight);
         });
     }
 };
@@ -356,6 +363,42 @@ class GatherPairsKernel final : public X86Kernel<GatherPairsSpec, WideEmitter> {
     }
 };
 
+class WeighPairsKernel final : public X86Kernel<WeighPairsSpec, WideEmitter> {
+    using X86Kernel::X86Kernel;
+
+    // Register map. choice points to the token's, one after the other; row to a pair's.
+    const Reg64 args = rdi, choice = r8, row = rcx, pair = r9, offset = rax, slot = r10;
+    const Reg32 token = esi, end = edx;
+    const Wide weight = wide(4);
+
+    void generate() override {
+        prologue({});
+        for_units(token, end, [&] {
+            mov(choice.cvt32(), token);
+            imul(choice, choice, spec_.used * uint32_t(sizeof(ExpertChoice)));
+            add(choice, ptr[args + offsetof(WeighPairsArgs, choices)]);
+            for_count(slot, spec_.used, 1, [&] {
+                vbroadcastss(weight, dword[choice + offsetof(ExpertChoice, weight)]);
+                mov(pair.cvt32(), ptr[choice + offsetof(ExpertChoice, pair)]);
+                imul(pair, pair, int(f32_row_bytes(spec_.width)));
+                weigh(offsetof(WeighPairsArgs, first));
+                weigh(offsetof(WeighPairsArgs, second));
+                mov(dword[choice + offsetof(ExpertChoice, weight)], std::bit_cast<uint32_t>(1.0f));
+                add(choice, int(sizeof(ExpertChoice)));
+            });
+        });
+        epilogue();
+    }
+    void weigh(size_t rows) {  // which are padded to 16
+        mov(row, ptr[args + int(rows)]);
+        add(row, pair);
+        for_each_group(offset, spec_.width, 4, [&](int group, uint32_t) {
+            vmulps(wide(group), weight, lanes_at(row + offset + 64 * group));
+            vmovups(lanes_at(row + offset + 64 * group), wide(group));
+        });
+    }
+};
+
 class CombineKernel final : public X86Kernel<CombineSpec, WideEmitter> {
     using X86Kernel::X86Kernel;
 
@@ -432,6 +475,9 @@ MachineCode generate(OpOf<GroupPairsSpec>, const GroupPairsSpec& spec, Isa isa) 
 }
 MachineCode generate(OpOf<GatherPairsSpec>, const GatherPairsSpec& spec, Isa isa) {
     return GatherPairsKernel(spec, isa).finish();
+}
+MachineCode generate(OpOf<WeighPairsSpec>, const WeighPairsSpec& spec, Isa isa) {
+    return WeighPairsKernel(spec, isa).finish();
 }
 MachineCode generate(OpOf<CombineSpec>, const CombineSpec& spec, Isa isa) { return CombineKernel(spec, isa).finish(); }
 

@@ -51,6 +51,7 @@ class JoinHeadsKernel final : public X86Kernel<JoinHeadsSpec, WideEmitter> {
         mov(rows, ptr[args + offsetof(JoinHeadsArgs, batch)]);
         mov(rows.cvt32(), ptr[rows + offsetof(BatchState, rows)]);
         imul(rows, rows, int(f32_row_bytes(spec_.width)));  // from one head's rows to the next one's
+        const bool is_by_head = spec_.rows == HeadRows::by_head;
         for_units(token, end, [&] {
             locate();
             for_count(head, spec_.heads, 1, [&] {
@@ -58,8 +59,10 @@ class JoinHeadsKernel final : public X86Kernel<JoinHeadsSpec, WideEmitter> {
                     copy(x, spec_.first_width);
                     add(x, int(spec_.head_stride * sizeof(float)));
                 }
+                if (spec_.width == 0) return;
+                if (spec_.rows == HeadRows::zeros) return clear(spec_.width);
                 copy(row, spec_.width);
-                add(row, rows);
+                is_by_head ? add(row, rows) : add(row, int(spec_.width * sizeof(float)));
             });
         });
         epilogue();
@@ -73,8 +76,15 @@ class JoinHeadsKernel final : public X86Kernel<JoinHeadsSpec, WideEmitter> {
         }
         imul(out, row, int(f32_row_bytes(spec_.heads * (spec_.first_width + spec_.width))));
         add(out, ptr[args + offsetof(JoinHeadsArgs, out)]);
-        imul(row, row, int(f32_row_bytes(spec_.width)));
+        const uint32_t heads_each = spec_.rows == HeadRows::by_token ? spec_.heads : 1;
+        imul(row, row, int(f32_row_bytes(heads_each * spec_.width)));
         add(row, ptr[args + offsetof(JoinHeadsArgs, rows)]);
+    }
+    void clear(uint32_t width) {
+        vxorps(wide(0), wide(0), wide(0));
+        for_each_group(offset, width, 1,
+                       [&](int, uint32_t count) { store_lanes(out + offset, wide(0), count, wide(1)); });
+        add(out, int(width * sizeof(float)));
     }
     void copy(const Reg64& from, uint32_t width) {
         for_each_group(offset, width, 1, [&](int, uint32_t count) {

@@ -136,6 +136,7 @@ std::vector<double> decode_cache(const Scene& scene, bool keys) {
 // Positions [first, second).
 std::pair<uint32_t, uint32_t> seen_from(const Scene& scene, uint32_t position) {
     const AttentionSpec& spec = scene.spec;
+    if (spec.chunk != 0) return {position / spec.chunk * spec.chunk, position + 1};
     if (spec.sight == Sight::causal)
         return {spec.window != 0 && spec.window <= position ? position + 1 - spec.window : 0, position + 1};
     if (spec.window == 0) return {0, scene.positions};

@@ -14,7 +14,8 @@ std::vector<GuardedBuffer<float>> random_inputs(const ElementwiseSpec& spec, dou
     Random random(spec.width + spec.steps.size());
     std::vector<GuardedBuffer<float>> inputs;
     for (const ElementwiseInput& input : spec.inputs) {
-        inputs.emplace_back(input.row_stride * (kTokens - 1) + spec.width);
+        const uint32_t last = input.column == kWholeRow ? spec.width : input.column + 1;
+        inputs.emplace_back(input.row_stride * (kTokens - 1) + last);
         for (size_t i = 0; i < inputs.back().size(); ++i) inputs.back()[i] = random.normal(size);
     }
     return inputs;
@@ -38,8 +39,31 @@ struct Bounded {
 };
 
 // Each step passes on its operands' errors and adds its own: half an ulp. Subnormals are multiples of 2^-149.
-// tanh is never steeper than 1, and off by 2^-23 (emit_tanh).
+// tanh is never steeper than 1, and off by 2^-23 (emit_tanh); a root grows by no more than that of what its operand is
+// off, and beyond that operand by half of it over the root.
 Bounded apply(const ElementwiseStep& step, const Bounded& left, const Bounded& right) {
+    const auto rounded = [](double value, double passed) {
+        return Bounded{value, passed * 1.0001 + std::fabs(value) * kHalfUlp + 0x1p-149};
+    };
+    switch (step.op) {
+        case ElementwiseOp::multiply:
+            return rounded(
+                left.value * right.value,
+                std::fabs(left.value) * right.error + std::fabs(right.value) * left.error + left.error * right.error);
+        case ElementwiseOp::divide:
+            return rounded(left.value / right.value, (left.error + std::fabs(left.value / right.value) * right.error) /
+                                                         (std::fabs(right.value) - right.error));
+        case ElementwiseOp::at_least:
+            return {std::max(left.value, double(step.constant)), left.error};
+        case ElementwiseOp::at_most:
+            return {std::min(left.value, double(step.constant)), left.error};
+        case ElementwiseOp::square_root: {
+            const double root = std::sqrt(std::max(left.value, 0.0));
+            return rounded(root, root * root > left.error ? left.error / root : std::sqrt(2 * left.error));
+        }
+        default:
+            break;
+    }
     if (step.op == ElementwiseOp::softcap)
         return {step.constant * std::tanh(left.value / step.constant),
                 left.error * 1.0001 + step.constant * 0x1p-23 + std::fabs(left.value) * 4 * kHalfUlp};
@@ -56,7 +80,9 @@ void expect_close_to_reference(const ElementwiseSpec& spec, const std::vector<Gu
             for (uint32_t i = 0; i < spec.width; ++i) {
                 std::vector<Bounded> values;
                 for (size_t k = 0; k < inputs.size(); ++k)
-                    values.push_back({inputs[k][token * spec.inputs[k].row_stride + i], 0.0});
+                    values.push_back({inputs[k][token * spec.inputs[k].row_stride +
+                                                (spec.inputs[k].column == kWholeRow ? i : spec.inputs[k].column)],
+                                      0.0});
                 for (const ElementwiseStep& step : spec.steps)
                     values.push_back(apply(step, values[step.left], values[step.right]));
                 ASSERT_NEAR(out[token * spec.out_stride + i], values.back().value, values.back().error)

@@ -17,12 +17,15 @@ constexpr uint32_t kTokens = 5;
 // ---- the choice ----
 
 struct RouteInputs {
-    GuardedBuffer<float> logits, bias;
+    GuardedBuffer<float> logits, bias, scales;
 
     RouteInputs(const RouteSpec& spec, const auto& logit)
-        : logits(kTokens * round_up(spec.experts, 16)), bias(round_up(spec.experts, 16)) {
+        : logits(kTokens * round_up(spec.experts, 16)),
+          bias(round_up(spec.experts, 16)),
+          scales(round_up(spec.experts, 16)) {
         Random random(spec.experts);
         for (uint32_t i = 0; i < spec.experts; ++i) bias[i] = random.normal(0.3);
+        for (uint32_t i = 0; i < spec.experts; ++i) scales[i] = 1 + std::fabs(random.normal(0.3));
         for (uint32_t token = 0; token < kTokens; ++token)
             for (uint32_t i = 0; i < spec.experts; ++i)
                 logits[token * round_up(spec.experts, 16) + i] = logit(token, i);
@@ -32,7 +35,7 @@ struct RouteInputs {
 std::vector<ExpertChoice> route(const RouteSpec& spec, Isa isa, const RouteInputs& inputs) {
     GuardedBuffer<ExpertChoice> choices(kTokens * spec.used);
     const BatchState batch{.rows = kTokens};
-    const RouteArgs args{inputs.logits.data(), inputs.bias.data(), choices.data(), &batch};
+    const RouteArgs args{inputs.logits.data(), inputs.bias.data(), choices.data(), &batch, inputs.scales.data()};
     const RunnableKernel kernel(spec, isa);
     kernel(&args, 3, kTokens);
     kernel(&args, 0, 3);
@@ -44,7 +47,10 @@ std::vector<graph::reference::Choice> expected_choices(const RouteSpec& spec, co
     const float* const row = inputs.logits.data() + token * round_up(spec.experts, 16);
     const std::vector<double> logits(row, row + spec.experts);
     const std::vector<double> bias(inputs.bias.data(), inputs.bias.data() + spec.experts);
-    return graph::reference::route(logits.data(), spec.bias == Presence::present ? bias.data() : nullptr, spec);
+    auto chosen = graph::reference::route(logits.data(), spec.bias == Presence::present ? bias.data() : nullptr, spec);
+    for (graph::reference::Choice& choice : chosen)
+        if (spec.scales == Presence::present) choice.weight *= inputs.scales[choice.expert];
+    return chosen;
 }
 
 // A difference of logits rounds once, which exp turns into |l - max| roundings of its result; exp itself is within 1.4
@@ -102,6 +108,34 @@ TEST(ExpertsX86, ChoosesExpertsThatThereAreWhateverTheLogits) {
             for (const ExpertChoice& choice : route(spec, isa, inputs))
                 ASSERT_LT(choice.expert, spec.experts) << name(isa) << " " << kernel_name(spec);
     }
+}
+
+// Both rows of a pair are what they were times its weight, in f32, and the weight is done with.
+TEST(ExpertsX86, WeighsBothRowsOfAPair) {
+    for (const WeighPairsSpec& spec : kernel_cases::weigh_pairs())
+        for (Isa isa : machine_isas()) {
+            const size_t stride = round_up(spec.width, 16), pairs = kTokens * spec.used;
+            Random random(spec.width);
+            GuardedBuffer<float> first(pairs * stride), second(pairs * stride);
+            for (size_t i = 0; i < first.size(); ++i) first[i] = random.normal(1), second[i] = random.normal(1);
+            GuardedBuffer<ExpertChoice> choices(pairs);
+            for (uint32_t i = 0; i < pairs; ++i) choices[i] = {0, random.normal(1), uint32_t(pairs - 1 - i)};
+            const std::vector<float> first_before(first.data(), first.data() + first.size()),
+                second_before(second.data(), second.data() + second.size());
+            const std::vector<ExpertChoice> before(choices.data(), choices.data() + pairs);
+            const BatchState batch{.rows = kTokens};
+            const WeighPairsArgs args{choices.data(), first.data(), second.data(), &batch};
+            const RunnableKernel kernel(spec, isa);
+            kernel(&args, 3, kTokens);
+            kernel(&args, 0, 3);
+            for (const ExpertChoice& choice : before)
+                for (uint32_t i = 0; i < spec.width; ++i) {
+                    const size_t at = choice.pair * stride + i;
+                    ASSERT_EQ(first[at], first_before[at] * choice.weight) << name(isa) << " " << kernel_name(spec);
+                    ASSERT_EQ(second[at], second_before[at] * choice.weight) << name(isa) << " " << kernel_name(spec);
+                }
+            for (const ExpertChoice& choice : std::span(choices.data(), pairs)) EXPECT_EQ(choice.weight, 1.0f);
+        }
 }
 
 // ---- the order of pairs ----

@@ -43,9 +43,9 @@ TEST(HeadsX86, AreTakenOutAsRowsOfTheirOwn) {
 TEST(HeadsX86, ArePutBackBehindTheirFirstParts) {
     for (const JoinHeadsSpec& spec : kernel_cases::join_heads()) {
         const GuardedBuffer<float> x = random_floats(size_t(kTokens) * spec.in_stride, spec.width);
-        const size_t stride = round_up(spec.width, 16);
+        const size_t stride = round_up(spec.width, 16), all_heads = round_up(spec.heads * spec.width, 16);
         const size_t out_stride = round_up(spec.heads * (spec.first_width + spec.width), 16);
-        const GuardedBuffer<float> rows = random_floats(kTokens * spec.heads * stride, 5);
+        const GuardedBuffer<float> rows = random_floats(kTokens * spec.heads * stride + 16, 5);
         for (Isa isa : machine_isas()) {
             GuardedBuffer<float> out(kTokens * out_stride);
             const BatchState batch{.rows = kTokens};
@@ -59,8 +59,11 @@ TEST(HeadsX86, ArePutBackBehindTheirFirstParts) {
                     const float* const first =
                         x.data() + token * spec.in_stride + head * spec.head_stride + spec.offset;
                     for (uint32_t i = 0; i < spec.first_width; ++i) ASSERT_EQ(*at++, first[i]) << kernel_name(spec);
+                    const float* const rest = spec.rows == HeadRows::by_head
+                                                  ? rows.data() + (head * kTokens + token) * stride
+                                                  : rows.data() + token * all_heads + head * spec.width;
                     for (uint32_t i = 0; i < spec.width; ++i)
-                        ASSERT_EQ(*at++, rows[(head * kTokens + token) * stride + i])
+                        ASSERT_EQ(*at++, spec.rows == HeadRows::zeros ? 0.0f : rest[i])
                             << name(isa) << " " << kernel_name(spec) << " head " << head << " token " << token;
                 }
             }
