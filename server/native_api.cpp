@@ -346,12 +346,6 @@ HttpReply no_infill(const Service&, const HttpRequest&) {
     return error_reply(
         {501, "This server does not support infill: prompts of a text's middle are not made in this build"});
 }
-HttpReply no_embeddings(const Service&, const HttpRequest&) {
-    return error_reply({501, "This server does not support embeddings"});
-}
-HttpReply no_reranking(const Service&, const HttpRequest&) {
-    return error_reply({501, "This server does not support reranking"});
-}
 HttpReply no_audio(const Service&, const HttpRequest&) {
     return error_reply({501, "the model takes text alone, no audio"});
 }
@@ -371,13 +365,6 @@ constexpr Route kNativeRoutes[] = {
     {"GET", "/lora-adapters", lora_adapters},
     {"POST", "/lora-adapters", set_lora_adapters},
     {"POST", "/infill", no_infill},
-    {"POST", "/embedding", no_embeddings},
-    {"POST", "/embeddings", no_embeddings},
-    {"POST", "/v1/embeddings", no_embeddings},
-    {"POST", "/rerank", no_reranking},
-    {"POST", "/v1/rerank", no_reranking},
-    {"POST", "/reranking", no_reranking},
-    {"POST", "/v1/reranking", no_reranking},
     {"POST", "/v1/audio/transcriptions", no_audio},
 };
 

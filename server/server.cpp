@@ -116,8 +116,8 @@ private:
         const Service* service = service_;
         if (service == nullptr) return error_reply({503, "Loading model"});
         bool is_known = false;
-        for (const auto routes :
-             {native_routes(), openai_routes(), responses_routes(), ollama_routes(), anthropic_routes()}) {
+        for (const auto routes : {native_routes(), openai_routes(), responses_routes(), ollama_routes(),
+                                  anthropic_routes(), embedding_routes()}) {
             for (const Route& each : routes) {
                 const auto id = match(each.path, path);
                 if (!id) continue;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/conversation.h"
+#include "engine/embedder.h"
 #include "engine/reply_format.h"
 #include "engine/serving/scheduler.h"
 #include "server/errors.h"
@@ -30,6 +31,9 @@ struct ServiceOptions {
     bool reuses_text = true;
     bool shows_slots = true, shows_metrics = false, takes_props = false;
     int64_t ping_seconds = 30;  // a comment where a stream is silent; below 0: none
+    // Of a model that was opened to embed, which then writes no text; null: it writes.
+    engine::Embedder* embedder = nullptr;
+    int embedding_norm = 2;  // engine::normalize(), where a request says nothing
 };
 
 // What one request of an API asks for.

@@ -9,8 +9,8 @@ namespace {
 
 struct Group {
     std::string_view why;
-    std::string_view flags;         // separated by spaces
-    std::string_view command = {};  // the one that takes them
+    std::string_view flags;          // separated by spaces
+    std::string_view commands = {};  // that take them
 };
 
 constexpr auto kGroups = std::to_array<Group>({
@@ -61,12 +61,15 @@ constexpr auto kGroups = std::to_array<Group>({
     {"belongs to `riftjit serve`",
      "--host --port --api-prefix --api-key --api-key-file -np --parallel -cb --cont-batching --metrics --props "
      "--slots --no-slots -to --timeout --threads-http --cache-prompt --no-cache-prompt -kvu --kv-unified -no-kvu "
-     "--no-kv-unified -a --alias --tags --ui --webui --no-ui --no-webui --cors-origins --sse-ping-interval",
+     "--no-kv-unified -a --alias --tags --ui --webui --no-ui --no-webui --cors-origins --sse-ping-interval "
+     "--embedding --embeddings --rerank --reranking",
      "serve"},
+    {"belongs to `riftjit embed` and `riftjit serve`", "--pooling --embd-normalize", "embed serve"},
+    {"belongs to `riftjit embed`", "--embd-output-format --embd-separator --cls-separator", "embed"},
     {"is not implemented in this build: the server speaks plain HTTP about one model, and keeps texts in its slots "
      "alone",
-     "--path --ssl-key-file --ssl-cert-file -nocb --no-cont-batching --slot-save-path --embedding --embeddings "
-     "--rerank --reranking --pooling --cache-reuse -ctxcp --ctx-checkpoints -cms -cram --cache-ram --server-base "
+     "--path --ssl-key-file --ssl-cert-file -nocb --no-cont-batching --slot-save-path --cache-reuse -ctxcp "
+     "--ctx-checkpoints -cms -cram --cache-ram --server-base "
      "--models-dir --models-preset --models-max --no-models-autoload --tools --agent --mcp-servers-config "
      "--media-path --sleep-idle-seconds -sps --slot-prompt-similarity --prefill-assistant --no-prefill-assistant "
      "--rpc"},
@@ -87,7 +90,7 @@ bool contains_word(std::string_view words, std::string_view word) {
 std::optional<std::string_view> refusal_of(std::string_view flag, std::string_view command) {
     const auto found = std::find_if(kGroups.begin(), kGroups.end(),
                                     [flag](const Group& group) { return contains_word(group.flags, flag); });
-    if (found == kGroups.end() || (!found->command.empty() && found->command == command)) return std::nullopt;
+    if (found == kGroups.end() || (!command.empty() && contains_word(found->commands, command))) return std::nullopt;
     return found->why;
 }
 

@@ -56,16 +56,28 @@ Result<int> serve(const CLI::App& command, ServeOptions& options, Reporter& repo
     }();
     if (!opened) return std::unexpected(opened.error());
     engine::Engine& engine = *opened;
+    const auto embedder = [&]() -> Result<std::unique_ptr<engine::Embedder>> {
+        if (engine.model.output == models::GraphOutput::logits) return nullptr;
+        return engine::Embedder::create(engine);
+    }();
+    if (!embedder) return std::unexpected(embedder.error());
+    options.service.embedder = embedder->get();
     // Says what is wrong with the defaults, before a request does.
-    RIFTJIT_TRY_VOID(engine::make_sampler(engine, options.service.sampling, reporter.warner()));
+    if (options.service.embedder == nullptr)
+        RIFTJIT_TRY_VOID(engine::make_sampler(engine, options.service.sampling, reporter.warner()));
     if (options.run.strict && reporter.warnings() != 0)
         return fail(ErrorKind::Usage, "--strict: {} warning(s), see above", reporter.warnings());
     engine::Scheduler scheduler(engine);
     RIFTJIT_TRY(service, server::Service::create(engine, scheduler, options.service));
     watch_interrupts();
     server->open(*service);
-    reporter.info(fmt::format("{}: {}, {} slots of {} positions, on {}", where(options, server->port()),
-                              service->model_name(), scheduler.slots(), scheduler.context(), engine.device));
+    const engine::Embedder* embeds = options.service.embedder;
+    reporter.info(fmt::format("{}: {}, {}, on {}", where(options, server->port()), service->model_name(),
+                              embeds != nullptr
+                                  ? fmt::format("embeds texts of up to {} tokens, pooling {}", embeds->most_tokens(),
+                                                models::kPoolingNames[size_t(embeds->pooling())])
+                                  : fmt::format("{} slots of {} positions", scheduler.slots(), scheduler.context()),
+                              engine.device));
     while (pending_interrupt() == Interrupt::none) std::this_thread::sleep_for(std::chrono::milliseconds(50));
     server->stop();
     return exit_code_of_interrupt();
@@ -81,7 +93,9 @@ constexpr const char* kServeExamples =
     "Sampling flags are what requests start from. Paths are those of OpenAI (/v1/chat/completions, /v1/completions,\n"
     "/v1/responses, /v1/models), llama.cpp (/completion, /tokenize, /props, ...), Ollama (/api/chat, /api/generate, "
     "...)\n"
-    "and Anthropic (/v1/messages). Ctrl-C ends it.";
+    "and Anthropic (/v1/messages). Encoders and --embeddings: /v1/embeddings, /embeddings, /api/embed; --reranking: "
+    "/v1/rerank.\n"
+    "Ctrl-C ends it.";
 
 }  // namespace
 
@@ -97,6 +111,7 @@ void add_serve_command(CLI::App& app, Command& chosen) {
         Reporter reporter(options->run.log_disable || options->run.verbosity <= 1 ? Verbosity::errors
                           : options->run.verbosity == 2                           ? Verbosity::warnings
                                                                                   : Verbosity::info);
+        options->has_cache_type = command->count("--cache-type-k") + command->count("--cache-type-v") != 0;
         apply_escapes(options->run);
         auto agreed = check_device_flags(*command, options->run.device);
         const auto result = agreed ? serve(*command, *options, reporter) : std::unexpected(agreed.error());
