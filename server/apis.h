@@ -14,6 +14,11 @@ std::span<const Route> openai_routes();     // chat, completions, models
 std::span<const Route> responses_routes();  // OpenAI's newer ones
 std::span<const Route> ollama_routes();
 std::span<const Route> anthropic_routes();
+std::span<const Route> embedding_routes();  // of all APIs
+
+// As Ollama refuses, and whether a model that it names is the one that is served.
+HttpReply ollama_error(const ApiError& error);
+bool is_this_model(const Service& service, const std::string& name);
 
 // Of all APIs; null: none has this path, or this method for it.
 struct FoundRoute {

@@ -183,23 +183,16 @@ HttpReply detokenize(const Service& service, const HttpRequest& request) {
     return reply_of(detokenize_ids(service, request));
 }
 
-HttpReply no_embeddings(const Service&, const HttpRequest&) {
-    return error_reply({501, "This server does not support embeddings"});
-}
-HttpReply no_reranking(const Service&, const HttpRequest&) {
-    return error_reply({501, "This server does not support reranking"});
-}
 HttpReply no_audio(const Service&, const HttpRequest&) {
     return error_reply({501, "the model takes text alone, no audio"});
 }
 
 constexpr Route kNativeRoutes[] = {
-    {"POST", "/completion", completion},       {"POST", "/completions", completion},
-    {"POST", "/tokenize", tokenize},           {"POST", "/detokenize", detokenize},
-    {"POST", "/embedding", no_embeddings},     {"POST", "/embeddings", no_embeddings},
-    {"POST", "/v1/embeddings", no_embeddings}, {"POST", "/rerank", no_reranking},
-    {"POST", "/v1/rerank", no_reranking},      {"POST", "/reranking", no_reranking},
-    {"POST", "/v1/reranking", no_reranking},   {"POST", "/v1/audio/transcriptions", no_audio},
+    {"POST", "/completion", completion},
+    {"POST", "/completions", completion},
+    {"POST", "/tokenize", tokenize},
+    {"POST", "/detokenize", detokenize},
+    {"POST", "/v1/audio/transcriptions", no_audio},
 };
 
 }  // namespace

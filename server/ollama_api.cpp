@@ -10,6 +10,12 @@ namespace riftjit::server {
 
 HttpReply ollama_error(const ApiError& error) { return json_reply({{"error", error.message}}, error.status); }
 
+// With ":latest", as Ollama names models that have no tag.
+bool is_this_model(const Service& service, const std::string& name) {
+    const std::string& own = service.model_name();
+    return name.empty() || name == own || name == own + ":latest" || own == name + ":latest";
+}
+
 std::string ollama_time() {
     const auto now = std::chrono::system_clock::now();
     const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
@@ -22,12 +28,6 @@ std::string ollama_time() {
 }
 
 namespace {
-
-// With ":latest", as Ollama names models that have no tag.
-bool is_this_model(const Service& service, const std::string& name) {
-    const std::string& own = service.model_name();
-    return name.empty() || name == own || name == own + ":latest" || own == name + ":latest";
-}
 
 Json durations(const engine::ServingTimings& t) {
     const auto nanoseconds = [](double ms) { return int64_t(ms * 1e6); };
@@ -334,7 +334,7 @@ Outcome<Json> show_model(const Service& service, const HttpRequest& request) {
     if (!is_this_model(service, name)) return refuse(404, "model '{}' not found", name);
     const auto& hyper = service.engine().model.hyperparameters;
     const auto source = service.engine().model.file.string("tokenizer.chat_template");
-    Json capabilities = {"completion"};
+    Json capabilities = {service.options().embedder == nullptr ? "completion" : "embedding"};
     if (service.reply_format().has_calls()) capabilities.push_back("tools");
     if (service.reply_format().has_reasoning()) capabilities.push_back("thinking");
     return Json{{"modelfile", ""},
@@ -359,9 +359,6 @@ HttpReply show(const Service& service, const HttpRequest& request) {
 
 HttpReply version(const Service&, const HttpRequest&) { return json_reply({{"version", kOllamaVersion}}); }
 
-HttpReply no_ollama_embeddings(const Service&, const HttpRequest&) {
-    return ollama_error({501, "this server does not support embeddings"});
-}
 HttpReply no_model_files(const Service&, const HttpRequest&) {
     return ollama_error(
         {501, "models are files of the machine that the server runs on; requests fetch, change and remove none"});
@@ -374,8 +371,6 @@ constexpr Route kOllamaRoutes[] = {
     {"GET", "/api/ps", running},
     {"POST", "/api/show", show},
     {"GET", "/api/version", version},
-    {"POST", "/api/embed", no_ollama_embeddings},
-    {"POST", "/api/embeddings", no_ollama_embeddings},
     {"POST", "/api/pull", no_model_files},
     {"POST", "/api/push", no_model_files},
     {"POST", "/api/create", no_model_files},

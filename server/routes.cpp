@@ -22,7 +22,7 @@ std::optional<std::string> match(std::string_view pattern, std::string_view path
 FoundRoute find_route(std::string_view method, std::string_view path) {
     FoundRoute found;
     for (const auto routes : {native_routes(), infill_routes(), state_routes(), openai_routes(), responses_routes(),
-                              ollama_routes(), anthropic_routes()}) {
+                              ollama_routes(), anthropic_routes(), embedding_routes()}) {
         for (const Route& each : routes) {
             auto id = match(each.path, path);
             if (!id) continue;

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "engine/embedder.h"
 #include "server/service.h"
 
 namespace riftjit::server {
@@ -10,7 +11,8 @@ namespace riftjit::server {
 // What comes later uses what comes before.
 struct ServedModel {
     std::unique_ptr<engine::Engine> engine;
-    std::shared_ptr<void> drafting;  // what its drafts use; may be null
+    std::unique_ptr<engine::Embedder> embedder;  // null: the model writes texts
+    std::shared_ptr<void> drafting;              // what its drafts use; may be null
     std::unique_ptr<engine::Scheduler> scheduler;
     std::unique_ptr<Service> service;
 };

@@ -391,6 +391,8 @@ Outcome<Service::ChatPrompt> Service::render_chat(Json messages, Json tools, Jso
 
 Outcome<std::vector<engine::Scheduler::Answer>> Service::submit(
     const Asked& asked, const std::vector<std::vector<int32_t>>& prompts) const {
+    if (options_.embedder != nullptr)
+        return refuse(501, "This server does not support completions. Start it without `--embeddings`");
     for (const auto& ids : prompts)
         if (ids.size() > scheduler_.context())
             return std::unexpected(too_long_prompt(ids.size(), scheduler_.context()));

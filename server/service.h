@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/conversation.h"
+#include "engine/embedder.h"
 #include "engine/reply_format.h"
 #include "engine/serving/scheduler.h"
 #include "server/errors.h"
@@ -43,6 +44,9 @@ struct ServiceOptions {
     std::optional<SlotFiles> slot_files;
     int64_t kept_tokens = 0;      // --keep, as ServingRequest has it
     bool is_speculative = false;  // guesses are tried
+    // Of a model that was opened to embed, which then writes no text; null: it writes.
+    engine::Embedder* embedder = nullptr;
+    int embedding_norm = 2;  // engine::normalize(), where a request says nothing
 };
 
 // What one request of an API asks for.

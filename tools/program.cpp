@@ -14,6 +14,7 @@
 #include "tools/cli/reporter.h"
 #include "tools/cli/self_description.h"
 #include "tools/cli/suggestion.h"
+#include "tools/embed/embed_command.h"
 #include "tools/model/cache_command.h"
 #include "tools/model/convert_command.h"
 #include "tools/model/inspect_command.h"
@@ -91,6 +92,7 @@ void add_commands(CLI::App& app, Command& chosen) {
     add_serve_command(app, chosen);
     add_bench_command(app, chosen);
     add_perplexity_command(app, chosen);
+    add_embed_command(app, chosen);
     add_sim_command(app, chosen);
     add_asm_command(app, chosen);
     add_disasm_command(app, chosen);

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "models/folder/encoders.h"
+
 namespace riftjit::models::folder {
 
 namespace {
@@ -755,6 +757,7 @@ const std::array kFamilies = {
     Family{"MPTForCausalLM MptForCausalLM", "mpt", set_mpt, kMptRules},
     Family{"GPT2LMHeadModel", "gpt2", set_gpt2, kGpt2Rules<Change::transposed>},
     Family{"GPTBigCodeForCausalLM", "starcoder", set_starcoder, kGpt2Rules<Change::none>},
+    Family{"BertModel", "bert", set_bert, kBertRules},
 };
 
 bool has_word(std::string_view words, std::string_view word) {

@@ -24,7 +24,8 @@ enum class Change : uint8_t {
 };
 
 struct NameRule {
-    std::string_view theirs, ours;  // without ".weight" and ".bias"; # is the number of a layer
+    // Without ".weight" and ".bias"; # is the number of a layer. No name of ours: it is left out.
+    std::string_view theirs, ours;
     Change change = Change::none;
 };
 

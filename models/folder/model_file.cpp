@@ -1,6 +1,7 @@
 #include "models/folder/model_file.h"
 
 #include "host/utf8.h"
+#include "models/folder/encoders.h"
 #include "models/folder/quantised.h"
 #include "models/folder/tensors.h"
 #include "models/folder/tokenizer.h"
@@ -51,6 +52,7 @@ Result<Gguf> open_folder(const std::filesystem::path& path) {
     writer.set_string("general.name", replace_invalid(whole.filename().native()));
     Keys keys(config, family->architecture, writer, presentation.key_places);
     RIFTJIT_TRY_VOID(family->set_keys(keys));
+    if (family->architecture == "bert") RIFTJIT_TRY_VOID(tell_pooling(path, keys));
     RIFTJIT_TRY(rows, tell_tensors(*family, keys, weights, writer, presentation));
     RIFTJIT_TRY_VOID(tell_tokenizer(path, config, *family, rows, writer, presentation));
     presentation.index = writer.finish();

@@ -29,7 +29,7 @@ struct TheirName {
 TheirName parse_their_name(std::string name) {
     TheirName result;
     if (const size_t at = name.find("language_model."); at != std::string::npos) name.erase(at, 15);
-    for (const std::string_view prefix : {"model.", "transformer.", "gpt_neox.", "ernie."})
+    for (const std::string_view prefix : {"model.", "transformer.", "gpt_neox.", "ernie.", "bert."})
         if (name.starts_with(prefix)) {
             name.erase(0, prefix.size());
             break;
@@ -68,6 +68,11 @@ const NameRule* find_rule(const Family& family, std::string_view stem) {
 bool is_buffer(std::string_view name) {
     return name.ends_with(".rotary_emb.inv_freq") || name.ends_with(".attention.masked_bias") ||
            name.ends_with(".attention.bias") || name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
+}
+
+bool is_left_out(const Family& family, const std::string& name) {
+    const NameRule* const rule = find_rule(family, parse_their_name(name).stem);
+    return rule != nullptr && rule->ours.empty();
 }
 
 bool is_of_images(std::string_view name) {
@@ -438,7 +443,7 @@ std::optional<HeadNorm> parse_head_norm(const std::string& name) {
 
 bool is_kept_as_f32(std::string_view name, size_t dimensions) {
     return dimensions <= 1 || name.ends_with("_norm.weight") || !name.ends_with(".weight") ||
-           name == "position_embd.weight";
+           name == "position_embd.weight" || name == "token_types.weight";
 }
 
 Result<uint64_t> tell_tensors(const Family& family, const Keys& keys, const Weights& weights, GgufWriter& writer,
@@ -453,7 +458,7 @@ Result<uint64_t> tell_tensors(const Family& family, const Keys& keys, const Weig
     size_t left_out = 0;
     std::map<std::string, std::map<uint64_t, const StoredTensor*>> head_norms;
     for (const StoredTensor& tensor : weights.tensors) {
-        if (is_buffer(tensor.name)) continue;
+        if (is_buffer(tensor.name) || is_left_out(family, tensor.name)) continue;
         if (has_images && is_of_images(tensor.name)) {
             ++left_out;
             continue;

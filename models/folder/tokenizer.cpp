@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "host/utf8.h"
+#include "models/folder/encoders.h"
 #include "models/folder/sentencepiece.h"
 #include "models/gguf/gguf_text.h"
 
@@ -62,8 +63,7 @@ public:
         RIFTJIT_TRY(size, config_.integer({"vocab_size"}, 1, rows));
         size_ = size.value_or(rows);
         RIFTJIT_TRY_VOID(read_added());
-        RIFTJIT_TRY(is_spelled, is_spelled_in_bytes());
-        RIFTJIT_TRY_VOID(is_spelled ? tell_sentencepiece() : tell_byte_level());
+        RIFTJIT_TRY_VOID(family_.architecture == "bert" ? tell_wordpiece() : tell_bpe());
         RIFTJIT_TRY_VOID(tell_special());
         return tell_chat_templates();
     }
@@ -218,6 +218,37 @@ private:
         writer_.set_i32s("tokenizer.ggml.token_type", types);
     }
 
+    Result<void> tell_bpe() {
+        RIFTJIT_TRY(is_spelled, is_spelled_in_bytes());
+        return is_spelled ? tell_sentencepiece() : tell_byte_level();
+    }
+
+    // ---- WordPiece, as BERT has it ----
+
+    Result<void> tell_wordpiece() {
+        const Json* const normalizer = find(tokenizer_, "normalizer");
+        const Json* const cuts = find(tokenizer_, "pre_tokenizer");
+        const bool is_known = model() != nullptr && string_of(*model(), "type") == "WordPiece" &&
+                              string_of(*model(), "continuing_subword_prefix") == "##" && normalizer != nullptr &&
+                              string_of(*normalizer, "type") == "BertNormalizer" && cuts != nullptr &&
+                              string_of(*cuts, "type") == "BertPreTokenizer";
+        if (!is_known)
+            return fail(ErrorKind::Unsupported,
+                        "{}: supported is WordPiece with the prefix '##', BertNormalizer and BertPreTokenizer",
+                        place("tokenizer.json"));
+        RIFTJIT_TRY(texts, read_vocabulary());
+        std::vector<int32_t> types(texts.size(), kNormal);
+        set_types(texts, types);
+        for (size_t id = 0; id < texts.size(); ++id) texts[id] = wordpiece_text(texts[id], types[id] == kControl);
+        set_vocabulary("bert", "jina-v2-en", texts, types);
+        RIFTJIT_TRY(part_types, config_.integer({"type_vocab_size"}, 1));
+        writer_.set_u32("tokenizer.ggml.token_type_count", static_cast<uint32_t>(part_types.value_or(1)));
+        for (const char* const what : {"lowercase", "strip_accents"})
+            if (const Json* flag = find(*normalizer, what); flag != nullptr && flag->is_boolean())
+                writer_.set_boolean(fmt::format("tokenizer.ggml.normalizer.{}", what), flag->get<bool>());
+        return {};
+    }
+
     Result<void> tell_byte_level() {
         RIFTJIT_TRY(pre, pretokenizer_name(place("tokenizer.json"), tokenizer_));
         RIFTJIT_TRY(texts, read_vocabulary());
@@ -342,6 +373,7 @@ private:
         static const std::map<std::string, std::string> kKeys = {
             {"bos", "bos"},     {"eos", "eos"}, {"unk", "unknown"}, {"sep", "seperator"},  // the key's own spelling
             {"pad", "padding"}, {"cls", "cls"}, {"mask", "mask"},   {"eot", "eot"}};
+        if (kind == "cls" && family_.architecture == "bert") return;  // is the begin token there
         const std::string key = fmt::format("tokenizer.ggml.{}_token_id", kKeys.at(kind));
         writer_.set_u32(key, static_cast<uint32_t>(id));
         note(key, has_settings_ ? "tokenizer_config.json" : "config.json");
@@ -352,6 +384,9 @@ private:
         const Json* entry = find(settings_, fmt::format("{}_token", kind));
         if (entry != nullptr && entry->is_object()) entry = find(*entry, "content");
         if (entry == nullptr || !entry->is_string() || entry->get<std::string>().empty()) {
+            // BERT's have names of their own.
+            if (family_.architecture == "bert" && (kind == "bos" || kind == "eos"))
+                return special_text(kind == "bos" ? "cls" : "sep");
             const auto found = texts_.find(kind);
             return found == texts_.end() ? std::nullopt : std::optional(found->second);
         }
@@ -374,6 +409,7 @@ private:
                 adds.emplace("bos", false);
                 adds.emplace("eos", false);
             }
+            if (type == "TemplateProcessing" && family_.architecture == "bert") adds["sep"] = has_two_separators(*each);
             const Json* const single = type == "TemplateProcessing" ? find(*each, "single") : nullptr;
             if (single == nullptr || !single->is_array() || single->size() < 2) continue;
             const auto id_of = [](const Json& item) {
@@ -389,6 +425,13 @@ private:
                 adds["eos"] = last == special_text("eos");
             }
         }
+    }
+
+    // Between two texts: as many special tokens as a pair has beyond those around it.
+    static bool has_two_separators(const Json& processor) {
+        const Json* const pair = find(processor, "pair");
+        if (pair == nullptr || !pair->is_array()) return false;
+        return std::ranges::count_if(*pair, [](const Json& item) { return item.contains("SpecialToken"); }) == 4;
     }
 
     void tell_family_tokens(std::map<std::string, bool>& adds) {

@@ -110,9 +110,11 @@ Result<Surroundings> decide_surroundings(const Gguf& file, const VocabularyKind&
         result.end = special.separator;
         result.between.push_back(*special.separator);
     }
-    if (adds_eos && end != EndToken::eos)
+    if (adds_eos && end == EndToken::absent)
         warnings.push_back(
-            fmt::format("{} is true, but no end token is put behind a prompt that is to be continued", kAddEosKey));
+            fmt::format("{} is true: an end token is put behind whole texts, of which vectors are made, but not behind "
+                        "a prompt that is to be continued",
+                        kAddEosKey));
     return result;
 }
 

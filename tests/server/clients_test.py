@@ -152,6 +152,33 @@ def test_anthropic(url):
     expect(error.body["type"] == "error" and "max_tokens" in error.body["error"]["message"], error.body)
 
 
+def test_embeddings(url):
+    """Of an encoder, whose vectors all APIs have alike."""
+    texts = ["the city", "machine learning", "word"]
+    client = openai.OpenAI(base_url=url + "/v1", api_key="none")
+    reply = client.embeddings.create(model="bert", input=texts)  # which the client asks for as bytes
+    vectors = [each.embedding for each in reply.data]
+    expect(len(vectors) == 3 and len(vectors[0]) == 64, reply)
+    expect(all(abs(sum(x * x for x in vector) - 1) < 1e-5 for vector in vectors), "length 1")
+    expect(reply.usage.prompt_tokens == reply.usage.total_tokens > 9, reply.usage)
+    plain = client.embeddings.create(model="bert", input=texts[0], encoding_format="float")
+    expect(plain.data[0].embedding == vectors[0], "the same as numbers")
+    expect(len(client.embeddings.create(model="bert", input=texts[0], dimensions=8).data[0].embedding) == 8, "dimensions")
+    error = refusal(openai.BadRequestError, lambda: client.embeddings.create(model="bert", input="word " * 600))
+    expect("too large" in str(error), error)
+    error = refusal(openai.APIStatusError, lambda: client.completions.create(model="bert", prompt="the"))
+    expect(error.status_code == 501, error)
+
+    client = ollama.Client(host=url)
+    reply = client.embed(model="bert", input=texts)
+    expect([list(each) for each in reply.embeddings] == vectors, "ollama's are openai's")
+    expect(reply.prompt_eval_count > 9, reply.prompt_eval_count)
+    expect(len(client.embed(model="bert", input="word " * 600).embeddings) == 1, "cut to what fits")
+    older = client.embeddings(model="bert", prompt=texts[0]).embedding
+    size = sum(x * x for x in older) ** 0.5
+    expect(max(abs(x / size - y) for x, y in zip(older, vectors[0])) < 1e-6, "the older form")
+
+
 def main():
     riftjit = sys.argv[1]
     model = sys.argv[2:3] and ["-m", sys.argv[2]]
@@ -167,6 +194,13 @@ def main():
         process.terminate()
         code = process.wait(timeout=30)
     expect(code == 143, f"exit code {code} after SIGTERM")
+    encoder = os.path.join(os.path.dirname(__file__), "..", "data", "encoders", "bert_mean.gguf")
+    process, url = start([riftjit, "serve", "-m", encoder, "--port", "0", "-a", "bert"])
+    try:
+        test_embeddings(url)
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
     print(f"clients_test: {checks} checks hold")
 
 

@@ -62,9 +62,9 @@ constexpr auto kSpellings = std::to_array<Spelling>({
 });
 
 // What follows these is text, whatever it looks like.
-constexpr auto kTextOptions =
-    std::to_array<std::string_view>({"-p", "--prompt", "--system-prompt", "-r", "--reverse-prompt", "--chat-template",
-                                     "--dry-sequence-breaker", "--grammar", "-j", "--json-schema"});
+constexpr auto kTextOptions = std::to_array<std::string_view>(
+    {"-p", "--prompt", "--system-prompt", "-r", "--reverse-prompt", "--chat-template", "--dry-sequence-breaker",
+     "--grammar", "-j", "--json-schema", "--embd-separator", "--cls-separator"});
 
 std::string_view long_spelling(std::string_view flag) {
     const auto found = std::find_if(kSpellings.begin(), kSpellings.end(),

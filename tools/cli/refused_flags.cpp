@@ -9,8 +9,8 @@ namespace {
 
 struct Group {
     std::string_view why;
-    std::string_view flags;         // separated by spaces
-    std::string_view command = {};  // the one that takes them
+    std::string_view flags;          // separated by spaces
+    std::string_view commands = {};  // that take them
 };
 
 constexpr auto kGroups = std::to_array<Group>({
@@ -67,13 +67,12 @@ constexpr auto kGroups = std::to_array<Group>({
      "--checkpoint-min-step --cache-reuse -sps --slot-prompt-similarity --cache-idle-slots --no-cache-idle-slots "
      "--most-predict --models-dir --models-preset --models-max "
      "--models-memory --models-autoload --no-models-autoload --sleep-idle-seconds -a --alias --tags --ui --webui "
-     "--no-ui "
-     "--no-webui --cors-origins "
-     "--sse-ping-interval",
+     "--no-ui --no-webui --cors-origins --sse-ping-interval --embedding --embeddings --rerank --reranking",
      "serve"},
+    {"belongs to `riftjit embed` and `riftjit serve`", "--pooling --embd-normalize", "embed serve"},
+    {"belongs to `riftjit embed`", "--embd-output-format --embd-separator --cls-separator", "embed"},
     {"is not implemented in this build: the server speaks plain HTTP, and runs no programs",
-     "--path --ssl-key-file --ssl-cert-file -nocb --no-cont-batching --embedding --embeddings "
-     "--rerank --reranking --pooling --server-base "
+     "--path --ssl-key-file --ssl-cert-file -nocb --no-cont-batching --server-base "
      "--tools --agent --mcp-servers-config "
      "--media-path --prefill-assistant --no-prefill-assistant "
      "--rpc"},
@@ -94,7 +93,7 @@ bool contains_word(std::string_view words, std::string_view word) {
 std::optional<std::string_view> refusal_of(std::string_view flag, std::string_view command) {
     const auto found = std::find_if(kGroups.begin(), kGroups.end(),
                                     [flag](const Group& group) { return contains_word(group.flags, flag); });
-    if (found == kGroups.end() || (!found->command.empty() && found->command == command)) return std::nullopt;
+    if (found == kGroups.end() || (!command.empty() && contains_word(found->commands, command))) return std::nullopt;
     return found->why;
 }
 

@@ -93,9 +93,14 @@ Result<int> serve(const CLI::App& command, ServeOptions& options, Reporter& repo
         RIFTJIT_TRY(served, open_served_model(options, reporter));
         if (options.run.strict && reporter.warnings() != 0)
             return fail(ErrorKind::Usage, "--strict: {} warning(s), see above", reporter.warnings());
-        reporter.info(fmt::format("{}: {}, {} slots of {} positions, on {}", where(options, server->port()),
-                                  served->service->model_name(), served->scheduler->slots(),
-                                  served->scheduler->context(), served->engine->device));
+        const engine::Embedder* embeds = served->embedder.get();
+        reporter.info(fmt::format(
+            "{}: {}, {}, on {}", where(options, server->port()), served->service->model_name(),
+            embeds != nullptr
+                ? fmt::format("embeds texts of up to {} tokens, pooling {}", embeds->most_tokens(),
+                              models::kPoolingNames[size_t(embeds->pooling())])
+                : fmt::format("{} slots of {} positions", served->scheduler->slots(), served->scheduler->context()),
+            served->engine->device));
         models = one_model(options, std::move(served), reporter);
     }
     watch_interrupts();
@@ -115,7 +120,9 @@ constexpr const char* kServeExamples =
     "Sampling flags are what requests start from. Paths are those of OpenAI (/v1/chat/completions, /v1/completions,\n"
     "/v1/responses, /v1/models), llama.cpp (/completion, /tokenize, /props, ...), Ollama (/api/chat, /api/generate, "
     "...)\n"
-    "and Anthropic (/v1/messages). Ctrl-C ends it.";
+    "and Anthropic (/v1/messages). Encoders and --embeddings: /v1/embeddings, /embeddings, /api/embed; --reranking: "
+    "/v1/rerank.\n"
+    "Ctrl-C ends it.";
 
 }  // namespace
 
@@ -131,6 +138,7 @@ void add_serve_command(CLI::App& app, Command& chosen) {
         Reporter reporter(options->run.log_disable || options->run.verbosity <= 1 ? Verbosity::errors
                           : options->run.verbosity == 2                           ? Verbosity::warnings
                                                                                   : Verbosity::info);
+        options->has_cache_type = command->count("--cache-type-k") + command->count("--cache-type-v") != 0;
         apply_escapes(options->run);
         auto agreed = check_device_flags(*command, options->run.device);
         if (agreed) agreed = check_draft_flags(*command, options->run);

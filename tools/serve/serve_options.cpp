@@ -176,6 +176,23 @@ void add_slot_options(CLI::App& app, ServeOptions& o) {
         ->group(kGroup);
 }
 
+void add_embedding_options(CLI::App& app, ServeOptions& o) {
+    constexpr const char* kGroup = "Embeddings";
+    app.add_flag("--embeddings,--embedding", o.embeds,
+                 "make vectors of texts in place of writing texts (how it is where the model is an encoder)")
+        ->group(kGroup);
+    app.add_flag("--reranking,--rerank", o.ranks, "rank documents: as --embeddings --pooling rank")->group(kGroup);
+    add_choice(app, "--pooling", o.pooling, {models::kPoolingNames.begin(), models::kPoolingNames.end()},
+               "which of a text's rows its vector is (default: the model's)")
+        ->default_str("")
+        ->group(kGroup);
+    add_integer(
+        app, "--embd-normalize", o.embedding_norm, -1, 1000,
+        "where a request does not say: -1: vectors as they are, 0: the largest 32760, 1: the sum of sizes 1, 2: "
+        "length 1, more: that norm 1")
+        ->group(kGroup);
+}
+
 std::vector<std::string> divided(const std::vector<std::string>& lists) {
     std::vector<std::string> items;
     for (const std::string& list : lists)
@@ -206,6 +223,7 @@ void add_serve_options(CLI::App& app, ServeOptions& options) {
     add_server_options(app, options);
     add_slot_options(app, options);
     add_pool_options(app, options);
+    add_embedding_options(app, options);
     add_template_options(app, run);
     add_sampling_options(app, run);
     add_draft_options(app, run);
@@ -247,6 +265,9 @@ Result<void> check_serve_options(ServeOptions& o) {
     std::ranges::sort(o.service.names);  // the first of them is the model's, as llama-server has it
     o.service.tags = divided(o.tags);
     o.service.version = RIFTJIT_VERSION;
+    o.service.embedding_norm = int(o.embedding_norm);
+    if (o.ranks && !o.pooling.empty() && o.pooling != "rank")
+        return fail(ErrorKind::Usage, "--pooling {}: --reranking asks for rank", o.pooling);
     o.service.sampling = {o.run.sampling, {}, o.run.ignore_eos};
     const auto& breakers = o.run.dry_breakers;
     if (std::ranges::find(breakers, "none") == breakers.end()) o.service.sampling.dry_breakers = breakers;
@@ -255,6 +276,11 @@ Result<void> check_serve_options(ServeOptions& o) {
 
 Result<engine::EngineOptions> serve_engine_options(const ServeOptions& o) {
     RIFTJIT_TRY(engine, engine_options(o.run));
+    engine.purpose = {.embeds = o.embeds || o.ranks,
+                      .embeds_encoders = true,
+                      .pooling = o.ranks ? models::Pooling::rank : models::pooling_from_name(o.pooling)};
+    if (engine.purpose.embeds && !o.has_cache_type)  // a text is in the cache for a moment
+        engine.key_type = engine.value_type = DType::F32;
     engine.sequences = uint32_t(o.parallel < 0 ? kSlots : o.parallel);
     engine.outputs = std::min<uint32_t>(engine.sequences * engine.outputs, engine.batch);
     engine.shares_cache = o.shares_cache == Toggle::on || (o.shares_cache == Toggle::automatic && o.parallel < 0);

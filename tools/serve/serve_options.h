@@ -19,6 +19,10 @@ struct ServeOptions {
     bool loads_on_demand = true;
     bool shifts_context = false;              // --context-shift
     Toggle shares_cache = Toggle::automatic;  // --kv-unified
+    bool embeds = false, ranks = false;       // --embeddings, --reranking
+    std::string pooling;                      // empty: the model's
+    int64_t embedding_norm = 2;
+    bool has_cache_type = false;  // -ctk or -ctv was given
 };
 
 void add_serve_options(CLI::App& app, ServeOptions& options);

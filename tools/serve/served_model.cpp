@@ -53,8 +53,14 @@ Result<std::unique_ptr<server::ServedModel>> open_served_model(ServeOptions opti
     served->engine = std::make_unique<engine::Engine>(std::move(*opened));
     engine::Engine& engine = *served->engine;
     RIFTJIT_TRY(service, service_options(options, choice, engine, reporter));
-    // Says what is wrong with the defaults, before a request does.
-    RIFTJIT_TRY_VOID(engine::make_sampler(engine, service.sampling, reporter.warner()));
+    if (engine.model.output != models::GraphOutput::logits) {
+        RIFTJIT_TRY(embedder, engine::Embedder::create(engine));
+        served->embedder = std::move(embedder);
+        service.embedder = served->embedder.get();
+    } else {
+        // Says what is wrong with the defaults, before a request does.
+        RIFTJIT_TRY_VOID(engine::make_sampler(engine, service.sampling, reporter.warner()));
+    }
     RIFTJIT_TRY(drafts, open_drafts(options.run.draft, choice, engine, reporter));
     engine::ServingOptions serving{.drafts = std::move(drafts.drafts), .shifts_context = options.shifts_context};
     if (!serving.drafts.empty()) serving.draft_limits = draft_limits(options.run.draft);

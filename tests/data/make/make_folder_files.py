@@ -43,6 +43,8 @@ LLAMA_LAYER = {"input_layernorm.weight": [WIDTH], "self_attn.q_proj.weight": [WI
 ENDS = {"model.embed_tokens.weight": [VOCABULARY, WIDTH], "model.norm.weight": [WIDTH],
         "lm_head.weight": [VOCABULARY, WIDTH]}
 SIZES = COMMON | dict(hidden_act="silu", rms_norm_eps=1e-5, rope_theta=10000.0, tie_word_embeddings=False)
+# Of transformers' classes; their vocabulary is of WordPiece.
+ENCODERS = {"bert": ("Bert", dict(intermediate_size=FFN, type_vocab_size=2, pad_token_id=0))}
 # name: (configuration, names and shapes)
 BY_HAND = {
     "internlm2": (SIZES | dict(architectures=["InternLM2ForCausalLM"], rope_theta=50000.0),
@@ -109,6 +111,31 @@ def write_tokenizer(folder):
     (folder / "generation_config.json").write_text('{"eos_token_id": [285, 286], "do_sample": true}\n')
 
 
+def write_wordpiece(folder):
+    """BERT's tokenizer over letters and a few words, and the modules that sentence-transformers saves beside it."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+    letters = [chr(ord("a") + i) for i in range(26)]
+    texts = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"] + letters + ["##" + letter for letter in letters] + \
+            ["the", "fox", "##es", "##ing", ".", ",", "\u2581"]
+    texts += [f"[unused{i}]" for i in range(VOCABULARY - len(texts) - 2)]
+    tokenizer = Tokenizer(models.WordPiece({text: i for i, text in enumerate(texts)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True, strip_accents=None)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.add_special_tokens(texts[:5])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    tokenizer.save(str(folder / "tokenizer.json"))
+    (folder / "tokenizer_config.json").write_text(json.dumps(dict(
+        tokenizer_class="BertTokenizer", unk_token="[UNK]", sep_token="[SEP]", pad_token="[PAD]", cls_token="[CLS]",
+        mask_token="[MASK]"), indent=1) + "\n")
+    (folder / "modules.json").write_text(json.dumps([
+        dict(idx=0, name="0", path="", type="sentence_transformers.models.Transformer"),
+        dict(idx=1, name="1", path="1_Pooling", type="sentence_transformers.models.Pooling")], indent=1) + "\n")
+    (folder / "1_Pooling").mkdir()
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(dict(
+        pooling_mode_cls_token=True, pooling_mode_mean_tokens=False), indent=1) + "\n")
+
+
 def fnv(data):
     value = 0xcbf29ce484222325
     for byte in data: value = (value ^ byte) * 0x100000001b3 & (1 << 64) - 1
@@ -141,8 +168,10 @@ def convert(name, folder, out, outtype):
         kind = conversion.get_model_class(get_model_architecture(hparams, ModelType.TEXT))
         if name == "ministral3": kind = kind.Ministral3Model
         class Kind(kind): model_arch = kind.model_arch
-        Kind.set_vocab = lambda self: TextModel._set_vocab_gpt2(self)
-        Kind.get_vocab_base_pre = lambda self, tokenizer: "qwen2"
+        if name in ENCODERS: Kind.get_vocab_base_pre = lambda self, tokenizer: "jina-v2-en"
+        else:
+            Kind.set_vocab = lambda self: TextModel._set_vocab_gpt2(self)
+            Kind.get_vocab_base_pre = lambda self, tokenizer: "qwen2"
         model = Kind(folder, getattr(gguf.LlamaFileType, outtype), out, model_name="tiny model")
         model.hparams.update(ALSO_IN_CONFIG.get(name, {}))
         model.write()
@@ -160,19 +189,22 @@ def make(name, number):
                   folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     else:
-        kind, own = (FAMILIES | MORE)[name]
+        kind, own = (FAMILIES | MORE | ENCODERS)[name]
         own = {key: SMALLER.get((key, value), value) if not isinstance(value, dict) else value
                for key, value in own.items()}
         for factors in ("short_factor", "long_factor"):
             if factors in own.get("rope_parameters", {}):
                 own["rope_parameters"] = own["rope_parameters"] | {factors: own["rope_parameters"][factors][:4]}
         class_name = {"Gemma3": "Gemma3Text"}.get(kind, kind)
-        config = getattr(transformers, class_name + "Config")(**(COMMON | own))
-        model = getattr(transformers, kind + ("LMHeadModel" if kind == "GPT2" else "ForCausalLM"))(config).eval()
+        common = COMMON if name not in ENCODERS else {key: COMMON[key] for key in (
+            "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")}
+        config = getattr(transformers, class_name + "Config")(**(common | own))
+        head = "LMHeadModel" if kind == "GPT2" else "Model" if name in ENCODERS else "ForCausalLM"
+        model = getattr(transformers, kind + head)(config).eval()
         if name in ("gemma", "gemma2", "gemma3", "nemotron"): model.zero_gains = True
         randomise(model, sum(name.encode()))
         model.to(dtype).save_pretrained(folder)
-    write_tokenizer(folder)
+    write_wordpiece(folder) if name in ENCODERS else write_tokenizer(folder)
     with tempfile.TemporaryDirectory() as scratch:
         out = pathlib.Path(scratch) / "out.gguf"
         convert(name, folder, out, outtype)
@@ -186,7 +218,7 @@ def main():
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     sys.path[:0] = [str(args.llama_cpp), str(args.llama_cpp / "gguf-py")]  # the converter's own gguf
-    names = list(FAMILIES | MORE | BY_HAND)
+    names = list(FAMILIES | MORE | BY_HAND | ENCODERS)
     failed = []
     for name in args.names or names:
         try: make(name, names.index(name))

@@ -102,6 +102,7 @@ protected:
                 {"perplexity",
                  {{"-m", model, "-f", path("t\xff"), "-c", "8"},
                   {"-m", model, "-f", path("t\xff"), "-c", "8", "--kl-divergence-base", path("b\xff"), "--force"}}},
+                {"embed", {{"-m", model, "-p", "fox \xff\xfe\nlamp", "--pooling", "mean"}}},
                 {"tokenize", {{"-m", model, "-p", "fox \xff\xfe"}}},
                 {"warm", {{model, "--isa", "avx2", "--cache-dir", path("w\xff")}}},
                 {"cache stat", {{"--cache-dir", cache}}},

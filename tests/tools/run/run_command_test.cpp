@@ -166,8 +166,15 @@ TEST(RunCommand, RefusesInOneLineThatNamesFlagValueAndRange) {
         {{"run", "--tpo-k", "3"}, "did you mean --top-k?"},
         {{"run", "--dump-isa", "magic"}, "no kernel's name contains \"magic\""},
         {{"rnu"}, "did you mean run?"},
+        {{"embed", "-m", "x.gguf"}, "expected -p TEXT or -f FILE: the texts, one a line (--embd-separator)"},
+        {{"embed", "-p", "a", "--embd-separator", ""}, "--embd-separator: an empty text divides nothing"},
+        {{"embed", "-p", "a", "--pooling", "max"}, "\"max\" is not known, expected one of none, mean, cls, last, rank"},
+        {{"run", "-p", "a", "--pooling", "mean"}, "belongs to `riftjit embed` and `riftjit serve`"},
+        {{"serve", "--reranking", "--pooling", "cls"}, "--pooling cls: --reranking asks for rank"},
+        {{"embed", "-p", "a", "--pooling", "rank"}, "no classifier to rank by"},
         {{},
-         "expected a command: run, serve, bench, perplexity, sim, asm, disasm, emulate, targets, devices, selftest, "
+         "expected a command: run, serve, bench, perplexity, embed, sim, asm, disasm, emulate, targets, devices, "
+         "selftest, "
          "inspect, convert, imatrix, quantize, tokenize, warm, cache"},
     };
     Program program;
