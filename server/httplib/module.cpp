@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
@@ -33,13 +34,14 @@ bool has_left(int socket) { return (wait_for(socket, POLLRDHUP, std::chrono::mil
 
 class Connection : public httplib::Stream {
 public:
-    Connection(int socket, std::chrono::seconds timeout) : socket_(socket), timeout_(timeout) {}
+    Connection(int socket, std::chrono::seconds timeout, const std::atomic<bool>& is_stopping)
+        : socket_(socket), timeout_(timeout), is_stopping_(is_stopping) {}
 
     void begin_request() { deadline_ = std::chrono::steady_clock::now() + std::min(kWholeRequest, timeout_); }
     bool has_bytes() const { return begin_ != end_; }
 
     bool is_readable() const override { return has_bytes() || wait_for(socket_, POLLIN, timeout_) > 0; }
-    bool is_writable() const override { return !has_left(socket_) && wait_for(socket_, POLLOUT, timeout_) > 0; }
+    bool is_writable() const override { return !has_left(socket_) && becomes_writable(); }
     ssize_t read(char* target, size_t size) override {
         if (!has_bytes()) {
             const auto left =
@@ -59,7 +61,7 @@ public:
             const ssize_t count = send(socket_, bytes + done, size - done, MSG_NOSIGNAL | MSG_DONTWAIT);
             if (count > 0) done += size_t(count);
             if (count >= 0 || errno == EINTR) continue;
-            if (errno != EAGAIN || (wait_for(socket_, POLLOUT, timeout_) & POLLOUT) == 0) return -1;
+            if (errno != EAGAIN || !becomes_writable()) return -1;
         }
         return ssize_t(size);
     }
@@ -68,8 +70,20 @@ public:
     socket_t socket() const override { return socket_; }
 
 private:
+    // A client that takes nothing keeps no server from stopping.
+    bool becomes_writable() const {
+        constexpr std::chrono::milliseconds kLook{200};
+        const auto until = std::chrono::steady_clock::now() + timeout_;
+        while (true) {
+            const int found = wait_for(socket_, POLLOUT, kLook);
+            if (found != 0) return found > 0 && (found & POLLOUT) != 0;
+            if (is_stopping_ || std::chrono::steady_clock::now() >= until) return false;
+        }
+    }
+
     int socket_;
     std::chrono::seconds timeout_;
+    const std::atomic<bool>& is_stopping_;
     std::chrono::steady_clock::time_point deadline_;
     char buffer_[16384];
     size_t begin_ = 0, end_ = 0;
@@ -271,7 +285,7 @@ private:
         closes_connection = false;
         const int yes = 1;
         setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-        Connection connection(socket, options_.timeout);
+        Connection connection(socket, options_.timeout, is_stopping_);
         while (!closes_connection && is_request_coming(connection)) {
             connection.begin_request();
             bool is_closed = false;

@@ -19,16 +19,9 @@ std::string temporary(const std::string& name) {
     return testing::TempDir() + "riftjit-" + name + "-" + std::to_string(getpid());
 }
 
-constexpr const char* kCalling = R"({%- for m in messages -%}<|im_start|>{{ m.role }}
-{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>
-{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}
-</tool_call>{% endfor %}<|im_end|>
-{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
-{% endif %})";
-
 ServiceOptions calling_service() {
     ServiceOptions options;
-    options.chat_template = *models::ChatTemplate::parse(kCalling);
+    options.chat_template = *models::ChatTemplate::parse(kCallingTemplate);
     return options;
 }
 
@@ -348,32 +341,58 @@ TEST(Addresses, ASocketsFileAndSeveralAtOnePort) {
     std::filesystem::remove(path);
 }
 
-// A client that reads nothing fills its connection's buffers; its answer stops, and all others go on.
+// A client that reads nothing of what it asked for: long events, so that few fill what the system keeps for it.
+class SilentClient {
+public:
+    explicit SilentClient(RunningServer& running) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+        const int small = 4096;
+        setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(running.server().port());
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        EXPECT_EQ(connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+        const std::string body = R"({"prompt":"Once","n_predict":900,"ignore_eos":true,"stream":true,"n_probs":600})";
+        const std::string request = fmt::format(
+            "POST /completion HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+            body.size(), body);
+        EXPECT_EQ(send(socket_, request.data(), request.size(), 0), ssize_t(request.size()));
+    }
+    ~SilentClient() { leave(); }
+    void leave() {
+        if (socket_ >= 0) close(std::exchange(socket_, -1));
+    }
+
+private:
+    int socket_;
+};
+
+bool deferred_become(RunningServer& running, uint32_t count) {
+    for (int i = 0; i < 1200; ++i) {
+        if (running.scheduler().totals().deferred == count) return true;
+        std::this_thread::sleep_for(50ms);
+    }
+    return false;
+}
+
 TEST(SlowClients, HoldUpNobody) {
     RunningServer running(1);
-    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    const int small = 4096;
-    setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(running.server().port());
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ASSERT_EQ(connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    // Long events, so that few of them fill what the system keeps for the connection.
-    const std::string body = R"({"prompt":"Once","n_predict":900,"ignore_eos":true,"stream":true,"n_probs":600})";
-    const std::string request = fmt::format(
-        "POST /completion HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
-        body.size(), body);
-    ASSERT_EQ(send(socket, request.data(), request.size(), 0), ssize_t(request.size()));
-    for (int i = 0; i < 1200 && running.scheduler().totals().deferred == 0; ++i) std::this_thread::sleep_for(50ms);
-    EXPECT_EQ(running.scheduler().totals().deferred, 1u);
+    SilentClient silent(running);
+    EXPECT_TRUE(deferred_become(running, 1));
     EXPECT_EQ(running.scheduler().totals().processing, 0u);
-    const uint64_t steps = running.scheduler().totals().steps;
-    EXPECT_LT(steps, 900u);
+    EXPECT_LT(running.scheduler().totals().steps, 900u);
     EXPECT_EQ(post(running, "/completion", short_request("")).status, 200);  // in the only slot
-    close(socket);
-    for (int i = 0; i < 200 && running.scheduler().totals().deferred != 0; ++i) std::this_thread::sleep_for(50ms);
-    EXPECT_EQ(running.scheduler().totals().deferred, 0u);
+    silent.leave();
+    EXPECT_TRUE(deferred_become(running, 0));
+}
+
+TEST(SlowClients, KeepNoServerFromStopping) {
+    auto running = std::make_unique<RunningServer>(1);
+    const SilentClient silent(*running);
+    EXPECT_TRUE(deferred_become(*running, 1));
+    const auto begin = std::chrono::steady_clock::now();
+    running.reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
 }
 
 }  // namespace features_test

@@ -48,7 +48,29 @@ std::vector<Sample> samples() {
           {"t_max_predict_ms", 1000},
           {"return_progress", true},
           {"timings_per_token", true},
+          {"n_indent", 1},
+          {"n_keep", -1},
+          {"n_discard", 4},
+          {"post_sampling_probs", true},
+          {"verbose", true},
           {"lora", Json::array()}}},
+        {"/infill",
+         {{"input_prefix", "a"},
+          {"input_suffix", "b"},
+          {"prompt", "c"},
+          {"input_extra", Json::array({{{"filename", "d"}, {"text", "e"}}})},
+          {"n_predict", 2}}},
+        {"/v1/chat/completions",
+         {{"messages", messages},
+          {"max_tokens", 3},
+          {"tools", tools},
+          {"tool_choice", "required"},
+          {"parallel_tool_calls", false},
+          {"verbose", true}}},
+        {"/predict",
+         {{"instances",
+           Json::array({{{"@requestFormat", "chatCompletions"}, {"messages", messages}, {"max_tokens", 2}}})}}},
+        {"/slots/0?action=restore", {{"filename", "a.bin"}}},
         {"/completion", {{"prompt", {1, 2, "three"}}, {"n_predict", 1}, {"n_cmpl", 2}, {"grammar", ""}}},
         {"/v1/completions",
          {{"prompt", {"Once", "The"}}, {"max_tokens", 2}, {"logprobs", 2}, {"echo", true}, {"n", 2}}},
@@ -234,6 +256,7 @@ TEST(FuzzedRequests, AreAnsweredByTheirStatus) {
     ServiceOptions options;
     options.most_tokens = 3;
     options.takes_props = true;
+    options.chat_template = *models::ChatTemplate::parse(kCallingTemplate);
     RunningServer running(2, options);
     const std::vector<Sample> all = samples();
     for (const Sample& sample : all) {

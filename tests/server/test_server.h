@@ -20,6 +20,14 @@ inline engine::EngineOptions storyteller_options(uint32_t slots) {
     return options;
 }
 
+// A template that writes calls of tools.
+inline constexpr const char* kCallingTemplate = R"({%- for m in messages -%}<|im_start|>{{ m.role }}
+{{ m.content }}{% for c in m.tool_calls or [] %}<tool_call>
+{{ {'name': c.function.name, 'arguments': c.function.arguments} | tojson }}
+</tool_call>{% endfor %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %})";
+
 // One for all tests of a suite: loading takes the longest.
 class RunningServer {
 public:
