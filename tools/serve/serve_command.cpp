@@ -62,6 +62,9 @@ Result<int> serve(const CLI::App& command, ServeOptions& options, Reporter& repo
     }();
     if (!embedder) return std::unexpected(embedder.error());
     options.service.embedder = embedder->get();
+    if (options.service.embedder == nullptr && !options.pooling.empty())
+        reporter.warn(
+            fmt::format("--pooling {}: this model writes text; --embeddings has it make vectors", options.pooling));
     // Says what is wrong with the defaults, before a request does.
     if (options.service.embedder == nullptr)
         RIFTJIT_TRY_VOID(engine::make_sampler(engine, options.service.sampling, reporter.warner()));
