@@ -28,8 +28,10 @@ double milliseconds_since(Clock::time_point start) {
 // What is asked for is done, but said to be unwise.
 void warn_of_sizes(const EngineOptions& options, const models::Hyperparameters& hyper, const Warn& warn) {
     if (options.context > hyper.context_length)
-        warn(fmt::format("-c {}: the model was trained for {} positions; beyond them it gets worse", options.context,
-                         hyper.context_length));
+        warn(hyper.is_encoder ? fmt::format("-c {}: texts may have the {} tokens that the encoder was trained for",
+                                            options.context, hyper.context_length)
+                              : fmt::format("-c {}: the model was trained for {} positions; beyond them it gets worse",
+                                            options.context, hyper.context_length));
     const uint32_t usable = usable_cpus();
     if (options.threads && *options.threads > usable)
         warn(fmt::format("-t {}: only {} CPUs are usable here; the threads will share them", *options.threads, usable));
@@ -148,13 +150,16 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
                     "{}: architecture {} is an encoder and writes no text; it makes vectors of texts (riftjit embed)",
                     models::printable_path(model.file.path()), model.hyperparameters.architecture);
     RIFTJIT_TRY(graph, model.build());
-    const uint32_t context = options.context != 0 ? options.context : model.hyperparameters.context_length;
+    const models::Hyperparameters& hyper = model.hyperparameters;
+    uint32_t context = options.context != 0 ? options.context : hyper.context_length;
+    if (hyper.is_encoder) context = std::min(context, hyper.context_length);
     if (context == 0) return fail(ErrorKind::Usage, "context 0: expected 1 position or more");
     const runtime::SequenceLimits limits = sequence_limits(options, context);
     const uint64_t positions = runtime::positions_of_all(limits);
     if (!options.threads) keep_to_performance_cores();
     const uint32_t threads = options.threads ? *options.threads : default_threads();
-    LoadedModel loaded{std::move(model), isa, threads, limits.positions};
+    // Texts to embed are not the slots'.
+    LoadedModel loaded{std::move(model), isa, threads, embeds ? context : limits.positions};
     loaded.kernels = open_kernel_cache(options.cache_directory, options.cache_mode, warn);
     loaded.host_kernels = std::make_unique<x86::HostKernels>(*loaded.kernels, options.profile);
     if (sampling == Sampling::yes) {
@@ -167,8 +172,8 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
     const runtime::ModelOptions model_options{
         .batch = batch,
         .outputs = embeds ? batch : std::max(options.outputs, limits.sequences),
-        .key_type = options.key_type,
-        .value_type = options.value_type,
+        .key_type = embeds && options.embeds_in_f32 ? DType::F32 : options.key_type,
+        .value_type = embeds && options.embeds_in_f32 ? DType::F32 : options.value_type,
         .passes = options.passes,
         .activations = options.activations,
     };

@@ -33,6 +33,7 @@ struct EngineOptions {
     uint32_t context = 0;                          // 0: the model's
     uint32_t batch = 512;
     DType key_type = DType::F16, value_type = DType::F16;
+    bool embeds_in_f32 = false;   // a model that embeds has f32 in their place: a text is there for a moment
     std::string cache_directory;  // empty: resolved
     CacheMode cache_mode = CacheMode::rw;
     std::string passes = "all";

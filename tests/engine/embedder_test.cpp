@@ -102,6 +102,25 @@ TEST_P(EncoderGolden, RowsAreThoseOfTheFamilyAtEveryLevel) {
     }
 }
 
+// What is left is the golden's rounding to f32, half an ulp of values below 8.
+TEST_P(EncoderGolden, TheReferenceInDoubleHasTheRowsOfTheFamily) {
+    const auto model = models::load_model(encoder_path(GetParam()), {.embeds = true, .pooling = Pooling::none});
+    ASSERT_TRUE(model) << model.error().message;
+    const auto graph = model->build();
+    ASSERT_TRUE(graph) << graph.error().message;
+    const std::vector<double> rows = golden_.real("rows");
+    size_t at = 0;
+    for (const std::vector<int32_t>& text : texts_) {
+        const auto found = graph::Reference(*graph).run(text);
+        ASSERT_TRUE(found) << found.error().message;
+        for (const double value : *found) {
+            ASSERT_LT(std::fabs(value), 8);
+            ASSERT_NEAR(value, rows[at++], 4 * 0x1p-23) << "in a text of " << text.size();
+        }
+    }
+    EXPECT_EQ(at, rows.size());
+}
+
 // Of files whose pooling_type is rank.
 class RankerGolden : public EncoderGolden {};
 
@@ -217,6 +236,16 @@ TEST(Embedder, RefusesTextsThatAreEmptyTooLongOrNotTheVocabularys) {
               "text 2 of 385 tokens is too large to process: up to 384 fit (-c)");
     EXPECT_EQ(refusal(opened, {{5}, {256}}), "text 2: token 256 is outside the vocabulary of 256");
     EXPECT_EQ(refusal(opened, {std::vector<int32_t>(384, 7)}), "");
+}
+
+TEST(Embedder, TakesTextsAsLongAsTheEncoderWasTrainedForWhateverTheSlotsHave) {
+    EngineOptions options = embedding_options(encoder_path("bert"), std::nullopt);
+    options.context = 1000;
+    options.sequences = 4;
+    options.shares_cache = false;
+    EXPECT_EQ(open_embedder(options).embedder->most_tokens(), 384u);
+    options.context = 100;
+    EXPECT_EQ(open_embedder(options).embedder->most_tokens(), 100u);
 }
 
 TEST(Embedder, EndsWhereNobodyWaits) {

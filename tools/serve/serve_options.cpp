@@ -279,8 +279,7 @@ Result<engine::EngineOptions> serve_engine_options(const ServeOptions& o) {
     engine.purpose = {.embeds = o.embeds || o.ranks,
                       .embeds_encoders = true,
                       .pooling = o.ranks ? models::Pooling::rank : models::pooling_from_name(o.pooling)};
-    if (engine.purpose.embeds && !o.has_cache_type)  // a text is in the cache for a moment
-        engine.key_type = engine.value_type = DType::F32;
+    engine.embeds_in_f32 = !o.has_cache_type;
     engine.sequences = uint32_t(o.parallel < 0 ? kSlots : o.parallel);
     engine.outputs = std::min<uint32_t>(engine.sequences * engine.outputs, engine.batch);
     engine.shares_cache = o.shares_cache == Toggle::on || (o.shares_cache == Toggle::automatic && o.parallel < 0);

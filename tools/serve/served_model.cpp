@@ -58,6 +58,9 @@ Result<std::unique_ptr<server::ServedModel>> open_served_model(ServeOptions opti
         served->embedder = std::move(embedder);
         service.embedder = served->embedder.get();
     } else {
+        if (!options.pooling.empty())
+            reporter.warn(
+                fmt::format("--pooling {}: this model writes text; --embeddings has it make vectors", options.pooling));
         // Says what is wrong with the defaults, before a request does.
         RIFTJIT_TRY_VOID(engine::make_sampler(engine, service.sampling, reporter.warner()));
     }
