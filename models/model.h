@@ -23,17 +23,22 @@ struct LayerTraits {
     enum class Mixer : uint8_t {
         attention,
         none,               // the layer is a feed-forward block alone
+        linear,             // a product of each row by itself
         short_convolution,  // of LFM2: gated on both sides
         mamba,
         mamba2,
         attention_and_mamba2,  // side by side, added
         delta_net,
+        plamo2,  // Mamba 2 with norms over its parameters
     } mixer = Mixer::attention;
     bool has_feed_forward = true;
-    uint32_t window = 0;    // of attention (jit/kernel_spec.h); 0: none
-    bool is_local = false;  // rotates by local_rope
-    bool rotates = true;
+    uint32_t heads = 0, kv_heads = 0, head_dim = 0, ffn_width = 0;
+    uint32_t window = 0, chunk = 0;    // of attention (jit/kernel_spec.h); 0: none
+    std::optional<uint32_t> kv_layer;  // an earlier one, whose keys and values it reads
+    bool is_local = false;             // rotates by local_rope
+    bool rotates = true, is_tempered = true;
     Xielu xielu = {};
+    std::optional<float> gate_deviations;  // how many above their mean gates must be to count (gemma3n)
 };
 
 // Of layers that have a router; graph::ExpertTraits says what each is.
@@ -43,6 +48,8 @@ struct ExpertHyperparameters {
     bool is_normed = false;
     float scale = 1.0f;
     uint32_t groups = 1, groups_used = 1;
+    bool weighs_inputs = false;
+    bool averages_shared = false;  // the mean of what is chosen and the shared one, instead of their sum
 };
 
 // Of latent attention (DeepSeek-V2, arXiv 2405.04434, 2.1): keys and values of all heads come from one row of kv_rank
@@ -51,6 +58,7 @@ struct LatentHyperparameters {
     uint32_t q_rank = 0, kv_rank = 0;     // q_rank 0: queries come straight from the row; kv_rank 0: no such attention
     uint32_t key_dim = 0, value_dim = 0;  // of a head, the rotated elements of keys included
     uint32_t rotated_dims = 0;
+    bool is_expanded = false;  // the cache keeps keys and values of all heads: files whose two tables are one
 };
 
 // Of layers that keep a running state: what they convolve, and of Mamba and of delta nets the rest.
@@ -73,9 +81,15 @@ enum class Pooling : uint8_t {
 };
 inline constexpr std::array<std::string_view, 5> kPoolingNames = {"none", "mean", "cls", "last", "rank"};
 std::optional<Pooling> pooling_from_name(std::string_view name);
+// Queries times 1 + factor ln(1 + floor((position + offset) / length)), in layers that are tempered; factor 0: none.
+struct QueryTemperature {
+    float factor = 0;
+    uint32_t offset = 0, length = 1;
+};
 
 struct Hyperparameters {
     std::string architecture, name;
+    // Of heads and widths, which may differ from layer to layer (LayerTraits), the largest.
     uint32_t context_length, width, layers, ffn_width, heads, kv_heads, head_dim, vocabulary;
     float norm_epsilon;
     RopePairing pairing;
@@ -88,12 +102,17 @@ struct Hyperparameters {
     float attention_scale;                                                    // 1 / sqrt(head_dim) where no key says
     float attention_softcap = 0.0f, logit_softcap = 0.0f;                     // 0: none
     float max_alibi_bias = 0.0f;                                              // 0: none
+    float qkv_limit = 0.0f;  // of magnitudes of queries, keys and values, as they are made; 0: none
     ExpertHyperparameters experts;
     LatentHyperparameters latent;
     Pooling pooling = Pooling::none;
     bool is_encoder = false;           // rows see their whole text, and there are no logits of a next token
     bool has_shares_of_ranks = false;  // the classifier's scores are shares, by a softmax
-    float query_temperature = 0.0f;    // t: queries times 1 + t ln(1 + floor(position / rope.original_context))
+    QueryTemperature query_temperature;
+    struct {
+        uint32_t count = 1, active = 0;
+    } streams;                       // of rows, side by side (gemma3n)
+    uint32_t layer_input_width = 0;  // of the row of each layer that a token has beside its embedding; 0: none
 };
 
 // What the graph wants otherwise than the file has it, by tensor name: norm gains and biases of f16 or bf16 as f32, and

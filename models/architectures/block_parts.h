@@ -28,6 +28,7 @@ Result<graph::TensorId> add_mixer(const BlockParts& parts, uint32_t layer, graph
 
 // In its own file: the mixer of qwen3next and its successors.
 Result<graph::TensorId> add_delta_net(const BlockParts& parts, uint32_t layer, graph::TensorId x);
+Result<graph::TensorId> add_plamo2_mixer(const BlockParts& parts, uint32_t layer, graph::TensorId x);
 // silu(convolution(x)) by channels [first, first + width of x) of ssm_conv1d, which has so many.
 Result<graph::TensorId> add_convolution(const BlockParts& parts, uint32_t layer, graph::TensorId x, uint32_t channels,
                                         uint32_t first, std::string_view part);

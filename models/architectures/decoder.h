@@ -7,6 +7,8 @@
 
 namespace riftjit::models {
 
+struct DecoderParts;
+
 // How the families differ beside their hyperparameters. What is not named here is that of llama: RMS norms before each
 // branch, SwiGLU. Biases are used where the file has them.
 struct DecoderTraits {
@@ -31,18 +33,36 @@ struct DecoderTraits {
         each_head_late,      // over each head, after it
         whole_row,           // over all heads together, before it
         whole_row_if_there,  // the same, in files that have them
+        own_gains,           // over each head before it, with gains of the head's own
+        late_without_gain,   // over each head after it, in layers that rotate
     } head_norms = HeadNorms::none;
     Activation activation = Activation::silu;
     bool is_gated = true;
     bool has_sinks = false;                  // attn_sinks, a score per head
     bool has_query_gates = false;            // attn_q has each head's query, then its gate: attention * sigmoid(gate)
+    bool has_attention_gates = false;        // the same from a table of its own, attn_gate
+    bool has_value_norms = false;            // over each head of V, without a gain
+    bool keys_may_be_values = false;         // where there is no attn_v: keys before norm and rotation
+    bool has_sub_norms = false;              // attn_sub_norm, ffn_sub_norm: before the last product of each branch
     bool gates_in_up = false;                // ffn_up has the rows of the gate, then those of up
     bool has_embedding_norm = false;         // token_embd_norm, behind the lookup
     bool has_token_types = false;            // the first of token_types is added to the embeddings
     bool has_position_table = false;         // position_embd, added to the embeddings; no rotation
     bool has_every_norm = true;              // else norms before branches are left out where the file has none
-    std::string_view ffn_norm = "ffn_norm";  // its tensor's name
+    bool routes_block_input = false;         // routers see the block's input, before any norm
+    bool has_parallel_experts = false;       // x + attention, then + ffn(norm) + experts(ffn_norm_exps of x)
+    std::string_view ffn_norm = "ffn_norm";  // names of tensors
+    std::string_view post_attention_norm = "post_attention_norm";
+    std::string_view post_ffw_norm = "post_ffw_norm";
     std::string_view output_norm = "output_norm";  // empty: none
+
+    // What a family does in a way of its own, in its own file.
+    // Of embedded rows: a row for all layers (DecoderParts::layer_inputs).
+    Result<graph::TensorId> (*layer_inputs)(const DecoderParts& parts, graph::TensorId embedded) = nullptr;
+    // In the feed-forward block's place, with its norms: of the rows behind attention, without the residual.
+    Result<graph::TensorId> (*feed_forward)(const DecoderParts& parts, uint32_t layer, graph::TensorId x) = nullptr;
+    // Of the rows that a block ends with.
+    Result<graph::TensorId> (*end_of_block)(const DecoderParts& parts, uint32_t layer, graph::TensorId x) = nullptr;
 };
 
 Result<BuiltGraph> build_decoder(const Model& model, const DecoderTraits& decoder);

@@ -27,6 +27,8 @@ public:
 
     Result<Hyperparameters> run() {
         RIFTJIT_TRY_VOID(read_sizes());
+        result_.layer.assign(result_.layers, {.rotates = reading_.is_rotated});
+        RIFTJIT_TRY_VOID(read_feed_forward());
         RIFTJIT_TRY_VOID(read_heads());
         if (result_.heads != 0) RIFTJIT_TRY_VOID(read_head_dim());
         const bool is_rms = reading_.norm == Reading::Norm::rms;
@@ -35,8 +37,8 @@ public:
                                     std::nullopt, 1.0));
         result_.norm_epsilon = epsilon;
         if (result_.heads != 0) result_.attention_scale = 1.0f / std::sqrt(static_cast<float>(result_.head_dim));
-        result_.layer.assign(result_.layers, {.rotates = reading_.is_rotated});
-        RIFTJIT_TRY_VOID(read_mixers());
+        for (LayerTraits& layer : result_.layer) layer.head_dim = result_.head_dim;
+        set_mixers();
         if (result_.heads != 0) RIFTJIT_TRY_VOID(read_rope());
         RIFTJIT_TRY_VOID(read_vocabulary());
         RIFTJIT_TRY_VOID(read_purpose());
@@ -59,79 +61,79 @@ private:
         result_.context_length = static_cast<uint32_t>(context_length);
         result_.width = static_cast<uint32_t>(width);
         result_.layers = static_cast<uint32_t>(blocks - draft_blocks.value_or(0));
-        RIFTJIT_TRY(ffn_width, per_layer("feed_forward_length", kMaxWidth));
-        if (!ffn_width) return missing_key(file_, key("feed_forward_length"));
-        result_.ffn_width = *ffn_width;
+        return {};
+    }
+
+    Result<void> read_feed_forward() {
+        RIFTJIT_TRY(widths, per_layer("feed_forward_length", kMaxWidth));
+        if (!widths) return missing_key(file_, key("feed_forward_length"));
+        result_.ffn_width = std::ranges::max(*widths);
+        for (uint32_t i = 0; i < result_.layers; ++i) {
+            result_.layer[i].ffn_width = (*widths)[i];
+            result_.layer[i].has_feed_forward = (*widths)[i] != 0;
+        }
         return {};
     }
 
     bool has_other_mixers() const { return reading_.other_mixer != LayerTraits::Mixer::attention; }
 
-    // A scalar, or an array of one entry per block; entries that differ would need layers of different shapes. Where
-    // layers may be without what the key counts, those of 0 are passed over; 0 if all are.
-    Result<std::optional<uint32_t>> per_layer(std::string_view suffix, uint64_t high) const {
+    // One entry per block, from a scalar or an array; nothing where there is no key. Where layers may be without what
+    // the key counts, it may be 0.
+    Result<std::optional<std::vector<uint32_t>>> per_layer(std::string_view suffix, uint64_t high) const {
         const GgufEntry* entry = file_.find(key(suffix));
         if (entry == nullptr) return std::nullopt;
+        const bool may_lack = has_other_mixers() || reading_.layers_differ;
         if (entry->type != GgufType::array) {
-            RIFTJIT_TRY(value, file_.require_integer(key(suffix), has_other_mixers() ? 0 : 1, high));
-            return static_cast<uint32_t>(value);
+            RIFTJIT_TRY(value, file_.require_integer(key(suffix), may_lack ? 0 : 1, high));
+            return std::vector(blocks_, static_cast<uint32_t>(value));
         }
         RIFTJIT_TRY(values, file_.integers(key(suffix)));
         if (values->size() != blocks_)
             return fail(ErrorKind::Format, "{}: key {} has wrong array length; expected {}, got {}", place(suffix),
                         key(suffix), blocks_, values->size());
+        std::vector<uint32_t> result;
         std::optional<size_t> first;
         for (size_t i = 0; i < values->size(); ++i) {
             const int64_t value = (*values)[i];
-            if (value == 0 && has_other_mixers()) continue;
+            result.push_back(static_cast<uint32_t>(value));
+            if (value == 0 && may_lack) continue;
             if (value < 1 || static_cast<uint64_t>(value) > high)
                 return fail(ErrorKind::Format, "{}: element {} is {}; allowed are 1 to {}", place(suffix), i, value,
                             high);
             if (!first) first = i;
-            if (value != (*values)[*first])
+            if (value != (*values)[*first] && !reading_.layers_differ)
                 return fail(ErrorKind::Unsupported,
                             "{}: element {} is {} but element {} is {}: layers of different shapes are unsupported",
                             place(suffix), i, value, *first, (*values)[*first]);
         }
-        return first ? static_cast<uint32_t>((*values)[*first]) : 0;
+        return result;
     }
 
     Result<void> read_heads() {
         RIFTJIT_TRY(heads, per_layer("attention.head_count", kMaxHeads));
         if (!heads) return missing_key(file_, key("attention.head_count"));
-        RIFTJIT_TRY(kv_heads, per_layer("attention.head_count_kv", kMaxHeads));
-        result_.kv_heads = kv_heads.value_or(*heads);
-        result_.heads = result_.kv_heads == 0 ? 0 : *heads;
-        if (result_.heads == 0) return {};
-        if (result_.heads % result_.kv_heads != 0)
-            return fail(ErrorKind::Format, "{} is {}, which does not divide {} = {}", place("attention.head_count_kv"),
-                        result_.kv_heads, key("attention.head_count"), result_.heads);
+        RIFTJIT_TRY(found_kv_heads, per_layer("attention.head_count_kv", kMaxHeads));
+        const std::vector<uint32_t>& kv_heads = found_kv_heads ? *found_kv_heads : *heads;
+        result_.kv_heads = std::ranges::max(kv_heads);
+        result_.heads = result_.kv_heads == 0 ? 0 : std::ranges::max(*heads);
+        for (uint32_t i = 0; i < result_.layers; ++i) {
+            result_.layer[i].heads = (*heads)[i];
+            result_.layer[i].kv_heads = kv_heads[i];
+            if (kv_heads[i] != 0 && ((*heads)[i] == 0 || (*heads)[i] % kv_heads[i] != 0))
+                return fail(ErrorKind::Format, "{} is {}, which does not divide {} = {}",
+                            place("attention.head_count_kv"), kv_heads[i], key("attention.head_count"), (*heads)[i]);
+        }
         return {};
     }
 
-    Result<void> read_mixers() {
-        if (!has_other_mixers()) return {};
-        RIFTJIT_TRY(attends, has_some("attention.head_count_kv"));
-        RIFTJIT_TRY(feeds, has_some("feed_forward_length"));
-        for (uint32_t i = 0; i < result_.layers; ++i) {
-            if (result_.heads == 0 || !attends[i]) result_.layer[i].mixer = reading_.other_mixer;
-            result_.layer[i].has_feed_forward = feeds[i];
+    void set_mixers() {
+        for (LayerTraits& layer : result_.layer) {
+            if (layer.kv_heads != 0) continue;
+            if (has_other_mixers())
+                layer.mixer = reading_.other_mixer;
+            else
+                layer.mixer = layer.heads == 0 ? LayerTraits::Mixer::none : LayerTraits::Mixer::linear;
         }
-        return {};
-    }
-    // Whether a layer's entry is not 0; true where there is no key.
-    Result<std::vector<bool>> has_some(std::string_view suffix) const {
-        std::vector<bool> has(blocks_, true);
-        const GgufEntry* entry = file_.find(key(suffix));
-        if (entry == nullptr) return has;
-        if (entry->type == GgufType::array) {
-            RIFTJIT_TRY(values, file_.integers(key(suffix)));
-            for (size_t i = 0; i < blocks_; ++i) has[i] = (*values)[i] != 0;
-        } else {
-            RIFTJIT_TRY(value, file_.require_integer(key(suffix), 0, UINT32_MAX));
-            has.assign(blocks_, value != 0);
-        }
-        return has;
     }
 
     Result<void> read_head_dim() {
@@ -315,6 +317,39 @@ Result<void> read_experts(const Gguf& file, const ExpertHyperparameters& default
     return {};
 }
 
+Result<void> read_query_temperature(const Gguf& file, Hyperparameters& result) {
+    RIFTJIT_TRY(factor, read_factor(file, result.architecture, "attention.temperature_scale", 0));
+    RIFTJIT_TRY(length,
+                file.integer(fmt::format("{}.attention.temperature_length", result.architecture), 0, INT32_MAX));
+    result.query_temperature.factor = factor;
+    result.query_temperature.length =
+        length.value_or(0) != 0 ? static_cast<uint32_t>(*length) : result.rope.original_context;
+    return {};
+}
+
+Result<void> read_expanded_latent(const Gguf& file, Hyperparameters& result) {
+    const auto key = [&](std::string_view suffix) {
+        return fmt::format("{}.attention.{}", result.architecture, suffix);
+    };
+    RIFTJIT_TRY(q_rank, file.integer(key("q_lora_rank"), 0, kMaxWidth));
+    RIFTJIT_TRY(kv_rank, file.require_integer(key("kv_lora_rank"), 1, kMaxWidth));
+    RIFTJIT_TRY(value_length, file.integer(key("value_length"), 1, result.head_dim));
+    const uint64_t value_dim = value_length.value_or(result.width / result.heads);
+    const uint32_t rotated = result.rope.rotary_dims;
+    if (rotated == 0 || rotated >= result.head_dim || result.kv_heads != result.heads)
+        return fail(ErrorKind::Format,
+                    "{}: {} rotated elements of {} in each head, {} heads of keys for {} of queries: expected fewer "
+                    "and as many",
+                    printable_path(file.path()), rotated, result.head_dim, result.kv_heads, result.heads);
+    result.latent = {static_cast<uint32_t>(q_rank.value_or(0)),
+                     static_cast<uint32_t>(kv_rank),
+                     result.head_dim,
+                     static_cast<uint32_t>(value_dim),
+                     rotated,
+                     true};
+    return {};
+}
+
 Result<void> read_granite_factors(const Gguf& file, Hyperparameters& result) {
     const auto scale = [&](std::string_view suffix, float usual) {
         return read_scale(file, result.architecture, suffix, usual);
@@ -352,7 +387,7 @@ Result<void> read_recurrent_layers(const Gguf& file, Hyperparameters& result) {
     return {};
 }
 
-Result<void> read_state_space(const Gguf& file, Hyperparameters& result) {
+Result<void> read_state_space(const Gguf& file, Hyperparameters& result, uint64_t fewest_groups) {
     const auto size = [&](std::string_view suffix, uint64_t low, uint64_t high) {
         return file.require_integer(fmt::format("{}.ssm.{}", result.architecture, suffix), low, high);
     };
@@ -360,7 +395,7 @@ Result<void> read_state_space(const Gguf& file, Hyperparameters& result) {
     RIFTJIT_TRY(inner, size("inner_size", 1, kMaxWidth));
     RIFTJIT_TRY(states, size("state_size", 1, kMaxStates));
     RIFTJIT_TRY(heads, size("time_step_rank", 1, inner));
-    RIFTJIT_TRY(groups, file.integer(fmt::format("{}.ssm.group_count", result.architecture), 1, heads));
+    RIFTJIT_TRY(groups, file.integer(fmt::format("{}.ssm.group_count", result.architecture), fewest_groups, heads));
     if (groups.value_or(1) * states > kMaxWidth)
         return fail(ErrorKind::Format, "{}: {} groups of {} states are more than {}",
                     file.place_of(*file.find(fmt::format("{}.ssm.state_size", result.architecture))),
@@ -370,7 +405,7 @@ Result<void> read_state_space(const Gguf& file, Hyperparameters& result) {
                           .inner = static_cast<uint32_t>(inner),
                           .states = static_cast<uint32_t>(states),
                           .heads = static_cast<uint32_t>(heads),
-                          .groups = static_cast<uint32_t>(groups.value_or(1)),
+                          .groups = std::max(1u, static_cast<uint32_t>(groups.value_or(1))),
                           .norms_parameters = norms.value_or(false)};
     return {};
 }
@@ -393,8 +428,8 @@ Result<void> read_windows(const Gguf& file, const WindowDefaults& defaults, Hype
     } else {
         RIFTJIT_TRY(period, file.integer(pattern_key, 0, INT32_MAX));
         const auto n = static_cast<uint32_t>(period.value_or(defaults.period));
-        const uint32_t whole = defaults.whole == WindowDefaults::Whole::last ? n - 1 : 0;
-        for (uint32_t i = 0; i < result.layers; ++i) result.layer[i].is_local = n == 0 || i % n != whole;
+        const uint32_t full = defaults.begins_full ? 0 : n - 1;
+        for (uint32_t i = 0; i < result.layers; ++i) result.layer[i].is_local = n == 0 || i % n != full;
     }
     for (LayerTraits& layer : result.layer)
         if (layer.is_local) layer.window = positions;

@@ -19,6 +19,8 @@ constexpr auto kNeutralKeys = std::to_array<NeutralKey>({
     {"attention.clamp_kqv", {0, 0}},
     {"attention.scale", {0, 0}},
     {"attention.temperature_scale", {0, 0}},
+    {"attention.output_scale", {0, 0}},
+    {"router_logit_softcapping", {0, 0}},
     {"attention.causal", {1, 1}},
     {"attention.chunk_size", {0, 0}},
     {"attention.shared_kv_layers", {0, 0}},
@@ -52,7 +54,9 @@ constexpr std::string_view kInertKeys =
     "ssm.inner_size ssm.state_size ssm.time_step_rank ssm.group_count ssm.dt_b_c_rms attention.recurrent_layers "
     "expert_feed_forward_length expert_shared_feed_forward_length expert_gating_func expert_weights_norm "
     "classifier.output_labels classifier.pooling_type moe_every_n_layers hidden_act "
+    "attention.temperature_length attention.key_length_swa attention.value_length_swa rope.dimension_count_swa "
     "expert_weights_scale expert_group_count expert_group_used_count leading_dense_block_count "
+    "altup.active_idx altup.num_inputs activation_sparsity_scale moe_latent_size "
     "interleave_moe_layer_step attention.key_length_mla attention.value_length_mla";
 
 std::string full_key(std::string_view architecture, std::string_view suffix) {
@@ -98,7 +102,9 @@ Result<void> check_experts(const Gguf& file, std::string_view architecture) {
                         file.place_of(*file.find(count_key)), *count, used_key, used.value_or(0), *count);
     }
     for (const GgufTensor& tensor : file.tensors()) {
-        if (!tensor.name.ends_with("_exps.weight") || (tensor.ne.size() == 3 && tensor.ne[2] == *count)) continue;
+        if (!tensor.name.ends_with("_exps.weight") || tensor.name.ends_with("norm_exps.weight") ||
+            (tensor.ne.size() == 3 && tensor.ne[2] == *count))
+            continue;
         return fail(ErrorKind::Format, "{}: tensor '{}' has wrong shape; expected [*, *, {}] ({}), got [{}]",
                     file.place_of(tensor), printable(tensor.name), *count, count_key, fmt::join(tensor.ne, ", "));
     }

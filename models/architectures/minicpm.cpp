@@ -15,10 +15,10 @@ Result<Hyperparameters> read_minicpm(const Gguf& file) {
     const float branches = 1.4f / std::sqrt(static_cast<float>(result.layers));
     RIFTJIT_TRY(embedding, read_scale(file, "minicpm", "embedding_scale", 12));
     RIFTJIT_TRY(residual, read_scale(file, "minicpm", "residual_scale", branches));
-    RIFTJIT_TRY(logit, read_scale(file, "minicpm", "logit_scale", 256.0f / static_cast<float>(result.width)));
+    RIFTJIT_TRY(logit, read_scale(file, "minicpm", "logit_scale", static_cast<float>(result.width) / 256.0f));
     result.embedding_scale = embedding;
     result.residual_scale = residual;
-    result.logit_scale = logit;
+    result.logit_scale = 1 / logit;
     return result;
 }
 

@@ -11,8 +11,7 @@ Result<Hyperparameters> read_mistral3(const Gguf& file) {
     RIFTJIT_TRY(result, read_hyperparameters(file, {"mistral3", RopePairing::adjacent,
                                                     "attention.sliding_window attention.temperature_scale"}));
     RIFTJIT_TRY_VOID(read_windows(file, {0, 0, 0}, result));
-    RIFTJIT_TRY(temperature, read_factor(file, "mistral3", "attention.temperature_scale", 0));
-    result.query_temperature = temperature;
+    RIFTJIT_TRY_VOID(read_query_temperature(file, result));
     return result;
 }
 

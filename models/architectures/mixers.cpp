@@ -115,6 +115,8 @@ Result<TensorId> add_mixer(const BlockParts& parts, uint32_t layer, TensorId x) 
         case Mixer::attention:
         case Mixer::none:
             break;
+        case Mixer::linear:
+            return parts.project(parts.block(layer, "attn_output"), x, parts.hyper().width);
         case Mixer::short_convolution:
             return add_short_convolution(parts, layer, x);
         case Mixer::mamba:
@@ -122,6 +124,8 @@ Result<TensorId> add_mixer(const BlockParts& parts, uint32_t layer, TensorId x) 
         case Mixer::mamba2:
         case Mixer::attention_and_mamba2:
             return add_mamba2(parts, layer, x);
+        case Mixer::plamo2:
+            return add_plamo2_mixer(parts, layer, x);
         case Mixer::delta_net:
             return add_delta_net(parts, layer, x);
     }

@@ -17,7 +17,7 @@ Result<Hyperparameters> read_modern_bert(const Gguf& file) {
                                                     .implemented = "attention.sliding_window",
                                                     .norm = Reading::Norm::layer,
                                                     .is_encoder = true}));
-    RIFTJIT_TRY_VOID(read_windows(file, {0, 3, 0, WindowDefaults::Whole::first}, result));
+    RIFTJIT_TRY_VOID(read_windows(file, {0, 3, 0, /*begins_full=*/true}, result));
     return result;
 }
 

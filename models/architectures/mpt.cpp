@@ -10,11 +10,13 @@ namespace {
 Result<Hyperparameters> read_mpt(const Gguf& file) {
     RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = "mpt",
                                                     .pairing = RopePairing::half,
-                                                    .implemented = "attention.max_alibi_bias",
+                                                    .implemented = "attention.max_alibi_bias attention.clamp_kqv",
                                                     .norm = Reading::Norm::layer,
                                                     .is_rotated = false}));
     RIFTJIT_TRY(bias, read_factor(file, "mpt", "attention.max_alibi_bias", 0));
     result.max_alibi_bias = bias;
+    RIFTJIT_TRY(limit, read_factor(file, "mpt", "attention.clamp_kqv", 0));
+    result.qkv_limit = limit;
     return result;
 }
 

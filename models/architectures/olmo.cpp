@@ -8,8 +8,13 @@ namespace riftjit::models {
 namespace {
 
 Result<Hyperparameters> read_olmo(const Gguf& file) {
-    return read_hyperparameters(
-        file, {.architecture = "olmo", .pairing = RopePairing::adjacent, .norm = Reading::Norm::layer});
+    RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = "olmo",
+                                                    .pairing = RopePairing::adjacent,
+                                                    .implemented = "attention.clamp_kqv",
+                                                    .norm = Reading::Norm::layer}));
+    RIFTJIT_TRY(limit, read_factor(file, "olmo", "attention.clamp_kqv", 0));
+    result.qkv_limit = limit;
+    return result;
 }
 
 Result<BuiltGraph> build_olmo(const Model& model) {

@@ -45,7 +45,7 @@ Result<TensorId> add_ranks(const BlockParts& parts, TensorId x) {
 
 }  // namespace
 
-Result<TensorId> add_output(const BlockParts& parts, TensorId x, TensorId table) {
+Result<TensorId> add_output_head(const BlockParts& parts, TensorId x, TensorId table) {
     switch (parts.model.output) {
         case GraphOutput::logits:
             return add_logits(parts, x, table);

@@ -18,11 +18,14 @@ constexpr std::string_view kBlockParts =
     "ffn_gate_inp_shexp exp_probs_b layer_output_norm ssm_in ssm_conv1d ssm_dt ssm_a ssm_d ssm_ba ssm_alpha "
     "ssm_beta ssm_x ssm_dt_norm ssm_b_norm ssm_c_norm ssm_norm ssm_out shortconv post_ffw_norm_1 pre_ffw_norm_2 "
     "post_ffw_norm_2 layer_output_scale "
+    "altup_correct_coef altup_correct_scale altup_predict_coef altup_router altup_router_norm laurel_l laurel_r "
+    "laurel_post_norm ffn_latent_down ffn_latent_up ffn_norm_exps attn_output_norm attn_v_norm "
     "inp_gate proj post_norm attn_q_a attn_q_a_norm attn_q_b attn_kv_a_mqa attn_kv_a_norm attn_kv_b attn_k_b "
     "attn_v_b rope_factors_long rope_factors_short rope_freqs";
 constexpr std::string_view kModelParts =
     "token_embd token_embd_norm token_types position_embd output_norm output rope_freqs rope_factors_long "
-    "rope_factors_short per_layer_token_embd per_layer_model_proj per_layer_proj_norm";
+    "rope_factors_short per_layer_token_embd per_layer_model_proj per_layer_proj_norm "
+    "altup_proj altup_unembd_proj";
 
 std::string_view up_to_dot(std::string_view text) { return text.substr(0, text.find('.')); }
 

@@ -80,6 +80,20 @@ Result<TensorId> Weights::stack_rows(std::string_view name, uint32_t experts, ui
     return id;
 }
 
+Result<TensorId> Weights::table_of_stack(std::string_view name, uint32_t tables, uint32_t rows, uint32_t width,
+                                         uint32_t index) {
+    RIFTJIT_TRY(whole, stack_rows(name, tables, rows, width, 0, rows, fmt::to_string(index)));
+    graph::Tensor& tensor = graph_.tensors[whole];  // just added: becomes the part
+    tensor.data += index * tensor.matrix_bytes;
+    tensor.matrices = 1;
+    tensor.matrix_bytes = 0;
+    return whole;
+}
+
+void Weights::pass_over(std::string_view name) {
+    if (const GgufTensor* tensor = model_.file.find_tensor(name)) used_.insert(tensor->name);
+}
+
 Result<TensorId> Weights::optional_stack_vector(std::string_view name, uint32_t experts, uint32_t width) {
     if (!has(name)) return graph::kNoTensor;
     RIFTJIT_TRY(tensor, find(name, {width, experts}));

@@ -30,6 +30,9 @@ public:
     // The first `taken` of every `period` rows from `first` on, of a table of `rows`, likewise.
     Result<graph::TensorId> matrix_row_groups(std::string_view name, uint32_t rows, uint32_t width, uint32_t first,
                                               uint32_t taken, uint32_t period, std::string_view part);
+    // Table number `index` of a stack of `tables`.
+    Result<graph::TensorId> table_of_stack(std::string_view name, uint32_t tables, uint32_t rows, uint32_t width,
+                                           uint32_t index);
     // A gain or a bias, as f32.
     Result<graph::TensorId> vector(std::string_view name, uint32_t width);
     // The first row of a table of as many as there are, as f32.
@@ -53,6 +56,9 @@ public:
     Result<std::optional<LowRank>> low_rank(const Lora& adapter, graph::TensorId weight);
     // The single f32 by which a matrix's products are multiplied (NVFP4's NAME.scale).
     Result<std::optional<float>> optional_scalar(std::string_view name);
+
+    // A tensor, if it is there, that the computation does without.
+    void pass_over(std::string_view name);
 
     bool has(std::string_view name) const { return model_.file.find_tensor(name) != nullptr; }
     const std::unordered_set<std::string_view>& used() const { return used_; }

@@ -29,8 +29,15 @@ constexpr double kByteBound = 0.16;
 // f16 keys and values are off by up to 2^-12; scores and outputs by as much, in each layer.
 constexpr double kF16CacheBound = 0.006;
 
+// Goldens of families that transformers has no class of are llama.cpp's (make_peer_files.py), whose GELU comes from a
+// table: its argument and its value are rounded to f16, off by 2^-12 of themselves each, 2^-12 sqrt(2 / 3) = 2.0e-4 of
+// the deviation of a block's inner row. Over three blocks that is 3.5e-4 of the logits' deviation, and the largest of
+// thousands four to five times as much.
+constexpr double kTableOfGeluBound = 0.0017;
+
 double bound_for(const std::string& golden, Isa isa) {
     if (golden == "nano-bf16" && has_bf16(isa)) return kBf16Bound;
+    if (golden == "family-codeshell" || golden == "family-grok") return kTableOfGeluBound;
     const bool is_float = golden.starts_with("family-") || golden.starts_with("lora-") || golden == "nano-f32" ||
                           golden == "nano-f16" || golden == "nano-bf16";
     return is_float ? kFloatBound : kQuantisedBound;

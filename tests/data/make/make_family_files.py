@@ -6,9 +6,10 @@
 A tiny random model of a Hugging Face family, with the features on that a wrong program would miss, in f16; its logits
 and greedy tokens in float64 from transformers (eager attention). Needs torch, transformers, gguf, safetensors, and the
 source of llama.cpp, whose converter writes the file. The tokenizer is that of tests/data/families/llama.gguf."""
-import argparse, math, pathlib, sys, tempfile
+import argparse, json, math, pathlib, sys, tempfile
 import numpy, torch, transformers
 from safetensors.numpy import save_file
+from borrowed_families import BORROWED, SIZES, with_layer_norms
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
 VOCABULARY, PROMPT, GREEDY = 512, 48, 24
@@ -140,6 +141,71 @@ FAMILIES = {
     "jamba": ("Jamba", dict(num_hidden_layers=4, attn_layer_period=4, attn_layer_offset=2, expert_layer_period=100,
                             expert_layer_offset=99, num_experts=1, num_experts_per_tok=1, mamba_d_state=16,
                             mamba_dt_rank=8, mamba_expand=2, use_mamba_kernels=False)),
+    "exaone_moe": ("ExaoneMoe", dict(head_dim=32, num_hidden_layers=5, sliding_window=8, num_experts=6, num_experts_per_tok=3,
+                                     moe_intermediate_size=48, first_k_dense_replace=1, tie_word_embeddings=False)),
+    "afmoe": ("Afmoe", dict(head_dim=32, num_hidden_layers=5, sliding_window=8, num_experts=6, num_experts_per_tok=3,
+                            num_shared_experts=1, moe_intermediate_size=48, num_dense_layers=1, route_scale=2.5,
+                            mup_enabled=True, tie_word_embeddings=False)),
+    "bitnet": ("BitNet", dict(hidden_act="silu")),
+    "chatglm": ("Glm", dict(head_dim=16, rms_norm_eps=1e-5, attention_bias=True, tie_word_embeddings=False)),
+    "cohere2moe": ("Cohere2Moe", dict(
+        head_dim=16, logit_scale=0.25, num_hidden_layers=6, sliding_window=8, num_experts=6, num_experts_per_tok=3,
+        num_shared_experts=1, intermediate_size=48, prefix_dense_intermediate_size=96, first_k_dense_replace=1,
+        expert_selection_fn="sigmoid", mlp_layer_types=["dense"] + ["sparse"] * 5)),
+    "hy_v3": ("HYV3", dict(head_dim=32, num_experts=6, num_experts_per_tok=3, moe_intermediate_size=48,
+                           mlp_layer_types=["dense", "sparse", "sparse"], tie_word_embeddings=False)),
+    "jais2": ("Jais2", dict(head_dim=32, tie_word_embeddings=False)),
+    "mellum": ("Mellum", dict(
+        head_dim=32, num_hidden_layers=5, sliding_window=8, num_local_experts=6, num_experts_per_tok=3,
+        moe_intermediate_size=48, tie_word_embeddings=False, norm_topk_prob=True,
+        layer_types=["sliding_attention"] * 3 + ["full_attention", "sliding_attention"],
+        rope_parameters=dict(sliding_attention=rope(), full_attention=rope(
+            rope_type="yarn", factor=4.0, original_max_position_embeddings=32)))),
+    "minicpm3": ("MiniCPM3", dict(num_key_value_heads=4, q_lora_rank=32, kv_lora_rank=48, qk_nope_head_dim=32,
+                                  qk_rope_head_dim=16, v_head_dim=16, head_dim=16, dim_model_base=256,
+                                  scale_emb=12, tie_word_embeddings=False)),
+    "mistral4": ("Mistral4", dict(
+        num_key_value_heads=4, q_lora_rank=32, kv_lora_rank=48, qk_nope_head_dim=32, qk_rope_head_dim=16, v_head_dim=40,
+        n_routed_experts=6, num_experts_per_tok=3, moe_intermediate_size=48, head_dim=48, qk_head_dim=48,
+        tie_word_embeddings=False, rope_parameters=rope(
+            rope_type="yarn", factor=2.0, original_max_position_embeddings=16, mscale=1.0, mscale_all_dim=1.0,
+            beta_fast=32.0, beta_slow=1.0, llama_4_scaling_beta=0.1))),
+    "nemotron_h_moe": ("NemotronH", dict(
+        layers_block_type=["mamba", "moe", "attention", "mamba", "moe"], num_hidden_layers=5, head_dim=16,
+        mamba_num_heads=8, mamba_head_dim=16, ssm_state_size=32, n_groups=2, conv_kernel=4, expand=2,
+        n_routed_experts=8, num_experts_per_tok=3, n_group=4, topk_group=2, moe_intermediate_size=48,
+        moe_shared_expert_intermediate_size=40, routed_scaling_factor=2.5, norm_topk_prob=True,
+        tie_word_embeddings=False)),
+    "qwen35moe": ("Qwen3_5MoeText", dict(
+        num_hidden_layers=4, head_dim=32, full_attention_interval=4, tie_word_embeddings=False, num_experts=6,
+        num_experts_per_tok=3, moe_intermediate_size=48, shared_expert_intermediate_size=40,
+        linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=32, linear_value_head_dim=32,
+        linear_conv_kernel_dim=4, rope_parameters=rope(partial_rotary_factor=0.5, mrope_section=[3, 3, 2],
+                                                       mrope_interleaved=True))),
+    "jamba_moe": ("Jamba", dict(num_hidden_layers=4, attn_layer_period=4, attn_layer_offset=2, expert_layer_period=2,
+                                expert_layer_offset=1, num_experts=6, num_experts_per_tok=2, mamba_d_state=16,
+                                mamba_dt_rank=8, mamba_expand=2, use_mamba_kernels=False)),
+    "dbrx": ("Dbrx", dict(d_model=64, n_heads=4, n_layers=3, max_seq_len=512, tie_word_embeddings=False,
+                          attn_config=dict(clip_qkv=0.7, kv_n_heads=2, rope_theta=10000.0),
+                          ffn_config=dict(ffn_hidden_size=96, moe_num_experts=6, moe_top_k=3, hidden_size=64))),
+    "llama4": ("Llama4Text", dict(
+        head_dim=32, num_hidden_layers=4, intermediate_size=48, intermediate_size_mlp=96, num_local_experts=6,
+        num_experts_per_tok=2, interleave_moe_layer_step=2, attention_chunk_size=8, floor_scale=16, attn_scale=0.3,
+        use_qk_norm=True, tie_word_embeddings=False)),
+    "gemma4": ("Gemma4Text", dict(
+        head_dim=32, global_head_dim=64, num_hidden_layers=6, hidden_size_per_layer_input=16, sliding_window=8,
+        vocab_size_per_layer_input=VOCABULARY, num_kv_shared_layers=2, use_double_wide_mlp=True,
+        num_global_key_value_heads=1, final_logit_softcapping=4.0,
+        layer_types=["sliding_attention", "sliding_attention", "full_attention"] * 2)),
+    "gemma4_moe": ("Gemma4Text", dict(
+        head_dim=32, global_head_dim=64, num_hidden_layers=3, hidden_size_per_layer_input=0, sliding_window=8,
+        num_global_key_value_heads=1, attention_k_eq_v=True, final_logit_softcapping=4.0, enable_moe_block=True, num_experts=6, top_k_experts=3,
+        moe_intermediate_size=48, layer_types=["sliding_attention", "sliding_attention", "full_attention"])),
+    "gemma3n": ("Gemma3nText", dict(
+        head_dim=32, num_hidden_layers=6, hidden_size_per_layer_input=16, vocab_size_per_layer_input=VOCABULARY,
+        intermediate_size=[96] * 6, sliding_window=8, num_kv_shared_layers=2, laurel_rank=8,
+        activation_sparsity_pattern=[0.7, 0.7, 0.0, 0.0, 0.0, 0.0], final_logit_softcapping=4.0,
+        layer_types=["sliding_attention", "sliding_attention", "full_attention"] * 2)),
 }
 
 
@@ -153,11 +219,38 @@ ALSO_IN_CONFIG = {
     "falcon": dict(num_kv_heads=1),
     "gpt2": dict(n_ctx=512),
     "mpt": dict(architectures=["MPTForCausalLM"]),
+    "mistral4": dict(architectures=["Mistral3ForConditionalGeneration"], model_type="mistral4"),
+    "afmoe": dict(route_norm=True),
     "nemotron_h": dict(hybrid_override_pattern="M-*M-", num_experts_per_tok=None, n_routed_experts=None, n_group=None,
                        topk_group=None),
     "granitehybrid": dict(layer_types=["mamba", "mamba", "attention", "mamba"]),
     "granitehybrid_moe": dict(layer_types=["mamba", "mamba", "attention", "mamba"]),
 }
+
+
+# Where the usual one gives two tokens the same logit.
+SEEDS = {"gemma3n": 7}
+
+# What the converter knows by older names.
+RENAMED = {
+    "bitnet": lambda name: name.replace("mlp.ffn_sub_norm", "mlp.ffn_layernorm").replace(
+        "self_attn.attn_sub_norm", "self_attn.inner_attn_ln"),
+}
+
+
+def rename(name, folder):
+    from safetensors.torch import load_file, save_file as save
+    path = folder / "model.safetensors"
+    save({RENAMED[name](key): value for key, value in load_file(path).items()}, path)
+
+
+def round_to_ternary(model):
+    """As the converter does: each weight of a layer is -s, 0 or s."""
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if weight.ndim != 2 or "embed" in name: continue
+            scale = weight.abs().mean().clamp(min=1e-5)
+            weight.copy_(((weight / scale).round().clamp(-1, 1) * scale).half().float())
 
 
 def randomise(model, seed):
@@ -175,7 +268,7 @@ def randomise(model, seed):
             if "correction_bias" in name: bias.copy_(0.3 * torch.randn(bias.shape, generator=generator))
 
 
-def convert(name, folder, out):
+def convert(name, folder, out, types=None):
     """Runs llama.cpp's converter with the tokenizer that is given, whatever the family has otherwise."""
     import conversion, gguf
     from conversion.base import ModelBase, TextModel, ModelType, get_model_architecture
@@ -194,15 +287,35 @@ def convert(name, folder, out):
         hparams = ModelBase.load_hparams(folder, False) | ALSO_IN_CONFIG.get(name, {})
         hparams = {key: value for key, value in hparams.items() if value is not None or key not in ALSO_IN_CONFIG.get(name, {})}
         kind = conversion.get_model_class(get_model_architecture(hparams, ModelType.TEXT))
-        if name == "ministral3": kind = kind.Ministral3Model  # the outer one wants a tokenizer of its own
+        # The outer one wants a tokenizer of its own.
+        kind = dict(ministral3="Ministral3Model", mistral4="Mistral4Model").get(name, kind)
+        if isinstance(kind, str): kind = getattr(conversion.get_model_class("Mistral3ForConditionalGeneration"), kind)
         class Kind(kind): model_arch = kind.model_arch  # what is changed here is this file's alone
         Kind.set_vocab = set_vocab
-        if name == "qwen35": Kind.no_mtp = True  # there are no draft blocks
+        if name.startswith("qwen35"): Kind.no_mtp = True  # there are no draft blocks
         if name == "mistral":  # whose window it leaves out
             Kind.set_gguf_parameters = lambda self: (super(Kind, self).set_gguf_parameters(),
                                                      self.gguf_writer.add_sliding_window(8))
+        if name == "mistral4":  # whose scale it leaves out
+            Kind.set_gguf_parameters = lambda self: (super(Kind, self).set_gguf_parameters(),
+                                                     self.gguf_writer.add_attn_temperature_scale(0.1))
+        if name == "baichuan":  # it calls itself without end for what is not fused
+            Kind.modify_tensors = lambda self, data, key, bid: (
+                kind.modify_tensors(self, data, key, bid) if "W_pack" in key
+                else TextModel.modify_tensors(self, data, key, bid))
+        if name == "plamo":  # it knows one size alone
+            Kind.shuffle_attn_q_weight = Kind.shuffle_attn_output_weight = lambda self, data: data
+            Kind.set_gguf_parameters = lambda self: (super(Kind, self).set_gguf_parameters(),
+                                                     self.gguf_writer.add_head_count_kv(2))
+        if name == "llama4":  # what all published models share, smaller
+            Kind.set_gguf_parameters = lambda self: (
+                super(Kind, self).set_gguf_parameters(),
+                self.gguf_writer.add_uint32("llama4.attention.chunk_size", 8),
+                self.gguf_writer.add_uint32("llama4.attention.temperature_length", 16),
+                self.gguf_writer.add_attn_temperature_scale(0.3))
         given = dict(hparams=hparams) if name in ("nemotron_h", "granitehybrid", "granitehybrid_moe") else {}  # which looks at what it has beforehand
-        model = Kind(folder, gguf.LlamaFileType.MOSTLY_F16, out, model_name="tiny model", **given)
+        if name == "jais": given |= dict(eager=True)  # it looks at numbers
+        model = Kind(folder, gguf.LlamaFileType.MOSTLY_F16 if types is None else types, out, model_name="tiny model", **given)
         model.hparams.update(ALSO_IN_CONFIG.get(name, {}))
         model.write()
 
@@ -215,7 +328,7 @@ ADAPTED = {  # layers of a family whose adapters tests/data/lora has: rank 4, al
 
 def adapt(name, model, config_folder):
     """Writes an adapter as PEFT does, converts it with llama.cpp's converter, and adds its products to the weights."""
-    import json, subprocess
+    import subprocess
     generator, rank, alpha, tensors = torch.Generator().manual_seed(7), 4, 6, {}
     weights = dict(model.named_parameters())
     for layer in range(model.config.num_hidden_layers):
@@ -241,18 +354,34 @@ def tokenizer():
     return [fields["tokenizer.ggml." + what].contents() for what in ("tokens", "merges")]
 
 
+def borrow(name, folder):
+    """Makes the folder that transformers wrote that of the family."""
+    from safetensors.torch import load_file, save_file as save
+    _, _, config, change = BORROWED[name]
+    path = folder / "model.safetensors"
+    save({key: value.contiguous() for key, value in change(load_file(path)).items()}, path)
+    json.dump(SIZES | config, open(folder / "config.json", "w"))
+
+
 def make(name, is_adapted=False):
-    kind, own = FAMILIES[name]
+    kind, own = FAMILIES[name] if name in FAMILIES else (BORROWED[name][0], SIZES | BORROWED[name][1])
     config = getattr(transformers, kind + "Config")(**(COMMON | own))
     config._attn_implementation = config._experts_implementation = "eager"
     of_class = kind.removesuffix("Text") + ("LMHeadModel" if kind == "GPT2" else "ForCausalLM")
     model = getattr(transformers, of_class)(config).eval()
-    if name in ("gemma", "gemma2", "nemotron", "qwen35"): model.zero_gains = True  # the gain is 1 + weight
-    randomise(model, sum(name.encode()))
+    if name in ("gemma", "gemma2", "nemotron", "qwen35", "qwen35moe"): model.zero_gains = True  # the gain is 1 + weight
+    if own.get("layer_norms"): with_layer_norms(model)
+    randomise(model, SEEDS.get(name, sum(name.encode())))
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
+        if name in BORROWED: borrow(name, pathlib.Path(folder))
+        if name in RENAMED: rename(name, pathlib.Path(folder))
+        if name.startswith("gemma4"):  # the converter counts its tokens
+            json.dump(dict(model=dict(vocab={str(i): i for i in range(VOCABULARY)}), added_tokens=[]),
+                      open(folder + "/tokenizer.json", "w"))
         if is_adapted: adapt(name, model.double(), pathlib.Path(folder))
         else: convert(name, pathlib.Path(folder), HERE / "families" / (name + ".gguf"))
+    if name == "bitnet": round_to_ternary(model)
     model = model.double()
     # Where the family's code asks for float32, too: sums along a text would show it.
     single, to_single = torch.float32, torch.Tensor.float
@@ -285,7 +414,7 @@ def main():
     LLAMA_CPP = args.llama_cpp
     sys.path[:0] = [str(args.llama_cpp), str(args.llama_cpp / "gguf-py")]  # the converter's own gguf
     failed = []
-    for name in args.names or (ADAPTED if args.lora else FAMILIES):
+    for name in args.names or (ADAPTED if args.lora else FAMILIES | BORROWED):
         try: make(name, args.lora)
         except Exception as error:
             failed.append(name)
