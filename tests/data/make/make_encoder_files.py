@@ -2,6 +2,7 @@
 """Makes tests/data/encoders/NAME.gguf and tests/data/goldens/encoder-NAME.safetensors.
 
     python make_encoder_files.py --llama-cpp SOURCE [NAME ...]
+    python make_encoder_files.py --minilm FOLDER     goldens/all-minilm-l6-v2.json, of all-MiniLM-L6-v2's folder
 
 A tiny random encoder of a Hugging Face family in f16; its rows of several texts, and of rerankers the scores, in float64
 from transformers (eager attention), or for families that transformers does not have from the few lines of torch below.
@@ -289,11 +290,32 @@ def make(name):
           (f", scores {[round(float(score[0]), 3) for score in scores]}" if scores else ""))
 
 
+MINILM_TEXTS = ["The quick brown fox jumps over the lazy dog.", "hi",
+                "Paris, capitale de la France, est une grande ville europ\u00e9enne et un centre mondial de l'art.",
+                "na\u00efve caf\u00e9 \u2014 \u201cquotes\u201d and \u6771\u4eac mixed 123.45e-6!", "word " * 300]
+
+
+def make_minilm(folder):
+    """Mean-pooled vectors of length 1 in float64, as sentence-transformers has them, and the texts' tokens."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    model = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager").eval().double()
+    cases = []
+    with torch.inference_mode():
+        for text in MINILM_TEXTS:
+            given = tokenizer(text, return_tensors="pt")
+            mean = model(**given).last_hidden_state[0].mean(0)
+            cases.append(dict(text=text, ids=given["input_ids"][0].tolist(),
+                              vector=[round(float(value), 9) for value in mean / mean.norm()]))
+    (HERE / "goldens" / "all-minilm-l6-v2.json").write_text(json.dumps(dict(cases=cases)) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--llama-cpp", type=pathlib.Path, required=True)
+    parser.add_argument("--llama-cpp", type=pathlib.Path)
+    parser.add_argument("--minilm", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
+    if args.minilm: return make_minilm(args.minilm)
     sys.path[:0] = [str(args.llama_cpp), str(args.llama_cpp / "gguf-py")]  # the converter's own gguf
     failed = []
     for name in args.names or ENCODERS:
