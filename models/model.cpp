@@ -40,9 +40,30 @@ const Architecture* find_architecture(std::string_view name) {
     return nullptr;
 }
 
+// Architectures of another kind than what is run here, and what they are.
+struct OtherKind {
+    std::string_view name, kind;
+};
+constexpr auto kOtherKinds = std::to_array<OtherKind>({
+    {"dream", "a diffusion model: its text is not written from left to right"},
+    {"llada", "a diffusion model: its text is not written from left to right"},
+    {"llada-moe", "a diffusion model: its text is not written from left to right"},
+    {"rnd1", "a diffusion model: its text is not written from left to right"},
+    {"t5", "an encoder with a decoder"},
+    {"t5encoder", "an encoder without a decoder"},
+    {"clip", "what turns pictures or sounds into rows for another model"},
+    {"wavtokenizer-dec", "what turns tokens into sound"},
+    {"eagle3", "a draft for another model"},
+    {"dflash", "a draft for another model"},
+    {"gemma4-assistant", "a draft for another model"},
+});
+
 Result<const Architecture*> architecture_of(const Gguf& file) {
     RIFTJIT_TRY(name, file.require_string("general.architecture"));
     if (const Architecture* architecture = find_architecture(name)) return architecture;
+    if (const auto* other = std::ranges::find(kOtherKinds, name, &OtherKind::name); other != kOtherKinds.end())
+        return fail(ErrorKind::Unsupported, "{} is '{}', {}; such models are unsupported",
+                    file.place_of(*file.find("general.architecture")), name, other->kind);
     std::string known;
     for (const Architecture* architecture : kArchitectures)
         known += (known.empty() ? "" : ", ") + std::string(architecture->name);

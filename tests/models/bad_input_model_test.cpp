@@ -134,6 +134,9 @@ TEST(BadInputModel, B26NamesTheArchitecturesItKnows) {
                          {"key 'general.architecture' (at byte 24)",
                           std::string("unknown model architecture: '") + name + "'", "known are llama, qwen2, qwen3"}));
     }
+    builder.set("general.architecture", string("llada"));
+    EXPECT_TRUE(says(load_message(builder),
+                     {"key 'general.architecture' (at byte 24)", "is 'llada', a diffusion model", "are unsupported"}));
     builder.set("general.architecture", u32(3));
     EXPECT_TRUE(says(load_message(builder), {"key general.architecture has wrong type u32 but expected type string"}));
     builder.erase("general.architecture");
