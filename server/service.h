@@ -43,6 +43,7 @@ struct ServiceOptions {
     std::optional<SlotFiles> slot_files;
     int64_t kept_tokens = 0;      // --keep, as ServingRequest has it
     bool is_speculative = false;  // guesses are tried
+    bool is_verbose = false;      // replies have "__verbose", where a request says nothing
 };
 
 // What one request of an API asks for.

@@ -247,6 +247,7 @@ Result<void> check_serve_options(ServeOptions& o) {
     std::ranges::sort(o.service.names);  // the first of them is the model's, as llama-server has it
     o.service.tags = divided(o.tags);
     o.service.version = RIFTJIT_VERSION;
+    o.service.is_verbose = o.run.verbose;
     o.service.sampling = {o.run.sampling, {}, o.run.ignore_eos};
     const auto& breakers = o.run.dry_breakers;
     if (std::ranges::find(breakers, "none") == breakers.end()) o.service.sampling.dry_breakers = breakers;
