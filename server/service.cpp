@@ -208,6 +208,7 @@ Asked Service::read_settings(Fields& fields) const {
     fields.read("n_cmpl", asked.count, 1, int64_t(scheduler_.slots()));
     fields.read("return_tokens", asked.returns_tokens);
     fields.read("timings_per_token", asked.tells_timings);
+    asked.is_verbose = options_.is_verbose;
     fields.read("verbose", asked.is_verbose);
     fields.read("sse_ping_interval", asked.ping_seconds, -1, kMostInt);
     if (const Json* stream_options = fields.object("stream_options")) {

@@ -268,6 +268,7 @@ Result<void> check_serve_options(ServeOptions& o) {
     o.service.embedding_norm = int(o.embedding_norm);
     if (o.ranks && !o.pooling.empty() && o.pooling != "rank")
         return fail(ErrorKind::Usage, "--pooling {}: --reranking asks for rank", o.pooling);
+    o.service.is_verbose = o.run.verbose;
     o.service.sampling = {o.run.sampling, {}, o.run.ignore_eos};
     const auto& breakers = o.run.dry_breakers;
     if (std::ranges::find(breakers, "none") == breakers.end()) o.service.sampling.dry_breakers = breakers;
