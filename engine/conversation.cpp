@@ -27,7 +27,8 @@ models::ChatTemplate::Inputs template_inputs(nlohmann::ordered_json variables, c
         char text[64];
         inputs.extra[name] = std::string(text, std::strftime(text, sizeof text, format, &local));
     }
-    // Thinking is on unless it is turned off, as llama.cpp has it: some templates take it for off where nothing is said.
+    // Thinking is on unless it is turned off, as llama.cpp has it: some templates take it for off where nothing is
+    // said.
     if (inputs.extra.is_object() && !inputs.extra.contains("enable_thinking")) inputs.extra["enable_thinking"] = true;
     inputs.most_bytes = models::kMostTextBytes;
     if (const auto bos = tokenizer.bos()) inputs.bos_token = tokenizer.piece(*bos);
