@@ -38,7 +38,7 @@ function(riftjit_module name)
 endfunction()
 
 riftjit_module(hdf5 FOLDER sim/files/hdf5
-               SOURCES host/result.cpp host/available_memory.cpp sim/files/append_file.cpp sim/files/metadata.cpp
+               SOURCES host/result.cpp host/available_memory.cpp host/control_groups.cpp sim/files/append_file.cpp sim/files/metadata.cpp
                        sim/files/recording_times.cpp sim/files/unfinished_file.cpp
                LINK PkgConfig::HDF5 nlohmann_json::nlohmann_json)
 riftjit_module(plots FOLDER sim/plots/cairo SOURCES host/result.cpp host/utf8.cpp LINK PkgConfig::CAIRO)

@@ -48,13 +48,15 @@ RIFTJIT_INLINE void with_signs(Values x, Values weights, int zero, Codes codes, 
     from_lanes(best, codes);
 }
 
-// Without FMA, which would round once where two operations do twice.
-__attribute__((target("avx2"))) void with_minimum_avx2(Values x, Values weights, int most, const MinimumSearch& search,
-                                                       Codes codes, std::span<ScaleAndMinimum, kLanes> found) {
+// Without FMA, which would round once where two operations do twice. tests/check_baseline.sh knows such functions by
+// the end of their names.
+__attribute__((target("avx2"), noinline)) void with_minimum_avx2(Values x, Values weights, int most,
+                                                                 const MinimumSearch& search, Codes codes,
+                                                                 std::span<ScaleAndMinimum, kLanes> found) {
     with_minimum(x, weights, most, search, codes, found);
 }
-__attribute__((target("avx2"))) void with_signs_avx2(Values x, Values weights, int zero, Codes codes,
-                                                     std::span<float, kLanes> scales) {
+__attribute__((target("avx2"), noinline)) void with_signs_avx2(Values x, Values weights, int zero, Codes codes,
+                                                               std::span<float, kLanes> scales) {
     with_signs(x, weights, zero, codes, scales);
 }
 

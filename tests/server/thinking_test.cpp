@@ -13,7 +13,7 @@ Json answer_of(const std::string& chat_template, Json more) {
     options.chat_template = *models::ChatTemplate::parse(chat_template);
     RunningServer running(1, std::move(options));
     Json request = {
-        {"messages", Json::array({{{"role", "user"}, {"content", "A fox."}}})}, {"temperature", 0}, {"max_tokens", 12}};
+        {"messages", Json::array({{{"role", "user"}, {"content", "A fox."}}})}, {"temperature", 0}, {"max_tokens", 40}};
     request.update(more);
     const Reply reply = post(running, "/v1/chat/completions", request);
     EXPECT_EQ(reply.status, 200) << reply.text;

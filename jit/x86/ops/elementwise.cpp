@@ -104,7 +104,7 @@ private:
 
     Vec splatted(float value) {
         const Vec vector = cc_.new_vector();
-        cc_.vmovups(vector, cc_.splat(value));
+        cc_.vbroadcastss(vector, cc_.constant(value));
         return vector;
     }
     void apply(const ElementwiseStep& step, const Vec& out) {
