@@ -57,7 +57,7 @@ EXPLAINED = [(re.compile(pattern), why) for pattern, why in (
     (r"test_stream::", "streams that are replayed after a client left are not kept"),
     (r"test_infill::test_infill_with", "the vocabulary has no tokens for gaps"),
     (r"test_tokenize_with_bos|test_slot_(erase|save_restore$|restore_legacy)|test_multi_requests_parallel|test_slot_ctx|test_with_ctx_shift|"
-     r"test_completion::test_completion(_stream)?(\[|_with_openai|_parallel|_prompt_cache|_response_fields|_unified)|test_return_progress|test_nocache_long|test_ctx_shift|"
+     r"test_completion::test_completion(_stream)?(\[|_with_openai|_prompt_cache|_response_fields|_unified)|test_return_progress|test_ctx_shift|"
      r"test_chat_completion_(with_openai|cached)|test_chat_completion(_stream)?\[|test_responses_(with|stream_with)_openai",
      "looks for another model's words, or counts of its tokens"),
     (r"anthropic_vision_format", "images: the model takes text alone"),
