@@ -29,11 +29,12 @@ struct I16Row {
     }
 
     // i16_bf16: uint16_t[4][blocks][2][2][32]. Of the block's quarter q, elements 64 q + 32 h to 64 q + 32 h + 31:
-    // 128 * high, then low.
+    // 128 * high, then low, times kBf16DigitScale, which weights are divided by (ops/matmul_amx.cpp).
+    static constexpr float kBf16DigitScale = 0x1p112f;
     constexpr uint32_t quarter_offset_bytes(uint32_t quarter) const {
         return digits_offset_bytes() + quarter * blocks() * kI16Block;
     }
-    // i16_bytes: int8_t[blocks*256] of each digit.
+    // i16_bytes: int8_t[blocks*256] of each digit, in quads as below.
     enum class Digit : uint8_t { low, high, sum };
     static constexpr uint32_t kDigits = 3;
     constexpr uint32_t bytes_offset(Digit digit) const {

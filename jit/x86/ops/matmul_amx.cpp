@@ -13,7 +13,6 @@
 // A panel's step is decoded as the other tile form does it, and rearranged so that four consecutive elements, or a pair
 // of bf16, make a dword. A block's last rows are taken together with some before them that are computed already, so
 // that every tile has 16; batches of fewer than 16 take the other tile form, which is here too.
-#include <array>
 #include <map>
 
 #include "jit/x86/decoders/decoder_ops.h"
@@ -74,13 +73,8 @@ private:
     // While a step is decoded: pairs whose partner is to come, by index.
     static constexpr int kFirstWaiting = StepDecoder::kFreeRegister, kMostWaiting = 8;
     std::map<uint32_t, int> waiting_;
-    const Zmm low_bytes_order = zmm31;
-    // Of each dword of a line the low bytes of its words, then the same of the next line.
-    const std::array<uint8_t, 64> low_bytes_ = [] {
-        std::array<uint8_t, 64> bytes;
-        for (int i = 0; i < 64; ++i) bytes[i] = static_cast<uint8_t>(i / 4 * 4 + i % 2 * 2 + i % 4 / 2 * 64);
-        return bytes;
-    }();
+    const Zmm even_bytes = zmm31, round = zmm30, seven_bits = zmm29, bias = zmm28;  // bytes
+    const Zmm exponent_of_bf16 = zmm31;                                              // bf16
 
     void generate() override {
         Label has_few_rows;
@@ -173,7 +167,7 @@ private:
 
     void multiply_step() {
         lea(arranged, ptr[rsp + weights_offset()]);
-        if (has_bytes()) vmovdqa32(low_bytes_order, constant_bytes(low_bytes_.data(), low_bytes_.size()));
+        start_arranging();
         decode_step([this](const Xmm& pair, uint32_t index) { arrange(Zmm(pair.getIdx()), index); },
                     panel_weights_bytes());
         check(waiting_.empty(), "pairs come by twos");
@@ -234,37 +228,55 @@ private:
         waiting_[index] = free;
     }
 
-    // [digit][panel][four elements][16 rows] dwords; clobbers both.
-    void arrange_bytes(const Zmm& first, const Zmm& second, uint32_t line) {
-        const Zmm first_low(26), second_low(27);
-        const auto store_digit = [&](int digit, const Zmm& low, const Zmm& high) {
-            const Zmm bytes(28 + digit);
-            vmovdqa32(bytes, low_bytes_order);
-            vpermi2b(bytes, low, high);
-            vmovdqa32(ptr[arranged + digit * kPanels * 4096 + static_cast<int>(line) * 64], bytes);
-        };
-        if (traits_.fits_byte) return store_digit(0, first, second);
-        for (const auto& [low, weight] : {std::pair{first_low, first}, {second_low, second}}) {
-            vpsllw(low, weight, 9);
-            vpsraw(low, low, 9);
-            vpsubw(weight, weight, low);
-            vpsraw(weight, weight, 7);
-        }
-        store_digit(0, first_low, second_low);
-        store_digit(1, first, second);
-        vpaddw(first, first, first_low);
-        vpaddw(second, second, second_low);
-        store_digit(2, first, second);
+    void start_arranging() {
+        if (!has_bytes()) return vpbroadcastd(exponent_of_bf16, constant_u32(0x8FFF8FFFu));
+        vpbroadcastd(even_bytes, constant_u32(0x00FF00FFu));
+        if (traits_.fits_byte) return;
+        vpbroadcastd(round, constant_u32(0x00400040u));
+        vpbroadcastd(seven_bits, constant_u32(0x7F7F7F7Fu));
+        vpbroadcastd(bias, constant_u32(0x40404040u));
     }
 
-    // [panel][pair][16 rows] dwords; clobbers the pair.
-    void arrange_bf16(const Zmm& second, uint32_t index) {
-        const Zmm first(StepDecoder::kFreeRegister + static_cast<int>(index % 4));
-        vpslld(first, second, 16);
-        vpsrad(first, first, 16);
-        vpsrad(second, second, 16);
-        merge_to_bf16(first, second);
-        vmovdqa32(ptr[arranged + static_cast<int>(index) * 64], first);
+    // [digit][panel][four elements][16 rows] dwords; clobbers both. Of four elements the order is that of quads
+    // (decoders/decoder.h), as in rows of digits: words of the second pair go between those of the first.
+    void arrange_bytes(const Zmm& first, const Zmm& second, uint32_t line) {
+        const Zmm low(26), high(27);
+        const auto store_digit = [&](int digit, const Zmm& bytes) {
+            vmovdqa32(ptr[arranged + digit * kPanels * 4096 + static_cast<int>(line) * 64], bytes);
+        };
+        // odd = the even bytes of `even`, and its own odd ones.
+        const auto interleave = [&](const Zmm& odd, const Zmm& even) {
+            constexpr uint8_t kThirdPicksSecond = 0xD8;
+            vpternlogd(odd, even, even_bytes, kThirdPicksSecond);
+        };
+        if (traits_.fits_byte) {
+            vpsllw(second, second, 8);
+            interleave(second, first);
+            return store_digit(0, second);
+        }
+        // (w + 64) mod 128 - 64 and (w + 64) div 128.
+        vpaddw(first, first, round);
+        vpaddw(second, second, round);
+        vpsllw(low, second, 8);
+        interleave(low, first);
+        vpandd(low, low, seven_bits);
+        vpsubb(low, low, bias);
+        store_digit(0, low);
+        vpsrlw(first, first, 7);
+        vpsllw(high, second, 1);
+        interleave(high, first);
+        store_digit(1, high);
+        vpaddb(low, low, high);
+        store_digit(2, low);
+    }
+
+    // [panel][pair][16 rows] dwords; clobbers the pair. Integers of at most eight bits are exact as f16, whose bits, three
+    // places down, are those of a bf16 2^112 times smaller: the digits that it is multiplied by are as much larger.
+    void arrange_bf16(const Zmm& pair, uint32_t index) {
+        vcvtw2ph(pair, pair);
+        vpsraw(pair, pair, 3);
+        vpandd(pair, pair, exponent_of_bf16);
+        vmovdqa32(ptr[arranged + static_cast<int>(index) * 64], pair);
     }
     // first = pairs of bf16 from integers of at most eight bits, whose f32 have zeros in the lower half.
     void merge_to_bf16(const Zmm& first, const Zmm& second) {

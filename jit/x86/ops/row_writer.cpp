@@ -222,9 +222,7 @@ void RowWriter::write_i8_group(const I8Row& row, uint32_t elements, const Produc
     vextracti128(in_xmm(codes), sums, 1);
     vpaddd(in_xmm(sums), in_xmm(sums), in_xmm(codes));
     vpermq(first_codes, first_codes, 0b11'01'10'00);  // VPACKSSWB works within 128 bits
-    std::array<uint8_t, 32> quads;
-    for (uint8_t i = 0; i < quads.size(); ++i) quads[i] = i % 16 / 4 * 4 + (i % 4 == 1 ? 2 : i % 4 == 2 ? 1 : i % 4);
-    vpshufb(first_codes, first_codes, constant_bytes(quads.data(), quads.size(), 32));
+    vpshufb(first_codes, first_codes, order_of_quads(1));
     vmovdqu(ptr[row_out + index * 8 + row.codes_offset_bytes()], first_codes);
     for (const auto& [group, times] : {std::pair{16u, 2}, {32u, 1}}) {
         const auto store = [&](I8Row::Array which, const Xmm& value_of_group) {
@@ -254,16 +252,29 @@ void RowWriter::store_bf16_digits(uint32_t element) {
     const uint32_t within = element % 64 / 32 * 128 + element % 32 * 2;
     for (const auto& [digit, offset] : {std::pair{high, within}, {low, within + 64}}) {
         vcvtdq2ps(digit, digit);
+        vmulps(digit, digit, splat(I16Row::kBf16DigitScale));
         vcvtneps2bf16(Ymm(digit.getIdx()), digit);
         vmovups(ptr[row_out + index * 8 + row_.quarter_offset_bytes(element / 64) + offset], Ymm(digit.getIdx()));
     }
 }
 
+// What VPSHUFB brings elements into quads by.
+Address RowWriter::order_of_quads(uint32_t element_bytes) {
+    std::array<uint8_t, 32> order;
+    for (uint32_t i = 0; i < order.size(); ++i) {
+        const uint32_t element = i % 16 / element_bytes, of_quad = element % 4;
+        const uint32_t from = element - of_quad + (of_quad == 1 ? 2 : of_quad == 2 ? 1 : of_quad);
+        order[i] = static_cast<uint8_t>(from * element_bytes + i % element_bytes);
+    }
+    return constant_bytes(order.data(), order.size(), 32);
+}
+
 void RowWriter::store_byte_digits(uint32_t element) {
-    const Ymm low(28), high(29), sum(30);
-    vpsllw(low, codes, 9);
+    const Ymm low(28), high(29), sum(30), in_quads = sum;
+    vpshufb(in_quads, codes, order_of_quads(2));
+    vpsllw(low, in_quads, 9);
     vpsraw(low, low, 9);
-    vpsubw(high, codes, low);
+    vpsubw(high, in_quads, low);
     vpsraw(high, high, 7);
     vpaddw(sum, high, low);
     for (const auto& [bytes, digit] :

@@ -41,6 +41,7 @@ private:
     void quantize_16(const Xbyak::RegExp& from);
     void quantize_64(uint32_t part);
     void store_bf16_digits(uint32_t element);
+    Address order_of_quads(uint32_t element_bytes);
     void store_byte_digits(uint32_t element);
     void store_sum_digits();
 

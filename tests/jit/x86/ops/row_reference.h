@@ -13,8 +13,8 @@
 
 namespace riftjit::x86 {
 
-inline void store_bf16(std::byte* at, int value) {
-    const uint16_t word = float_to_bfloat(float(value));
+inline void store_bf16(std::byte* at, int value, float scale = 1) {
+    const uint16_t word = float_to_bfloat(float(value) * scale);
     std::memcpy(at, &word, sizeof word);
 }
 
@@ -26,13 +26,14 @@ inline void add_digits(const I16Row& row, std::byte* bytes) {
         const uint32_t block = i / kI16Block, element = i % kI16Block;
         if (row.format == RowFormat::i16_bf16) {
             std::byte* line = bytes + row.quarter_offset_bytes(element / 64) + block * 256 + element % 64 / 32 * 128;
-            store_bf16(line + element % 32 * 2, 128 * high);
-            store_bf16(line + 64 + element % 32 * 2, low);
+            store_bf16(line + element % 32 * 2, 128 * high, I16Row::kBf16DigitScale);
+            store_bf16(line + 64 + element % 32 * 2, low, I16Row::kBf16DigitScale);
             continue;
         }
-        bytes[row.bytes_offset(I16Row::Digit::low) + i] = std::byte(low);
-        bytes[row.bytes_offset(I16Row::Digit::high) + i] = std::byte(high);
-        bytes[row.bytes_offset(I16Row::Digit::sum) + i] = std::byte(low + high);
+        const uint32_t place = i / 4 * 4 + (i % 4 == 1 ? 2 : i % 4 == 2 ? 1 : i % 4);  // quads
+        bytes[row.bytes_offset(I16Row::Digit::low) + place] = std::byte(low);
+        bytes[row.bytes_offset(I16Row::Digit::high) + place] = std::byte(high);
+        bytes[row.bytes_offset(I16Row::Digit::sum) + place] = std::byte(low + high);
     }
     if (row.format != RowFormat::i16_bytes) return;
     for (const uint32_t elements : {32u, 16u}) {
