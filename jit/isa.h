@@ -17,7 +17,7 @@ namespace riftjit {
 //   avx512_bf16  + AVX512_BF16
 //   avx512_fp16  + AVX512_FP16
 //   amx_bf16     + AMX-TILE, AMX-BF16: products of bf16 weights
-//   amx_int8     + AMX-INT8, AVX512_VBMI: those of quantised weights and many rows
+//   amx_int8     + AMX-INT8: those of quantised weights and many rows
 enum class Isa : uint8_t { avx2, avx_vnni, avx512, avx512_vnni, avx512_bf16, avx512_fp16, amx_bf16, amx_int8 };
 
 std::string_view name(Isa isa);

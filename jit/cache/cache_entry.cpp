@@ -34,7 +34,6 @@ enum Feature : uint64_t {
     kAvx512Fp16 = 2048,
     kAmxBf16 = 4096,  // and AMX-TILE
     kAmxInt8 = 8192,
-    kAvx512Vbmi = 16384,
 };
 
 // What a level of x86 implies; none elsewhere.
@@ -48,7 +47,7 @@ uint64_t feature_bits(Target target) {
     if (isa >= Isa::avx512_bf16) bits |= kAvx512Bf16;
     if (isa >= Isa::avx512_fp16) bits |= kAvx512Fp16;
     if (isa >= Isa::amx_bf16) bits |= kAmxBf16;
-    if (isa >= Isa::amx_int8) bits |= kAmxInt8 | kAvx512Vbmi;
+    if (isa >= Isa::amx_int8) bits |= kAmxInt8;
     return bits;
 }
 

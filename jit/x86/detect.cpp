@@ -39,10 +39,7 @@ constexpr std::array kAmxBf16 = {
     Feature{&CpuidLeaves::leaf7_edx, 24, "AMX-TILE"},
     Feature{&CpuidLeaves::leaf7_edx, 22, "AMX-BF16"},
 };
-constexpr std::array kAmxInt8 = {
-    Feature{&CpuidLeaves::leaf7_edx, 25, "AMX-INT8"},
-    Feature{&CpuidLeaves::leaf7_ecx, 1, "AVX512-VBMI"},
-};
+constexpr std::array kAmxInt8 = {Feature{&CpuidLeaves::leaf7_edx, 25, "AMX-INT8"}};
 
 // A level has its own features and those of the level it includes.
 struct Level {

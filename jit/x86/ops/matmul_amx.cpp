@@ -73,8 +73,9 @@ private:
     // While a step is decoded: pairs whose partner is to come, by index.
     static constexpr int kFirstWaiting = StepDecoder::kFreeRegister, kMostWaiting = 8;
     std::map<uint32_t, int> waiting_;
-    const Zmm even_bytes = zmm31, round = zmm30, seven_bits = zmm29, bias = zmm28;  // bytes
-    const Zmm exponent_of_bf16 = zmm31;                                              // bf16
+    // And what they are rearranged by: bytes; bf16.
+    const Zmm even_bytes = zmm31, sixty_fours_of_words = zmm30, seven_bits = zmm29, sixty_fours = zmm28;
+    const Zmm sign_and_f16_bits = zmm31;
 
     void generate() override {
         Label has_few_rows;
@@ -229,12 +230,12 @@ private:
     }
 
     void start_arranging() {
-        if (!has_bytes()) return vpbroadcastd(exponent_of_bf16, constant_u32(0x8FFF8FFFu));
+        if (!has_bytes()) return vpbroadcastd(sign_and_f16_bits, constant_u32(0x8FFF8FFFu));
         vpbroadcastd(even_bytes, constant_u32(0x00FF00FFu));
         if (traits_.fits_byte) return;
-        vpbroadcastd(round, constant_u32(0x00400040u));
+        vpbroadcastd(sixty_fours_of_words, constant_u32(0x00400040u));
         vpbroadcastd(seven_bits, constant_u32(0x7F7F7F7Fu));
-        vpbroadcastd(bias, constant_u32(0x40404040u));
+        vpbroadcastd(sixty_fours, constant_u32(0x40404040u));
     }
 
     // [digit][panel][four elements][16 rows] dwords; clobbers both. Of four elements the order is that of quads
@@ -255,12 +256,12 @@ private:
             return store_digit(0, second);
         }
         // (w + 64) mod 128 - 64 and (w + 64) div 128.
-        vpaddw(first, first, round);
-        vpaddw(second, second, round);
+        vpaddw(first, first, sixty_fours_of_words);
+        vpaddw(second, second, sixty_fours_of_words);
         vpsllw(low, second, 8);
         interleave(low, first);
         vpandd(low, low, seven_bits);
-        vpsubb(low, low, bias);
+        vpsubb(low, low, sixty_fours);
         store_digit(0, low);
         vpsrlw(first, first, 7);
         vpsllw(high, second, 1);
@@ -270,12 +271,12 @@ private:
         store_digit(2, low);
     }
 
-    // [panel][pair][16 rows] dwords; clobbers the pair. Integers of at most eight bits are exact as f16, whose bits, three
-    // places down, are those of a bf16 2^112 times smaller: the digits that it is multiplied by are as much larger.
+    // [panel][pair][16 rows] dwords; clobbers the pair. Integers of at most eight bits are exact as f16, whose bits,
+    // three places down, are those of a bf16 2^112 times smaller: the digits that it meets are as much larger.
     void arrange_bf16(const Zmm& pair, uint32_t index) {
         vcvtw2ph(pair, pair);
         vpsraw(pair, pair, 3);
-        vpandd(pair, pair, exponent_of_bf16);
+        vpandd(pair, pair, sign_and_f16_bits);
         vmovdqa32(ptr[arranged + static_cast<int>(index) * 64], pair);
     }
     // first = pairs of bf16 from integers of at most eight bits, whose f32 have zeros in the lower half.

@@ -65,7 +65,7 @@ std::set<std::string> allowed_sets(Isa isa) {
     if (isa >= Isa::avx512_bf16) sets.insert("AVX512_BF16_*");
     if (isa >= Isa::avx512_fp16) sets.insert("AVX512_FP16_*");
     if (isa >= Isa::amx_bf16) sets.insert({"AMX_TILE", "AMX_BF16"});
-    if (isa >= Isa::amx_int8) sets.insert({"AMX_INT8", "AVX512_VBMI_*"});
+    if (isa >= Isa::amx_int8) sets.insert("AMX_INT8");
     return sets;
 }
 

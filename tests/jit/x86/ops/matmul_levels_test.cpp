@@ -21,8 +21,9 @@ std::vector<std::string> allowed_extensions(Isa isa) {
     if (isa >= Isa::avx512) allowed = {"AVX512F_", "AVX512BW_", "AVX512DQ_"};
     if (isa >= Isa::avx512_vnni) allowed.push_back("AVX512_VNNI_");
     if (isa >= Isa::avx512_bf16) allowed.push_back("AVX512_BF16_");
+    if (isa >= Isa::avx512_fp16) allowed.push_back("AVX512_FP16_");
     if (has_amx(isa)) allowed.insert(allowed.end(), {"AMX_TILE", "AMX_BF16"});
-    if (isa >= Isa::amx_int8) allowed.insert(allowed.end(), {"AMX_INT8", "AVX512_VBMI_"});
+    if (isa >= Isa::amx_int8) allowed.push_back("AMX_INT8");
     return allowed;
 }
 
