@@ -28,6 +28,7 @@ public:
         readers_.resize(graph.tensors.size());
         for (size_t i = 0; i < graph.nodes.size(); ++i)
             for (TensorId id : inputs(graph.nodes[i].op)) readers_[id].push_back(i);
+        plan_.target = options.backend->target();
         plan_.max_tokens = options.max_tokens;
         plan_.max_outputs = std::min(options.max_outputs, options.max_tokens);
         plan_.form = options.max_tokens > 1 ? MatmulForm::tile : MatmulForm::vector;

@@ -71,6 +71,7 @@ struct RopeTable {
 };
 
 struct Plan {
+    std::optional<Target> target;  // whose rows it has; none: those of whatever device it is bound to
     std::vector<Step> steps;
     std::vector<RopeTable> rope_tables;
     uint64_t arena_bytes = 0;  // for max_tokens rows

@@ -32,12 +32,22 @@ Result<void> check_options(const graph::Graph& graph, const ModelOptions& option
 
 }  // namespace
 
+PlanSetOptions plan_set_options(const ModelOptions& options, const Backend& backend) {
+    return {.backend = &backend,
+            .prompt_backend = options.prompt_backend,
+            .batch = options.batch,
+            .outputs = options.outputs,
+            .key_type = options.key_type,
+            .value_type = options.value_type,
+            .passes = options.passes,
+            .activations = options.activations};
+}
+
 Result<std::shared_ptr<const DeviceModel>> DeviceModel::create(const graph::Graph& graph, const ModelOptions& options,
                                                                std::unique_ptr<Device> device,
                                                                const Device::Release& release) {
     RIFTJIT_TRY_VOID(check_options(graph, options));
-    RIFTJIT_TRY(plans, make_plans(graph, {&device->backend(), options.batch, options.outputs, options.key_type,
-                                          options.value_type, options.passes, options.activations}));
+    RIFTJIT_TRY(plans, make_plans(graph, plan_set_options(options, device->backend())));
     auto model = std::make_shared<DeviceModel>();
     model->options = options;
     model->device = std::move(device);

@@ -8,6 +8,7 @@
 
 #include "graph/plan.h"
 #include "runtime/device.h"
+#include "runtime/plan_set.h"
 #include "runtime/rope_tables.h"
 #include "runtime/weights.h"
 
@@ -19,7 +20,10 @@ struct ModelOptions {
     DType key_type = DType::F16, value_type = DType::F16;
     std::string passes = "all";
     Activations activations = Activations::i13;
+    const Backend* prompt_backend = nullptr;  // PlanSetOptions; null: the device's own
 };
+
+PlanSetOptions plan_set_options(const ModelOptions& options, const Backend& backend);
 
 struct DeviceModel {
     ModelOptions options;

@@ -9,6 +9,7 @@ Result<PlanSet> make_plans(const graph::Graph& graph, const PlanSetOptions& opti
                                     options.activations};
     RIFTJIT_TRY(decode, graph::make_plan(plans.graph, plan_options));
     plans.decode = std::move(decode);
+    if (options.prompt_backend != nullptr) plan_options.backend = options.prompt_backend;
     plan_options.max_tokens = options.batch;
     plan_options.max_outputs = options.outputs;
     RIFTJIT_TRY(prompt, graph::make_plan(plans.graph, plan_options));

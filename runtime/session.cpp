@@ -9,8 +9,7 @@ namespace riftjit::runtime {
 
 Result<MemoryNeed> memory_need(const graph::Graph& graph, const ModelOptions& options, const SequenceLimits& limits,
                                const Backend& backend) {
-    RIFTJIT_TRY(plans, make_plans(graph, {&backend, options.batch, options.outputs, options.key_type,
-                                          options.value_type, options.passes, options.activations}));
+    RIFTJIT_TRY(plans, make_plans(graph, plan_set_options(options, backend)));
     const std::array<const graph::Plan*, 2> both = {&plans.decode, &plans.prompt};
     return MemoryNeed{
         weight_bytes(plans.graph, both, backend),

@@ -51,16 +51,16 @@ bool is_finite(const float* rows, const Argument& shape, uint32_t count) {
 Result<std::unique_ptr<CpuPlan>> CpuPlan::create(const graph::Plan& plan, const Addresses& addresses,
                                                  const Context& context) {
     std::unique_ptr<CpuPlan> bound(new CpuPlan(plan, context));
-    RIFTJIT_TRY_VOID(bound->find_kernels(context.isa, context.kernels));
+    RIFTJIT_TRY_VOID(bound->find_kernels(context.kernels));
     bound->bind_arguments(addresses);
     RIFTJIT_TRY_VOID(bound->reserve_parts(addresses.pages_per_sequence));
     return bound;
 }
 
-Result<void> CpuPlan::find_kernels(Isa isa, x86::HostKernels& kernels) {
+Result<void> CpuPlan::find_kernels(x86::HostKernels& kernels) {
     launches_.reserve(plan_.steps.size());
     for (const graph::Step& step : plan_.steps) {
-        RIFTJIT_TRY(function, kernels.get(step.spec, isa));
+        RIFTJIT_TRY(function, kernels.get(step.spec, isa_));
         launches_.push_back({function, nullptr, 0, 0, false});
     }
     slots_per_thread_ = launches_.size() + kSlotsPerLine;

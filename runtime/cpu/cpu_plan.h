@@ -17,7 +17,7 @@ namespace riftjit::runtime {
 class CpuPlan final : public BoundPlan {
 public:
     struct Context {
-        Isa isa;
+        Isa isa;  // of plans that name none
         ThreadPool& pool;
         Helpers helpers;
         x86::HostKernels& kernels;
@@ -53,7 +53,10 @@ private:
     };
 
     CpuPlan(const graph::Plan& plan, const Context& context)
-        : plan_(plan), pool_(context.pool), isa_(context.isa), team_(context.pool.size(), context.helpers) {}
+        : plan_(plan),
+          pool_(context.pool),
+          isa_(plan.target ? isa_of(*plan.target) : context.isa),
+          team_(context.pool.size(), context.helpers) {}
     // What attention has to do in a batch.
     struct Attention {
         uint32_t segments = 0;                            // of all single rows where they are cut; 0: each is whole
@@ -61,7 +64,7 @@ private:
         bool operator==(const Attention&) const = default;
     };
 
-    Result<void> find_kernels(Isa isa, x86::HostKernels& kernels);
+    Result<void> find_kernels(x86::HostKernels& kernels);
     void bind_arguments(const Addresses& addresses);
     Result<void> reserve_parts(uint32_t pages_per_sequence);
     void measure_attention();

@@ -12,7 +12,7 @@ std::vector<KernelUse> uses_of(const EngineOptions& options) {
     const auto isa = select_isa(options.max_isa);
     const auto model = models::load_model(options.model);
     const auto graph = model->build();
-    return kernel_uses(*runtime::make_plans(*graph, plan_options(options, x86::backend(*isa))), *isa, *isa);
+    return kernel_uses(*runtime::make_plans(*graph, plan_options(options, x86::backend(*isa))), *isa);
 }
 
 // What `warm` compiles must be what a run asks for, or --cache-mode require fails after it.

@@ -377,5 +377,34 @@ TEST(Sequences, SkipPositions) {
     EXPECT_EQ(refused.error().message, "1 tokens after 600 exceed the context of 600 positions");
 }
 
+// Rows of a prompt plan of one level, and the row of a decode plan of another: the same cache, the same bits.
+TEST(Sequences, GiveTheSameBitsWherePromptsAreReadAtAnotherLevel) {
+    for (const char* type : {"q8_0", "q4_k", "q6_k"}) {
+        const std::string file = fmt::format("tests/data/nano/nano-{}.gguf", type);
+        TestModel model(file, best_isa());
+        const Text text = some_tokens(70, 3);
+        std::string expected;
+        for (const Isa decode : x86::detect().levels)
+            for (const Isa prompt : x86::detect().levels) {
+                auto loaded = load(model, decode, model.graph(),
+                                   {.batch = 64, .outputs = 64, .prompt_backend = &x86::backend(prompt)});
+                EXPECT_EQ(loaded->prompt_plan.target, Target(prompt));
+                EXPECT_EQ(loaded->decode_plan.target, Target(decode));
+                Sequences sequences = sequences_of(loaded, {.positions = 80});
+                const SequenceId id = *sequences.open();
+                LogitsHash hash;
+                for (size_t begin = 0; begin < text.size();) {
+                    const size_t rows = begin == 0 ? 64 : begin < 66 ? 2 : 1;
+                    const auto logits = sequences.step(rows_of(id, std::span(text).subspan(begin, rows)));
+                    ASSERT_TRUE(logits) << logits.error().message;
+                    for (uint32_t row = 0; row < logits->rows; ++row) hash.add(logits->row(row));
+                    begin += rows;
+                }
+                if (expected.empty()) expected = hash.hex();
+                EXPECT_EQ(hash.hex(), expected) << type << ": " << name(decode) << ", prompts " << name(prompt);
+            }
+    }
+}
+
 }  // namespace sequences_test
 }  // namespace riftjit::runtime
