@@ -2,16 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <span>
-
 #include "engine/machine.h"
 #include "host/cpus.h"
 #include "host/json_text.h"
-#include "jit/cache/cache_directory.h"
-#include "jit/cache/disk_cache.h"
+#include "jit/cache/kept_file.h"
 #include "jit/x86/detect.h"
-#include "tools/cli/input_file.h"
-#include "tools/cli/output_file.h"
 
 namespace riftjit::tools {
 
@@ -19,16 +14,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Beside the entries, so that the cache's own commands never meet it.
 constexpr const char* kFileName = "peaks.json";
-
-// Written whole or not at all: readers may look at any time. The cache's own resolver makes the directory private:
-// others' write permission would make the cache refuse it.
-Result<void> keep(const std::string& cache_directory, const std::string& text) {
-    RIFTJIT_TRY(place, locate_cache(cache_directory));
-    RIFTJIT_TRY_VOID(open_cache_directory(place, Absent::create));
-    return write_file((place.root / kFileName).string(), std::as_bytes(std::span(text)));
-}
 
 void print_table(const runtime::Peaks& peaks) {
     fmt::print("{:<18} {:>14} {:>14}\n", fmt::format("level {}", name(peaks.isa)), "1 thread",
@@ -50,18 +36,8 @@ ordered_json to_json(const runtime::Peaks& peaks, const std::string& processor) 
     return object;
 }
 
-std::optional<std::filesystem::path> peaks_path(const std::string& cache_directory, std::string& reason) {
-    const auto entries = resolve_cache_directory(cache_directory, reason);
-    if (!entries) return std::nullopt;
-    return entries->parent_path() / kFileName;
-}
-
 std::optional<ordered_json> load_peaks(const std::string& cache_directory) {
-    std::string reason;
-    const auto path = peaks_path(cache_directory, reason);
-    if (!path) return std::nullopt;
-    constexpr size_t kMostBytes = 1 << 16;
-    const auto text = read_text_bytes(path->string(), kMostBytes);
+    const auto text = load_kept(cache_directory, kFileName);
     if (!text) return std::nullopt;
     ordered_json object = parse_json<ordered_json>(*text);
     if (!object.is_object()) return std::nullopt;
@@ -90,7 +66,7 @@ Result<ordered_json> kept_or_measured_peaks(const KernelChoice& kernels, uint32_
     RIFTJIT_TRY(peaks, runtime::measure_peaks(isa, threads));
     const ordered_json measured = to_json(peaks, processor);
     if (is_of_processor || kernels.cache_mode != "rw") return measured;
-    if (const auto saved = keep(kernels.cache_directory, json_text(measured, 2) + "\n"); !saved)
+    if (const auto saved = keep(kernels.cache_directory, kFileName, json_text(measured, 2) + "\n"); !saved)
         reporter.warn("the peaks are not kept: " + saved.error().message);
     return measured;
 }
@@ -105,7 +81,7 @@ Result<int> run_peaks(const BenchOptions& options, Reporter& reporter) {
     else
         print_table(peaks);
     if (options.kernels.cache_mode != "rw") return kExitDone;
-    if (const auto kept = keep(options.kernels.cache_directory, text); !kept)
+    if (const auto kept = keep(options.kernels.cache_directory, kFileName, text); !kept)
         reporter.warn("the peaks are not kept: " + kept.error().message);
     return kExitDone;
 }

@@ -1,7 +1,6 @@
 // `riftjit bench --peaks`: measures the machine's limits, prints them, and keeps them in the cache directory.
 #pragma once
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -14,8 +13,6 @@ namespace riftjit::tools {
 // Keys: isa, threads, processor, and per peak {"one_thread", "all_threads"} in 10^9 per second.
 nlohmann::ordered_json to_json(const runtime::Peaks& peaks, const std::string& processor);
 
-// Where the last measurement is kept; nullopt: no cache directory can be used, why is in `reason`.
-std::optional<std::filesystem::path> peaks_path(const std::string& cache_directory, std::string& reason);
 // The kept measurement; nullopt when there is none that can be read.
 std::optional<nlohmann::ordered_json> load_peaks(const std::string& cache_directory);
 
