@@ -135,11 +135,32 @@ Result<void> make_texts(LoadedModel& loaded, const runtime::SequenceLimits& limi
     return {};
 }
 
+uint32_t threads_of(const EngineOptions& options) { return options.threads ? *options.threads : default_threads(); }
+
 }  // namespace
 
+Result<LevelChoice> find_levels(const graph::Graph& graph, const runtime::PlanSetOptions& plans,
+                                const EngineOptions& options, KernelCache& kernels, const Warn& warn) {
+    RIFTJIT_TRY(isa, select_isa(options.max_isa));
+    RIFTJIT_TRY(of_environment, isa_from_environment());
+    if (!options.device.is_cpu() || !options.tries_levels || options.max_isa || of_environment)
+        return LevelChoice{isa, {}};
+    RIFTJIT_TRY(levels, choose_prompt_level(graph, plans, isa, threads_of(options), kernels, options.cache_directory,
+                                            options.cache_mode, warn));
+    if (levels.is_new && options.note)
+        options.note(
+            fmt::format("prompts are read at level {}, as just tried: {}", name(levels.prompts), levels.figures()));
+    return levels;
+}
+
 runtime::PlanSetOptions plan_options(const EngineOptions& options, const Backend& backend) {
-    return {&backend,           options.batch,  options.outputs,    options.key_type,
-            options.value_type, options.passes, options.activations};
+    return {.backend = &backend,
+            .batch = options.batch,
+            .outputs = options.outputs,
+            .key_type = options.key_type,
+            .value_type = options.value_type,
+            .passes = options.passes,
+            .activations = options.activations};
 }
 
 Result<LoadedModel> load(models::Model model, const EngineOptions& options, Sampling sampling, const Warn& warn) {
@@ -157,9 +178,9 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
     const runtime::SequenceLimits limits = sequence_limits(options, context);
     const uint64_t positions = runtime::positions_of_all(limits);
     if (!options.threads) keep_to_performance_cores();
-    const uint32_t threads = options.threads ? *options.threads : default_threads();
+    const uint32_t threads = threads_of(options);
     // Texts to embed are not the slots'.
-    LoadedModel loaded{std::move(model), isa, threads, embeds ? context : limits.positions};
+    LoadedModel loaded{std::move(model), isa, {isa, {}}, threads, embeds ? context : limits.positions};
     loaded.kernels = open_kernel_cache(options.cache_directory, options.cache_mode, warn);
     loaded.host_kernels = std::make_unique<x86::HostKernels>(*loaded.kernels, options.profile);
     if (sampling == Sampling::yes) {
@@ -169,7 +190,7 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
     // Of several texts, each has a row in every step. An encoder's step has room for a whole text.
     const uint32_t batch = embeds ? std::max(options.batch, loaded.model.hyperparameters.is_encoder ? context : 1)
                                   : std::max(uint32_t(std::min<uint64_t>(options.batch, positions)), limits.sequences);
-    const runtime::ModelOptions model_options{
+    runtime::ModelOptions model_options{
         .batch = batch,
         .outputs = embeds ? batch : std::max(options.outputs, limits.sequences),
         .key_type = embeds && options.embeds_in_f32 ? DType::F32 : options.key_type,
@@ -177,6 +198,10 @@ Result<LoadedModel> load(models::Model model, const EngineOptions& options, Samp
         .passes = options.passes,
         .activations = options.activations,
     };
+    RIFTJIT_TRY(levels, find_levels(graph, runtime::plan_set_options(model_options, x86::backend(isa)), options,
+                                    *loaded.kernels, warn));
+    loaded.levels = std::move(levels);
+    if (loaded.levels.prompts != isa) model_options.prompt_backend = &x86::backend(loaded.levels.prompts);
     const models::Gguf& file = loaded.model.file;
     RIFTJIT_TRY(device, open_device(graph, model_options, limits, options, loaded, warn));
     const auto release = [&file](std::span<const std::byte> range) { file.drop_pages(range); };

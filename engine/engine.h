@@ -8,6 +8,7 @@
 
 #include "engine/devices.h"
 #include "engine/grammar/token_masks.h"
+#include "engine/level_choice.h"
 #include "jit/x86/host_kernels.h"
 #include "models/model.h"
 #include "models/tokenizer/tokenizer.h"
@@ -27,6 +28,7 @@ struct EngineOptions {
     models::Purpose purpose;         // embeds: for an Embedder, which has texts of its own
     std::optional<std::string> pre;  // the pre-tokenizer, where the file does not name it
     std::optional<Isa> max_isa;
+    bool tries_levels = true;  // choose_prompt_level(), where no limit is given here or by RIFTJIT_ISA
     DeviceChoice device;
     std::function<void(const std::string&)> note;  // of what is no warning, before the model is loaded; may be null
     std::optional<uint32_t> threads;               // absent: physical cores
@@ -50,9 +52,14 @@ struct EngineOptions {
 // The plans that an engine opened with these options runs, for a graph of its model.
 runtime::PlanSetOptions plan_options(const EngineOptions& options, const Backend& backend);
 
+// choose_prompt_level() of a graph, as far as the options leave it open.
+Result<LevelChoice> find_levels(const graph::Graph& graph, const runtime::PlanSetOptions& plans,
+                                const EngineOptions& options, KernelCache& kernels, const Warn& warn);
+
 struct LoadedModel {
     models::Model model;
     Isa isa;
+    LevelChoice levels;         // of prompts
     uint32_t threads, context;  // context: positions of one text
     std::string device;         // "cpu", or the accelerator's name
     std::unique_ptr<KernelCache> kernels;

@@ -199,7 +199,8 @@ public:
     void print(const BenchResult& result) override {
         row([&](const Column& column) { return padded(column.text(result), column.width); });
         if (!result.profile.empty()) profiles_ += profile_table(result);
-        footer_ = fmt::format("\nbuild: {} ({}), level {}\n", result.build, result.build_number, result.isa);
+        footer_ = fmt::format("\nbuild: {} ({}), level {}{}\n", result.build, result.build_number, result.isa,
+                              result.prompt_isa == result.isa ? "" : ", of prompts " + result.prompt_isa);
     }
     void finish() override { fmt::print(file_, "{}{}", profiles_, footer_); }
 

@@ -96,6 +96,7 @@ ordered_json to_json(const BenchResult& r) {
         {"median_ns", uint64_t(times.median)},
         {"min_ns", uint64_t(times.least)},
         {"isa", r.isa},
+        {"prompt_isa", r.prompt_isa},
         {"jit_compile_ns", r.jit_compile_ns},
         {"cache_hits", r.cache_hits},
         {"cache_misses", r.cache_misses},

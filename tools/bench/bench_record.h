@@ -46,7 +46,7 @@ struct PlanWork {
 struct BenchResult {
     BenchTest test;
     BenchModel model;
-    std::string processor, device, isa, build, test_time;  // device: empty on the processor
+    std::string processor, device, isa, prompt_isa, build, test_time;  // device: empty on the processor
     uint32_t build_number;
     std::vector<uint64_t> samples_ns;  // one per repetition
     std::string logits_hash;

@@ -112,6 +112,7 @@ Result<BenchSession> BenchSession::open(const BenchSetup& setup, uint32_t contex
                                         Reporter& reporter) {
     const engine::EngineOptions engine_options{
         .max_isa = options.kernels.max_isa,
+        .tries_levels = !options.kernels.leaves_levels_untried,
         .device = options.device,
         .threads = setup.threads,
         .context = context,
@@ -219,11 +220,11 @@ std::vector<KernelTime> BenchSession::kernel_times() const {
 // Of each plan that ran.
 std::vector<PlanWork> BenchSession::plan_work(const BenchTest& test) const {
     const std::vector<PlanRun> runs = plan_runs(test);
-    const Backend& backend = x86::backend(loaded_.isa);
     std::vector<PlanWork> plans;
     double all_seconds = 0;
     for (const auto& [plan, threads] : loaded_.session->times()) {
         const bool is_decode = &plan == &loaded_.session->decode_plan();
+        const Backend& backend = x86::backend(plan.target ? isa_of(*plan.target) : loaded_.isa);
         std::map<std::string, std::pair<Work, std::vector<double>>> kernels;
         for (size_t step = 0; step < plan.steps.size(); ++step) {
             auto& [work, seconds] = kernels[describe(plan.steps[step].spec)];
@@ -285,6 +286,7 @@ Result<BenchResult> BenchSession::measure(const BenchTest& test, const BenchOpti
                        .processor = x86::detect().name,
                        .device = options.device.is_cpu() ? "" : loaded_.device,
                        .isa = std::string(name(loaded_.isa)),
+                       .prompt_isa = std::string(name(loaded_.levels.prompts)),
                        .build = build_name(),
                        .test_time = utc_now(),
                        .build_number = build_number(),

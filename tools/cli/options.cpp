@@ -196,6 +196,9 @@ void add_kernel_choice(CLI::App& app, const std::string& group, KernelChoice& ch
                "what quantised weights are multiplied by: codes of 13 bits (the results of every device and level) or, "
                "with more noise and less work, of 8")
         ->group(group);
+    app.add_flag("--no-tune", choice.leaves_levels_untried,
+                 "read prompts at the usual level, where others give the same bits and might be faster on this machine")
+        ->group(group);
     app.add_option("--passes", choice.passes, "graph passes: all, none, NAME,NAME or -NAME,-NAME")
         ->type_name("LIST")
         ->capture_default_str()

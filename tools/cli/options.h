@@ -49,6 +49,7 @@ void add_machine_choice(CLI::App& app, const std::string& group, MachineChoice& 
 struct KernelChoice : MachineChoice {
     std::string passes = "all";
     std::string activations = "i13";
+    bool leaves_levels_untried = false;
 };
 void add_kernel_choice(CLI::App& app, const std::string& group, KernelChoice& choice);
 

@@ -67,7 +67,7 @@ Result<double> warm_target(const graph::Graph& graph, const WarmOptions& options
     if (!is_gpu) samplers = {isa_of(target)};
     std::vector<KernelRequest> requests;
     for (const Isa sampler : samplers)
-        for (const engine::KernelUse& use : engine::kernel_uses(plans, target, sampler))
+        for (const engine::KernelUse& use : engine::kernel_uses(plans, sampler))
             requests.push_back({use.spec, use.target});
     const std::clock_t start = std::clock();  // of all threads
     RIFTJIT_TRY_VOID(make_kernels(kernels, requests));

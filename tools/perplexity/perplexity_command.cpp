@@ -96,6 +96,7 @@ private:
         const uint32_t rows = uint32_t(options_.ubatch);
         engine::EngineOptions options{.model = options_.model,
                                       .max_isa = options_.kernels.max_isa,
+                                      .tries_levels = !options_.kernels.leaves_levels_untried,
                                       .device = options_.device,
                                       .context = context,
                                       .batch = rows,

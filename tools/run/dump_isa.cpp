@@ -112,6 +112,14 @@ Result<Target> device_target(const engine::EngineOptions& options) {
     return runtime::RdnaBackend(chip).target();
 }
 
+// A line for each kernel, a column for each level, which have their own kernels of one op.
+void print_trials(const engine::LevelChoice& levels) {
+    fmt::print("prompts are read at level {}: {}\n", name(levels.prompts), levels.figures());
+    for (const runtime::LevelTrial& trial : levels.trials)
+        for (const runtime::StepTrial& step : trial.steps)
+            fmt::print("  {:<12} {:9.3f} ms x {:<4} {}\n", name(trial.level), step.ms, step.launches, step.kernel);
+}
+
 nlohmann::ordered_json to_json(const graph::Plan& plan) {
     auto launches = nlohmann::ordered_json::array();
     for (const graph::Step& step : plan.steps) {
@@ -122,13 +130,26 @@ nlohmann::ordered_json to_json(const graph::Plan& plan) {
                             {"arguments", std::move(arguments)},
                             {"barrier", !step.parallel_with_next}});
     }
-    return {{"arena_bytes", plan.arena_bytes}, {"tokens", plan.max_tokens}, {"launches", std::move(launches)}};
+    return {{"target", name(plan.target.value())},
+            {"arena_bytes", plan.arena_bytes},
+            {"tokens", plan.max_tokens},
+            {"launches", std::move(launches)}};
 }
 
-Result<runtime::PlanSet> plans_for(const engine::EngineOptions& options, Target target, Reporter& reporter) {
+// For a target that was asked for, or as this machine would run them, by what is kept of its levels.
+Result<runtime::PlanSet> plans_for(const engine::EngineOptions& options, Target target, bool is_asked_for,
+                                   Reporter& reporter) {
     RIFTJIT_TRY(model, engine::open_model(options.model, reporter.warner(), options.adapters));
     RIFTJIT_TRY(graph, model.build());
-    return runtime::make_plans(graph, engine::plan_options(options, engine::backend(target)));
+    runtime::PlanSetOptions plan_options = engine::plan_options(options, engine::backend(target));
+    if (!is_asked_for && options.device.is_cpu()) {
+        const auto no_kernels = engine::open_kernel_cache({}, CacheMode::off, reporter.warner());
+        engine::EngineOptions kept_alone = options;
+        if (kept_alone.cache_mode == CacheMode::rw) kept_alone.cache_mode = CacheMode::ro;
+        RIFTJIT_TRY(levels, engine::find_levels(graph, plan_options, kept_alone, *no_kernels, reporter.warner()));
+        plan_options.prompt_backend = &engine::backend(levels.prompts);
+    }
+    return runtime::make_plans(graph, plan_options);
 }
 
 }  // namespace
@@ -157,10 +178,10 @@ Result<Isa> listing_isa(std::optional<Isa> wanted) {
 Result<int> dump_isa(const engine::EngineOptions& options, std::optional<Target> wanted, std::string_view part,
                      Reporter& reporter) {
     RIFTJIT_TRY(target, wanted ? Result<Target>(*wanted) : device_target(options));
-    RIFTJIT_TRY(plans, plans_for(options, target, reporter));
+    RIFTJIT_TRY(plans, plans_for(options, target, wanted.has_value(), reporter));
     const bool is_gpu = target.architecture == Architecture::rdna;
-    std::vector<engine::KernelUse> uses = engine::kernel_uses(plans, target, is_gpu ? Isa::avx2 : isa_of(target));
-    std::erase_if(uses, [&](const engine::KernelUse& use) { return use.target != target; });
+    std::vector<engine::KernelUse> uses = engine::kernel_uses(plans, is_gpu ? Isa::avx2 : isa_of(target));
+    if (is_gpu) std::erase_if(uses, [&](const engine::KernelUse& use) { return use.target != target; });
     std::string names;
     for (const engine::KernelUse& use : uses) names += (names.empty() ? "" : ", ") + kernel_name(use.spec);
     std::erase_if(uses, [part](const engine::KernelUse& use) { return !kernel_name(use.spec).contains(part); });
@@ -174,25 +195,29 @@ Result<int> dump_isa(const engine::EngineOptions& options, std::optional<Target>
         if (is_gpu) {
             RIFTJIT_TRY_VOID(print_gpu_kernel(uses[i], notes));
         } else {
-            notes.push_back({"roofline", roofline(uses[i].spec, isa_of(target), peaks)});
-            RIFTJIT_TRY_VOID(print_kernel(uses[i].spec, i, isa_of(target), notes));
+            const Isa isa = isa_of(uses[i].target);
+            notes.push_back({"roofline", roofline(uses[i].spec, isa, peaks)});
+            RIFTJIT_TRY_VOID(print_kernel(uses[i].spec, i, isa, notes));
         }
     }
     return kExitDone;
 }
 
 Result<int> print_plan(const engine::EngineOptions& options, Target target, bool as_json, Reporter& reporter) {
-    RIFTJIT_TRY(plans, plans_for(options, target, reporter));
-    print_plans(plans.decode, plans.prompt, as_json);
+    RIFTJIT_TRY(plans, plans_for(options, target, true, reporter));
+    print_plans(plans.decode, plans.prompt, nullptr, as_json);
     return kExitDone;
 }
 
-void print_plans(const graph::Plan& decode, const graph::Plan& prompt, bool as_json) {
+void print_plans(const graph::Plan& decode, const graph::Plan& prompt, const engine::LevelChoice* levels,
+                 bool as_json) {
     if (as_json) {
-        write_output(json_text(nlohmann::ordered_json{{"decode", to_json(decode)}, {"prompt", to_json(prompt)}}) +
-                     "\n");
+        nlohmann::ordered_json object = {{"decode", to_json(decode)}, {"prompt", to_json(prompt)}};
+        if (levels != nullptr) object["level_trials"] = engine::trials_as_json(*levels);
+        write_output(json_text(object) + "\n");
         return;
     }
+    if (levels != nullptr && !levels->trials.empty()) print_trials(*levels);
     fmt::print("decode plan: {}\nprompt plan: {}", graph::to_text(decode), graph::to_text(prompt));
 }
 

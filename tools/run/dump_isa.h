@@ -17,7 +17,8 @@ Result<int> dump_isa(const engine::EngineOptions& options, std::optional<Target>
                      Reporter& reporter);
 // The same for the launches of both plans.
 Result<int> print_plan(const engine::EngineOptions& options, Target target, bool as_json, Reporter& reporter);
-void print_plans(const graph::Plan& decode, const graph::Plan& prompt, bool as_json);
+// levels: of the two plans, where this machine runs them; null: of another.
+void print_plans(const graph::Plan& decode, const graph::Plan& prompt, const engine::LevelChoice* levels, bool as_json);
 
 // The pieces, of the processor's code, for what is no model: assembly that an assembler reads back, with notes as
 // comments.

@@ -571,7 +571,7 @@ Result<int> run(const RunOptions& options, Reporter& reporter) {
                                 engine.model.file.path().string(), engine.device, engine.threads, name(engine.isa),
                                 engine.context, engine.session->kv_bytes()));
     if (options.print_plan) {
-        print_plans(engine.session->decode_plan(), engine.session->prompt_plan(), options.json);
+        print_plans(engine.session->decode_plan(), engine.session->prompt_plan(), &engine.levels, options.json);
         return kExitDone;
     }
     RIFTJIT_TRY(drafting, open_drafting(options, engine_choice, engine, reporter));

@@ -283,6 +283,7 @@ Result<engine::EngineOptions> engine_options(const RunOptions& o) {
         RIFTJIT_TRY_VOID(append_loras("--lora-scaled", list, true, engine.adapters));
     if (!o.pre.empty()) engine.pre = o.pre;
     engine.max_isa = o.kernels.max_isa;
+    engine.tries_levels = !o.kernels.leaves_levels_untried;
     engine.device = o.device;
     if (o.threads != 0) engine.threads = static_cast<uint32_t>(o.threads);
     if (o.threads_batch != 0 && o.threads_batch != o.threads) {
