@@ -14,7 +14,7 @@ BenchResult some_result() {
     result.test = {{"m.gguf", 2, 2048, 512, DType::F16, DType::Q8_0}, 100, 0, 0};
     result.model = {"m, \"x\".gguf", "llama 'x'", 3ull << 20, 1'500'000};
     result.processor = "a processor";
-    result.isa = "avx2";
+    result.isa = result.prompt_isa = "avx2";
     result.build = "01234567";
     result.build_number = 100;
     result.samples_ns = {1'000'000'000, 2'000'000'000, 4'000'000'000};
