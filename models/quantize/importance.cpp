@@ -11,17 +11,12 @@ namespace {
 
 constexpr std::string_view kSums = ".in_sum2", kCounts = ".counts";
 
-std::vector<float> floats_of(const GgufTensor& tensor) {
-    std::vector<float> values(tensor.data.size() / sizeof(float));
-    std::memcpy(values.data(), tensor.data.data(), values.size() * sizeof(float));
-    return values;
-}
-
 Result<std::vector<float>> sums_or_counts(const Gguf& file, const GgufTensor& tensor) {
     if (tensor.type != DType::F32)
         return fail(ErrorKind::Format, "{}: is {}, expected f32", file.place_of(tensor), name(tensor.type));
-    std::vector<float> values = floats_of(tensor);
-    if (values.empty()) return fail(ErrorKind::Format, "{}: has no values", file.place_of(tensor));
+    if (tensor.data.empty()) return fail(ErrorKind::Format, "{}: has no values", file.place_of(tensor));
+    std::vector<float> values(tensor.data.size() / sizeof(float));
+    std::memcpy(values.data(), tensor.data.data(), values.size() * sizeof(float));
     for (size_t i = 0; i < values.size(); ++i)
         if (!std::isfinite(values[i]) || values[i] < 0)
             return fail(ErrorKind::Format, "{}: value {} is {}, expected a number from 0 on", file.place_of(tensor), i,

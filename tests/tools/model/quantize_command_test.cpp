@@ -24,7 +24,7 @@ protected:
     }
     std::string out(const std::string& name = "out.gguf") const { return (program_.folder() / name).string(); }
     // A file of NAME.in_sum2 and NAME.counts, with 1 for each column but 100 for each tenth.
-    std::string write_importance(const Gguf& model, std::string_view leave_out = "") {
+    std::string write_importance(const Gguf& model, std::string_view leave_out = "", std::string_view emptied = "") {
         models::GgufWriter writer;
         writer.set_string("general.type", "imatrix");
         writer.set_strings("imatrix.datasets", std::vector<std::string>{"a.txt"});
@@ -32,7 +32,7 @@ protected:
         writer.set_u32("imatrix.chunk_size", 512);
         std::string data;
         const auto add = [&](const std::string& name, const std::vector<float>& values, size_t width) {
-            const std::vector<uint64_t> ne = {width, values.size() / width};
+            const std::vector<uint64_t> ne = {width, values.empty() ? 1 : values.size() / width};
             writer.add_tensor(name, DType::F32, ne, values.size() * sizeof(float));
             std::string bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
             bytes.resize((bytes.size() + 31) / 32 * 32);
@@ -42,6 +42,7 @@ protected:
             if (tensor.ne.size() < 2 || tensor.name == "token_embd.weight" || tensor.name == leave_out) continue;
             std::vector<float> sums(tensor.width(), 2);
             for (size_t i = 0; i < sums.size(); i += 10) sums[i] = 200;
+            if (tensor.name == emptied) sums.clear();
             add(std::string(tensor.name) + ".in_sum2", sums, sums.size());
             add(std::string(tensor.name) + ".counts", {2}, 1);
         }
@@ -245,6 +246,15 @@ TEST_F(QuantizeCommand, RefusesWhatCannotBe) {
     }
     EXPECT_EQ(read_whole(out("there.gguf")), "precious");
     EXPECT_EQ(quantize({kNano + "q4_0.gguf", fresh, "Q8_0", "--allow-requantize"}).exit_code, 0);
+}
+
+// Nothing is copied from where nothing is, which asan-ubsan would say.
+TEST_F(QuantizeCommand, RefusesAnImportanceMatrixWithAnEmptyTensor) {
+    const auto model = Gguf::open(kNano + "f32.gguf");
+    const std::string matrix = write_importance(*model, "", "blk.0.ffn_up.weight");
+    const Outcome outcome = quantize({kNano + "f32.gguf", out(), "Q4_0", "--imatrix", matrix});
+    EXPECT_EQ(outcome.exit_code, 1);
+    EXPECT_TRUE(has_text(outcome.err, "blk.0.ffn_up.weight.in_sum2: has no values")) << outcome.err;
 }
 
 TEST_F(QuantizeCommand, RefusesValuesThatAreNoNumbers) {
