@@ -73,8 +73,11 @@ void VectorMatmul::multiply_full_steps() {
 
 void VectorMatmul::prefetch_share(uint32_t group, uint32_t group_count, uint32_t blocks) {
     const uint32_t lines = static_cast<uint32_t>(layout_.body_stride) / 64 * blocks / layout_.blocks_per_step;
-    for (uint32_t line = group * lines / group_count; line < (group + 1) * lines / group_count; ++line)
-        prefetcht0(ptr[body + static_cast<int>(line) * 64 + kPrefetchBytes]);
+    for (uint32_t line = group * lines / group_count; line < (group + 1) * lines / group_count; ++line) {
+        const int offset = static_cast<int>(line) * 64;
+        prefetcht1(ptr[body + offset + kFarBytes]);
+        prefetcht0(ptr[body + offset + kNearBytes]);
+    }
 }
 
 namespace {
