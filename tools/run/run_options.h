@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ struct RunOptions {
     bool show_special = false, display_prompt = true, show_perf = true, verbose_prompt = false, verbose = false;
 
     runtime::SamplerParameters sampling;
+    std::set<std::string> given_sampling;  // flags of it on the command line, by their last names
     std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
     bool ignore_eos = false;
     // One of them at most; text.

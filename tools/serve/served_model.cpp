@@ -28,6 +28,9 @@ Result<server::ServiceOptions> service_options(const ServeOptions& options, cons
     RIFTJIT_TRY(inputs, read_prompt_inputs(options.run));
     service.chat_template = std::move(inputs.chat_template);
     service.template_variables = std::move(inputs.variables);
+    const std::string recommended = engine::recommend_sampling(engine.model.file, options.run.given_sampling,
+                                                               service.sampling.parameters, reporter.warner());
+    if (!recommended.empty()) reporter.info("sampling as the model's file recommends: " + recommended);
     RIFTJIT_TRY(grammar, read_grammar(options.run, reporter));
     service.sampling.grammar = std::move(grammar);
     for (const models::LoraRequest& adapter : choice.adapters)
