@@ -55,6 +55,7 @@ private:
         if (entry.is_string()) return tokens_of(entry);
         if (entry.is_array()) return read_mixed(entry);
         if (!entry.is_object()) return unexpected(entry);
+        if (has_media(entry)) return std::unexpected(no_media("multimodal_data"));
         if (const auto text = entry.find("prompt_string"); text != entry.end() && text->is_string())
             return tokens_of(*text);
         const auto content = entry.find("content");
