@@ -12,6 +12,7 @@ Scheduler::Loop::Loop(Engine& engine, ServingOptions options)
       batch_(sequences_.model().prompt_plan.max_tokens),
       most_outputs_(std::min<size_t>(sequences_.model().prompt_plan.max_outputs, batch_)),
       shifts_context_(options.shifts_context),
+      synthetic_shares_(options.synthetic_shares),
       slots_(sequences_.limits().sequences),
       status_(slots_.size()) {
     rows_.reserve(batch_);

@@ -70,7 +70,9 @@ private:
     Result<void> guess(Slot& slot, size_t most);
     void after_step(Slot& slot, size_t rows, runtime::StepLogits& logits, uint32_t& output);
     std::optional<ServingEvent> take_tokens(Slot& slot, runtime::StepLogits& logits, uint32_t output);
-    Result<int32_t> sample(Slot& slot, runtime::StepLogits& logits, uint32_t output, ServingEvent& event);
+    bool takes_unseen(const Slot& slot, size_t guess) const;
+    Result<int32_t> sample(Slot& slot, runtime::StepLogits& logits, uint32_t output, std::optional<int32_t> instead,
+                           ServingEvent& event);
     Result<void> advance(Slot& slot, int32_t id, ServingEvent& event);
     bool has_reached_limit(const Job& job) const;
 
@@ -78,6 +80,7 @@ private:
     runtime::Sequences& sequences_;
     const size_t batch_, most_outputs_;
     const bool shifts_context_;
+    const std::vector<double> synthetic_shares_;
     std::vector<Slot> slots_;
     std::vector<size_t> shares_;  // rows of each slot in the step, without guesses
     std::vector<runtime::StepRow> rows_;

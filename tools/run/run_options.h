@@ -25,6 +25,10 @@ struct DraftChoice {
     int64_t most = 3, least = 0;                  // of a draft model
     double least_probable = 0;                    // of a draft model
     int64_t longest_ngram = 3, most_copied = 16;  // of the text
+    // For measuring a server's speed alone, one of them at most: see tools/run/synthetic_guesses.cpp.
+    std::string synthetic_rates;
+    double synthetic_length = 0;
+    bool is_synthetic() const { return !synthetic_rates.empty() || synthetic_length != 0; }
 };
 
 struct RunOptions {

@@ -227,6 +227,7 @@ void add_serve_options(CLI::App& app, ServeOptions& options) {
     add_template_options(app, run);
     add_sampling_options(app, run);
     add_draft_options(app, run);
+    add_synthetic_options(app, run.draft);
     constexpr const char* kKernels = "Kernels";
     add_device_option(app, kKernels, run.device);
     add_check_option(app, kKernels, run.device);

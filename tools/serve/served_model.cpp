@@ -70,6 +70,11 @@ Result<std::unique_ptr<server::ServedModel>> open_served_model(ServeOptions opti
     RIFTJIT_TRY(drafts, open_drafts(options.run.draft, choice, engine, reporter));
     engine::ServingOptions serving{.drafts = std::move(drafts.drafts), .shifts_context = options.shifts_context};
     if (!serving.drafts.empty()) serving.draft_limits = draft_limits(options.run.draft);
+    RIFTJIT_TRY(shares, synthetic_shares(options.run.draft));
+    if (!shares.empty())
+        reporter.warn(
+            "guesses are taken by lot (--spec-synth-...), to measure speed: answers are no text of the model's");
+    serving.synthetic_shares = std::move(shares);
     served->drafting = std::make_shared<OpenDrafts>(std::move(drafts));
     served->scheduler = std::make_unique<engine::Scheduler>(engine, std::move(serving));
     RIFTJIT_TRY(made, server::Service::create(engine, *served->scheduler, std::move(service)));
