@@ -31,11 +31,13 @@ private:
         std::vector<int32_t> text;  // what the sequence holds
         std::shared_ptr<Job> job;   // null: idle
         uint64_t used_at = 0;
+        uint64_t hold = 0;  // of who saves its text, counted from 1: nobody begins here until that is done
         std::optional<Drafting> drafting;
         std::optional<Guesses> guesses;  // of the job
         std::vector<int32_t> guessed;    // rows of the step behind the text's last token
 
         size_t unread() const { return job->ids.size() - text.size(); }
+        bool is_idle() const { return job == nullptr && hold == 0; }
     };
 
     // loop.cpp: requests that come and go, and what is asked for between two steps
@@ -46,7 +48,8 @@ private:
     bool may_begin(const Job& job) const;
     void set_aside();
     void take_back();
-    Result<uint32_t> between_steps(uint32_t slot, const std::function<Result<uint32_t>(Slot&)>& act);
+    // On an idle slot, or on one that `hold` is of.
+    Result<uint32_t> between_steps(uint32_t slot, const std::function<Result<uint32_t>(Slot&)>& act, uint64_t hold = 0);
     void publish();
 
     // slots.cpp: what slots hold, and the room that there is
@@ -84,7 +87,7 @@ private:
     std::vector<Slot> slots_;
     std::vector<size_t> shares_;  // rows of each slot in the step, without guesses
     std::vector<runtime::StepRow> rows_;
-    uint64_t clock_ = 0;
+    uint64_t clock_ = 0, holds_ = 0;
 
     mutable std::mutex mutex_;
     std::condition_variable work_;
