@@ -280,7 +280,8 @@ Result<engine::EngineOptions> serve_engine_options(const ServeOptions& o) {
     RIFTJIT_TRY(engine, engine_options(o.run));
     engine.purpose = {.embeds = o.embeds || o.ranks,
                       .embeds_encoders = true,
-                      .pooling = o.ranks ? models::Pooling::rank : models::pooling_from_name(o.pooling)};
+                      .pooling = o.ranks ? models::Pooling::rank : models::pooling_from_name(o.pooling),
+                      .ranks_by_words = o.ranks};
     engine.embeds_in_f32 = !o.has_cache_type;
     engine.sequences = uint32_t(o.parallel < 0 ? kSlots : o.parallel);
     engine.outputs = std::min<uint32_t>(engine.sequences * engine.outputs, engine.batch);

@@ -61,7 +61,12 @@ Result<std::unique_ptr<server::ServedModel>> open_served_model(ServeOptions opti
         served->embedder = std::move(embedder);
         service.embedder = served->embedder.get();
     } else {
-        if (!options.pooling.empty())
+        service.ranks_by_words = options.ranks;
+        if (options.ranks)
+            reporter.warn(
+                "--reranking: the model has no classifier; documents are ranked by whether it says that they answer "
+                "the query, yes or no, which is only as good as its answers");
+        else if (!options.pooling.empty())
             reporter.warn(
                 fmt::format("--pooling {}: this model writes text; --embeddings has it make vectors", options.pooling));
         // Says what is wrong with the defaults, before a request does.
