@@ -202,6 +202,44 @@ TEST(SeveralModels, WaitForOneThatIsAtWork) {
     EXPECT_EQ(server.status("b"), "loaded");
 }
 
+TEST(SeveralModels, StayWhereAClientThatWaitedForAnotherLeft) {
+    PoolServer server({.most_loaded = 1, .delay = 700ms}, three_models());
+    EXPECT_EQ(server.ask("/completion", short_request("a")).status, 200);
+    std::thread busy([&] { EXPECT_EQ(server.ask("/completion", short_request("a")).status, 200); });
+    std::this_thread::sleep_for(200ms);  // it uses the model that long at least
+    httplib::Client hasty("127.0.0.1", server.port());
+    hasty.set_read_timeout(0, 100'000);
+    EXPECT_FALSE(hasty.Post("/completion", json_text(short_request("b")), "application/json"));
+    busy.join();
+    std::this_thread::sleep_for(500ms);  // more than it takes to see that nobody waits
+    EXPECT_EQ(server.status("a"), "loaded");
+    EXPECT_EQ(server.status("b"), "unloaded");
+}
+
+TEST(SeveralModels, ShareTheMemoryThatTheyMayTake) {
+    uint64_t bytes = 0;
+    {
+        PoolServer server({}, three_models());
+        EXPECT_EQ(server.ask("/completion", short_request("a")).status, 200);
+        bytes = server.look("/api/ps").json["models"][0]["size"];
+    }
+    EXPECT_GT(bytes, 1u << 20);
+    std::vector<PoolModel> models = three_models();
+    for (PoolModel& model : models) model.bytes = bytes;  // as the sizes of files tell
+    PoolServer server({.most_bytes = 2 * bytes + bytes / 2}, std::move(models));
+    for (const char* name : {"a", "b", "a", "c"}) EXPECT_EQ(server.ask("/completion", short_request(name)).status, 200);
+    EXPECT_EQ(server.status("a"), "loaded");
+    EXPECT_EQ(server.status("b"), "unloaded") << "it was used least recently";
+    EXPECT_EQ(server.status("c"), "loaded");
+    // One that is larger than all that there is has it alone.
+    std::vector<PoolModel> large = three_models();
+    for (PoolModel& model : large) model.bytes = bytes;
+    PoolServer small({.most_bytes = bytes / 2}, std::move(large));
+    for (const char* name : {"a", "b"}) EXPECT_EQ(small.ask("/completion", short_request(name)).status, 200);
+    EXPECT_EQ(small.status("a"), "unloaded");
+    EXPECT_EQ(small.status("b"), "loaded");
+}
+
 TEST(SeveralModels, GoAsOllamasClientsSay) {
     PoolServer server({}, three_models());
     Json request = {

@@ -123,6 +123,9 @@ void add_pool_options(CLI::App& app, ServeOptions& o) {
     app.add_flag_callback(
            "--no-models-autoload", [&o] { o.loads_on_demand = false; }, "load what POST /models/load names, alone")
         ->group(kGroup);
+    add_integer(app, "--models-delay", o.models_delay, 0, 60'000,
+                "to try queues out: milliseconds that each load and each request waits")
+        ->group(kGroup);
     add_integer(app, "--sleep-idle-seconds", o.sleep_seconds, -1, INT32_MAX,
                 "seconds without a request after which a model is unloaded until the next one, -1: never")
         ->group(kGroup);
