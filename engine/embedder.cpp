@@ -27,6 +27,16 @@ void to_shares(std::span<float> scores) {
 
 }  // namespace
 
+Result<std::optional<std::string>> rank_text(const models::Gguf& file, std::string_view query,
+                                             std::string_view document) {
+    RIFTJIT_TRY(form, file.string(kRankTemplateKey));
+    if (!form) return std::nullopt;
+    std::string text(*form);
+    replace_all(text, "{query}", query);
+    replace_all(text, "{document}", document);
+    return text;
+}
+
 Embedder::Embedder(const Engine& engine, runtime::Sequences sequences)
     : engine_(engine), sequences_(std::move(sequences)) {
     rows_.reserve(engine.device_model->prompt_plan.max_tokens);
@@ -68,12 +78,9 @@ Result<std::vector<int32_t>> Embedder::tokens_of(std::string_view text) const {
 }
 
 Result<std::vector<int32_t>> Embedder::tokens_of_pair(std::string_view query, std::string_view document) const {
-    RIFTJIT_TRY(form, engine_.model.file.string(kRankTemplateKey));
-    if (!form) return engine_.tokenizer.encode_pair(query, document);
-    std::string text(*form);
-    replace_all(text, "{query}", query);
-    replace_all(text, "{document}", document);
-    return engine_.tokenizer.encode(text, models::ParseSpecial::yes, models::AddBos::no);
+    RIFTJIT_TRY(text, rank_text(engine_.model.file, query, document));
+    if (!text) return engine_.tokenizer.encode_pair(query, document);
+    return engine_.tokenizer.encode(*text, models::ParseSpecial::yes, models::AddBos::no);
 }
 
 Result<std::vector<Embedding>> Embedder::embed(std::span<const std::vector<int32_t>> texts,

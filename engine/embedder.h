@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,10 @@ struct Embedding {
     uint32_t vectors = 1;       // one for each token where nothing is pooled
     uint32_t tokens = 0;        // that were read
 };
+
+// A query and a document in the form that the file has for rerankers ({query}, {document}); nullopt: it has none.
+Result<std::optional<std::string>> rank_text(const models::Gguf& file, std::string_view query,
+                                             std::string_view document);
 
 class Embedder {
 public:

@@ -118,9 +118,13 @@ ConvertedVectors convert_vectors(const Gguf& file) {
     return vectors;
 }
 
-GraphOutput output_of(const Hyperparameters& hyper, const Purpose& purpose) {
+GraphOutput output_of(const Gguf& file, const Hyperparameters& hyper, const Purpose& purpose) {
     const bool embeds = purpose.embeds || (purpose.embeds_encoders && hyper.is_encoder);
     if (!embeds) return hyper.is_encoder ? GraphOutput::rows : GraphOutput::logits;
+    const bool has_classifier =
+        file.find_tensor("cls.weight") != nullptr || file.find_tensor("cls.output.weight") != nullptr;
+    if (hyper.pooling == Pooling::rank && purpose.ranks_by_words && !has_classifier && !hyper.is_encoder)
+        return GraphOutput::logits;
     return hyper.pooling == Pooling::rank ? GraphOutput::ranks : GraphOutput::rows;
 }
 
@@ -154,7 +158,7 @@ Result<Model> load_model(const std::filesystem::path& path, const Purpose& purpo
     RIFTJIT_TRY(hyperparameters, architecture->read(file));
 
     if (purpose.pooling) hyperparameters.pooling = *purpose.pooling;
-    const GraphOutput output = output_of(hyperparameters, purpose);
+    const GraphOutput output = output_of(file, hyperparameters, purpose);
     Model model{file, hyperparameters, output, {}, {}, std::make_shared<ConvertedVectors>(convert_vectors(file)), {}};
     RIFTJIT_TRY(used, tensors_of_outputs(*architecture, model));
     RIFTJIT_TRY(ignored, unused_tensors(file, hyperparameters, used));

@@ -146,6 +146,7 @@ struct Purpose {
     bool embeds = false;
     bool embeds_encoders = false;  // the former, of models that cannot do the latter
     std::optional<Pooling> pooling;
+    bool ranks_by_words = false;  // a causal model whose file has no classifier to rank by is opened to write
 };
 
 // Every key and every tensor's shape has been checked when this succeeds: build() succeeds too. An encoder, which has

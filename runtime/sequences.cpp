@@ -122,18 +122,35 @@ uint64_t Sequences::saved_bytes(uint32_t length) const {
 }
 
 Result<void> Sequences::save(SequenceId id, uint32_t length, const Sink& sink) const {
+    std::vector<std::byte> bytes;
+    for (uint64_t offset = 0; offset < saved_bytes(length); offset += bytes.size()) {
+        RIFTJIT_TRY_VOID(save_some(id, length, offset, bytes));
+        RIFTJIT_TRY_VOID(sink(bytes));
+    }
+    return {};
+}
+
+Result<void> Sequences::save_some(SequenceId id, uint32_t length, uint64_t offset,
+                                  std::vector<std::byte>& bytes) const {
     check(length <= tables_.length(id), "what is saved was read");
     if (states_.any() && length != tables_.length(id))
         return fail(ErrorKind::Unsupported, "{} of {} positions: a running state is that of the whole text", length,
                     tables_.length(id));
-    std::vector<std::byte> room;
-    const auto save_bytes = [&](Address from, uint64_t bytes) -> Result<void> {
-        room.resize(bytes);
-        RIFTJIT_TRY_VOID(model_->device->read(room, from));
-        return sink(room);
+    bytes.clear();
+    uint64_t place = 0;
+    bool is_full = false;
+    const auto read_piece = [&](Address from, uint64_t size) -> Result<void> {
+        const bool is_before = std::exchange(place, place + size) < offset;
+        if (is_before || is_full) return {};
+        is_full = !bytes.empty() && bytes.size() + size > kSavedAtOnce;
+        if (is_full) return {};
+        bytes.resize(bytes.size() + size);
+        return model_->device->read(std::span(bytes).last(size), from);
     };
-    RIFTJIT_TRY_VOID(kv_.for_each_piece(tables_.pages_of(id).first(page_count(length)), save_bytes));
-    return length == 0 ? Result<void>{} : states_.for_each_piece(id, save_bytes);
+    RIFTJIT_TRY_VOID(kv_.for_each_piece(tables_.pages_of(id).first(page_count(length)), read_piece));
+    if (length != 0) RIFTJIT_TRY_VOID(states_.for_each_piece(id, read_piece));
+    check(!bytes.empty(), "something is left to be saved");
+    return {};
 }
 
 Result<void> Sequences::restore(SequenceId id, uint32_t length, const Source& source) {

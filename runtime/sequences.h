@@ -76,6 +76,10 @@ public:
     using Source = std::function<Result<void>(std::span<std::byte>)>;  // fills what it is given
     uint64_t saved_bytes(uint32_t length) const;
     Result<void> save(SequenceId id, uint32_t length, const Sink& sink) const;
+    // The same bytes from `offset` on, as far as pieces of them end within kSavedAtOnce, or one: for who has other
+    // things to do in between. `offset` is a piece's beginning.
+    static constexpr uint64_t kSavedAtOnce = 4 << 20;
+    Result<void> save_some(SequenceId id, uint32_t length, uint64_t offset, std::vector<std::byte>& bytes) const;
     Result<void> restore(SequenceId id, uint32_t length, const Source& source);
 
     uint32_t length(SequenceId id) const { return tables_.length(id); }

@@ -20,6 +20,7 @@ Outcome<std::string> block_text(const Json& content, const char* where) {
     if (!content.is_array()) return refuse(400, "\"{}\": expected a string or an array of blocks", where);
     std::string text;
     for (const Json& block : content) {
+        if (block.is_object() && block.value("type", Json()) == "image") return std::unexpected(no_media("image"));
         if (!block.is_object() || block.value("type", Json()) != "text" || !block.contains("text") ||
             !block["text"].is_string())
             return refuse(400, "\"{}\": expected blocks of type text", where);
@@ -72,7 +73,7 @@ Outcome<void> add_anthropic_message(const Json& message, size_t index, Json& mes
             messages.push_back(
                 {{"role", "tool"}, {"tool_call_id", parts.text("tool_use_id").value_or("")}, {"content", result}});
         } else if (type == "image" || type == "document") {
-            return refuse(501, "\"{}\": {}: the model takes text alone", where, type);
+            return std::unexpected(no_media(type));
         } else {
             return refuse(400, "\"{}\": a block of type \"{}\" is not known", where, type.substr(0, 60));
         }

@@ -15,9 +15,9 @@ Outcome<void> check_part(const Json& part, size_t message) {
     if (!part.is_object() || !part.contains("type") || !part["type"].is_string())
         return refuse(400, "\"messages[{}].content\": expected parts with a \"type\"", message);
     const std::string& type = part["type"].get_ref<const std::string&>();
-    if (type == "image_url" || type == "input_audio" || type == "input_image" || type == "file" || type == "video_url")
-        return refuse(501, "\"messages[{}].content\": {} input is not supported - the model takes text alone", message,
-                      type);
+    if (type == "image_url" || type == "input_image") return std::unexpected(no_media("image"));
+    if (type == "input_audio") return std::unexpected(no_media("audio"));
+    if (type == "file" || type == "video_url") return std::unexpected(no_media(type));
     if ((type == "text" || type == "input_text" || type == "output_text" || type == "refusal"))
         return part.contains("text") && part["text"].is_string()
                    ? Outcome<void>()

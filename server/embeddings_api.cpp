@@ -6,6 +6,7 @@
 #include "host/base64.h"
 #include "host/json_text.h"
 #include "server/apis.h"
+#include "server/word_ranking.h"
 
 namespace riftjit::server {
 
@@ -55,6 +56,7 @@ private:
         if (entry.is_string()) return tokens_of(entry);
         if (entry.is_array()) return read_mixed(entry);
         if (!entry.is_object()) return unexpected(entry);
+        if (has_media(entry)) return std::unexpected(no_media("multimodal_data"));
         if (const auto text = entry.find("prompt_string"); text != entry.end() && text->is_string())
             return tokens_of(*text);
         const auto content = entry.find("content");
@@ -316,26 +318,37 @@ Outcome<RankAsked> read_rank_request(const Service& service, const HttpRequest& 
     return asked;
 }
 
-Outcome<Json> make_ranking(const Service& service, const HttpRequest& request) {
-    engine::Embedder* const embedder = service.options().embedder;
-    if (embedder == nullptr || embedder->pooling() != Pooling::rank)
-        return refuse(501, "This server does not support reranking. Start it with `--reranking`");
-    RIFTJIT_ASK(asked, read_rank_request(service, request));
+Outcome<Ranked> rank_by_classifier(engine::Embedder& embedder, const std::string& query,
+                                   const std::vector<std::string>& documents, const HttpRequest& request) {
     std::vector<std::vector<int32_t>> pairs;
-    for (const std::string& document : asked.documents) {
-        auto ids = embedder->tokens_of_pair(asked.query, document);
+    for (const std::string& document : documents) {
+        auto ids = embedder.tokens_of_pair(query, document);
         if (!ids) return std::unexpected(api_error(ids.error()));
         pairs.push_back(std::move(*ids));
     }
-    RIFTJIT_ASK(scores, embed(*embedder, pairs, request));
+    RIFTJIT_ASK(embeddings, embed(embedder, pairs, request));
+    Ranked ranked{{}, token_count(embeddings)};
+    for (const engine::Embedding& embedding : embeddings) ranked.scores.push_back(embedding.values[0]);
+    return ranked;
+}
+
+Outcome<Json> make_ranking(const Service& service, const HttpRequest& request) {
+    engine::Embedder* const embedder = service.options().embedder;
+    const bool by_words = service.options().ranks_by_words;
+    if (!by_words && (embedder == nullptr || embedder->pooling() != Pooling::rank))
+        return refuse(501, "This server does not support reranking. Start it with `--reranking`");
+    RIFTJIT_ASK(asked, read_rank_request(service, request));
+    RIFTJIT_ASK(ranked, by_words ? rank_by_words(service, asked.query, asked.documents, request)
+                                 : rank_by_classifier(*embedder, asked.query, asked.documents, request));
+    const std::vector<float>& scores = ranked.scores;
     std::vector<size_t> order(scores.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return scores[i].values[0]; });
+    std::ranges::stable_sort(order, std::greater{}, [&](size_t i) { return scores[i]; });
     order.resize(std::min(order.size(), asked.most));
     Json results = Json::array();
     for (const size_t i : order) {
         Json& result =
-            results.emplace_back(Json{{"index", i}, {asked.is_tei ? "score" : "relevance_score", scores[i].values[0]}});
+            results.emplace_back(Json{{"index", i}, {asked.is_tei ? "score" : "relevance_score", scores[i]}});
         if (!asked.returns_text) continue;
         if (asked.is_tei)
             result["text"] = asked.documents[i];
@@ -343,10 +356,9 @@ Outcome<Json> make_ranking(const Service& service, const HttpRequest& request) {
             result["document"] = {{"text", asked.documents[i]}};
     }
     if (asked.is_tei) return results;
-    const uint64_t tokens = token_count(scores);
     return Json{{"model", asked.model},
                 {"object", "list"},
-                {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}},
+                {"usage", {{"prompt_tokens", ranked.tokens}, {"total_tokens", ranked.tokens}}},
                 {"results", std::move(results)}};
 }
 

@@ -30,6 +30,15 @@ ApiError too_long_prompt(uint64_t tokens, uint64_t context) {
             {{"n_prompt_tokens", tokens}, {"n_ctx", context}}};
 }
 
+ApiError no_media(const std::string& kind) {
+    return {501, fmt::format("{} input is not supported - the model takes text alone", kind)};
+}
+
+bool has_media(const Json& prompt) {
+    const auto data = prompt.find("multimodal_data");
+    return data != prompt.end() && !data->is_null() && !(data->is_array() && data->empty());
+}
+
 ApiError api_error(const Error& error) {
     switch (error.kind) {
         case ErrorKind::Usage:

@@ -29,6 +29,11 @@ template <class... Args>
 
 // Of a prompt that has more tokens than the context.
 ApiError too_long_prompt(uint64_t tokens, uint64_t context);
+// Of a request with images, sounds or other files ("image", "audio", ...).
+ApiError no_media(const std::string& kind);
+// A prompt's object with "multimodal_data" in it.
+bool has_media(const Json& prompt);
+
 // What the engine says of a request: its kind decides whose fault it is.
 ApiError api_error(const Error& error);
 // {"error": {"code", "message", "type", ...}}

@@ -191,7 +191,11 @@ Outcome<ModelLease> ModelPool::model_for(const HttpRequest& request, const std::
     --entry->waiting;
     changed_.notify_all();
     if (error) return std::unexpected(std::move(*error));
-    return lease(entry, request.method == "POST" ? Lease::use : Lease::look);
+    const bool is_use = request.method == "POST";
+    auto leased = lease(entry, is_use ? Lease::use : Lease::look);
+    lock.unlock();
+    if (is_use) std::this_thread::sleep_for(options_.delay);
+    return leased;
 }
 
 Outcome<void> ModelPool::load(const std::string& name) {
@@ -357,6 +361,7 @@ void ModelPool::load_next(std::unique_lock<std::mutex>& lock, const EntryPointer
     entry->asleep.clear();
     changed_.notify_all();
     lock.unlock();
+    std::this_thread::sleep_for(options_.delay);
     auto opened = entry->model.open();
     lock.lock();
     ++entry->tries;

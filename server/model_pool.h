@@ -31,6 +31,7 @@ struct PoolOptions {
     bool loads_on_demand = true;                     // else POST /models/load does, alone
     bool is_router = true;                           // false: one model, whose own routes answer all
     std::optional<std::chrono::seconds> idle_limit;  // unloads what nobody asked for so long
+    std::chrono::milliseconds delay{0};              // of each load and each POST, so that queues can be tried out
     std::string version;
     std::function<Result<std::vector<PoolModel>>()> list;  // read anew on request; null: it stays as it is
 };

@@ -63,7 +63,7 @@ Outcome<OllamaAsked> read_ollama(const Service& service, const Json& body) {
     const Json* keep = fields.find("keep_alive");
     if (keep != nullptr && !keep->is_string() && !keep->is_number()) fields.wrong("keep_alive", "a duration", *keep);
     if (const Json* images = fields.array("images"); images != nullptr && !images->empty())
-        fields.fail({501, "\"images\": the model takes text alone"});
+        fields.fail(no_media("image"));
     if (const Json* options = fields.object("options")) {
         constexpr std::pair<const char*, const char*> kNames[] = {{"num_predict", "n_predict"},
                                                                   {"temperature", "temperature"},
@@ -264,7 +264,7 @@ Outcome<HttpReply> chat_with_ollama(const Service& service, const HttpRequest& r
         for (const Json& message : *messages)
             if (message.is_object() && message.contains("images") && message["images"].is_array() &&
                 !message["images"].empty())
-                fields.fail({501, "\"messages\": images: the model takes text alone"});
+                fields.fail(no_media("image"));
         if (messages->empty()) {
             Json line = ollama_head(service, asked);
             line.update(

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "server/apis.h"
+#include "server/kept_streams.h"
 #include "server/page.h"
 
 namespace riftjit::server {
@@ -38,6 +39,16 @@ private:
     const HttpRequest* given_;
 };
 
+// Whose reply is wanted though its client leaves.
+struct KeptRequest : HttpRequest {
+    KeptRequest(const HttpRequest& given, KeptStreams::Pointer stream)
+        : HttpRequest(given), stream_(std::move(stream)) {}
+    bool is_abandoned() const override { return stream_->is_cancelled(); }
+
+private:
+    KeptStreams::Pointer stream_;
+};
+
 }  // namespace
 
 class Server::Router {
@@ -49,6 +60,7 @@ public:
         const std::lock_guard lock(mutex_);
         models_ = std::move(models);
     }
+    void end_streams() { streams_.stop(); }
     std::shared_ptr<Models> close() {
         const std::lock_guard lock(mutex_);
         return std::exchange(models_, nullptr);
@@ -112,13 +124,27 @@ private:
             const std::lock_guard lock(mutex_);
             return models_;
         }();
+        if (auto kept = streams_.own_reply(request, path)) return std::move(*kept);
         if (models == nullptr) return error_reply({503, "Loading model"});
         if (auto own = models->own_reply(request, path)) return std::move(*own);
         const FoundRoute found = find_route(method, path);
         if (found.route == nullptr && found.is_known)
             return error_reply({405, fmt::format("{} does not go with this path", request.method)});
         if (found.route == nullptr) return refusal(404);
-        auto model = models->model_for(request, path);
+        const auto begun = streams_.begin(request);
+        if (!begun) return error_reply(begun.error());
+        const KeptStreams::Pointer& stream = *begun;
+        if (stream == nullptr) return answer(*models, request, path, found);
+        HttpReply reply = answer(*models, KeptRequest(request, stream), path, found);
+        if (stream->is_cancelled()) reply = error_reply({400, "the request was cancelled (DELETE /v1/stream)"});
+        if (reply.stream) return streams_.keep(stream, std::move(reply));
+        streams_.forget(stream);
+        return reply;
+    }
+
+    static HttpReply answer(Models& models, const HttpRequest& request, const std::string& path,
+                            const FoundRoute& found) {
+        auto model = models.model_for(request, path);
         if (!model) return path.starts_with("/api/") ? ollama_error(model.error()) : error_reply(model.error());
         HttpReply reply = found.route->handler(**model, RoutedRequest(request, found.id));
         // What is still to be said takes the model, too.
@@ -155,6 +181,7 @@ private:
     mutable std::mutex mutex_;
     std::shared_ptr<Models> models_;
     const ServerOptions options_;
+    mutable KeptStreams streams_;
 };
 
 Server::Server(std::unique_ptr<Router> router, std::unique_ptr<HttpServer> http)
@@ -186,6 +213,7 @@ void Server::stop() {
     const std::shared_ptr<Models> models = router_->close();
     if (models) models->stop();
     http_->stop();
+    router_->end_streams();
 }
 
 }  // namespace riftjit::server

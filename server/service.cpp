@@ -111,6 +111,16 @@ void read_sampling(Fields& fields, engine::SamplerChoice& choice, const models::
     read_bias(fields, s, tokenizer);
 }
 
+// Of an answer in parts that is gone on with, as llama.cpp has it.
+void join_paragraphs(Json& content) {
+    if (!content.is_array()) return;
+    std::string text;
+    for (const Json& part : content)
+        if (part.is_object() && part.contains("text") && part["text"].is_string())
+            text += (text.empty() ? "" : "\n\n") + part["text"].get_ref<const std::string&>();
+    content = std::move(text);
+}
+
 // What an answer is held to, in place of the server's own.
 void read_grammar(Fields& fields, engine::SamplerChoice& choice) {
     const Json* schema = fields.find("json_schema");
@@ -310,9 +320,7 @@ Outcome<std::vector<int32_t>> Service::prompt_of(const Json& prompt) const {
         const auto text = prompt.find("prompt_string");
         if (text == prompt.end() || !text->is_string())
             return refuse(400, "\"prompt\": expected a string as \"prompt_string\" of the object");
-        if (const auto data = prompt.find("multimodal_data");
-            data != prompt.end() && !data->is_null() && !(data->is_array() && data->empty()))
-            return refuse(501, "\"multimodal_data\": the model takes text alone");
+        if (has_media(prompt)) return std::unexpected(no_media("multimodal_data"));
         RIFTJIT_ASK_VOID(add_text(*text, true));
     } else if (prompt.is_array()) {
         for (size_t i = 0; i < prompt.size(); ++i) {
@@ -367,6 +375,7 @@ Outcome<Service::ChatPrompt> Service::render_chat(Json messages, Json tools, Jso
             messages.erase(messages.size() - 1);
         } else if (!last.contains("tool_calls") && adds_generation_prompt) {
             continues = true;
+            join_paragraphs(messages.back()["content"]);
         }
     }
     if (messages.empty()) return refuse(400, "\"messages\": expected one message or more");
@@ -394,8 +403,9 @@ Outcome<std::vector<engine::Scheduler::Answer>> Service::submit(
     const Asked& asked, const std::vector<std::vector<int32_t>>& prompts) const {
     if (options_.embedder != nullptr)
         return refuse(501, "This server does not support completions. Start it without `--embeddings`");
+    // One that leaves no room for a token behind the first is refused too, as by llama-server.
     for (const auto& ids : prompts)
-        if (ids.size() > scheduler_.context())
+        if (ids.size() >= scheduler_.context())
             return std::unexpected(too_long_prompt(ids.size(), scheduler_.context()));
     std::vector<engine::Scheduler::Answer> answers;
     for (const auto& ids : prompts) {

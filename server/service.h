@@ -46,8 +46,9 @@ struct ServiceOptions {
     bool is_speculative = false;  // guesses are tried
     // Of a model that was opened to embed, which then writes no text; null: it writes.
     engine::Embedder* embedder = nullptr;
-    int embedding_norm = 2;   // engine::normalize(), where a request says nothing
-    bool is_verbose = false;  // replies have "__verbose", where a request says nothing
+    bool ranks_by_words = false;  // documents are ranked by a model that writes (word_ranking.h)
+    int embedding_norm = 2;       // engine::normalize(), where a request says nothing
+    bool is_verbose = false;      // replies have "__verbose", where a request says nothing
 };
 
 // What one request of an API asks for.

@@ -8,6 +8,7 @@
 
 #include "engine/serving/scheduler.h"
 #include "engine/text_stream.h"
+#include "runtime/sampling/random.h"
 
 namespace riftjit::engine {
 
@@ -22,6 +23,7 @@ struct Scheduler::Job {
         : request(std::move(asked)),
           sampler(std::move(chosen)),
           stream(request.stop_words),
+          lots(sampler.seed()),
           ids(request.prompt),
           task(number) {
         sampler.restart({});
@@ -32,6 +34,7 @@ struct Scheduler::Job {
     ServingRequest request;
     runtime::Sampler sampler;
     TextStream stream;
+    runtime::Random lots;      // of ServingOptions::synthetic_shares
     std::vector<int32_t> ids;  // the prompt and what was sampled, without what shifts dropped
     uint64_t task;
     ServingTimings timings;

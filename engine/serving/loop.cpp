@@ -6,12 +6,19 @@
 
 namespace riftjit::engine {
 
+namespace {
+
+constexpr std::chrono::milliseconds kLookWhereHeld{1};
+
+}  // namespace
+
 Scheduler::Loop::Loop(Engine& engine, ServingOptions options)
     : engine_(engine),
       sequences_(*engine.sequences),
       batch_(sequences_.model().prompt_plan.max_tokens),
       most_outputs_(std::min<size_t>(sequences_.model().prompt_plan.max_outputs, batch_)),
       shifts_context_(options.shifts_context),
+      synthetic_shares_(options.synthetic_shares),
       slots_(sequences_.limits().sequences),
       status_(slots_.size()) {
     rows_.reserve(batch_);
@@ -63,11 +70,18 @@ void Scheduler::Loop::stop() {
     if (thread_.joinable()) thread_.join();
 }
 
-Result<uint32_t> Scheduler::Loop::between_steps(uint32_t index, const std::function<Result<uint32_t>(Slot&)>& act) {
+Result<uint32_t> Scheduler::Loop::between_steps(uint32_t index, const std::function<Result<uint32_t>(Slot&)>& act,
+                                                uint64_t hold) {
     Result<uint32_t> result = fail(ErrorKind::Interrupted, "the server is stopping");
     std::packaged_task<void()> command([&] {
         Slot& slot = slots_[index];
-        result = slot.job ? fail(ErrorKind::Interrupted, "slot {} is at work", index) : act(slot);
+        if (hold != 0 && slot.hold != hold)
+            result = fail(ErrorKind::Interrupted, "slot {}: the cache was wanted for requests, and its text forgotten",
+                          index);
+        else if (slot.job || slot.hold != hold)
+            result = fail(ErrorKind::Interrupted, "slot {} is at work", index);
+        else
+            result = act(slot);
         publish();
     });
     auto done = command.get_future();
@@ -89,17 +103,47 @@ Result<uint32_t> Scheduler::Loop::erase(uint32_t index) {
     });
 }
 
+// A piece of the text's bytes between two steps; whoever takes them, a disk perhaps, takes its time beside others'
+// requests.
 Result<uint32_t> Scheduler::Loop::save(uint32_t index, const TextIdentity& identity,
                                        const runtime::Sequences::Sink& sink) {
-    return between_steps(index, [&](Slot& slot) -> Result<uint32_t> {
+    uint64_t hold = 0;
+    std::vector<int32_t> ids;
+    const auto begun = between_steps(index, [&](Slot& slot) -> Result<uint32_t> {
         if (!slot.sequence) return fail(ErrorKind::Usage, "slot {} holds no text", index);
-        const HeldText held{slot.text, sequences_.saved_bytes(uint32_t(slot.text.size())),
-                            [&](const runtime::Sequences::Sink& to) {
-                                return sequences_.save(*slot.sequence, uint32_t(slot.text.size()), to);
-                            }};
-        RIFTJIT_TRY_VOID(save_text(held, identity, sink));
-        return uint32_t(slot.text.size());
+        hold = slot.hold = ++holds_;
+        ids = slot.text;
+        return 0;
     });
+    if (!begun) return begun;
+    const auto length = uint32_t(ids.size());
+    const uint64_t payload = sequences_.saved_bytes(length);
+    const auto save_payload = [&](const runtime::Sequences::Sink& to) -> Result<void> {
+        std::vector<std::byte> bytes;
+        for (uint64_t offset = 0; offset < payload; offset += bytes.size()) {
+            const auto read = between_steps(
+                index,
+                [&](Slot& slot) -> Result<uint32_t> {
+                    RIFTJIT_TRY_VOID(sequences_.save_some(*slot.sequence, length, offset, bytes));
+                    return 0;
+                },
+                hold);
+            if (!read) return std::unexpected(read.error());
+            RIFTJIT_TRY_VOID(to(bytes));
+        }
+        return {};
+    };
+    const auto saved = save_text(HeldText{ids, payload, save_payload}, identity, sink);
+    const auto released = between_steps(
+        index,
+        [](Slot& slot) -> Result<uint32_t> {
+            slot.hold = 0;
+            return 0;
+        },
+        hold);
+    if (!saved) return std::unexpected(saved.error());
+    if (!released) return released;
+    return length;
 }
 
 Result<Scheduler::Restored> Scheduler::Loop::restore(uint32_t index, const std::filesystem::path& path,
@@ -144,7 +188,12 @@ void Scheduler::Loop::run() {
         {
             std::unique_lock lock(mutex_);
             const bool is_busy = std::ranges::any_of(slots_, [](const Slot& slot) { return slot.job != nullptr; });
-            if (!is_busy) work_.wait(lock, [&] { return has_work(); });
+            const bool is_held = std::ranges::any_of(slots_, [](const Slot& slot) { return slot.hold != 0; });
+            // Who waits may wait for a slot that is held.
+            if (!is_busy && is_held)
+                work_.wait_for(lock, kLookWhereHeld, [&] { return is_stopping_ || !commands_.empty(); });
+            else if (!is_busy)
+                work_.wait(lock, [&] { return has_work(); });
             commands.swap(commands_);
             is_last = is_stopping_;
             if (is_last) {
@@ -207,11 +256,11 @@ void Scheduler::Loop::take_requests() {
     std::vector<std::shared_ptr<Job>> jobs;
     {
         const std::lock_guard lock(mutex_);
-        size_t idle = size_t(std::ranges::count_if(slots_, [](const Slot& slot) { return slot.job == nullptr; }));
+        size_t idle = size_t(std::ranges::count_if(slots_, &Slot::is_idle));
         std::vector<bool> is_taken(slots_.size());
         for (auto it = waiting_.begin(); it != waiting_.end() && idle > 0;) {
             const auto wanted = (*it)->request.slot;
-            const bool has_slot = !wanted || (!slots_[*wanted].job && !is_taken[*wanted]);
+            const bool has_slot = !wanted || (slots_[*wanted].is_idle() && !is_taken[*wanted]);
             if (!has_slot) {
                 ++it;
                 continue;

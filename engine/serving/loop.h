@@ -31,11 +31,13 @@ private:
         std::vector<int32_t> text;  // what the sequence holds
         std::shared_ptr<Job> job;   // null: idle
         uint64_t used_at = 0;
+        uint64_t hold = 0;  // of who saves its text, counted from 1: nobody begins here until that is done
         std::optional<Drafting> drafting;
         std::optional<Guesses> guesses;  // of the job
         std::vector<int32_t> guessed;    // rows of the step behind the text's last token
 
         size_t unread() const { return job->ids.size() - text.size(); }
+        bool is_idle() const { return job == nullptr && hold == 0; }
     };
 
     // loop.cpp: requests that come and go, and what is asked for between two steps
@@ -46,7 +48,8 @@ private:
     bool may_begin(const Job& job) const;
     void set_aside();
     void take_back();
-    Result<uint32_t> between_steps(uint32_t slot, const std::function<Result<uint32_t>(Slot&)>& act);
+    // On an idle slot, or on one that `hold` is of.
+    Result<uint32_t> between_steps(uint32_t slot, const std::function<Result<uint32_t>(Slot&)>& act, uint64_t hold = 0);
     void publish();
 
     // slots.cpp: what slots hold, and the room that there is
@@ -70,7 +73,9 @@ private:
     Result<void> guess(Slot& slot, size_t most);
     void after_step(Slot& slot, size_t rows, runtime::StepLogits& logits, uint32_t& output);
     std::optional<ServingEvent> take_tokens(Slot& slot, runtime::StepLogits& logits, uint32_t output);
-    Result<int32_t> sample(Slot& slot, runtime::StepLogits& logits, uint32_t output, ServingEvent& event);
+    bool takes_unseen(const Slot& slot, size_t guess) const;
+    Result<int32_t> sample(Slot& slot, runtime::StepLogits& logits, uint32_t output, std::optional<int32_t> instead,
+                           ServingEvent& event);
     Result<void> advance(Slot& slot, int32_t id, ServingEvent& event);
     bool has_reached_limit(const Job& job) const;
 
@@ -78,10 +83,11 @@ private:
     runtime::Sequences& sequences_;
     const size_t batch_, most_outputs_;
     const bool shifts_context_;
+    const std::vector<double> synthetic_shares_;
     std::vector<Slot> slots_;
     std::vector<size_t> shares_;  // rows of each slot in the step, without guesses
     std::vector<runtime::StepRow> rows_;
-    uint64_t clock_ = 0;
+    uint64_t clock_ = 0, holds_ = 0;
 
     mutable std::mutex mutex_;
     std::condition_variable work_;

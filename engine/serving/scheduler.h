@@ -88,6 +88,9 @@ struct ServingTotals {
 struct ServingOptions {
     std::vector<std::unique_ptr<Draft>> drafts;  // one for each slot, or none: nothing is guessed
     DraftPace::Limits draft_limits;
+    // For measuring speed alone: the first, second, ... guess of a step is taken by lot, with this share, once those
+    // before it were, whatever the model says, and else is not: answers are no text of the model's. Empty: no.
+    std::vector<double> synthetic_shares;
     // Where a text fills its context, the oldest part behind what is kept is dropped and the rest read again; else the
     // answer ends there.
     bool shifts_context = false;

@@ -35,7 +35,7 @@ Scheduler::Loop::Slot& Scheduler::Loop::slot_to_use(std::span<const int32_t> ids
     };
     Slot* best = nullptr;
     for (Slot& slot : slots_)
-        if (!slot.job && (best == nullptr || loss(slot) < loss(*best))) best = &slot;
+        if (slot.is_idle() && (best == nullptr || loss(slot) < loss(*best))) best = &slot;
     check(best != nullptr, "a request begins where a slot is idle");
     return *best;
 }
@@ -108,6 +108,7 @@ void Scheduler::Loop::forget(Slot& slot) {
     if (slot.sequence) sequences_.close(*slot.sequence);
     slot.sequence.reset();
     slot.text.clear();
+    slot.hold = 0;
 }
 
 // The slot keeps its text.
@@ -151,11 +152,12 @@ void Scheduler::Loop::share_rows() {
     }
 }
 
-// Of the texts that nobody goes on with; false: there is none.
+// Of the texts that nobody goes on with, at last of those that are being saved; false: there is none.
 bool Scheduler::Loop::forget_oldest() {
     Slot* oldest = nullptr;
+    const auto order = [](const Slot& slot) { return std::pair(slot.hold != 0, slot.used_at); };
     for (Slot& slot : slots_)
-        if (!slot.job && slot.sequence && (oldest == nullptr || slot.used_at < oldest->used_at)) oldest = &slot;
+        if (!slot.job && slot.sequence && (oldest == nullptr || order(slot) < order(*oldest))) oldest = &slot;
     if (oldest != nullptr) forget(*oldest);
     return oldest != nullptr;
 }

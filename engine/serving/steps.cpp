@@ -151,7 +151,9 @@ std::optional<ServingEvent> Scheduler::Loop::take_tokens(Slot& slot, runtime::St
     for (size_t taken = 0;; ++taken) {
         ServingEvent event;
         if (job.sampler.must_end()) return ServingEvent{.finish = FinishReason::end_of_generation};
-        const auto id = sample(slot, logits, output + uint32_t(taken), event);
+        const bool is_unseen = takes_unseen(slot, taken);
+        const auto instead = is_unseen ? std::optional(slot.guessed[taken]) : std::nullopt;
+        const auto id = sample(slot, logits, output + uint32_t(taken), instead, event);
         if (!id) return ServingEvent{.error = id.error()};
         if (!job.first_token) job.first_token = ServingClock::now();
         job.timings.predicted_ms = serving_ms(*job.first_token, ServingClock::now());
@@ -160,7 +162,8 @@ std::optional<ServingEvent> Scheduler::Loop::take_tokens(Slot& slot, runtime::St
             event.text += job.stream.finish();
             return event;
         }
-        const bool was_guessed = taken < slot.guessed.size() && slot.guessed[taken] == *id;
+        const bool is_right = taken < slot.guessed.size() && slot.guessed[taken] == *id;
+        const bool was_guessed = synthetic_shares_.empty() ? is_right : is_unseen;
         if (was_guessed) {
             slot.text.push_back(*id);
             slot.guesses->met();
@@ -171,7 +174,15 @@ std::optional<ServingEvent> Scheduler::Loop::take_tokens(Slot& slot, runtime::St
     }
 }
 
-Result<int32_t> Scheduler::Loop::sample(Slot& slot, runtime::StepLogits& logits, uint32_t output, ServingEvent& event) {
+// Of synthetic guesses alone.
+bool Scheduler::Loop::takes_unseen(const Slot& slot, size_t guess) const {
+    return guess < slot.guessed.size() && guess < synthetic_shares_.size() &&
+           slot.job->lots.uniform() < synthetic_shares_[guess];
+}
+
+// `instead`: what the text goes on with, whatever was sampled, and of which no grammar learns.
+Result<int32_t> Scheduler::Loop::sample(Slot& slot, runtime::StepLogits& logits, uint32_t output,
+                                        std::optional<int32_t> instead, ServingEvent& event) {
     Job& job = *slot.job;
     std::optional<int32_t> of_highest;
     if (logits.highest != nullptr) of_highest = job.sampler.sample(logits.highest_of(output));
@@ -195,10 +206,15 @@ Result<int32_t> Scheduler::Loop::sample(Slot& slot, runtime::StepLogits& logits,
         event.token->logprob = picked.log_probability;
         event.token->chances = std::move(top);
     }
-    RIFTJIT_TRY_VOID(job.sampler.accept_sampled(*id));
-    if (slot.guesses) slot.guesses->accept(*id);
+    const int32_t next = instead.value_or(*id);
+    event.token->id = next;
+    if (instead)
+        job.sampler.accept(next);
+    else
+        RIFTJIT_TRY_VOID(job.sampler.accept_sampled(next));
+    if (slot.guesses) slot.guesses->accept(next);
     ++job.timings.predicted_tokens;
-    return *id;
+    return next;
 }
 
 // The text goes on with a token: what of it may be shown, and whether it is the last.

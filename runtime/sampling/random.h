@@ -1,6 +1,8 @@
-// The sampler's random numbers: the same seed gives the same numbers with any standard library.
+// The sampler's random numbers. Of a seed they are those of llama.cpp, which has them from the standard library,
+// libstdc++ and libc++ alike: so a seed gives the tokens that it gives there, wherever logits and settings are alike.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 
@@ -10,11 +12,13 @@ class Random {
 public:
     explicit Random(uint32_t seed) : engine_(seed) {}
 
-    // In [0, 1), all 53 bits. The standard's engine is specified to the bit, its distributions are not.
+    // Both in [0, 1). The standard's engine is specified to the bit, its distributions are not: these are what
+    // std::uniform_real_distribution of double and of float makes of it in those libraries.
     double uniform() {
-        const uint64_t high = engine_(), low = engine_();
-        return double((high << 32 | low) >> 11) * 0x1p-53;
+        const double low = engine_(), high = engine_();
+        return std::min((low + high * 0x1p32) * 0x1p-64, 0x1.fffffffffffffp-1);
     }
+    float uniform_float() { return std::min(float(engine_()) * 0x1p-32f, 0x1.fffffep-1f); }
 
 private:
     std::mt19937 engine_;

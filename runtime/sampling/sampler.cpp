@@ -82,10 +82,16 @@ void forbid_others(std::span<float> row, Mask mask) {
 }  // namespace
 
 struct Sampler::Impl {
+    // Both of the seed: whether top choices are left out is not to change what else is drawn, as in llama.cpp.
+    struct Numbers {
+        explicit Numbers(uint32_t seed) : choice(seed), exclusion(seed) {}
+        Random choice, exclusion;
+    };
+
     SamplerParameters parameters;
     uint32_t vocabulary;
     uint32_t seed;
-    Random random;
+    Numbers random;
     LogitScan scan;
     std::vector<SamplerStage> chain;
     size_t leading_edits;  // stages at the front that change few logits: they work on the row
@@ -230,7 +236,7 @@ void Sampler::Impl::apply(SamplerStage stage) {
         case SamplerStage::min_p:
             return stages::min_p(candidates, p.min_p, min_keep);
         case SamplerStage::xtc:
-            return stages::xtc(candidates, p.xtc_probability, p.xtc_threshold, min_keep, random);
+            return stages::xtc(candidates, p.xtc_probability, p.xtc_threshold, min_keep, random.exclusion);
         case SamplerStage::temperature:
             if (p.dynatemp_range > 0)
                 return stages::dynamic_temperature(candidates, p.temperature, p.dynatemp_range, p.dynatemp_exponent);
@@ -241,10 +247,10 @@ void Sampler::Impl::apply(SamplerStage stage) {
 }
 
 size_t Sampler::Impl::choose() {
-    if (adaptive) return adaptive->draw(candidates, random);
-    if (parameters.mirostat == Mirostat::v1) return mirostat->draw_v1(candidates, vocabulary, random);
-    if (parameters.mirostat == Mirostat::v2) return mirostat->draw_v2(candidates, random);
-    return stages::draw(candidates, random);
+    if (adaptive) return adaptive->draw(candidates, random.choice);
+    if (parameters.mirostat == Mirostat::v1) return mirostat->draw_v1(candidates, vocabulary, random.choice);
+    if (parameters.mirostat == Mirostat::v2) return mirostat->draw_v2(candidates, random.choice);
+    return stages::draw(candidates, random.choice);
 }
 
 std::array<ReduceSpec, 2> logit_kernel_specs(uint32_t vocabulary) {
@@ -311,7 +317,7 @@ std::optional<int32_t> Sampler::sample(std::span<const IndexedLogit> highest) {
     if (!sampler.takes_highest()) return std::nullopt;
     if (!sampler.constraint) return sampler.draw(highest, {});
     const Impl::Learnt before = sampler.learnt();
-    const Random numbers = sampler.random;
+    const Impl::Numbers numbers = sampler.random;
     if (sampler.asks_behind()) {
         const auto id = sampler.draw(highest, {});
         if (!id) return std::nullopt;

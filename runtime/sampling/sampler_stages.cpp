@@ -72,7 +72,7 @@ void top_n_sigma(Candidates& candidates, float n) {
 }
 
 void xtc(Candidates& candidates, float probability, float threshold, size_t min_keep, Random& random) {
-    if (candidates.size() < 2 || random.uniform() >= probability) return;
+    if (candidates.size() < 2 || random.uniform_float() > probability) return;
     candidates.softmax();
     size_t likely = 0, ranked = 0;  // as many reach the threshold
     while (likely < candidates.size()) {
@@ -112,7 +112,7 @@ size_t draw(Candidates& candidates, Random& random) {
     for (size_t index = 0; index < candidates.size(); ++index) {
         if (candidates[index].probability == 0) continue;
         running += candidates[index].probability;
-        if (running > target) return index;
+        if (running >= target) return index;
         last_possible = index;
     }
     return last_possible;  // rounding left the running sum just below the target

@@ -136,7 +136,7 @@ std::vector<runtime::SamplerParameters> samplings() {
         {.temperature = 0, .dry_multiplier = 2, .dry_allowed_length = 1, .dry_penalty_last_n = 64},
         {.temperature = 0, .logit_bias = {{7, 4}, {20, 3}}},
     };
-    for (const uint32_t seed : {1U, 2U, 3U}) {
+    for (const uint32_t seed : {11U, 12U, 13U}) {  // of which none ends its text at once
         all.push_back({.seed = seed, .temperature = 0.7f});
         all.push_back({.seed = seed, .temperature = 1.5f, .top_k = 0, .top_p = 1, .min_p = 0});
         all.push_back({.seed = seed, .frequency_penalty = 0.3f, .logit_bias = {{9, 5}}});

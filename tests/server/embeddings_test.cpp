@@ -168,6 +168,9 @@ TEST_F(Embeddings, RefuseWhatIsNoText) {
               R"("input": expected a string, ids of tokens, or an array of these, got {"content":"string"})");
     EXPECT_EQ(error({{"content", {{{"type", "image_url"}}}}}),
               "\"input\": parts of a content have \"type\" text and \"text\", a string; got {\"type\":\"image_url\"}");
+    EXPECT_EQ(
+        server_->error("/v1/embeddings", {{"input", {{"prompt_string", "x"}, {"multimodal_data", {"AAAA"}}}}}, 501),
+        "multimodal_data input is not supported - the model takes text alone");
     EXPECT_EQ(error({5, 256}), "\"input\": expected ids of tokens below 256, got 256");
     EXPECT_EQ(error(Json::array({Json::array()})), "Input content cannot be empty");
     EXPECT_EQ(server_->error("/v1/embeddings", Json::object(), 400), "\"input\" or \"content\" must be provided");

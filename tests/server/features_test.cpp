@@ -7,8 +7,7 @@
 #include <fstream>
 #include <thread>
 
-#include "server/model_pool.h"
-#include "tests/server/test_server.h"
+#include "tests/server/pool_server.h"
 
 namespace riftjit::server {
 namespace features_test {
@@ -145,61 +144,6 @@ TEST(SlotFilesOverHttp, AreSavedAndRestoredByName) {
 // ---- several models
 // --------------------------------------------------------------------------------------------------
 
-PoolModel storyteller(const std::string& name) {
-    PoolModel model{.name = name, .aliases = {name + "-alias"}};
-    model.open = [name]() -> Result<std::unique_ptr<ServedModel>> {
-        auto served = std::make_unique<ServedModel>();
-        RIFTJIT_TRY(engine, engine::open_engine(storyteller_options(1), [](const std::string&) {}));
-        served->engine = std::make_unique<engine::Engine>(std::move(engine));
-        served->scheduler = std::make_unique<engine::Scheduler>(*served->engine);
-        ServiceOptions options;
-        options.names = {name};
-        RIFTJIT_TRY(service, Service::create(*served->engine, *served->scheduler, std::move(options)));
-        served->service = std::move(service);
-        return served;
-    };
-    return model;
-}
-
-class PoolServer {
-public:
-    PoolServer(PoolOptions options, std::vector<PoolModel> models)
-        : pool_(std::make_shared<ModelPool>(std::move(options), std::move(models))) {
-        ServerOptions server_options;
-        server_options.port = 0;
-        server_ = std::move(*Server::start(std::move(server_options)));
-        server_->open(pool_);
-    }
-    ~PoolServer() { server_->stop(); }
-
-    Reply ask(const std::string& path, const Json& body) {
-        httplib::Client client("127.0.0.1", server_->port());
-        client.set_read_timeout(60);
-        return reply_of(client.Post(path, json_text(body), "application/json"));
-    }
-    Reply look(const std::string& path) {
-        httplib::Client client("127.0.0.1", server_->port());
-        return reply_of(client.Get(path));
-    }
-    std::string status(const std::string& name) {
-        const Json list = look("/models").json;
-        for (const Json& model : list["data"])
-            if (model["id"] == name) return model["status"]["value"];
-        return "none";
-    }
-    bool becomes(const std::string& name, const std::string& wanted) {
-        for (int i = 0; i < 600; ++i) {
-            if (status(name) == wanted) return true;
-            std::this_thread::sleep_for(50ms);
-        }
-        return false;
-    }
-
-private:
-    std::shared_ptr<ModelPool> pool_;
-    std::unique_ptr<Server> server_;
-};
-
 std::vector<PoolModel> three_models() {
     std::vector<PoolModel> models;
     for (const char* name : {"a", "b", "c"}) models.push_back(storyteller(name));
@@ -256,6 +200,44 @@ TEST(SeveralModels, WaitForOneThatIsAtWork) {
     busy.join();
     EXPECT_EQ(server.status("a"), "unloaded");
     EXPECT_EQ(server.status("b"), "loaded");
+}
+
+TEST(SeveralModels, StayWhereAClientThatWaitedForAnotherLeft) {
+    PoolServer server({.most_loaded = 1, .delay = 700ms}, three_models());
+    EXPECT_EQ(server.ask("/completion", short_request("a")).status, 200);
+    std::thread busy([&] { EXPECT_EQ(server.ask("/completion", short_request("a")).status, 200); });
+    std::this_thread::sleep_for(200ms);  // it uses the model that long at least
+    httplib::Client hasty("127.0.0.1", server.port());
+    hasty.set_read_timeout(0, 100'000);
+    EXPECT_FALSE(hasty.Post("/completion", json_text(short_request("b")), "application/json"));
+    busy.join();
+    std::this_thread::sleep_for(500ms);  // more than it takes to see that nobody waits
+    EXPECT_EQ(server.status("a"), "loaded");
+    EXPECT_EQ(server.status("b"), "unloaded");
+}
+
+TEST(SeveralModels, ShareTheMemoryThatTheyMayTake) {
+    uint64_t bytes = 0;
+    {
+        PoolServer server({}, three_models());
+        EXPECT_EQ(server.ask("/completion", short_request("a")).status, 200);
+        bytes = server.look("/api/ps").json["models"][0]["size"];
+    }
+    EXPECT_GT(bytes, 1u << 20);
+    std::vector<PoolModel> models = three_models();
+    for (PoolModel& model : models) model.bytes = bytes;  // as the sizes of files tell
+    PoolServer server({.most_bytes = 2 * bytes + bytes / 2}, std::move(models));
+    for (const char* name : {"a", "b", "a", "c"}) EXPECT_EQ(server.ask("/completion", short_request(name)).status, 200);
+    EXPECT_EQ(server.status("a"), "loaded");
+    EXPECT_EQ(server.status("b"), "unloaded") << "it was used least recently";
+    EXPECT_EQ(server.status("c"), "loaded");
+    // One that is larger than all that there is has it alone.
+    std::vector<PoolModel> large = three_models();
+    for (PoolModel& model : large) model.bytes = bytes;
+    PoolServer small({.most_bytes = bytes / 2}, std::move(large));
+    for (const char* name : {"a", "b"}) EXPECT_EQ(small.ask("/completion", short_request(name)).status, 200);
+    EXPECT_EQ(small.status("a"), "unloaded");
+    EXPECT_EQ(small.status("b"), "loaded");
 }
 
 TEST(SeveralModels, GoAsOllamasClientsSay) {

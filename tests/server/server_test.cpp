@@ -125,6 +125,36 @@ TEST_F(ServerReplies, TellBothCountsOfAPromptThatDoesNotFit) {
         EXPECT_EQ(reply.json["error"]["n_ctx"], 1024);
         EXPECT_NE(reply.text.find("context_length_exceeded"), std::string::npos);
     }
+    const std::vector<int32_t> full(1024, 300);
+    expect_error(post(*running_, "/completion", {{"prompt", full}}), 400, "exceed_context_size_error", "1024 tokens");
+    const std::vector<int32_t> nearly_full(1023, 300);
+    EXPECT_EQ(post(*running_, "/completion", {{"prompt", nearly_full}, {"n_predict", 1}}).status, 200);
+}
+
+TEST_F(ServerReplies, GoOnWithAnAnswerInPartsAsParagraphs) {
+    const auto prompt_of = [&](const Json& content) {
+        const Json messages = {{{"role", "user"}, {"content", "Go on"}}, {{"role", "assistant"}, {"content", content}}};
+        return post(*running_, "/apply-template", {{"messages", messages}}).json["prompt"];
+    };
+    const Json parts = {{{"type", "text"}, {"text", "One."}}, {{"type", "text"}, {"text", "Two"}}};
+    const Json told = prompt_of(parts);
+    ASSERT_TRUE(told.is_string());
+    EXPECT_EQ(told, prompt_of("One.\n\nTwo"));
+    EXPECT_TRUE(told.get<std::string>().ends_with("One.\n\nTwo"));
+}
+
+TEST_F(ServerReplies, SayThatImagesAreNotTaken) {
+    const Json image = {{"type", "image"}, {"source", {{"type", "base64"}, {"data", "AAAA"}}}};
+    const Json result = {{"type", "tool_result"}, {"tool_use_id", "t"}, {"content", Json::array({image})}};
+    const std::pair<const char*, Json> kRequests[] = {
+        {"/v1/chat/completions", {{"type", "image_url"}, {"image_url", {{"url", "data:image/png;base64,AAAA"}}}}},
+        {"/v1/messages", image},
+        {"/v1/messages", result}};
+    for (const auto& [path, part] : kRequests)
+        expect_error(post(*running_, path,
+                          {{"max_tokens", 2},
+                           {"messages", Json::array({{{"role", "user"}, {"content", Json::array({part})}}})}}),
+                     501, "not_supported_error", "image input is not supported");
 }
 
 TEST_F(ServerReplies, AreThoseOfGenerationAtTemperatureZero) {

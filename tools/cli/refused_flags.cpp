@@ -26,7 +26,7 @@ constexpr auto kGroups = std::to_array<Group>({
      "--spec-ngram-mod-n-match --spec-ngram-simple-min-hits "
      "--spec-ngram-map-k-size-n --spec-ngram-map-k-size-m --spec-ngram-map-k-min-hits --spec-ngram-map-k4v-size-n "
      "--spec-ngram-map-k4v-size-m --spec-ngram-map-k4v-min-hits --spec-ngram-size-n --spec-ngram-size-m "
-     "--spec-ngram-min-hits --spec-synth-len --spec-synth-rates --spec-draft-backend-sampling -lcs "
+     "--spec-ngram-min-hits --spec-draft-backend-sampling -lcs "
      "--lookup-cache-static -lcd --lookup-cache-dynamic --mtp --dflash --eagle3"},
     {"has been removed; llama.cpp's name is --spec-draft-n-max", "--draft --draft-n --draft-max"},
     {"has been removed; llama.cpp's name is --spec-draft-n-min", "--draft-min --draft-n-min"},
@@ -66,7 +66,8 @@ constexpr auto kGroups = std::to_array<Group>({
      "--no-kv-unified --slot-save-path -cram --cache-ram -ctxcp --ctx-checkpoints -cms "
      "--checkpoint-min-step --cache-reuse -sps --slot-prompt-similarity --cache-idle-slots --no-cache-idle-slots "
      "--most-predict --models-dir --models-preset --models-max "
-     "--models-memory --models-autoload --no-models-autoload --sleep-idle-seconds -a --alias --tags --ui --webui "
+     "--models-memory --models-delay --spec-synth-len --spec-synth-rates --models-autoload --no-models-autoload "
+     "--sleep-idle-seconds -a --alias --tags --ui --webui "
      "--no-ui --no-webui --cors-origins --sse-ping-interval --embedding --embeddings --rerank --reranking",
      "serve"},
     {"belongs to `riftjit embed` and `riftjit serve`", "--pooling --embd-normalize", "embed serve"},

@@ -75,7 +75,10 @@ Result<void> check_draft_flags(const CLI::App& app, RunOptions& o) {
 }
 
 engine::DraftPace::Limits draft_limits(const DraftChoice& choice) {
-    return {.least = static_cast<uint32_t>(choice.type == kOfModel ? choice.least : 0), .most = most_guesses(choice)};
+    // What is taken by lot does not depend on what pays here.
+    return {.least = static_cast<uint32_t>(choice.type == kOfModel ? choice.least : 0),
+            .most = most_guesses(choice),
+            .is_bounded = !choice.is_synthetic()};
 }
 
 namespace {

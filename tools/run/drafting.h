@@ -23,6 +23,10 @@ struct OpenDrafting {
     engine::Drafting drafting;
 };
 
+// --spec-synth-rates and --spec-synth-len of a server's options, as ServingOptions::synthetic_shares.
+void add_synthetic_options(CLI::App& app, DraftChoice& choice);
+Result<std::vector<double>> synthetic_shares(const DraftChoice& choice);
+
 engine::DraftPace::Limits draft_limits(const DraftChoice& choice);
 // The draft model, as the model was opened, with one text. `choice`: what the model was opened with.
 Result<std::unique_ptr<engine::Engine>> open_draft_model(const DraftChoice& draft, engine::EngineOptions choice,

@@ -132,6 +132,9 @@ private:
 
 Result<runtime::Sampler> Run::make_sampler() const {
     engine::SamplerChoice choice{options_.sampling, {}, options_.ignore_eos};
+    const std::string recommended =
+        engine::recommend_sampling(engine_.model.file, options_.given_sampling, choice.parameters, reporter_.warner());
+    if (!recommended.empty()) reporter_.detail("sampling as the model's file recommends: " + recommended);
     const auto& breakers = options_.dry_breakers;
     if (std::find(breakers.begin(), breakers.end(), "none") == breakers.end()) choice.dry_breakers = breakers;
     choice.grammar = grammar_;

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ struct DraftChoice {
     int64_t most = 3, least = 0;                  // of a draft model
     double least_probable = 0;                    // of a draft model
     int64_t longest_ngram = 3, most_copied = 16;  // of the text
+    // For measuring a server's speed alone, one of them at most: see tools/run/synthetic_guesses.cpp.
+    std::string synthetic_rates;
+    double synthetic_length = 0;
+    bool is_synthetic() const { return !synthetic_rates.empty() || synthetic_length != 0; }
 };
 
 struct RunOptions {
@@ -48,6 +53,7 @@ struct RunOptions {
     bool show_special = false, display_prompt = true, show_perf = true, verbose_prompt = false, verbose = false;
 
     runtime::SamplerParameters sampling;
+    std::set<std::string> given_sampling;  // flags of it on the command line, by their last names
     std::vector<std::string> dry_breakers = {"\n", ":", "\"", "*"};
     bool ignore_eos = false;
     // One of them at most; text.

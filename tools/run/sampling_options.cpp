@@ -12,12 +12,14 @@ namespace {
 constexpr const char* kSamplingGroup = "Sampling";
 constexpr double kHuge = 1e9;
 
-void number(CLI::App& app, const std::string& names, float& target, double low, double high, const std::string& help) {
+void number(CLI::App& app, RunOptions& options, const std::string& names, float& target, double low, double high,
+            const std::string& help) {
     const std::string flag = names.substr(names.rfind(',') + 1);
     app.add_option_function<std::string>(
            names,
-           [&target, flag, low, high](const std::string& text) {
+           [&options, &target, flag, low, high](const std::string& text) {
                target = static_cast<float>(parse_number(flag, text, low, high));
+               options.given_sampling.insert(flag);
            },
            help)
         ->type_name("X")
@@ -25,13 +27,14 @@ void number(CLI::App& app, const std::string& names, float& target, double low, 
         ->group(kSamplingGroup);
 }
 
-void integer(CLI::App& app, const std::string& names, int32_t& target, int64_t low, int64_t high,
+void integer(CLI::App& app, RunOptions& options, const std::string& names, int32_t& target, int64_t low, int64_t high,
              const std::string& help) {
     const std::string flag = names.substr(names.rfind(',') + 1);
     app.add_option_function<std::string>(
            names,
-           [&target, flag, low, high](const std::string& text) {
+           [&options, &target, flag, low, high](const std::string& text) {
                target = static_cast<int32_t>(parse_integer(flag, text, low, high));
+               options.given_sampling.insert(flag);
            },
            help)
         ->type_name("N")
@@ -54,15 +57,19 @@ void add_chain_options(CLI::App& app, RunOptions& options) {
     runtime::SamplerParameters& s = options.sampling;
     app.add_option_function<std::string>(
            "--samplers",
-           [&s](const std::string& text) { s.stages = or_refuse("--samplers", runtime::parse_sampler_names(text)); },
+           [&options, &s](const std::string& text) {
+               s.stages = or_refuse("--samplers", runtime::parse_sampler_names(text));
+               options.given_sampling.insert("--samplers");
+           },
            "which samplers run, in this order, separated by ';'")
         ->type_name("A;B;C")
         ->default_str("penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature")
         ->group(kSamplingGroup);
     app.add_option_function<std::string>(
            "--sampler-seq,--sampling-seq",
-           [&s](const std::string& text) {
+           [&options, &s](const std::string& text) {
                s.stages = or_refuse("--sampler-seq", runtime::parse_sampler_letters(text));
+               options.given_sampling.insert("--samplers");
            },
            "the same as letters")
         ->type_name("edskypmxt")
@@ -94,15 +101,21 @@ void add_chain_options(CLI::App& app, RunOptions& options) {
 
 void add_repetition_options(CLI::App& app, RunOptions& options) {
     runtime::SamplerParameters& s = options.sampling;
-    integer(app, "--repeat-last-n", s.penalty_last_n, 0, INT32_MAX, "tokens that penalties look back on, 0: off");
-    number(app, "--repeat-penalty", s.repeat_penalty, 1e-6, kHuge, "divide the logits of repeated tokens, 1: off");
-    number(app, "--presence-penalty", s.presence_penalty, -kHuge, kHuge, "subtract this once from repeated tokens");
-    number(app, "--frequency-penalty", s.frequency_penalty, -kHuge, kHuge, "subtract this for each repetition");
-    number(app, "--dry-multiplier", s.dry_multiplier, 0, kHuge,
+    integer(app, options, "--repeat-last-n", s.penalty_last_n, 0, INT32_MAX,
+            "tokens that penalties look back on, 0: off");
+    number(app, options, "--repeat-penalty", s.repeat_penalty, 1e-6, kHuge,
+           "divide the logits of repeated tokens, 1: off");
+    number(app, options, "--presence-penalty", s.presence_penalty, -kHuge, kHuge,
+           "subtract this once from repeated tokens");
+    number(app, options, "--frequency-penalty", s.frequency_penalty, -kHuge, kHuge,
+           "subtract this for each repetition");
+    number(app, options, "--dry-multiplier", s.dry_multiplier, 0, kHuge,
            "strength of the DRY penalty on repeated sequences, 0: off");
-    number(app, "--dry-base", s.dry_base, 0, kHuge, "its growth per token beyond the allowed length");
-    integer(app, "--dry-allowed-length", s.dry_allowed_length, 0, INT32_MAX, "repeats up to this long are free");
-    integer(app, "--dry-penalty-last-n", s.dry_penalty_last_n, 0, INT32_MAX, "tokens that DRY looks back on, 0: off");
+    number(app, options, "--dry-base", s.dry_base, 0, kHuge, "its growth per token beyond the allowed length");
+    integer(app, options, "--dry-allowed-length", s.dry_allowed_length, 0, INT32_MAX,
+            "repeats up to this long are free");
+    integer(app, options, "--dry-penalty-last-n", s.dry_penalty_last_n, 0, INT32_MAX,
+            "tokens that DRY looks back on, 0: off");
     app.add_option("--dry-sequence-breaker", options.dry_breakers,
                    "text that ends a repeated sequence; none: nothing does")
         ->type_name("TEXT")
@@ -124,31 +137,34 @@ void add_grammar_options(CLI::App& app, RunOptions& options) {
 
 void add_sampling_options(CLI::App& app, RunOptions& options) {
     runtime::SamplerParameters& s = options.sampling;
-    number(app, "--temp,--temperature", s.temperature, 0, kHuge, "temperature; 0: always the most probable token");
-    integer(app, "--top-k", s.top_k, 0, INT32_MAX, "keep the K most probable tokens, 0: off");
-    number(app, "--top-p", s.top_p, 0, 1, "keep the most probable tokens that make this share, 1: off");
-    number(app, "--min-p", s.min_p, 0, 1, "drop tokens below this share of the best, 0: off");
-    number(app, "--typical,--typical-p", s.typical_p, 0, 1, "locally typical sampling, 1: off");
-    number(app, "--top-nsigma,--top-n-sigma", s.top_n_sigma, -1, kHuge,
+    number(app, options, "--temp,--temperature", s.temperature, 0, kHuge,
+           "temperature; 0: always the most probable token");
+    integer(app, options, "--top-k", s.top_k, 0, INT32_MAX, "keep the K most probable tokens, 0: off");
+    number(app, options, "--top-p", s.top_p, 0, 1, "keep the most probable tokens that make this share, 1: off");
+    number(app, options, "--min-p", s.min_p, 0, 1, "drop tokens below this share of the best, 0: off");
+    number(app, options, "--typical,--typical-p", s.typical_p, 0, 1, "locally typical sampling, 1: off");
+    number(app, options, "--top-nsigma,--top-n-sigma", s.top_n_sigma, -1, kHuge,
            "keep logits within n standard deviations of the best, -1: off");
-    number(app, "--xtc-probability", s.xtc_probability, 0, 1, "chance to exclude top choices, 0: off");
-    number(app, "--xtc-threshold", s.xtc_threshold, 0, 1, "share from which a token is a top choice");
-    number(app, "--dynatemp-range", s.dynatemp_range, 0, kHuge,
+    number(app, options, "--xtc-probability", s.xtc_probability, 0, 1, "chance to exclude top choices, 0: off");
+    number(app, options, "--xtc-threshold", s.xtc_threshold, 0, 1, "share from which a token is a top choice");
+    number(app, options, "--dynatemp-range", s.dynatemp_range, 0, kHuge,
            "vary the temperature by this with the entropy, 0: off");
-    number(app, "--dynatemp-exp", s.dynatemp_exponent, 0, kHuge, "exponent of that dependence");
-    number(app, "--adaptive-target", s.adaptive_target, -1, 1, "adaptive-p: the share to aim at, below 0: off");
-    number(app, "--adaptive-decay", s.adaptive_decay, 0, 0.99, "adaptive-p: how slowly the target forgets");
+    number(app, options, "--dynatemp-exp", s.dynatemp_exponent, 0, kHuge, "exponent of that dependence");
+    number(app, options, "--adaptive-target", s.adaptive_target, -1, 1,
+           "adaptive-p: the share to aim at, below 0: off");
+    number(app, options, "--adaptive-decay", s.adaptive_decay, 0, 0.99, "adaptive-p: how slowly the target forgets");
     app.add_option_function<std::string>(
            "--mirostat",
-           [&s](const std::string& text) {
+           [&options, &s](const std::string& text) {
                s.mirostat = static_cast<runtime::Mirostat>(parse_integer("--mirostat", text, 0, 2));
+               options.given_sampling.insert("--mirostat");
            },
            "mirostat version, 0: off; replaces top-k, top-p, typical")
         ->type_name("0|1|2")
         ->default_str("0")
         ->group(kSamplingGroup);
-    number(app, "--mirostat-lr", s.mirostat_eta, 0, 1, "mirostat's learning rate");
-    number(app, "--mirostat-ent", s.mirostat_tau, 0, kHuge, "mirostat's target entropy");
+    number(app, options, "--mirostat-lr", s.mirostat_eta, 0, 1, "mirostat's learning rate");
+    number(app, options, "--mirostat-ent", s.mirostat_tau, 0, kHuge, "mirostat's target entropy");
     add_chain_options(app, options);
     add_repetition_options(app, options);
     add_grammar_options(app, options);

@@ -45,6 +45,7 @@ server::PoolOptions pool_options(const ServeOptions& options) {
     server::PoolOptions pool{.most_loaded = uint32_t(options.most_models),
                              .most_bytes = uint64_t(options.models_memory) << 20,
                              .loads_on_demand = options.loads_on_demand,
+                             .delay = std::chrono::milliseconds(options.models_delay),
                              .version = RIFTJIT_VERSION};
     if (options.sleep_seconds >= 0) pool.idle_limit = std::chrono::seconds(options.sleep_seconds);
     return pool;

@@ -123,6 +123,9 @@ void add_pool_options(CLI::App& app, ServeOptions& o) {
     app.add_flag_callback(
            "--no-models-autoload", [&o] { o.loads_on_demand = false; }, "load what POST /models/load names, alone")
         ->group(kGroup);
+    add_integer(app, "--models-delay", o.models_delay, 0, 60'000,
+                "to try queues out: milliseconds that each load and each request waits")
+        ->group(kGroup);
     add_integer(app, "--sleep-idle-seconds", o.sleep_seconds, -1, INT32_MAX,
                 "seconds without a request after which a model is unloaded until the next one, -1: never")
         ->group(kGroup);
@@ -227,6 +230,7 @@ void add_serve_options(CLI::App& app, ServeOptions& options) {
     add_template_options(app, run);
     add_sampling_options(app, run);
     add_draft_options(app, run);
+    add_synthetic_options(app, run.draft);
     constexpr const char* kKernels = "Kernels";
     add_device_option(app, kKernels, run.device);
     add_check_option(app, kKernels, run.device);
@@ -279,7 +283,8 @@ Result<engine::EngineOptions> serve_engine_options(const ServeOptions& o) {
     RIFTJIT_TRY(engine, engine_options(o.run));
     engine.purpose = {.embeds = o.embeds || o.ranks,
                       .embeds_encoders = true,
-                      .pooling = o.ranks ? models::Pooling::rank : models::pooling_from_name(o.pooling)};
+                      .pooling = o.ranks ? models::Pooling::rank : models::pooling_from_name(o.pooling),
+                      .ranks_by_words = o.ranks};
     engine.embeds_in_f32 = !o.has_cache_type;
     engine.sequences = uint32_t(o.parallel < 0 ? kSlots : o.parallel);
     engine.outputs = std::min<uint32_t>(engine.sequences * engine.outputs, engine.batch);

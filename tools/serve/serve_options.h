@@ -15,7 +15,7 @@ struct ServeOptions {
     std::vector<std::string> hosts{"127.0.0.1"}, api_keys, aliases, tags;
     std::string api_key_file, slot_folder;
     std::string models_folder, models_preset;  // both empty: one model
-    int64_t most_models = 4, models_memory = 0, sleep_seconds = -1;
+    int64_t most_models = 4, models_memory = 0, sleep_seconds = -1, models_delay = 0;
     bool loads_on_demand = true;
     bool shifts_context = false;              // --context-shift
     Toggle shares_cache = Toggle::automatic;  // --kv-unified

@@ -28,6 +28,9 @@ Result<server::ServiceOptions> service_options(const ServeOptions& options, cons
     RIFTJIT_TRY(inputs, read_prompt_inputs(options.run));
     service.chat_template = std::move(inputs.chat_template);
     service.template_variables = std::move(inputs.variables);
+    const std::string recommended = engine::recommend_sampling(engine.model.file, options.run.given_sampling,
+                                                               service.sampling.parameters, reporter.warner());
+    if (!recommended.empty()) reporter.info("sampling as the model's file recommends: " + recommended);
     RIFTJIT_TRY(grammar, read_grammar(options.run, reporter));
     service.sampling.grammar = std::move(grammar);
     for (const models::LoraRequest& adapter : choice.adapters)
@@ -58,7 +61,12 @@ Result<std::unique_ptr<server::ServedModel>> open_served_model(ServeOptions opti
         served->embedder = std::move(embedder);
         service.embedder = served->embedder.get();
     } else {
-        if (!options.pooling.empty())
+        service.ranks_by_words = options.ranks;
+        if (options.ranks)
+            reporter.warn(
+                "--reranking: the model has no classifier; documents are ranked by whether it says that they answer "
+                "the query, yes or no, which is only as good as its answers");
+        else if (!options.pooling.empty())
             reporter.warn(
                 fmt::format("--pooling {}: this model writes text; --embeddings has it make vectors", options.pooling));
         // Says what is wrong with the defaults, before a request does.
@@ -67,6 +75,11 @@ Result<std::unique_ptr<server::ServedModel>> open_served_model(ServeOptions opti
     RIFTJIT_TRY(drafts, open_drafts(options.run.draft, choice, engine, reporter));
     engine::ServingOptions serving{.drafts = std::move(drafts.drafts), .shifts_context = options.shifts_context};
     if (!serving.drafts.empty()) serving.draft_limits = draft_limits(options.run.draft);
+    RIFTJIT_TRY(shares, synthetic_shares(options.run.draft));
+    if (!shares.empty())
+        reporter.warn(
+            "guesses are taken by lot (--spec-synth-...), to measure speed: answers are no text of the model's");
+    serving.synthetic_shares = std::move(shares);
     served->drafting = std::make_shared<OpenDrafts>(std::move(drafts));
     served->scheduler = std::make_unique<engine::Scheduler>(engine, std::move(serving));
     RIFTJIT_TRY(made, server::Service::create(engine, *served->scheduler, std::move(service)));

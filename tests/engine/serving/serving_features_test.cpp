@@ -1,8 +1,10 @@
 // What the scheduler does beside answering: guesses, full contexts, slow readers, slots in files.
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <set>
 
+#include "engine/model_draft.h"
 #include "tests/engine/serving/serving_lab.h"
 
 namespace riftjit::engine {
@@ -25,7 +27,8 @@ ServingOptions lookup_drafts(uint32_t slots, uint32_t most) {
     return options;
 }
 
-TEST(ServingDrafts, ChangeNothingOfAnswers) {
+// `drafts` makes those of so many slots.
+void expect_answers_as_without(const std::function<ServingOptions(uint32_t slots)>& drafts) {
     AloneEngine alone;
     std::vector<ServingRequest> requests;
     for (uint32_t i = 0; i < 12; ++i) {
@@ -38,7 +41,7 @@ TEST(ServingDrafts, ChangeNothingOfAnswers) {
         EngineOptions options = serving_options(slots);
         options.outputs = slots * 9;
         Engine engine = open_nano(options);
-        Scheduler scheduler(engine, lookup_drafts(slots, 8));
+        Scheduler scheduler(engine, drafts(slots));
         std::vector<Scheduler::Answer> answers;
         for (const ServingRequest& request : requests) answers.push_back(submit(scheduler, request));
         uint32_t drafted = 0, accepted = 0;
@@ -59,6 +62,75 @@ TEST(ServingDrafts, ChangeNothingOfAnswers) {
         EXPECT_EQ(totals.accepted_tokens, accepted);
         EXPECT_LE(totals.drafts, totals.drafted_tokens);
     }
+}
+
+TEST(ServingDrafts, ChangeNothingOfAnswers) {
+    expect_answers_as_without([](uint32_t slots) { return lookup_drafts(slots, 8); });
+}
+
+// A model of fewer bits, whose guesses are often right, with a text for each slot.
+TEST(ServingDrafts, OfASmallerModelChangeNothingOfAnswers) {
+    EngineOptions options = nano_options("q4_0");
+    options.context = serving_options(1).context;
+    Engine smaller = open_nano(options);
+    std::vector<std::unique_ptr<runtime::Session>> sessions;
+    expect_answers_as_without([&](uint32_t slots) {
+        ServingOptions serving;
+        sessions.clear();
+        for (uint32_t i = 0; i < slots; ++i) {
+            auto session = runtime::Session::create(smaller.device_model, smaller.context);
+            if (!session) throw std::runtime_error(session.error().message);
+            sessions.push_back(std::make_unique<runtime::Session>(std::move(*session)));
+            auto draft = ModelDraft::create(smaller, *sessions.back(), smaller.tokenizer, 0);
+            if (!draft) throw std::runtime_error(draft.error().message);
+            serving.drafts.push_back(std::move(*draft));
+        }
+        serving.draft_limits = {.most = 8, .is_bounded = false};
+        return serving;
+    });
+}
+
+Heard answer_with_shares(std::vector<double> shares, const ServingRequest& request) {
+    EngineOptions options = serving_options(1);
+    options.outputs = 9;
+    Engine engine = open_nano(options);
+    ServingOptions serving = lookup_drafts(1, uint32_t(shares.size()));
+    serving.synthetic_shares = std::move(shares);
+    Scheduler scheduler(engine, std::move(serving));
+    auto answer = submit(scheduler, request);
+    return hear(answer);
+}
+
+TEST(SyntheticGuesses, AreTakenByLotAndByNothingElse) {
+    ServingRequest plain = greedy_request(repeating_prompt(40), 90);
+    plain.sampling.ignores_end = true;
+    ServingRequest request = plain;
+    request.sampling.parameters.seed = 5;  // of the lots
+    const Heard all = answer_with_shares({1, 1, 1, 1}, request);
+    EXPECT_GT(all.timings.drafted_tokens, 0u);
+    EXPECT_EQ(all.timings.accepted_tokens, all.timings.drafted_tokens);
+    EXPECT_EQ(all.ids.size(), 90u);
+    const Heard none = answer_with_shares({0, 0, 0, 0}, request);
+    EXPECT_GT(none.timings.drafted_tokens, 0u);
+    EXPECT_EQ(none.timings.accepted_tokens, 0u);
+    EXPECT_EQ(none.ids, AloneEngine().answer_to(plain).ids) << "what was not taken changes nothing";
+    const Heard some = answer_with_shares({0.9, 0.2, 0, 0}, request);
+    EXPECT_GT(some.timings.accepted_tokens, 0u);
+    EXPECT_LT(some.timings.accepted_tokens, some.timings.drafted_tokens);
+    const Heard again = answer_with_shares({0.9, 0.2, 0, 0}, request);
+    EXPECT_EQ(again.timings.drafted_tokens, some.timings.drafted_tokens);
+    EXPECT_EQ(again.ids, some.ids);
+}
+
+TEST(SyntheticGuesses, HaveTheShareThatWasAskedFor) {
+    ServingRequest request = greedy_request(repeating_prompt(40), 400);
+    request.sampling.ignores_end = true;
+    request.sampling.parameters = {.seed = 9, .temperature = 1};
+    const Heard heard = answer_with_shares({0.5}, request);
+    const double tries = heard.timings.drafted_tokens;
+    ASSERT_GT(tries, 100);
+    // Each guess is a throw of a coin: six standard deviations of their sum.
+    EXPECT_NEAR(heard.timings.accepted_tokens, tries / 2, 6 * std::sqrt(tries) / 2);
 }
 
 // Where the rows of logits, the context or the cache have no room for guesses, there are fewer of them.

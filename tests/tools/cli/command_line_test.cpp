@@ -42,7 +42,8 @@ TEST(CommandLine, LeavesTextAlone) {
 
 TEST(CommandLine, RefusesWithTheReason) {
     EXPECT_EQ(normalized({"--swa-full"}), (Words{"error: --swa-full is not implemented in this build"}));
-    EXPECT_EQ(normalized({"--spec_synth_len=3"})[0].substr(0, 40), "error: --spec-synth-len is not implement");
+    EXPECT_EQ(normalized({"--spec_ngram_min_hits=3"})[0].substr(0, 45),
+              "error: --spec-ngram-min-hits is not implement");
     EXPECT_FALSE(refusal_of("--top-k"));
     EXPECT_FALSE(refusal_of("--spec"));  // only whole names
 }
