@@ -47,8 +47,7 @@ OF_THE_MODEL = re.compile(r"match_regex|re_content|== n_prompt|== n_predicted|pr
 EXPLAINED = [(re.compile(pattern), why) for pattern, why in (
     (r"test_vision_api|test_local_media|multimodal|with_image|with_two_images|larger_than_context|without_mmproj",
      "images: the model takes text alone"),
-    (r"test_mcp_servers|test_tools_builtin|with_tools_enabled", "tools run by the server itself: no request runs a program or reads a file"),
-    (r"test_mcp_proxy|test_cors_proxy", "no request is handed on to another address"),
+    (r"test_mcp_proxy$", "asks for a page of the internet"),
     (r"test_router_(download|delete|remote|dedup|reload)|test_load_split_model", "models of a hub: they are files here"),
     (r"test_clear_and_restore", "looks for lines of llama-server's log"),
     (r"test_lora", "adapters are merged into the weights as they are loaded"),
