@@ -12,6 +12,7 @@ using Clock = std::chrono::steady_clock;
 
 // Between a start that failed and the next.
 constexpr std::chrono::seconds kRestartPause{5};
+constexpr std::chrono::milliseconds kLookAtStart{50};
 // For a server to go by itself: once its input is closed, and once more when it was asked to.
 constexpr std::chrono::milliseconds kGrace{250};
 
@@ -93,40 +94,46 @@ Json McpServers::call(const std::string& name, const std::string& tool, const Js
 }
 
 Result<std::shared_ptr<McpSession>> McpServers::running(Server& server, const McpPatience& patience) {
-    const std::unique_lock starting(server.starting, patience.until);
-    if (!starting) return fail(ErrorKind::Io, "it is still being started");
-    std::shared_ptr<McpSession> ended;  // killed once the lock is gone
+    std::unique_lock lock(server.mutex);
+    while (server.is_starting) {
+        if (Clock::now() >= patience.until) return fail(ErrorKind::Io, "it is still being started");
+        if (!patience.is_wanted()) return fail(ErrorKind::Interrupted, "was interrupted");
+        server.changed.wait_for(lock, kLookAtStart);
+    }
+    if (is_stopping_) return fail(ErrorKind::Interrupted, "the server is stopping");
+    if (server.session && server.session->is_alive()) return server.session;
+    if (!server.failure.empty() && Clock::now() < server.failed_at + kRestartPause)
+        return fail(ErrorKind::Io, "{} (it is started again after {} s)", server.failure, kRestartPause.count());
+    std::shared_ptr<McpSession> ended, failed;  // killed once the lock is gone
+    ended.swap(server.session);
+    server.is_starting = true;
+    lock.unlock();
+    auto started = start_session(server, patience);
+    lock.lock();
+    server.is_starting = false;
+    server.changed.notify_all();
+    if (!started) {
+        failed.swap(server.session);
+        // A client that left says nothing of the server.
+        server.failure = started.error().kind == ErrorKind::Interrupted ? "" : started.error().message;
+        server.failed_at = Clock::now();
+    }
+    lock.unlock();
+    return started;
+}
+
+Result<std::shared_ptr<McpSession>> McpServers::start_session(Server& server, const McpPatience& patience) {
+    RIFTJIT_TRY(session, McpSession::start(server.config));
+    const std::shared_ptr<McpSession> shared = std::move(session);
     {
         const std::lock_guard lock(server.mutex);
         if (is_stopping_) return fail(ErrorKind::Interrupted, "the server is stopping");
-        if (server.session && server.session->is_alive()) return server.session;
-        if (!server.failure.empty() && Clock::now() < server.failed_at + kRestartPause)
-            return fail(ErrorKind::Io, "{} (it is started again after {} s)", server.failure, kRestartPause.count());
-        ended = std::move(server.session);
-        server.session = nullptr;
+        server.session = shared;  // stop() finds it
     }
-    auto session = McpSession::start(server.config);
-    auto begun = session ? Result<void>() : std::unexpected(session.error());
-    std::shared_ptr<McpSession> shared;
-    if (begun) {
-        {
-            const std::lock_guard lock(server.mutex);
-            shared = std::move(*session);
-            if (is_stopping_) return fail(ErrorKind::Interrupted, "the server is stopping");
-            server.session = shared;  // stop() finds it
-        }
-        begun = shared->initialize(patience);
-    }
+    RIFTJIT_TRY_VOID(shared->initialize(patience));
     const std::lock_guard lock(server.mutex);
-    if (begun) {
-        server.failure.clear();
-        return shared;
-    }
-    server.session = nullptr;
-    // A client that left says nothing of the server.
-    server.failure = begun.error().kind == ErrorKind::Interrupted ? "" : begun.error().message;
-    server.failed_at = Clock::now();
-    return std::unexpected(begun.error());
+    server.failure.clear();
+    return shared;
 }
 
 void McpServers::stop() {

@@ -34,14 +34,16 @@ private:
     struct Server {
         explicit Server(McpServerConfig c) : config(std::move(c)) {}
         const McpServerConfig config;
-        std::timed_mutex starting;  // held while it is started
-        std::mutex mutex;           // guards what follows
+        std::mutex mutex;  // guards what follows
+        std::condition_variable changed;
+        bool is_starting = false;  // by one of those who call
         std::shared_ptr<McpSession> session;
         std::string failure;  // of the last start
         std::chrono::steady_clock::time_point failed_at;
     };
 
     Result<std::shared_ptr<McpSession>> running(Server& server, const McpPatience& patience);
+    Result<std::shared_ptr<McpSession>> start_session(Server& server, const McpPatience& patience);
     Result<std::vector<McpTool>> list(Server& server, std::chrono::milliseconds most);
 
     std::vector<std::unique_ptr<Server>> servers_;
