@@ -9,4 +9,9 @@ Result<std::unique_ptr<HttpServer>> listen(HttpOptions options) {
     return static_cast<const HttpModule*>(module)->listen(std::move(options));
 }
 
+Result<HttpReply> fetch(OutgoingRequest request, std::function<bool()> is_wanted) {
+    RIFTJIT_TRY(module, load_module("http"));
+    return static_cast<const HttpModule*>(module)->fetch(std::move(request), std::move(is_wanted));
+}
+
 }  // namespace riftjit::server

@@ -67,12 +67,27 @@ public:
     virtual void stop() = 0;  // takes no more requests, and waits for replies on their way
 };
 
+// A request of ours to another server.
+struct OutgoingRequest {
+    std::string method;
+    std::string server;  // "http://HOST:PORT" or "https://..."
+    std::string target;  // path and query
+    std::vector<std::pair<std::string, std::string>> headers;
+    std::string body;
+    std::chrono::seconds timeout{600};  // between two pieces of the reply
+};
+
 class HttpModule {
 public:
     virtual ~HttpModule() = default;
     virtual Result<std::unique_ptr<HttpServer>> listen(HttpOptions options) const = 0;
+    virtual Result<HttpReply> fetch(OutgoingRequest request, std::function<bool()> is_wanted) const = 0;
 };
 
 Result<std::unique_ptr<HttpServer>> listen(HttpOptions options);
+
+// The other server's reply as soon as its head is there; a body becomes a stream, which hands on what comes as it
+// comes. Follows no redirection. Fails where there is no reply, or nobody wants one any more, which is asked all along.
+Result<HttpReply> fetch(OutgoingRequest request, std::function<bool()> is_wanted);
 
 }  // namespace riftjit::server

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <mutex>
 
+#include "server/agent_api.h"
 #include "server/apis.h"
 #include "server/kept_streams.h"
+#include "server/origins.h"
 #include "server/page.h"
 
 namespace riftjit::server {
@@ -16,17 +18,6 @@ bool is_same_secret(std::string_view one, std::string_view other) {
     unsigned difference = one.size() != other.size();
     for (size_t i = 0; i < one.size(); ++i) difference |= unsigned(one[i] ^ (i < other.size() ? other[i] : 0));
     return difference == 0;
-}
-
-// A page of this machine, at any port.
-bool is_local_origin(std::string_view origin) {
-    for (const std::string_view host : {"http://localhost", "https://localhost", "http://127.0.0.1",
-                                        "https://127.0.0.1", "http://[::1]", "https://[::1]"}) {
-        if (!origin.starts_with(host)) continue;
-        const std::string_view rest = origin.substr(host.size());
-        if (rest.empty() || (rest[0] == ':' && rest.find_first_not_of("0123456789", 1) == rest.npos)) return true;
-    }
-    return false;
 }
 
 struct RoutedRequest : HttpRequest {
@@ -53,7 +44,9 @@ private:
 
 class Server::Router {
 public:
-    explicit Router(ServerOptions options) : options_(std::move(options)) {}
+    explicit Router(ServerOptions options)
+        : options_(std::move(options)),
+          agent_({options_.toolbox, options_.hands_on, options_.cors_origins, !options_.api_keys.empty()}) {}
 
     const ServerOptions& options() const { return options_; }
     void open(std::shared_ptr<Models> models) {
@@ -65,6 +58,8 @@ public:
         const std::lock_guard lock(mutex_);
         return std::exchange(models_, nullptr);
     }
+
+    void stop_agent() { agent_.stop(); }
 
     // By what the headers say.
     bool refuses(const HttpRequest& request, HttpReply& reply) const {
@@ -126,6 +121,7 @@ private:
         }();
         if (auto kept = streams_.own_reply(request, path)) return std::move(*kept);
         if (models == nullptr) return error_reply({503, "Loading model"});
+        if (auto own = agent_.reply(request, path)) return std::move(*own);
         if (auto own = models->own_reply(request, path)) return std::move(*own);
         const FoundRoute found = find_route(method, path);
         if (found.route == nullptr && found.is_known)
@@ -157,17 +153,7 @@ private:
         const std::string* origin = request.header("origin");
         const std::string& allowed = options_.cors_origins;
         if (origin == nullptr || allowed.empty()) return reply;
-        const auto is_listed = [&] {
-            std::string_view list = allowed;
-            while (true) {
-                const size_t comma = std::min(list.find(','), list.size());
-                const std::string_view item = list.substr(0, comma);
-                if (item == *origin || (item == "localhost" && is_local_origin(*origin))) return true;
-                if (comma == list.size()) return false;
-                list.remove_prefix(comma + 1);
-            }
-        };
-        if (allowed != "*" && !is_listed()) return reply;
+        if (!is_listed_origin(allowed, *origin)) return reply;
         reply.headers.emplace_back("Access-Control-Allow-Origin", *origin);
         reply.headers.emplace_back("Vary", "Origin");
         if (request.method == "OPTIONS") {
@@ -182,6 +168,7 @@ private:
     std::shared_ptr<Models> models_;
     const ServerOptions options_;
     mutable KeptStreams streams_;
+    AgentRoutes agent_;
 };
 
 Server::Server(std::unique_ptr<Router> router, std::unique_ptr<HttpServer> http)
@@ -212,6 +199,7 @@ uint16_t Server::port() const { return http_->port(); }
 void Server::stop() {
     const std::shared_ptr<Models> models = router_->close();
     if (models) models->stop();
+    router_->stop_agent();
     http_->stop();
     router_->end_streams();
 }

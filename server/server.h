@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "server/models.h"
+#include "server/tools/toolbox.h"
 
 namespace riftjit::server {
 
@@ -17,6 +18,8 @@ struct ServerOptions {
     std::chrono::seconds timeout{3600};
     std::string cors_origins = "*";  // origins divided by commas; empty: none
     bool has_page = true;
+    std::shared_ptr<Toolbox> toolbox;             // of /tools; null: none
+    bool hands_on = false;                        // /cors-proxy: requests of the page to other servers
     std::function<void(const std::string&)> log;  // a line for each request; may be null
 };
 

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "server/http.h"
+#include "server/httplib/fetch.h"
 
 namespace riftjit::server {
 namespace {
@@ -404,6 +405,9 @@ private:
 class Httplib : public HttpModule {
 public:
     Result<std::unique_ptr<HttpServer>> listen(HttpOptions options) const override { return Running::start(options); }
+    Result<HttpReply> fetch(OutgoingRequest request, std::function<bool()> is_wanted) const override {
+        return fetch_reply(std::move(request), std::move(is_wanted));
+    }
 };
 
 }  // namespace

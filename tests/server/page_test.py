@@ -116,6 +116,35 @@ MARKDOWN = [
 ]
 
 
+def check_tools(browser):
+    """A tool that is switched on goes to the model; what it asks for is run once the user says so, and not before."""
+    browser.value("settings.max_tokens = '8'; $('new').click(); $('open-settings').click()")
+    expect(browser.value("!$('tools').hidden && $('tools').innerText.includes('get_info')"), "the tools are not offered")
+    browser.value("$('tools').querySelector('input').click(); $('settings').close()")
+    browser.wait("settings.tools?.includes('get_info')")
+    browser.value("window.asked = []; (() => { const f = window.fetch; window.fetch = (url, given) => { if (given?.body) "
+                  "asked.push([url, JSON.parse(given.body)]); return f(url, given); }; })()")
+    # This model calls none by itself, so the parts of a call come from here.
+    browser.value("(() => { const question = add('root', 'user', 'Where are you?'), node = add(question.id, 'assistant', '');"
+                  "addCall(node, { index: 0, id: 'c1', type: 'function', function: { name: 'get_info', arguments: '{' } });"
+                  "addCall(node, { index: 0, function: { arguments: '}' } }); draw(); })()")
+    expect(browser.value("$('log').innerText.includes('Wants to run get_info') && asked.length === 0"), "it does not ask first")
+    browser.value("[...document.querySelectorAll('#log button')].find(b => b.textContent === 'Run it').click()")
+    browser.wait("!running && path().length === 4")
+    expect(browser.value("path()[2].role === 'tool' && path()[2].content.includes('working directory')"), "the tool has not run")
+    expect(browser.value("asked[0][0] === 'tools' && asked[0][1].tool === 'get_info'"), "the call is another")
+    expect(browser.value("(() => { const b = asked[1][1]; return b.tools[0].function.name === 'get_info' && "
+                         "b.messages.at(-2).tool_calls[0].id === 'c1' && b.messages.at(-1).tool_call_id === 'c1'; })()"),
+           "the model is not told")
+    expect(browser.value("!path()[3].error"), "the model does not go on")
+    # A refusal is told to the model, and runs nothing.
+    browser.value("(() => { const node = add(path().at(-1).id, 'assistant', '');"
+                  "addCall(node, { index: 0, id: 'c2', function: { name: 'get_info', arguments: '{}' } }); asked = []; draw(); })()")
+    browser.value("[...document.querySelectorAll('#log button')].find(b => b.textContent === 'Do not run').click()")
+    browser.wait("!running && path().at(-1).role === 'assistant' && !path().at(-1).calls")
+    expect(browser.value("asked.every(([url]) => url !== 'tools') && path().at(-2).content.includes('does not want')"), "it was run")
+
+
 def check(browser, address):
     browser.open(address)
     browser.wait("!['…', 'no server'].includes($('model').textContent)")
@@ -159,6 +188,8 @@ def check(browser, address):
     browser.wait("!running")
     expect(browser.value("path().at(-1).content.length > 5 && path().at(-1).finish !== 'length'"), "what was said before the stop is lost")
 
+    check_tools(browser)
+
     # Refusals are shown; all is there after a reload, in another theme.
     browser.value("settings.temperature = '-5'; $('new').click()")
     browser.ask("x")
@@ -181,7 +212,7 @@ def main():
         print("page_test: no chromium (Debian's package of that name)", file=sys.stderr)
         return 77
     riftjit, model = sys.argv[1], sys.argv[2:]
-    command = [riftjit, "serve", "--port", "0"] + (["-m", model[0]] if model else [])
+    command = [riftjit, "serve", "--port", "0", "--tools", "get_info"] + (["-m", model[0]] if model else [])
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         for line in server.stderr:

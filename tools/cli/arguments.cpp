@@ -56,6 +56,8 @@ constexpr auto kSpellings = std::to_array<Spelling>({
     {"-cms", "--checkpoint-min-step"},
     {"-sps", "--slot-prompt-similarity"},
     {"-kvu", "--kv-unified"},
+    {"-ag", "--agent"},
+    {"-no-ag", "--no-agent"},
     {"-no-kvu", "--no-kv-unified"},
     {"-jf", "--json-schema-file"},
     {"-ofreq", "--output-frequency"},

@@ -67,14 +67,15 @@ constexpr auto kGroups = std::to_array<Group>({
      "--checkpoint-min-step --cache-reuse -sps --slot-prompt-similarity --cache-idle-slots --no-cache-idle-slots "
      "--most-predict --models-dir --models-preset --models-max "
      "--models-memory --models-delay --spec-synth-len --spec-synth-rates --models-autoload --no-models-autoload "
-     "--sleep-idle-seconds -a --alias --tags --ui --webui "
-     "--no-ui --no-webui --cors-origins --sse-ping-interval --embedding --embeddings --rerank --reranking",
+     "--sleep-idle-seconds -a --alias --tags --ui --webui --no-ui --no-webui --tools -ag --agent -no-ag --no-agent "
+     "--mcp-servers-config --mcp-servers-json --ui-mcp-proxy --webui-mcp-proxy --no-ui-mcp-proxy "
+     "--no-webui-mcp-proxy --cors-origins --sse-ping-interval --embedding --embeddings --rerank --reranking",
      "serve"},
     {"belongs to `riftjit embed` and `riftjit serve`", "--pooling --embd-normalize", "embed serve"},
     {"belongs to `riftjit embed`", "--embd-output-format --embd-separator --cls-separator", "embed"},
-    {"is not implemented in this build: the server speaks plain HTTP, and runs no programs",
+    {"is not implemented in this build: tools run on the machine of the server, as its user", "--tools-runtime"},
+    {"is not implemented in this build: the server speaks plain HTTP",
      "--path --ssl-key-file --ssl-cert-file -nocb --no-cont-batching --server-base "
-     "--tools --agent --mcp-servers-config "
      "--media-path --prefill-assistant --no-prefill-assistant "
      "--rpc"},
     {"is llama.cpp's; here it is `riftjit completion bash`", "--completion-bash"},

@@ -15,10 +15,6 @@ namespace riftjit::tools {
 
 namespace {
 
-bool is_of_this_machine(const std::string& host) {
-    return host == "localhost" || host == "::1" || host.starts_with("127.") || host.ends_with(".sock");
-}
-
 // What was asked for and does nothing here.
 void warn_of_options(const CLI::App& command, const ServeOptions& options, Reporter& reporter) {
     for (const std::string& warning : options.run.without_effect) reporter.warn(warning);
@@ -81,10 +77,12 @@ Result<int> serve(const CLI::App& command, ServeOptions& options, Reporter& repo
     RIFTJIT_TRY_VOID(check_serve_options(options));
     RIFTJIT_TRY_VOID(serve_engine_options(options));
     RIFTJIT_TRY_VOID(read_prompt_inputs(options.run));
+    RIFTJIT_TRY_VOID(open_agent(options.agent, command.count("--cors-origins") == 0, options.server, reporter));
     warn_of_options(command, options, reporter);
     if (options.run.verbose) options.server.log = [&reporter](const std::string& line) { reporter.info(line); };
 
     RIFTJIT_TRY(server, server::Server::start(options.server));
+    if (options.server.toolbox) options.server.toolbox->start();
     std::shared_ptr<server::Models> models;
     if (has_several_models(options)) {
         RIFTJIT_TRY(pool, open_pool(options, reporter));
@@ -123,6 +121,8 @@ constexpr const char* kServeExamples =
     "...)\n"
     "and Anthropic (/v1/messages). Encoders and --embeddings: /v1/embeddings, /embeddings, /api/embed; --reranking: "
     "/v1/rerank.\n"
+    "With --tools and MCP servers GET /tools lists what may be called, and POST /tools calls it; docs/SERVER.md says "
+    "how.\n"
     "Ctrl-C ends it.";
 
 }  // namespace

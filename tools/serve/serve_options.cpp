@@ -227,6 +227,7 @@ void add_serve_options(CLI::App& app, ServeOptions& options) {
     add_slot_options(app, options);
     add_pool_options(app, options);
     add_embedding_options(app, options);
+    add_agent_options(app, options.agent);
     add_template_options(app, run);
     add_sampling_options(app, run);
     add_draft_options(app, run);

@@ -3,6 +3,7 @@
 
 #include "server/server.h"
 #include "tools/run/run_options.h"
+#include "tools/serve/agent_options.h"
 
 namespace riftjit::tools {
 
@@ -10,6 +11,7 @@ struct ServeOptions {
     RunOptions run;  // of which it takes model, template, sampling, kernels and what is asked for compatibility
     server::ServerOptions server;
     server::ServiceOptions service;
+    AgentChoice agent;
     int64_t port = 8080, parallel = -1, threads_http = -1, timeout = 3600;
     int64_t body_limit = int64_t(32) << 20;
     std::vector<std::string> hosts{"127.0.0.1"}, api_keys, aliases, tags;
