@@ -1,6 +1,7 @@
 // A slow interpreter of a graph in double precision: the oracle for kernels, fusions and whole models.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -23,6 +24,9 @@ public:
     Result<std::vector<double>> run(std::span<const int32_t> ids);
     Result<std::vector<double>> run(std::span<const int32_t> ids, std::span<const uint32_t> output_rows);
     void reset();  // forgets the cache
+    // From now on rows are rounded before they are multiplied, as kernels do: to what matrices of a type are multiplied
+    // by (Backend::activation_format).
+    void round_products(std::function<RowFormat(DType)> format_for) { product_format_ = std::move(format_for); }
 
 private:
     friend class ReferenceRun;
@@ -32,6 +36,7 @@ private:
 
     const Graph& graph_;
     const std::optional<ReferenceCache> cache_;       // none: keys and values stay in double
+    std::function<RowFormat(DType)> product_format_;  // none: rows are multiplied as they are
     std::vector<std::vector<double>> keys_, values_;  // per slot, [position][kv_heads*head_dim]
     std::vector<std::vector<double>> states_;         // per slot, as channel_place() has them; empty at first
     uint32_t position_ = 0;
@@ -41,6 +46,8 @@ private:
 // The ops themselves, on double rows, for kernel tests: each row is one token.
 namespace reference {
 double dot(const float* weights, const double* x, uint32_t width);
+// The values that a row of this format holds when it is made of these.
+std::vector<double> rounded(RowFormat format, std::span<const double> x);
 // gain may be null.
 void rms_norm(const double* x, const double* gain, double epsilon, uint32_t width, double* out);
 void matmul_row(DType type, const std::byte* weight_row, const double* x, uint32_t width, double* out);
@@ -56,6 +63,8 @@ struct Choice {
     uint32_t expert;
     double weight;
 };
+// What an op asks its router.
+RouteSpec route_spec(const Graph& graph, const ExpertsOp& op);
 // As RouteSpec says; bias may be null.
 std::vector<Choice> route(const double* logits, const double* bias, const RouteSpec& spec);
 double softplus(double x);  // log(1 + exp(x))
