@@ -62,6 +62,18 @@ void rope(double* head, RopePairing pairing, const RopeAngles& angles, const flo
     }
 }
 
+void walsh_hadamard(std::span<double> x) {
+    for (size_t apart = 1; apart < x.size(); apart *= 2)
+        for (size_t i = 0; i < x.size(); ++i) {
+            if ((i & apart) != 0) continue;
+            const double left = x[i], right = x[i + apart];
+            x[i] = left + right;
+            x[i + apart] = left - right;
+        }
+    const double factor = 1 / std::sqrt(double(x.size()));
+    for (double& value : x) value *= factor;
+}
+
 void attention_head(const double* q, const double* keys, const double* values, uint32_t positions, uint32_t stride,
                     uint32_t head_dim, double scale, double* out, double softcap, const double* sink, double slope,
                     uint32_t own) {

@@ -53,6 +53,8 @@ void rms_norm(const double* x, const double* gain, double epsilon, uint32_t widt
 void matmul_row(DType type, const std::byte* weight_row, const double* x, uint32_t width, double* out);
 // Rotates the first rotary_dims elements in place. factors (one per pair, may be null) divide the frequencies.
 void rope(double* head, RopePairing pairing, const RopeAngles& angles, const float* factors, uint32_t position);
+// HadamardSpec, of one part.
+void walsh_hadamard(std::span<double> x);
 // q: one head; keys, values: [positions][stride], attends [0, positions). softcap 0: none; sink: null if none; slope:
 // what a score loses with each position between it and `own`, the query's.
 void attention_head(const double* q, const double* keys, const double* values, uint32_t positions, uint32_t stride,
