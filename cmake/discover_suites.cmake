@@ -3,7 +3,7 @@
 execute_process(COMMAND ${PROGRAM} --gtest_list_tests OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "(^|\n)[^ \n][^\n]*\\.[^\n]*\n " suites "${listing}")
 # Those that take longest, by seconds of processor time: ctest starts them first, so that no core waits for one at the end.
-set(long_suites Targets/CompiledCooperation 15 Formats/Mutations 15 ListingX86 12 Texts 10
+set(long_suites FamilyTypes 25 Targets/CompiledCooperation 15 Formats/Mutations 15 ListingX86 12 Texts 10
     Selftest 45 HipFaults 12 Targets/CompilerKernels 11 Targets/ObjectListing 9 SimNetwork 9 Targets/Mutation 8 Formats/Survival 8
     Targets/AssemblyFile 8 Formats/SurvivalInPart 8 Generations/RandomText 8)
 # Those whose threads wait for each other at every step: beside another suite they take a multiple of the time.

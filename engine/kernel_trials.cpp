@@ -230,6 +230,18 @@ KernelTrial gather_rows_trial() {
     return trial_of(spec, std::move(test), always(expected));
 }
 
+KernelTrial hadamard_trial() {
+    const HadamardSpec spec{512, 64};
+    const auto x = normals(size_t{kRowTokens} * spec.width, 27);
+    Case test{.steps = {{"", spec, {buffer(0), buffer(1)}}}, .buffers = 2};
+    test.runs = {{.rows = positions(0, kRowTokens), .inputs = {{0, x}}}};
+    test.results = {{1, spec.width}};
+    Expected expected;
+    for (size_t at = 0; at < x.size(); at += spec.size)
+        append(expected, graph::hadamard_of(std::span(x).subspan(at, spec.size)));
+    return trial_of(spec, std::move(test), always(expected));
+}
+
 // (a / 4 + b) + a bias: two sums are rounded.
 KernelTrial elementwise_trial() {
     const uint32_t stride = f32_row_bytes(kWidth) / 4;
@@ -598,6 +610,7 @@ KernelTrials kernel_trials(const Backend& device, const Backend& processor) {
     add("quantize", quantize_trial());
     add("gather_rows", gather_rows_trial());
     add("elementwise", elementwise_trial());
+    add("hadamard", hadamard_trial());
     for (const RowFormat format : kFormats) add("swiglu", swiglu_trial(format));
     for (const MatmulForm form : {MatmulForm::vector, MatmulForm::tile})
         for (const auto& [type, matrix] : matrices) add("matmul", matmul_trial(device, processor, matrix, form));

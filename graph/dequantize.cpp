@@ -6,6 +6,7 @@
 
 #include "host/half.h"
 #include "host/result.h"
+#include "jit/formats/cache_format.h"
 #include "jit/formats/quant_grids.h"
 
 #ifdef __FMA__
@@ -65,6 +66,11 @@ void decode_q8_0(Bytes block, float* out) {
 void decode_iq4_nl(Bytes block, float* out) {
     const float d = f16(block);
     for (int e = 0; e < 32; ++e) out[e] = d * float(kNonlinearCodebook[nibble32(block + 2, e)]);
+}
+
+void decode_rq4(Bytes block, float* out) {
+    const float d = f16(block);
+    for (int e = 0; e < 32; ++e) out[e] = d * float(kNormalCodebook[nibble32(block + 2, e)]);
 }
 
 // ---- 4-bit floats ---------------------------------------------------------------------------------------------------
@@ -308,7 +314,7 @@ constexpr BlockDecoder kDecoders[] = {
     {DType::IQ3_XXS, decode_iq3_xxs}, {DType::IQ3_S, decode_iq3_s},   {DType::IQ4_NL, decode_iq4_nl},
     {DType::IQ4_XS, decode_iq4_xs},   {DType::TQ1_0, decode_tq1_0},   {DType::TQ2_0, decode_tq2_0},
     {DType::MXFP4, decode_mxfp4},     {DType::NVFP4, decode_nvfp4},   {DType::Q1_0, decode_q1_0},
-    {DType::Q2_0, decode_q2_0},
+    {DType::Q2_0, decode_q2_0},       {DType::RQ4, decode_rq4},
 };
 
 const BlockDecoder& block_decoder(DType type) {

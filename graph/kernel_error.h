@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -21,6 +22,23 @@ inline constexpr double kRounding = 0x1p-24;
 struct Bounded {
     double value = 0, bound = 0;
 };
+
+// Of a part of a row as HadamardSpec has it: 15 sums of 16 products, one for each doubling, the factor and its product.
+// Each rounds what is no larger than the sum of all magnitudes.
+inline std::vector<Bounded> hadamard_of(std::span<const float> x) {
+    const auto size = uint32_t(x.size());
+    double magnitudes = 0;
+    for (const float value : x) magnitudes += std::abs(value);
+    const double factor = 1 / std::sqrt(double(size));
+    const double bound = (15 + std::bit_width(size / 16) - 1 + 2) * kRounding * magnitudes * factor;
+    std::vector<Bounded> result;
+    for (uint32_t i = 0; i < size; ++i) {
+        double sum = 0;
+        for (uint32_t j = 0; j < size; ++j) sum += std::popcount(i & j) % 2 == 0 ? x[j] : -x[j];
+        result.push_back({sum * factor, bound});
+    }
+    return result;
+}
 
 // ---- rows ----------------------------------------------------------------------------------------------------------
 

@@ -99,7 +99,8 @@ private:
 
     Result<void> lower_head_norm(const RmsNormOp& op);
     Place rope_table(const RopeOp& op);
-    // The attention that alone reads `id` as its keys: then the keys are stored by the kernel that makes them.
+    // The attention that alone reads `id` as its keys, and wants them as they are: then the kernel that makes the keys
+    // stores them.
     const AttentionOp* sole_key_reader(TensorId id) const;
 
     // Neither norms nor rotates, in place.

@@ -71,28 +71,39 @@ Codes even_codes(const PackedCache& format, BlockValues x) {
     return block;
 }
 
-// The nearest entry of the table with the extreme at its end; then the scale of the least squares, weighted by squares.
+// As kernels fold 16 lanes.
+float sum_of_lanes(std::array<float, 16> lanes) {
+    for (uint32_t count = 8; count > 0; count /= 2)
+        for (uint32_t lane = 0; lane < count; ++lane) lanes[lane] += lanes[lane + count];
+    return lanes[0];
+}
+
+float deviation_of(BlockValues x) {
+    std::array<float, 16> squares;
+    for (uint32_t i = 0; i < 16; ++i) squares[i] = std::fma(x[16 + i], x[16 + i], x[i] * x[i]);
+    return std::sqrt(sum_of_lanes(squares) * (1.0f / kBlock));
+}
+
+// The nearest entry of the table with the extreme at its end, or with the deviation that it was made for; then the
+// scale of the least squares, in the first case weighted by squares.
 Codes table_codes(const PackedCache& format, BlockValues x) {
     constexpr float kNothing = 1e-15f;
     Codes block{};
-    const float extreme = extreme_of(x), inverse = inverse_of(extreme / float(format.table[0]));
+    const float extreme = extreme_of(x), inverse = inverse_of(format.is_by_norm ? deviation_of(x) / kNormalDeviation
+                                                                                : extreme / float(format.table[0]));
     std::array<float, 16> products{}, squares{};
     for (uint32_t i = 0; i < kBlock; ++i) {
         const float scaled = x[i] * inverse;
         int code = 0;
         for (int entry = 1; entry < 16; ++entry)
             code += scaled >= float(format.table[entry - 1] + format.table[entry]) / 2;
-        const float value = format.table[code], weighted = x[i] * x[i] * value;
+        const float value = format.table[code], weighted = format.is_by_norm ? value : x[i] * x[i] * value;
         block.codes[i] = uint8_t(code);
         products[i % 16] = i < 16 ? weighted * x[i] : std::fma(weighted, x[i], products[i % 16]);
         squares[i % 16] = i < 16 ? weighted * value : std::fma(weighted, value, squares[i % 16]);
     }
-    for (uint32_t count = 8; count > 0; count /= 2)
-        for (uint32_t lane = 0; lane < count; ++lane) {
-            products[lane] += products[lane + count];
-            squares[lane] += squares[lane + count];
-        }
-    block.scale = std::abs(extreme) < kNothing ? 0.0f : products[0] / squares[0];
+    const bool is_nothing = !format.is_by_norm && std::abs(extreme) < kNothing;
+    block.scale = is_nothing ? 0.0f : sum_of_lanes(products) / sum_of_lanes(squares);
     return block;
 }
 

@@ -5,6 +5,7 @@
 
 #include "graph/dequantize.h"
 #include "graph/reference_run.h"
+#include "host/half.h"
 
 namespace riftjit::graph {
 
@@ -14,6 +15,23 @@ namespace reference {
 double dot(const float* weights, const double* x, uint32_t width) {
     return sum_in_order<double>(KOrder::lanes64, width,
                                 [=](double sum, uint32_t i) { return sum + weights[i] * x[i]; });
+}
+
+std::vector<double> rounded(RowFormat format, std::span<const double> x) {
+    std::vector<double> values(x.begin(), x.end());
+    if (format == RowFormat::bf16)
+        for (double& value : values) value = bfloat_to_float(float_to_bfloat(float(value)));
+    if (!is_quantized(format)) return values;
+    const size_t block = format == RowFormat::i8 ? kI8Block : kI16Block;
+    const int most = format == RowFormat::i8 ? kI8Max : kI16Max;
+    for (size_t begin = 0; begin < values.size(); begin += block) {
+        const std::span<double> part = std::span(values).subspan(begin, std::min(block, values.size() - begin));
+        double largest = 0;
+        for (const double value : part) largest = std::max(largest, std::abs(value));
+        if (largest == 0) continue;
+        for (double& value : part) value = std::nearbyint(value * (most / largest)) * (largest / most);
+    }
+    return values;
 }
 
 void rms_norm(const double* x, const double* gain, double epsilon, uint32_t width, double* out) {
@@ -42,6 +60,18 @@ void rope(double* head, RopePairing pairing, const RopeAngles& angles, const flo
         first = a * cosine - b * sine;
         second = a * sine + b * cosine;
     }
+}
+
+void walsh_hadamard(std::span<double> x) {
+    for (size_t apart = 1; apart < x.size(); apart *= 2)
+        for (size_t i = 0; i < x.size(); ++i) {
+            if ((i & apart) != 0) continue;
+            const double left = x[i], right = x[i + apart];
+            x[i] = left + right;
+            x[i + apart] = left - right;
+        }
+    const double factor = 1 / std::sqrt(double(x.size()));
+    for (double& value : x) value *= factor;
 }
 
 void attention_head(const double* q, const double* keys, const double* values, uint32_t positions, uint32_t stride,

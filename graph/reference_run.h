@@ -35,6 +35,13 @@ private:
         return weight_vector(id);
     }
 
+    // Elements that are multiplied by rows of a matrix.
+    std::vector<double> factors(TensorId matrix, const double* x) const {
+        const std::span<const double> values(x, width(matrix));
+        if (owner_.product_format_ == nullptr) return {values.begin(), values.end()};
+        return reference::rounded(owner_.product_format_(graph_.tensor(matrix).type), values);
+    }
+
     // What the slot keeps; zeros before the first position.
     std::vector<double>& state(SlotId slot) {
         std::vector<double>& numbers = owner_.states_[slot];

@@ -524,6 +524,20 @@ struct CombineArgs {
     const BatchState* batch;
 };
 
+// out = x with each `size` elements, a power of two, multiplied by the Walsh-Hadamard matrix / sqrt(size), whose
+// element i, j is 1 or, where i and j have an odd number of bits in common, -1. Unit: token. Of 16 elements the
+// products are added up in order of i; sums and differences of those 16 apart, 32 apart and so on follow, and the
+// factor comes last.
+struct HadamardSpec {
+    uint32_t width, size;
+    auto operator<=>(const HadamardSpec&) const = default;
+};
+struct HadamardArgs {
+    const float* x;
+    float* out;
+    const BatchState* batch;
+};
+
 // ---- products of heads ----------------------------------------------------------------------------------------------
 //
 // Where each head has a matrix of its own, heads are experts that every token has: their rows lie head by head.
@@ -674,7 +688,7 @@ using KernelSpec = std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec
                                 AttentionSpec, SwigluSpec, ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec,
                                 GatherRowsSpec, LayerNormSpec, FusedMatmulSpec, SideBySideSpec, HighestSpec, RouteSpec,
                                 GroupPairsSpec, GatherPairsSpec, ExpertMatmulSpec, CombineSpec, SplitHeadsSpec,
-                                JoinHeadsSpec, ConvolutionSpec, ScanSpec, DeltaNetSpec, WeighPairsSpec>;
+                                JoinHeadsSpec, ConvolutionSpec, ScanSpec, DeltaNetSpec, WeighPairsSpec, HadamardSpec>;
 
 using KernelFunction = void (*)(const void* args, uint32_t begin, uint32_t end);
 

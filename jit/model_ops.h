@@ -1,6 +1,8 @@
 // The ops of language models, each described once (op_description.h says what each part is for).
 #pragma once
 
+#include <bit>
+
 #include "jit/op_description.h"
 
 namespace riftjit {
@@ -847,6 +849,35 @@ struct OpTraits<CombineSpec> {
     static std::string text(const CombineSpec& spec) {
         return fmt::format("combine {} rows of {}{}{}", spec.used, spec.width,
                            when(is_present(spec.shared), ", and a shared one"), when(is_present(spec.gate), ", gated"));
+    }
+};
+
+template <>
+struct OpTraits<HadamardSpec> {
+    static constexpr std::string_view kName = "hadamard";
+    static constexpr uint32_t kLeastSize = 16, kMostSize = 512;
+    static void fields(auto& spec, auto&& visit) {
+        auto& [width, size] = spec;
+        visit("w", width), visit("n", size);
+    }
+    static Signature arguments(const HadamardSpec& spec) {
+        return {sizeof(HadamardArgs),
+                {f32_rows("x", offsetof(HadamardArgs, x), kRead, spec.width),
+                 f32_rows("out", offsetof(HadamardArgs, out), kWrite, spec.width),
+                 other(Role::batch, "batch", offsetof(HadamardArgs, batch))}};
+    }
+    static uint32_t units(const HadamardSpec&, uint32_t tokens) { return tokens; }
+    static KernelCost cost(const HadamardSpec& spec) { return {uint64_t(spec.width) * std::bit_width(spec.size), 0}; }
+    static void check(const HadamardSpec& spec, Claims& claims) {
+        claims.positive("width", spec.width);
+        if (!claims.is_fine()) return;
+        if (!std::has_single_bit(spec.size) || spec.size < kLeastSize || spec.size > kMostSize)
+            claims.refuse("size {} is no power of two from {} to {}", spec.size, kLeastSize, kMostSize);
+        else if (spec.width % spec.size != 0)
+            claims.refuse("width {} is not a multiple of size {}", spec.width, spec.size);
+    }
+    static std::string text(const HadamardSpec& spec) {
+        return fmt::format("hadamard {} in parts of {}", spec.width, spec.size);
     }
 };
 

@@ -426,6 +426,14 @@ inline std::vector<SplitHeadsSpec> split_heads() {
     return specs;
 }
 
+// Every size, one part and several.
+inline std::vector<HadamardSpec> hadamard() {
+    std::vector<HadamardSpec> specs;
+    for (uint32_t size = 16; size <= 512; size *= 2)
+        for (const uint32_t parts : {1u, 3u}) specs.push_back({parts * size, size});
+    return specs;
+}
+
 inline std::vector<JoinHeadsSpec> join_heads() {
     std::vector<JoinHeadsSpec> specs;
     for (const auto& [heads, stride, offset, first_width, width] :
@@ -469,6 +477,7 @@ inline std::vector<KernelSpec> all() {
     append(split_heads());
     append(join_heads());
     append(weigh_pairs());
+    append(hadamard());
     return specs;
 }
 

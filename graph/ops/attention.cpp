@@ -48,11 +48,19 @@ Seen seen_from(uint32_t position, uint32_t text_end, const AttentionTraits& trai
 // Heads of a cache's type as it returns them.
 void append_cached(std::vector<double>& cache, std::span<const double> rows, DType type, uint32_t head_dim) {
     std::vector<float> head(head_dim);
+    const auto rotate = [&](std::vector<double>& values) {
+        for (uint32_t at = 0; is_rotated(type) && at < head_dim; at += kRotatedElements)
+            reference::walsh_hadamard(std::span(values).subspan(at, kRotatedElements));
+    };
     for (; !rows.empty(); rows = rows.subspan(head_dim)) {
-        std::ranges::transform(rows.first(head_dim), head.begin(), [](double value) { return float(value); });
+        std::vector<double> values(rows.begin(), rows.begin() + head_dim);
+        rotate(values);
+        std::ranges::transform(values, head.begin(), [](double value) { return float(value); });
         const std::vector<std::byte> row = quantize_row(type, head);
         dequantize_row(type, row.data(), head_dim, head.data());
-        cache.insert(cache.end(), head.begin(), head.end());
+        values.assign(head.begin(), head.end());
+        rotate(values);
+        cache.insert(cache.end(), values.begin(), values.end());
     }
 }
 
@@ -92,15 +100,37 @@ template <>
 Result<void> Lowering::lower(const AttentionOp& op) {
     if (gathered_[op.q]) return fail_gathered();
     const Place keys = cache_place(Place::Kind::keys, op.slot), values = cache_place(Place::Kind::values, op.slot);
+    for (const DType type : {options_.key_type, options_.value_type}) {
+        if (!is_rotated(type)) continue;
+        const HadamardSpec rotation{graph_.tensor(op.q).width, kRotatedElements};
+        if (const auto supported = options_.backend->supports(rotation); !supported)
+            return fail(supported.error().kind, "{}, which a cache of {} needs", supported.error().message, name(type));
+    }
+    const auto rows_like = [&](TensorId id) {
+        return scratch(uint64_t(plan_.max_tokens) * f32_row_bytes(graph_.tensor(id).width));
+    };
+    const auto rotate = [&](TensorId id, const Place& from, const Place& to) {
+        emit(HadamardSpec{graph_.tensor(id).width, kRotatedElements}, {from, to}, StepRows::batch);
+    };
+    // As a cache of the type has it.
+    const auto rotated = [&](TensorId id, DType type) {
+        const Place rows = input(id);
+        if (!is_rotated(type)) return rows;
+        const Place turned = rows_like(id);
+        rotate(id, rows, turned);
+        return turned;
+    };
     if (op.k != kNoTensor && !key_stored_[op.k]) {
         RopeSpec store = rope_spec(op.k, op.head_dim);
         store.key_cache = options_.key_type;
-        emit(store, {input(op.k), Place{}, Place{}, keys}, StepRows::batch);
+        emit(store, {rotated(op.k, options_.key_type), Place{}, Place{}, keys}, StepRows::batch);
     }
     if (op.v != kNoTensor)
         emit(ValueStoreSpec{op.kv_heads, op.head_dim, f32_stride(graph_.tensor(op.v).width), options_.value_type},
-             {input(op.v), values}, StepRows::batch);
-    const Place q = input(op.q), out = output(op.out), sinks = weight_place(op.traits.sinks);
+             {rotated(op.v, options_.value_type), values}, StepRows::batch);
+    const Place q = rotated(op.q, options_.key_type), sinks = weight_place(op.traits.sinks);
+    const bool turns_back = is_rotated(options_.value_type);
+    const Place out = turns_back ? rows_like(op.out) : output(op.out);
     // Tiles, and rows that stand alone: a prompt plan takes both, a decode plan has but the latter.
     for (const MatmulForm form : {MatmulForm::tile, MatmulForm::vector})
         if (form == MatmulForm::vector || plan_.form == MatmulForm::tile)
@@ -110,6 +140,7 @@ Result<void> Lowering::lower(const AttentionOp& op) {
                                op.traits.sinks == kNoTensor ? Presence::absent : Presence::present, op.traits.alibi,
                                op.traits.sight, op.traits.chunk},
                  {q, keys, values, out, sinks}, StepRows::batch);
+    if (turns_back) rotate(op.out, out, output(op.out));
     return {};
 }
 

@@ -20,6 +20,10 @@ Result<void> expect_stack(const Graph& graph, std::string_view name, std::string
                 tensor.matrices, tensor.rows, tensor.width, experts, rows, width);
 }
 
+}  // namespace
+
+namespace reference {
+
 RouteSpec route_spec(const Graph& graph, const ExpertsOp& op) {
     const ExpertTraits& traits = op.traits;
     const auto present_if = [](bool is_there) { return is_there ? Presence::present : Presence::absent; };
@@ -34,7 +38,7 @@ RouteSpec route_spec(const Graph& graph, const ExpertsOp& op) {
             present_if(op.tensors_of.weight_scale != kNoTensor)};
 }
 
-}  // namespace
+}  // namespace reference
 
 Result<TensorId> Graph::experts(std::string name, TensorId x, TensorId logits, const ExpertTensors& of,
                                 const ExpertTraits& traits) {
@@ -54,7 +58,7 @@ Result<TensorId> Graph::experts(std::string name, TensorId x, TensorId logits, c
     if (of.shared_gate != kNoTensor) RIFTJIT_TRY_VOID(expect_width(*this, name, "shared gate", of.shared_gate, 1));
     const TensorId out = add_activation(name, outer);
     const ExpertsOp op{x, logits, out, of, traits};
-    RIFTJIT_TRY_VOID(validate(route_spec(*this, op)));
+    RIFTJIT_TRY_VOID(validate(reference::route_spec(*this, op)));
     nodes.push_back({std::move(name), op});
     return out;
 }
@@ -115,7 +119,7 @@ std::vector<Choice> route(const double* logits, const double* bias, const RouteS
 template <>
 Result<void> ReferenceRun::apply(const ExpertsOp& op) {
     const ExpertTensors& of = op.tensors_of;
-    const RouteSpec spec = route_spec(graph_, op);
+    const RouteSpec spec = reference::route_spec(graph_, op);
     const uint32_t inner = graph_.tensor(of.up).rows, outer = width(op.out);
     const std::vector<double> choice_bias = weight_vector(of.choice_bias), scales = weight_vector(of.weight_scale);
     const std::vector<double> gate_bias = weight_vector(of.gate_bias), up_bias = weight_vector(of.up_bias),
@@ -125,9 +129,11 @@ Result<void> ReferenceRun::apply(const ExpertsOp& op) {
                (bias.empty() ? 0.0 : bias[row]);
     };
     resize(op.out, token_count(op.x));
-    std::vector<double> middle(inner);
+    std::vector<double> middle(inner), x_of_gate;
     for (uint32_t token = 0; token < token_count(op.x); ++token) {
         double* const out = row(op.out, token);
+        const std::vector<double> x_of_up = factors(of.up, row(op.x, token));
+        if (of.gate != kNoTensor) x_of_gate = factors(of.gate, row(op.x, token));
         if (of.shared != kNoTensor) {
             const double gate = of.shared_gate == kNoTensor ? 1 : 1 / (1 + std::exp(-row(of.shared_gate, token)[0]));
             for (uint32_t i = 0; i < outer; ++i) out[i] = gate * row(of.shared, token)[i];
@@ -138,14 +144,15 @@ Result<void> ReferenceRun::apply(const ExpertsOp& op) {
             const double before = op.traits.weighs_inputs ? weight : 1, behind = op.traits.weighs_inputs ? 1 : weight;
             for (uint32_t i = 0; i < inner; ++i) {
                 const uint32_t at = expert * inner + i;
-                const double up = before * product(of.up, up_bias, at, row(op.x, token));
+                const double up = before * product(of.up, up_bias, at, x_of_up.data());
                 middle[i] = of.gate == kNoTensor
                                 ? reference::activate(op.traits.activation, up, 1)
                                 : reference::activate(op.traits.activation,
-                                                      before * product(of.gate, gate_bias, at, row(op.x, token)), up);
+                                                      before * product(of.gate, gate_bias, at, x_of_gate.data()), up);
             }
+            const std::vector<double> x_of_down = factors(of.down, middle.data());
             for (uint32_t i = 0; i < outer; ++i)
-                out[i] += behind * product(of.down, down_bias, expert * outer + i, middle.data());
+                out[i] += behind * product(of.down, down_bias, expert * outer + i, x_of_down.data());
         }
     }
     return {};
@@ -156,7 +163,7 @@ template <>
 Result<void> Lowering::lower(const ExpertsOp& op) {
     if (gathered_[op.x]) return fail(ErrorKind::Format, "{}: experts of gathered rows are unsupported", node_name());
     const ExpertTensors& of = op.tensors_of;
-    const RouteSpec route = route_spec(graph_, op);
+    const RouteSpec route = reference::route_spec(graph_, op);
     const uint32_t used = route.used, inner = graph_.tensor(of.up).rows, outer = graph_.tensor(of.down).rows;
     const uint64_t pairs = uint64_t(plan_.max_tokens) * used;
     const bool is_one_row = plan_.max_tokens == 1;

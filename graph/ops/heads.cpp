@@ -77,9 +77,10 @@ Result<void> ReferenceRun::apply(const HeadProductOp& op) {
         for (uint32_t head = 0; head < weight.matrices; ++head) {
             const double* const x = row(op.x, token) + head * stride;
             out = std::copy_n(x + op.first_offset, op.first_width, out);
+            const std::vector<double> factors_of_head = factors(op.weight, x + op.offset);
             for (uint32_t r = 0; r < weight.rows; ++r)
-                *out++ = reference::dot(owner_.weight_row(op.weight, head * weight.rows + r).data(), x + op.offset,
-                                        weight.width);
+                *out++ = reference::dot(owner_.weight_row(op.weight, head * weight.rows + r).data(),
+                                        factors_of_head.data(), weight.width);
         }
     }
     return {};

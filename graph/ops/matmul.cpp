@@ -21,11 +21,13 @@ Result<void> ReferenceRun::apply(const MatmulOp& op) {
     const uint32_t tokens = token_count(op.x);
     const std::vector<double> bias = weight_vector(op.bias);
     std::vector<double> out(size_t{tokens} * width(op.out));
+    std::vector<std::vector<double>> x;
+    for (uint32_t token = 0; token < tokens; ++token) x.push_back(factors(op.weight, row(op.x, token)));
     for (uint32_t r = 0; r < width(op.out); ++r) {
         const auto weights = owner_.weight_row(op.weight, r);
         for (uint32_t token = 0; token < tokens; ++token) {
             double& value = out[size_t{token} * width(op.out) + r];
-            value = reference::dot(weights.data(), row(op.x, token), width(op.x));
+            value = reference::dot(weights.data(), x[token].data(), width(op.x));
             if (!bias.empty()) value += bias[r];
             if (op.residual != kNoTensor) value += row(op.residual, token)[r];
         }

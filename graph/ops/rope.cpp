@@ -67,7 +67,7 @@ Place Lowering::rope_table(const RopeOp& op) {
 }
 
 const AttentionOp* Lowering::sole_key_reader(TensorId id) const {
-    if (readers_[id].size() != 1) return nullptr;
+    if (readers_[id].size() != 1 || is_rotated(options_.key_type)) return nullptr;
     const auto* attention = std::get_if<AttentionOp>(&graph_.nodes[readers_[id].front()].op);
     return attention != nullptr && attention->k == id && attention->q != id && attention->v != id ? attention : nullptr;
 }

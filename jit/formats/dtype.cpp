@@ -21,7 +21,7 @@ constexpr auto kTypes = std::to_array<DTypeTraits>({
     {TQ1_0, "tq1_0", 256, 54, true},   {TQ2_0, "tq2_0", 256, 66, true},  {MXFP4, "mxfp4", 32, 17, true},
     {NVFP4, "nvfp4", 64, 36, true},    {Q1_0, "q1_0", 128, 18, true},    {Q2_0, "q2_0", 64, 18, true},
     {I8, "i8", 1, 1, false},           {I16, "i16", 1, 2, false},        {I32, "i32", 1, 4, false},
-    {I64, "i64", 1, 8, false},         {F64, "f64", 1, 8, false},
+    {I64, "i64", 1, 8, false},         {F64, "f64", 1, 8, false},        {RQ4, "rq4", 32, 18, false},
 });
 }  // namespace
 
@@ -35,7 +35,7 @@ const DTypeTraits& traits(DType type) {
 
 std::optional<DType> dtype_from_id(uint32_t ggml_id) {
     for (const DTypeTraits& entry : kTypes)
-        if (static_cast<uint32_t>(entry.type) == ggml_id) return entry.type;
+        if (static_cast<uint32_t>(entry.type) == ggml_id && entry.type != RQ4) return entry.type;
     return std::nullopt;
 }
 

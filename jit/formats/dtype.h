@@ -1,4 +1,4 @@
-// Element types of tensors, numbered as GGUF numbers them, and their block shapes.
+// Element types of tensors, numbered as GGUF numbers them, and their block shapes; and one that caches alone have.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,7 @@ enum class DType : uint8_t {
     NVFP4 = 40,
     Q1_0 = 41,
     Q2_0 = 42,
+    RQ4 = 240,  // no file has it: formats/cache_format.h
 };
 
 struct DTypeTraits {

@@ -229,6 +229,17 @@ TEST(Plan, FailsByNameWhereTheBackEndHasNoKernel) {
     EXPECT_EQ(plan.error().message, "no kernel for attention 4 heads on 2 of 16, keys f16, values f16, tile form");
 }
 
+TEST(Plan, NamesTheCacheThatWantsWhatTheBackEndLacks) {
+    test::PlanBackend backend;
+    backend.lacks = KernelSpec(HadamardSpec{}).index();
+    const auto model = test::make_tiny({.head_dim = 32});
+    const auto plan =
+        make_plan(model.graph, {.backend = &backend, .max_tokens = 4, .value_type = DType::RQ4, .passes = {}});
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().kind, ErrorKind::Unsupported);
+    EXPECT_EQ(plan.error().message, "no kernel for hadamard 128 in parts of 32, which a cache of rq4 needs");
+}
+
 TEST(Plan, SharesOneRopeTableAmongLayersWithTheSameAngles) {
     EXPECT_EQ(plan_of(test::make_tiny(), 1, parse_passes("all").value()).rope_tables.size(), 1u);
 }

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 
 #include "graph/dequantize.h"
 
@@ -55,6 +57,22 @@ TEST(QuantizeRow, IsOffByHalfAStepAtMost) {
         const std::vector<float> values = back(type, x);
         for (size_t i = 0; i < x.size(); ++i) ASSERT_LE(std::abs(values[i] - x[i]), bound) << name(type) << " " << i;
     }
+}
+
+// Max, "Quantizing for minimum distortion" (1960): the best 16 levels for a normal distribution leave 0.009497 of its
+// variance. Scales that follow each block's own deviation, by least squares, leave less.
+TEST(QuantizeRow, CodesOfRotatedCachesLeaveNoMoreThanTheBestSixteenLevelsForAll) {
+    std::mt19937 random(1);
+    std::normal_distribution<float> values(0, 3);
+    std::vector<float> x(32 * 4000);
+    std::ranges::generate(x, [&] { return values(random); });
+    const std::vector<float> found = back(DType::RQ4, x);
+    double error = 0, variance = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+        error += std::pow(double(found[i]) - x[i], 2);
+        variance += double(x[i]) * x[i];
+    }
+    EXPECT_LE(error / variance, 0.009497);
 }
 
 TEST(QuantizeRow, KeepsZerosAndTellsWhatIsNoNumber) {

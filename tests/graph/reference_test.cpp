@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <random>
+#include <tuple>
 
 #include "graph/plan.h"
 #include "tests/graph/tiny_graph.h"
@@ -189,6 +192,33 @@ TEST(Reference, RefusesATokenOutsideTheVocabulary) {
     EXPECT_EQ(reference.run(std::vector<int32_t>{-1}).error().message,
               "embed: token -1 is not in the vocabulary of 50");
     EXPECT_EQ(reference.run(std::vector<int32_t>{}).error().message, "reference: no tokens to run");
+}
+
+// What a row loses to its format: half a step of the largest of its block, or half a unit in bf16's last place.
+TEST(Reference, RoundsRowsToWhatTheirFormatsHold) {
+    std::mt19937 random(5);
+    std::normal_distribution<double> values;
+    std::vector<double> x(600);
+    std::ranges::generate(x, [&] { return values(random); });
+    EXPECT_EQ(reference::rounded(RowFormat::f32, x), x);
+    for (const auto& [format, block, most] :
+         {std::tuple(RowFormat::i16, kI16Block, kI16Max), {RowFormat::i8, kI8Block, kI8Max}}) {
+        const std::vector<double> rounded = reference::rounded(format, x);
+        for (size_t i = 0; i < x.size(); ++i) {
+            const auto begin = x.begin() + long(i / block * block),
+                       end = x.begin() + long(std::min(x.size(), (i / block + 1) * block));
+            const double largest =
+                std::abs(*std::max_element(begin, end, [](double a, double b) { return std::abs(a) < std::abs(b); }));
+            EXPECT_LE(std::abs(rounded[i] - x[i]), largest / most * 0.500001);
+            const double code = rounded[i] / (largest / most);
+            EXPECT_NEAR(code, std::round(code), 1e-9);
+        }
+    }
+    const std::vector<double> halves = reference::rounded(RowFormat::bf16, x);
+    for (size_t i = 0; i < x.size(); ++i) {
+        EXPECT_LE(std::abs(halves[i] - x[i]), std::abs(x[i]) * 0x1.0001p-8);
+        EXPECT_EQ(std::bit_cast<uint32_t>(float(halves[i])) & 0xffff, 0u);
+    }
 }
 
 }  // namespace reference_test

@@ -204,7 +204,7 @@ TEST(KernelSpec, RefusesWithTheOpTheFieldAndTheValue) {
             kRope, [](auto& s) { s.epsilon = kNaN; }, "rope: epsilon is nan, not a finite number"),
         refusal(
             kRope, [](auto& s) { s.key_cache = DType::Q4_K; },
-            "rope: key_cache q4_k is none of f16, f32, q8_0, bf16, q4_0, q4_1, q5_0, q5_1, iq4_nl"),
+            "rope: key_cache q4_k is none of f16, f32, q8_0, bf16, q4_0, q4_1, q5_0, q5_1, iq4_nl, rq4"),
         refusal(
             kRope, [](auto& s) { s.key_cache = DType::Q8_0, s.head_dim = s.rotary_dims = 80; },
             "rope: head_dim 80 is not a multiple of 32, the block of q8_0"),
@@ -218,7 +218,7 @@ TEST(KernelSpec, RefusesWithTheOpTheFieldAndTheValue) {
             "value_store: row_stride 8 is below kv_heads times head_dim, which is 1024"),
         refusal(
             kValueStore, [](auto& s) { s.cache_type = DType::I8; },
-            "value_store: cache_type i8 is none of f16, f32, q8_0, bf16, q4_0, q4_1, q5_0, q5_1, iq4_nl"),
+            "value_store: cache_type i8 is none of f16, f32, q8_0, bf16, q4_0, q4_1, q5_0, q5_1, iq4_nl, rq4"),
 
         refusal(
             kAttention, [](auto& s) { s.heads = 0; }, "attention: heads 0"),
@@ -238,7 +238,7 @@ TEST(KernelSpec, RefusesWithTheOpTheFieldAndTheValue) {
             "attention: out_stride 1 is below heads times head_dim rounded up to 16, which is 2048"),
         refusal(
             kAttention, [](auto& s) { s.key_type = DType::Q8_1; },
-            "attention: key_type q8_1 is none of f16, f32, q8_0, bf16, q4_0, q4_1, q5_0, q5_1, iq4_nl"),
+            "attention: key_type q8_1 is none of f16, f32, q8_0, bf16, q4_0, q4_1, q5_0, q5_1, iq4_nl, rq4"),
         refusal(
             kAttention, [](auto& s) { s.value_type = DType::Q4_1, s.head_dim = 80; },
             "attention: head_dim 80 is not a multiple of 32, the block of q4_1"),
@@ -297,6 +297,10 @@ TEST(KernelSpec, RefusesWithTheOpTheFieldAndTheValue) {
         refusal(
             kColumnProgram, [](auto& s) { s.steps[0].op = ColumnOp(kColumnOps); },
             "column_program: step 0 has op 34, of 34"),
+        refusal(
+            HadamardSpec{192, 64}, [](auto& s) { s.size = 48; }, "hadamard: size 48 is no power of two from 16 to 512"),
+        refusal(
+            HadamardSpec{192, 64}, [](auto& s) { s.size = 128; }, "hadamard: width 192 is not a multiple of size 128"),
         refusal(
             kColumnProgram, [](auto& s) { s.steps[0].index = 2; },
             "column_program: step 0 (load) names column 2, of 2"),

@@ -67,7 +67,7 @@ TEST_P(SessionTypes, AnySplitOfAPromptGivesTheSameBits) {
 TEST(Session, ALongTextHasTheSameBitsAtAnyNumberOfThreads) {
     const std::vector<int32_t> ids = some_tokens(800);
     for (const Isa isa : x86::detect().levels)
-        for (const DType cache_type : {DType::F16, DType::F32, DType::Q8_0, DType::Q5_1, DType::IQ4_NL}) {
+        for (const DType cache_type : {DType::F16, DType::F32, DType::Q8_0, DType::Q5_1, DType::IQ4_NL, DType::RQ4}) {
             TestModel model(kNanoQ4K, isa);
             Session alone = model.session(1, cache_type, 512, 1024);
             const std::vector<float> expected = evaluate_split(alone, ids, {800});

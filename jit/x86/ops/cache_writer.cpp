@@ -166,9 +166,18 @@ void CacheWriter::find_table_codes(const PackedCache& format, const Xbyak::RegEx
     const Wide products = wide(5), squares = wide(6);
     const LaneMask is_beyond = lane_mask(0, wide(7));
     const Xmm codes = scalar, entries = codes_of_high, spare(has_avx512(isa_) ? 8 : right.high.getIdx());
-    find_extreme(block_scale, block, bits);
-    vmovd(bits[0].cvt32(), block_scale);
-    vdivss(block_scale, block_scale, constant(float(format.table[0])));
+    if (format.is_by_norm) {
+        vmulps(left, block_low, block_low);
+        vfmadd231ps(left, block_high, block_high);
+        fold_sum(block_scale, left, scalar);
+        vmulss(block_scale, block_scale, constant(1.0f / PackedCache::kElements));
+        vsqrtss(block_scale, block_scale, block_scale);
+        vdivss(block_scale, block_scale, constant(kNormalDeviation));
+    } else {
+        find_extreme(block_scale, block, bits);
+        vmovd(bits[0].cvt32(), block_scale);
+        vdivss(block_scale, block_scale, constant(float(format.table[0])));
+    }
     invert_scale();
     vbroadcastss(splatted, scalar);
     for (const bool is_low : {true, false}) {
@@ -195,8 +204,12 @@ void CacheWriter::find_table_codes(const PackedCache& format, const Xbyak::RegEx
             vpmovsxbd(Ymm(right.index()), entries);
         }
         vcvtdq2ps(right, right);
-        vmulps(left, values, values);
-        vmulps(left, left, right);
+        if (format.is_by_norm) {
+            vmovaps(left, right);
+        } else {
+            vmulps(left, values, values);
+            vmulps(left, left, right);
+        }
         if (is_low) {
             vmulps(products, left, values);
             vmulps(squares, left, right);
@@ -211,6 +224,7 @@ void CacheWriter::find_table_codes(const PackedCache& format, const Xbyak::RegEx
     fold_sum(xmm_of(block_low), products, xmm_of(block_high));
     fold_sum(scalar, squares, xmm_of(block_high));
     vdivss(block_scale, xmm_of(block_low), scalar);
+    if (format.is_by_norm) return;
     Label is_something;
     and_(bits[0].cvt32(), 0x7fff'ffff);
     cmp(bits[0].cvt32(), nothing);

@@ -194,7 +194,7 @@ TEST(BenchCommand, BadOptionsAreRefusedBeforeAnythingIsPrinted) {
         {{"bench", "-t", "0"}, "0 is out of range"},
         {{"bench", "-pg", "4"}, "expected P,N, got \"4\""},
         {{"bench", "-ctk", "q4_k"},
-         "\"q4_k\" is not known, expected one of f16, f32, q8_0, bf16, q4_0, q4_1, q5_0, q5_1, iq4_nl"},
+         "\"q4_k\" is not known, expected one of f16, f32, q8_0, bf16, q4_0, q4_1, q5_0, q5_1, iq4_nl, rq4"},
         {{"bench", "-o", "xml"}, "\"xml\" is not known, expected md, csv, json, jsonl, sql or none"},
         {{"bench", "--max-isa", "sse9"}, "\"sse9\" is not known, expected one of avx2"},
         {{"bench", "-fa", "0"}, "\"0\": only on, 1 and auto: attention is always fused"},

@@ -174,8 +174,8 @@ TEST(InspectCommand, ListsWhatIsSupported) {
     EXPECT_EQ(json["tokenizers"].size(), 8u);
     EXPECT_EQ(json["tokenizers"][0]["model"], "gpt2");
     EXPECT_EQ(json["tokenizers"][0]["pretokenizers"].size(), 91u);
-    EXPECT_EQ(json["cache_types"].size(), 9u);
-    for (const char* type : {"f32", "f16", "q8_0", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl"})
+    EXPECT_EQ(json["cache_types"].size(), 10u);
+    for (const char* type : {"f32", "f16", "q8_0", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "rq4"})
         EXPECT_EQ(std::ranges::count(json["cache_types"], nlohmann::json(type)), 1) << type;
     for (const auto& list :
          {json["architectures"], json["tensor_types"], json["cache_types"], json["tokenizers"][0]["pretokenizers"]})

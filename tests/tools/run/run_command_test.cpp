@@ -109,7 +109,7 @@ TEST(RunCommand, RefusesInOneLineThatNamesFlagValueAndRange) {
         {{"run", "--samplers", "top_k;magic"}, "unknown sampler \"magic\"; valid names"},
         {{"run", "-l", "99999999+1", "-p", "a"}, "token 99999999 is outside the vocabulary of 4096"},
         {{"run", "-ctk", "q4_k"},
-         "\"q4_k\" is not known, expected one of f16, f32, q8_0, bf16, q4_0, q4_1, q5_0, q5_1, iq4_nl"},
+         "\"q4_k\" is not known, expected one of f16, f32, q8_0, bf16, q4_0, q4_1, q5_0, q5_1, iq4_nl, rq4"},
         {{"run", "--max-isa", "sse9"}, "\"sse9\" is not known, expected one of avx2"},
         {{"run", "--cache-mode", "maybe"}, "expected one of rw, ro, off, require"},
         {{"run", "--passes", "magic"}, "magic"},

@@ -76,6 +76,7 @@ TEST(KernelRefusals, NameAnOpThatHasNoKernel) {
     EXPECT_EQ(refusal(ScanSpec{4, 64, 128, 1}), "gfx1100: no kernel for scan 4 heads of 64, 128 states each, 1 groups");
     EXPECT_EQ(refusal(DeltaNetSpec{2, 4, 128, 128, HeadOrder::tiled, 1e-6f}),
               "gfx1100: no kernel for delta_net 4 heads of 128x128 on 2, tiled");
+    EXPECT_EQ(refusal(HadamardSpec{256, 64}), "gfx1100: no kernel for hadamard 256 in parts of 64");
 }
 
 TEST(KernelRefusals, NameTypesOfACacheThatNoKernelHas) {
