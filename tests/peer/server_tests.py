@@ -53,7 +53,6 @@ EXPLAINED = [(re.compile(pattern), why) for pattern, why in (
     (r"test_router_(download|delete|remote|dedup|reload)|test_load_split_model", "models of a hub: they are files here"),
     (r"test_clear_and_restore", "looks for lines of llama-server's log"),
     (r"test_lora", "adapters are merged into the weights as they are loaded"),
-    (r"test_with_and_without_draft", "a flag of drafting where nothing drafts is refused by name"),
     (r"static_assets", "files of llama-server's own page"),
     (r"test_infill::test_infill_with", "the vocabulary has no tokens for gaps"),
     (r"test_tokenize_with_bos|test_chat_template$|test_slot_(erase|save_restore$|restore_legacy)|test_multi_requests_parallel|test_slot_ctx|test_with_ctx_shift|"

@@ -15,6 +15,7 @@ struct DraftFlag {
     const char *name, *type;
 };
 
+constexpr std::string_view kDraftModel = "--model-draft";
 constexpr DraftFlag kDraftFlags[] = {
     {"--model-draft", kOfModel},      {"--spec-draft-n-max", kOfModel},        {"--spec-draft-n-min", kOfModel},
     {"--spec-draft-p-min", kOfModel}, {"--spec-ngram-simple-size-n", kOfText}, {"--spec-ngram-simple-size-m", kOfText}};
@@ -58,7 +59,9 @@ Result<void> check_draft_flags(const CLI::App& app, RunOptions& o) {
     if (app.count("--spec-type") == 0 && !d.model.empty()) d.type = kOfModel;
     for (const auto& [name, type] : kDraftFlags) {
         if (app.count(name) == 0 || d.type == type) continue;
-        return fail(ErrorKind::Usage, "{} changes nothing with --spec-type {}, only with {}", name, d.type, type);
+        std::string why = fmt::format("{} changes nothing with --spec-type {}, only with {}", name, d.type, type);
+        if (name == kDraftModel) return fail(ErrorKind::Usage, "{}", why);
+        o.without_effect.push_back(std::move(why));
     }
     if (d.type == kNone) return {};
     if (d.type == kOfModel && d.model.empty())

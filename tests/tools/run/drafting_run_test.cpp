@@ -71,11 +71,6 @@ TEST(DraftingRun, RefusesWhatCannotBe) {
         {{"--spec-type", "draft-simple"}, "--spec-type draft-simple: which model? -md FILE"},
         {{"-md", kDraft, "--spec-type", "none"}, "--model-draft changes nothing with --spec-type none"},
         {{"-md", kDraft, "--spec-type", "ngram-simple"}, "--model-draft changes nothing with --spec-type ngram-simple"},
-        {{"--spec-draft-n-max", "4"},
-         "--spec-draft-n-max changes nothing with --spec-type none, only with draft-simple"},
-        {{"--spec-type", "ngram-simple", "--draft-p-min", "0.5"}, "--spec-draft-p-min changes nothing with"},
-        {{"-md", kDraft, "--spec-ngram-simple-size-n", "2"},
-         "--spec-ngram-simple-size-n changes nothing with --spec-type draft-simple, only with ngram-simple"},
         {{"-md", kDraft, "--spec-draft-n-min", "4"}, "--spec-draft-n-min 4 is more than --spec-draft-n-max 3"},
         {{"-md", kDraft, "--spec-draft-n-max", "0"}, "out of range, expected an integer from 1 to 1024"},
         {{"-md", kDraft, "--spec-draft-p-min", "1.5"}, "out of range, expected a number from 0 to 1"},
@@ -94,6 +89,23 @@ TEST(DraftingRun, RefusesWhatCannotBe) {
         EXPECT_TRUE(outcome.err.starts_with("error: ")) << outcome.err;
         EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
         EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+    }
+}
+
+TEST(DraftingRun, WarnsOfNumbersThatGoWithAnotherWayToGuess) {
+    const std::vector<std::pair<Words, std::string>> cases = {
+        {{"--spec-draft-n-max", "4"},
+         "--spec-draft-n-max changes nothing with --spec-type none, only with draft-simple"},
+        {{"--spec-type", "ngram-simple", "--draft-p-min", "0.5"},
+         "--spec-draft-p-min changes nothing with --spec-type ngram-simple, only with draft-simple"},
+        {{"-md", kDraft, "--spec-ngram-simple-size-n", "2"},
+         "--spec-ngram-simple-size-n changes nothing with --spec-type draft-simple, only with ngram-simple"},
+    };
+    Program program;
+    for (const auto& [arguments, message] : cases) {
+        const Outcome outcome = program.run(with(with(kRun, {"-n", "4", "--no-perf"}), arguments));
+        EXPECT_EQ(outcome.exit_code, 0) << message;
+        EXPECT_EQ(outcome.err, "warn: " + message + "\n");
     }
 }
 
