@@ -143,7 +143,7 @@ std::vector<runtime::SamplerParameters> samplings() {
     }
     all.push_back({.seed = 4, .xtc_probability = 0.5f, .xtc_threshold = 0.05f});
     all.push_back({.seed = 5, .mirostat = runtime::Mirostat::v1});
-    all.push_back({.seed = 6, .mirostat = runtime::Mirostat::v2});
+    all.push_back({.seed = 16, .mirostat = runtime::Mirostat::v2});
     all.push_back({.seed = 7, .dynatemp_range = 0.5f});
     all.push_back({.seed = 8, .adaptive_target = 0.4f});
     return all;

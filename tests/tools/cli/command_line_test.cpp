@@ -85,7 +85,8 @@ TEST(CommandTable, KnowsNamesValuesAndHelpOfFlags) {
         return CommandEntry::Flag{};
     };
     EXPECT_EQ(flag("--cache-type-k").names, (Words{"-ctk", "--cache-type-k"}));
-    EXPECT_EQ(flag("-ctk").values, (Words{"f16", "f32", "q8_0", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl"}));
+    EXPECT_EQ(flag("-ctk").values,
+              (Words{"f16", "f32", "q8_0", "bf16", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "rq4"}));
     EXPECT_EQ(flag("-ctk").help, "type of cached keys");
     EXPECT_TRUE(flag("-m").takes_file());
     EXPECT_EQ(flag("--no-mmap").names, Words{});  // hidden
@@ -152,7 +153,7 @@ TEST(Completion, SpeaksToZshAndFish) {
     const std::string fish = program.run({"completion", "fish"}).out;
     EXPECT_NE(fish.find("complete -c riftjit -n '__fish_seen_subcommand_from run' -s m -l model -r -F -d "),
               std::string::npos);
-    EXPECT_NE(fish.find("-o ctk -l cache-type-k -x -a 'f16 f32 q8_0 bf16 q4_0 q4_1 q5_0 q5_1 iq4_nl'"),
+    EXPECT_NE(fish.find("-o ctk -l cache-type-k -x -a 'f16 f32 q8_0 bf16 q4_0 q4_1 q5_0 q5_1 iq4_nl rq4'"),
               std::string::npos)
         << fish.substr(0, 500);
     EXPECT_NE(fish.find("__fish_seen_subcommand_from emulate' -l target -x -a 'gfx1030 "), std::string::npos);
@@ -190,8 +191,9 @@ TEST(ManPage, NamesEveryCommandAndFlag) {
     }
     EXPECT_GE(pages, 17u);
     const std::string run = read_whole(program.folder() / "riftjit-run.1");
-    for (const char* part : {".TH RIFTJIT\\-RUN 1", ".SH EXAMPLES",
-                             ".B \\-ctk, \\-\\-cache\\-type\\-k \\fIf16|f32|q8_0|bf16|q4_0|q4_1|q5_0|q5_1|iq4_nl\\fR"})
+    for (const char* part :
+         {".TH RIFTJIT\\-RUN 1", ".SH EXAMPLES",
+          ".B \\-ctk, \\-\\-cache\\-type\\-k \\fIf16|f32|q8_0|bf16|q4_0|q4_1|q5_0|q5_1|iq4_nl|rq4\\fR"})
         has(run, part);
     has(read_whole(program.folder() / "riftjit-cache.1"), ".SH \"riftjit cache verify\"");
     const Outcome refused = program.run({"man-page", "--folder", program.folder() / "nowhere"});
