@@ -25,6 +25,6 @@ foreach(suite ${suites})
   endif()
   string(APPEND entries
          "add_test([[${NAME}.${suite}]] [[${PROGRAM}]] [[--gtest_filter=${suite}.*]])\n"
-         "set_tests_properties([[${NAME}.${suite}]] PROPERTIES TIMEOUT 900 COST ${cost} PROCESSORS ${processors})\n")
+         "set_tests_properties([[${NAME}.${suite}]] PROPERTIES ENVIRONMENT RIFTJIT_TUNE=off TIMEOUT 900 COST ${cost} PROCESSORS ${processors})\n")
 endforeach()
 file(WRITE ${OUT} "${entries}")

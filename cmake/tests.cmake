@@ -17,7 +17,7 @@ if(TARGET riftjit AND NOT RIFTJIT_SANITIZE)
     add_test(NAME server.${script}
              COMMAND sh -c "exec \"\${RIFTJIT_PEER_CLIENTS:-${Python3_EXECUTABLE}}\" \"\$@\"" server
                      ${PROJECT_SOURCE_DIR}/tests/server/${script}_test.py $<TARGET_FILE:riftjit>)
-    set_tests_properties(server.${script} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 300)
+    set_tests_properties(server.${script} PROPERTIES ENVIRONMENT RIFTJIT_TUNE=off SKIP_RETURN_CODE 77 TIMEOUT 300)
   endforeach()
 endif()
 

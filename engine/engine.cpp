@@ -143,7 +143,8 @@ Result<LevelChoice> find_levels(const graph::Graph& graph, const runtime::PlanSe
                                 const EngineOptions& options, KernelCache& kernels, const Warn& warn) {
     RIFTJIT_TRY(isa, select_isa(options.max_isa));
     RIFTJIT_TRY(of_environment, isa_from_environment());
-    if (!options.device.is_cpu() || !options.tries_levels || options.max_isa || of_environment)
+    RIFTJIT_TRY(tunes, tunes_by_environment());
+    if (!options.device.is_cpu() || !options.tries_levels || !tunes || options.max_isa || of_environment)
         return LevelChoice{isa, {}};
     RIFTJIT_TRY(levels, choose_prompt_level(graph, plans, isa, threads_of(options), kernels, options.cache_directory,
                                             options.cache_mode, warn));

@@ -28,7 +28,8 @@ struct EngineOptions {
     models::Purpose purpose;         // embeds: for an Embedder, which has texts of its own
     std::optional<std::string> pre;  // the pre-tokenizer, where the file does not name it
     std::optional<Isa> max_isa;
-    bool tries_levels = true;  // choose_prompt_level(), where no limit is given here or by RIFTJIT_ISA
+    bool tries_levels = true;  // choose_prompt_level(), where no limit is given here or by RIFTJIT_ISA, and
+                               // RIFTJIT_TUNE is not off
     DeviceChoice device;
     std::function<void(const std::string&)> note;  // of what is no warning, before the model is loaded; may be null
     std::optional<uint32_t> threads;               // absent: physical cores

@@ -18,6 +18,14 @@ Result<std::optional<Isa>> isa_from_environment() {
     return isa;
 }
 
+Result<bool> tunes_by_environment() {
+    const char* text = std::getenv("RIFTJIT_TUNE");
+    const std::string_view word = text == nullptr ? "" : text;
+    if (!word.empty() && word != "on" && word != "off")
+        return fail(ErrorKind::Usage, "RIFTJIT_TUNE: \"{}\" is not known, expected on or off", word);
+    return word != "off";
+}
+
 Result<Isa> select_isa(std::optional<Isa> max_isa) {
     RIFTJIT_TRY(environment, isa_from_environment());
     std::optional<Isa> limit = max_isa;

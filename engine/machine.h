@@ -20,6 +20,9 @@ Result<Isa> select_isa(std::optional<Isa> max_isa);
 // RIFTJIT_ISA, checked; nullopt when unset.
 Result<std::optional<Isa>> isa_from_environment();
 
+// RIFTJIT_TUNE, on (also where it is unset) or off: whether levels of equal bits are tried (engine/level_choice.h).
+Result<bool> tunes_by_environment();
+
 // Code for any target that this program can generate for.
 Result<CodeObject> compile(const KernelSpec& spec, Target target);
 

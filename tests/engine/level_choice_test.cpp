@@ -50,6 +50,18 @@ std::string text_of(const std::string& path) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+TEST(LevelChoice, IsLeftOutByTheEnvironment) {
+    const char* const before = getenv("RIFTJIT_TUNE");
+    const std::string kept = before == nullptr ? "" : before;
+    for (const auto& [text, expected] : {std::pair{"", true}, {"on", true}, {"off", false}}) {
+        setenv("RIFTJIT_TUNE", text, 1);
+        EXPECT_EQ(*tunes_by_environment(), expected) << text;
+    }
+    setenv("RIFTJIT_TUNE", "of", 1);
+    EXPECT_EQ(tunes_by_environment().error().message, "RIFTJIT_TUNE: \"of\" is not known, expected on or off");
+    setenv("RIFTJIT_TUNE", kept.c_str(), 1);
+}
+
 class KeptChoice : public testing::Test {
 protected:
     Result<LevelChoice> choose(CacheMode mode) {

@@ -114,6 +114,7 @@ private:
         redirect(folder_ / "err", O_WRONLY | O_CREAT | O_TRUNC, STDERR_FILENO);
         setenv("RIFTJIT_CACHE_DIR", (folder_ / "cache").c_str(), 1);
         unsetenv("RIFTJIT_ISA");
+        setenv("RIFTJIT_TUNE", "off", 1);  // what is generated and said is the same on any machine
         std::vector<char*> argv{const_cast<char*>(RIFTJIT_BINARY)};
         for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
         argv.push_back(nullptr);

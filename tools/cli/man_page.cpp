@@ -98,6 +98,10 @@ lowers the instruction set, as
 .B \-\-max\-isa
 does
 .TP
+.B RIFTJIT_TUNE
+off: levels are not tried, as with
+.B \-\-no\-tune
+.TP
 .B RIFTJIT_CACHE_DIR
 where generated code is kept, as
 .B \-\-cache\-dir

@@ -197,7 +197,8 @@ void add_kernel_choice(CLI::App& app, const std::string& group, KernelChoice& ch
                "with more noise and less work, of 8")
         ->group(group);
     app.add_flag("--no-tune", choice.leaves_levels_untried,
-                 "read prompts at the usual level, where others give the same bits and might be faster on this machine")
+                 "read prompts at the usual level, where others give the same bits and might be faster on this machine "
+                 "(RIFTJIT_TUNE=off)")
         ->group(group);
     app.add_option("--passes", choice.passes, "graph passes: all, none, NAME,NAME or -NAME,-NAME")
         ->type_name("LIST")
