@@ -1,4 +1,4 @@
-// Which MCP servers there are: the JSON that Cursor, Claude Desktop and llama-server read.
+// Which MCP servers there are: {"mcpServers": {NAME: ...}}, the JSON that clients of MCP and llama-server read.
 #pragma once
 
 #include <chrono>
