@@ -33,32 +33,16 @@ bool has_bf16_weights(const graph::Graph& graph) {
     return std::ranges::any_of(graph.tensors, [](const graph::Tensor& tensor) { return tensor.type == DType::BF16; });
 }
 
-struct Question {
-    std::vector<runtime::PlanSet> plans;  // by level
-    std::vector<const graph::Plan*> prompts;
-    std::vector<Isa> levels;
-    std::string key;  // of the answer
-};
-
-Result<Question> question_of(const graph::Graph& graph, runtime::PlanSetOptions options, std::vector<Isa> levels,
-                             uint32_t threads) {
-    Question question{.levels = std::move(levels)};
+// Of a choice among these levels: by the kernels of the usual one, from whose graph and options those of the others
+// follow.
+std::string key_of_choice(const runtime::PlanSet& usual, std::span<const Isa> levels, uint32_t threads) {
     std::string text = fmt::format("{} {} threads {} rows", x86::detect().name, threads, kTrialRows);
     for (const std::byte byte : running_build_id()) text += fmt::format(" {:02x}", std::to_integer<int>(byte));
-    for (const Isa level : question.levels) {
-        options.backend = &x86::backend(level);
-        RIFTJIT_TRY(plans, runtime::make_plans(graph, options));
-        question.plans.push_back(std::move(plans));
-        text += fmt::format(" {}", name(level));
-    }
+    for (const Isa level : levels) text += fmt::format(" {}", name(level));
     std::set<std::string> kernels;
-    for (const runtime::PlanSet& plans : question.plans) {
-        question.prompts.push_back(&plans.prompt);
-        for (const graph::Step& step : plans.prompt.steps) kernels.insert(kernel_name(step.spec));
-    }
+    for (const graph::Step& step : usual.prompt.steps) kernels.insert(kernel_name(step.spec));
     for (const std::string& kernel : kernels) text += ' ' + kernel;
-    question.key = key_of(checksum_of(std::as_bytes(std::span(text)))).hex;
-    return question;
+    return key_of(checksum_of(std::as_bytes(std::span(text)))).hex;
 }
 
 ordered_json kept_answers(const std::string& cache_directory) {
@@ -159,24 +143,36 @@ Result<LevelChoice> choose_prompt_level(const graph::Graph& graph, const runtime
                                         uint32_t threads, KernelCache& kernels, const std::string& cache_directory,
                                         CacheMode mode, const Warn& warn) {
     const LevelChoice usual{level, {}};
-    std::vector<Isa> levels = levels_of_equal_bits(graph, level, x86::detect().levels);
+    const std::vector<Isa> levels = levels_of_equal_bits(graph, level, x86::detect().levels);
     // Experts get a few rows each, which made-up rows say nothing of.
     const bool has_experts = std::ranges::any_of(
         graph.nodes, [](const graph::Node& node) { return std::holds_alternative<graph::ExpertsOp>(node.op); });
     if (levels.size() == 1 || has_experts || options.batch < kFewestRows || mode == CacheMode::off ||
         mode == CacheMode::require)
         return usual;
-    RIFTJIT_TRY(question, question_of(graph, options, std::move(levels), threads));
+    std::vector<runtime::PlanSet> plans;  // by level
+    const auto add_plans_of = [&](Isa of) -> Result<void> {
+        runtime::PlanSetOptions at_level = options;
+        at_level.backend = &x86::backend(of);
+        RIFTJIT_TRY(made, runtime::make_plans(graph, at_level));
+        plans.push_back(std::move(made));
+        return {};
+    };
+    RIFTJIT_TRY_VOID(add_plans_of(level));
+    const std::string key = key_of_choice(plans.front(), levels, threads);
     ordered_json answers = kept_answers(cache_directory);
-    if (const auto found = answers.find(question.key); found != answers.end())
-        if (auto choice = from_json(*found, question.levels)) return *std::move(choice);
+    if (const auto found = answers.find(key); found != answers.end())
+        if (auto choice = from_json(*found, levels)) return *std::move(choice);
     if (mode != CacheMode::rw) return usual;
+    for (const Isa other : std::span(levels).subspan(1)) RIFTJIT_TRY_VOID(add_plans_of(other));
+    std::vector<const graph::Plan*> prompts;
+    for (const runtime::PlanSet& set : plans) prompts.push_back(&set.prompt);
     RIFTJIT_TRY(pool, ThreadPool::create(threads));
     x86::HostKernels host_kernels(kernels);
-    RIFTJIT_TRY(trials, runtime::try_levels(question.prompts, std::min(kTrialRows, options.batch), pool, host_kernels));
+    RIFTJIT_TRY(trials, runtime::try_levels(prompts, std::min(kTrialRows, options.batch), pool, host_kernels));
     LevelChoice choice{fastest(trials, level), std::move(trials), true};
     while (answers.size() >= kMostKept) answers.erase(answers.begin());
-    answers[question.key] = to_json(choice, threads);
+    answers[key] = to_json(choice, threads);
     if (const auto kept = keep(cache_directory, kFileName, json_text(answers, 1) + "\n"); !kept)
         warn("the trial of levels is not kept: " + kept.error().message);
     return choice;
