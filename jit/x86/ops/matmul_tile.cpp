@@ -4,13 +4,14 @@
 
 namespace riftjit::x86 {
 
-TileMatmul::TileMatmul(const MatmulSpec& spec, Isa isa, Elements elements)
+TileMatmul::TileMatmul(const MatmulSpec& spec, Isa isa, Elements elements, FloatSums float_sums)
     : MatmulEmitter(spec, isa),
       decoder_(*find_decoder(spec.weight)),
       traits_(decoder_.traits()),
       layout_(panel_layout(spec.weight, spec.width)),
       elements_(elements),
-      row_bytes_(activation_row_bytes(activation_format(spec.weight, spec.activations, isa), spec.width)) {}
+      row_bytes_(activation_row_bytes(activation_format(spec.weight, spec.activations, isa), spec.width)),
+      float_sums_(float_sums) {}
 
 uint32_t TileMatmul::token_block() const {
     const uint32_t fitting = std::clamp(kTokenBlockBytes / row_bytes_, kMinTokenBlock, kMaxTokenBlock);

@@ -1,8 +1,9 @@
 // Matrix times many rows: a step of a panel is decoded once, to pairs or quads in the first-level cache, and multiplied
 // by tiles of rows ("tokens"). Compute bound: the inner loop is loads and dot products.
 //
-// AVX-512: two panels by six tokens, 12 integer and 12 float sums; below: two halves of one panel by three tokens. Two
-// weight vectors and one broadcast per token keep the load ports below the dot products' rate.
+// Two panels (AVX-512) or two halves of one (below) by up to six tokens: two weight vectors and one broadcast per token
+// keep the load ports below the dot products' rate. 16 registers hold 12 integer sums and not also 12 float sums, which
+// are then of three tokens, or in memory.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +16,9 @@ namespace riftjit::x86 {
 
 class TileMatmul : public MatmulEmitter {
 public:
-    TileMatmul(const MatmulSpec& spec, Isa isa, Elements elements);
+    enum class FloatSums : uint8_t { registers, memory };  // memory: a form's own
+
+    TileMatmul(const MatmulSpec& spec, Isa isa, Elements elements, FloatSums float_sums);
 
 protected:
     // Activations of a token block stay in the second-level cache while the panels pass by.
@@ -28,9 +31,10 @@ protected:
     const PanelLayout layout_;
     const Elements elements_;
     const uint32_t row_bytes_;
+    const FloatSums float_sums_;
 
     int max_panels() const { return has_avx512(isa_) ? 2 : 1; }
-    int max_tokens() const { return has_avx512(isa_) ? 6 : 3; }
+    int max_tokens() const { return has_avx512(isa_) || float_sums_ == FloatSums::memory ? 6 : 3; }
     uint32_t token_block() const;
     uint32_t step_count() const { return layout_.full_steps + (layout_.tail_blocks > 0 ? 1 : 0); }
     uint32_t segments(uint32_t blocks) const {
@@ -44,7 +48,11 @@ protected:
     int bias_offset() const { return decoded_step_.end(); }             // one line
     int totals_offset() const { return bias_offset() + line_bytes(); }  // one line per token of the block
     virtual uint32_t max_total_lines() const { return token_block(); }
-    int variables_offset() const { return totals_offset() + static_cast<int>(max_total_lines()) * line_bytes(); }
+    int float_sums_offset() const { return totals_offset() + static_cast<int>(max_total_lines()) * line_bytes(); }
+    int float_sum_lines() const {
+        return float_sums_ == FloatSums::memory ? max_tokens() : 0;
+    }  // one per token of a tile
+    int variables_offset() const { return float_sums_offset() + float_sum_lines() * line_bytes(); }
     uint32_t frame_bytes() const { return static_cast<uint32_t>(variables_offset()) + 128; }
 
     // What changes less often than once per tile lives in memory.
@@ -86,10 +94,15 @@ protected:
     // Columns are panels, or halves of a panel: lanes() rows each.
     static constexpr int kMaxColumns = 2;
     Xmm sum(int column, int token) const { return vector(column * max_tokens() + token); }
-    Xmm block_sum(int column, int token) const { return vector((kMaxColumns + column) * max_tokens() + token); }
-    Xmm weight(int column) const { return vector(2 * kMaxColumns * max_tokens() + column); }
-    Xmm activation() const { return vector(2 * kMaxColumns * max_tokens() + 2); }
-    Xmm scratch() const { return vector(2 * kMaxColumns * max_tokens() + 3); }
+    // With float sums in memory the register of a sum takes both in turn.
+    Xmm block_sum(int column, int token) const {
+        return float_sums_ == FloatSums::memory ? sum(column, token)
+                                                : vector((kMaxColumns + column) * max_tokens() + token);
+    }
+    int sum_registers() const { return (float_sums_ == FloatSums::memory ? 1 : 2) * kMaxColumns * max_tokens(); }
+    Xmm weight(int column) const { return vector(sum_registers() + column); }
+    Xmm activation() const { return vector(sum_registers() + 2); }
+    Xmm scratch() const { return vector(sum_registers() + 3); }
     // The next step's lines are fetched while this one is decoded and, from this one on, multiplied by its first tile,
     // so that memory is kept busy where rows are few.
     uint32_t body_lines() const { return static_cast<uint32_t>(layout_.body_stride / 64); }
@@ -131,6 +144,9 @@ protected:
             for (int token = 0; token < tokens; ++token) body(column, token);
     }
     Address total(int column, int token) { return ptr[totals + token * line_bytes() + column_offset(column)]; }
+    Address float_sum(int column, int token) {
+        return ptr[rsp + float_sums_offset() + token * line_bytes() + column_offset(column)];
+    }
     void prefetch_ahead(int columns, uint32_t elements);
     // Totals, whole in block_sum, to memory; after the last step out, so that stores, which miss the cache, spread over
     // the multiplications of the next tile.
@@ -155,7 +171,10 @@ private:
     void multiply_tile(int columns, int tokens) override;
     void sum_segment(int columns, int tokens);
     void multiply_pair(int columns, int tokens, int pair);
+    bool is_one_segment() const { return traits_.segment == kStepElements; }
+    void start_float_sums(int columns, int tokens);
     void finish_segment(int columns, int tokens);
+    void finish_segment_in_memory(int columns, int tokens);
     void add_real_minimum(int columns, int tokens);
     void subtract_integer_minimum(int columns, int tokens);
     void add_to_totals(int columns, int tokens);

@@ -14,7 +14,7 @@ namespace {
 
 class ByteTileMatmul final : public TileMatmul {
 public:
-    ByteTileMatmul(const MatmulSpec& spec, Isa isa) : TileMatmul(spec, isa, Elements::quads) {}
+    ByteTileMatmul(const MatmulSpec& spec, Isa isa) : TileMatmul(spec, isa, Elements::quads, FloatSums::registers) {}
 
 private:
     const I8Row row_{spec_.width};

@@ -4,7 +4,8 @@
 namespace riftjit::x86 {
 
 WordTileMatmul::WordTileMatmul(const MatmulSpec& spec, Isa isa)
-    : TileMatmul(spec, isa, Elements::pairs), row_{spec.width, activation_format(spec.weight, spec.activations, isa)} {}
+    : TileMatmul(spec, isa, Elements::pairs, has_avx512(isa) ? FloatSums::registers : FloatSums::memory),
+      row_{spec.width, activation_format(spec.weight, spec.activations, isa)} {}
 
 void WordTileMatmul::point_at_rows() {
     mov(codes, variable(Variable::x_block));
@@ -26,12 +27,10 @@ void WordTileMatmul::multiply_tile(int columns, int tokens) {
     mov(tile_codes, codes);
     lea(scale, ptr[rsp + decoded_step_.scales]);
     if (traits_.minimum != Minimum::none) mov(sums, variable(Variable::sums));
-    for_each_sum(columns, tokens, [&](int c, int t) { set_zero(*this, block_sum(c, t)); });
+    start_float_sums(columns, tokens);
     L(next_segment);
-    for_each_sum(columns, tokens, [&](int c, int t) { set_zero(*this, sum(c, t)); });
     sum_segment(columns, tokens);
-    finish_segment(columns, tokens);
-    if (traits_.minimum == Minimum::real) add_real_minimum(columns, tokens);
+    float_sums_ == FloatSums::memory ? finish_segment_in_memory(columns, tokens) : finish_segment(columns, tokens);
     add(scale, line_bytes());
     dec(segments_left);
     jnz(next_segment);
@@ -41,9 +40,18 @@ void WordTileMatmul::multiply_tile(int columns, int tokens) {
     xor_(ahead, ahead);
 }
 
+void WordTileMatmul::start_float_sums(int columns, int tokens) {
+    if (float_sums_ == FloatSums::registers)
+        return for_each_sum(columns, tokens, [&](int c, int t) { set_zero(*this, block_sum(c, t)); });
+    if (is_one_segment()) return;
+    set_zero(*this, scratch());
+    for_each_sum(columns, tokens, [&](int c, int t) { vmovaps(float_sum(c, t), scratch()); });
+}
+
 void WordTileMatmul::sum_segment(int columns, int tokens) {
     const uint32_t elements = std::min<uint32_t>(traits_.segment, kChunkElements);
     Label again;
+    for_each_sum(columns, tokens, [&](int c, int t) { set_zero(*this, sum(c, t)); });
     const bool is_loop = traits_.segment > kChunkElements;
     if (is_loop) mov(chunks_left, traits_.segment / kChunkElements);
     L(again);
@@ -74,6 +82,22 @@ void WordTileMatmul::finish_segment(int columns, int tokens) {
         vcvtdq2ps(sum(c, t), sum(c, t));
         vfmadd231ps(block_sum(c, t), sum(c, t), ptr[scale + column_offset(c)]);
     });
+    if (traits_.minimum == Minimum::real) add_real_minimum(columns, tokens);
+}
+
+// Leaves the sums in registers as well.
+void WordTileMatmul::finish_segment_in_memory(int columns, int tokens) {
+    for (int c = 0; c < columns; ++c) load(*this, weight(c), ptr[scale + column_offset(c)]);
+    for_each_sum(columns, tokens, [&](int c, int t) {
+        vcvtdq2ps(sum(c, t), sum(c, t));
+        if (is_one_segment())
+            vmulps(sum(c, t), sum(c, t), weight(c));
+        else
+            vfmadd213ps(sum(c, t), weight(c), float_sum(c, t));
+    });
+    if (traits_.minimum == Minimum::real) add_real_minimum(columns, tokens);
+    if (!is_one_segment() || traits_.minimum == Minimum::integer)
+        for_each_sum(columns, tokens, [&](int c, int t) { vmovaps(float_sum(c, t), sum(c, t)); });
 }
 
 void WordTileMatmul::add_real_minimum(int columns, int tokens) {
@@ -95,17 +119,21 @@ void WordTileMatmul::subtract_integer_minimum(int columns, int tokens) {
     mov(groups_left, kStepElements / traits_.group);
     L(again);
     for (int c = 0; c < columns; ++c) load(*this, weight(c), ptr[minimum + column_offset(c)]);
-    for_each_sum(columns, tokens, [&](int c, int t) {
-        multiply_broadcast(scratch(), weight(c), sums + row_offset(t), activation());
-        vpaddd(sum(c, t), sum(c, t), scratch());
-    });
+    for (int t = 0; t < tokens; ++t)
+        for (int c = 0; c < columns; ++c) {
+            multiply_broadcast(scratch(), weight(c), sums + row_offset(t), activation());
+            vpaddd(sum(c, t), sum(c, t), scratch());
+        }
     add(minimum, line_bytes());
     add(sums, 4);
     dec(groups_left);
     jnz(again);
+    const bool is_in_memory = float_sums_ == FloatSums::memory;
+    for (int c = 0; c < columns; ++c) load(*this, weight(c), ptr[rsp + decoded_step_.minimum_scale + column_offset(c)]);
     for_each_sum(columns, tokens, [&](int c, int t) {
         vcvtdq2ps(sum(c, t), sum(c, t));
-        vfnmadd231ps(block_sum(c, t), sum(c, t), ptr[rsp + decoded_step_.minimum_scale + column_offset(c)]);
+        is_in_memory ? vfnmadd213ps(sum(c, t), weight(c), float_sum(c, t))
+                     : vfnmadd231ps(block_sum(c, t), sum(c, t), weight(c));
     });
 }
 
