@@ -423,12 +423,15 @@ constexpr uint64_t expert_groups_bytes(uint32_t experts) {
 //   softmax            s = softmax(l)
 //   sigmoid            s = 1 / (1 + exp(-l))
 //   softmax_of_chosen  s = l, and in the end softmax over the chosen
+//   sparse_mixer       s = l; a chosen one's weight is its share, by a softmax, of those not chosen before it of which
+//                      (l of it - l) / max(|l|, l of it) is at most kMixedDistance (arXiv 2409.12136); without b
 // Chosen are the highest s + b, of equal ones those of lower index, in falling order; with groups only among the
 // groups_used of `groups` equal stretches of experts with the greatest scores: of sigmoid the sum of the two highest
 // s + b (DeepSeek-V3, arXiv 2412.19437, 2.1.2), else the highest (DeepSeek-V2, arXiv 2405.04434, 2.2.2). Weights are
 // the s of the chosen; with `normed` divided by their sum (at least 2^-14); times scale; with scales times that of the
 // expert. Unit: token. The f32 row stride of logits is round_up(experts, 16).
-enum class Scoring : uint8_t { softmax, sigmoid, softmax_of_chosen };
+enum class Scoring : uint8_t { softmax, sigmoid, softmax_of_chosen, sparse_mixer };
+inline constexpr float kMixedDistance = 0.02f;
 struct RouteSpec {
     uint32_t experts, used;
     Scoring scoring;

@@ -687,6 +687,8 @@ struct OpTraits<RouteSpec> {
         claim_experts(claims, spec.experts, spec.used);
         claims.finite("scale", spec.scale).positive("groups", spec.groups).positive("groups_used", spec.groups_used);
         if (claims.is_fine()) claims.multiple("experts", spec.experts, spec.groups, "the number of groups");
+        if (spec.scoring == Scoring::sparse_mixer && (is_present(spec.bias) || spec.groups != 1))
+            claims.refuse("a sparse mixer with a bias or groups");
         if (!claims.is_fine() || spec.groups == 1) return;
         if (spec.groups_used > spec.groups)
             claims.refuse("{} of {} groups are used", spec.groups_used, spec.groups);

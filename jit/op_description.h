@@ -57,7 +57,8 @@ inline std::string_view text(HighestStage stage) {
     return stage == HighestStage::whole ? "" : stage == HighestStage::parts ? "parts" : "merge";
 }
 inline std::string_view text(Scoring scoring) {
-    static constexpr std::array<std::string_view, 3> kTexts = {"softmax", "sigmoid", "softmax_of_chosen"};
+    static constexpr std::array<std::string_view, 4> kTexts = {"softmax", "sigmoid", "softmax_of_chosen",
+                                                               "sparse_mixer"};
     return kTexts.at(size_t(scoring));
 }
 inline std::string_view text(HeadRows rows) {

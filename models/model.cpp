@@ -17,21 +17,22 @@ namespace {
 
 // The order of messages and lists.
 const std::array kArchitectures = {
-    &kLlama,         &kQwen2,        &kQwen3,        &kGemma,       &kGemma2,        &kGemma3,       &kPhi3,
-    &kArcee,         &kSeedOss,      &kInternlm2,    &kXverse,      &kExaone,        &kErnie45,      &kSmollm3,
-    &kGranite,       &kMinicpm,      &kOlmo2,        &kGlm4,        &kExaone4,       &kHunyuanDense, &kCommandR,
-    &kCohere2,       &kPhi2,         &kFalcon,       &kGptneox,     &kStablelm,      &kStarcoder2,   &kNemotron,
-    &kOrion,         &kMistral3,     &kBloom,        &kMpt,         &kGpt2,          &kStarcoder,    &kQwen3moe,
-    &kQwen2moe,      &kOlmoe,        &kGptOss,       &kGlm4moe,     &kMinimaxM2,     &kDots1,        &kErnie45Moe,
-    &kHunyuanMoe,    &kDeepseek,     &kBailingmoe,   &kBailingmoe2, &kGraniteMoe,    &kDeepseek2,    &kOlmo,
-    &kApertus,       &kLfm2,         &kMamba,        &kMamba2,      &kGraniteHybrid, &kFalconH1,     &kNemotronH,
-    &kJamba,         &kQwen35,       &kQwen35Moe,    &kQwen3Next,   &kLfm2Moe,       &kExaoneMoe,    &kMaincoder,
-    &kPanguEmbedded, &kQwen,         &kBaichuan,     &kChatglm,     &kCodeshell,     &kRefact,       &kJais,
-    &kJais2,         &kQwen2vl,      &kQwen3vl,      &kQwen3vlmoe,  &kPaddleocr,     &kHunyuanVl,    &kHyV3,
-    &kMellum,        &kPlamo,        &kPlamo3,       &kAfmoe,       &kBitnet,        &kGrok,         &kArctic,
-    &kDbrx,          &kSmallthinker, &kOpenelm,      &kDeci,        &kMinicpm3,      &kPlm,          &kCogvlm,
-    &kCohere2moe,    &kMistral4,     &kNemotronHMoe, &kLlama4,      &kGemma4,        &kGemma3n,      &kPlamo2,
-    &kBert,          &kNomicBert,    &kNomicBertMoe, &kJinaBertV2,  &kJinaBertV3,    &kModernBert,
+    &kLlama,         &kQwen2,          &kQwen3,        &kGemma,       &kGemma2,        &kGemma3,       &kPhi3,
+    &kArcee,         &kSeedOss,        &kInternlm2,    &kXverse,      &kExaone,        &kErnie45,      &kSmollm3,
+    &kGranite,       &kMinicpm,        &kOlmo2,        &kGlm4,        &kExaone4,       &kHunyuanDense, &kCommandR,
+    &kCohere2,       &kPhi2,           &kFalcon,       &kGptneox,     &kStablelm,      &kStarcoder2,   &kNemotron,
+    &kOrion,         &kMistral3,       &kBloom,        &kMpt,         &kGpt2,          &kStarcoder,    &kQwen3moe,
+    &kQwen2moe,      &kOlmoe,          &kGptOss,       &kGlm4moe,     &kMinimaxM2,     &kDots1,        &kErnie45Moe,
+    &kHunyuanMoe,    &kDeepseek,       &kBailingmoe,   &kBailingmoe2, &kGraniteMoe,    &kDeepseek2,    &kOlmo,
+    &kApertus,       &kLfm2,           &kMamba,        &kMamba2,      &kGraniteHybrid, &kFalconH1,     &kNemotronH,
+    &kJamba,         &kQwen35,         &kQwen35Moe,    &kQwen3Next,   &kLfm2Moe,       &kExaoneMoe,    &kMaincoder,
+    &kPanguEmbedded, &kQwen,           &kBaichuan,     &kChatglm,     &kCodeshell,     &kRefact,       &kJais,
+    &kJais2,         &kQwen2vl,        &kQwen3vl,      &kQwen3vlmoe,  &kPaddleocr,     &kHunyuanVl,    &kHyV3,
+    &kMellum,        &kPlamo,          &kPlamo3,       &kAfmoe,       &kBitnet,        &kGrok,         &kArctic,
+    &kDbrx,          &kSmallthinker,   &kOpenelm,      &kDeci,        &kMinicpm3,      &kPlm,          &kCogvlm,
+    &kCohere2moe,    &kMistral4,       &kNemotronHMoe, &kLlama4,      &kGemma4,        &kGemma3n,      &kPlamo2,
+    &kPhimoe,        &kGemmaEmbedding, &kLlamaEmbed,   &kEurobert,    &kBert,          &kNomicBert,    &kNomicBertMoe,
+    &kJinaBertV2,    &kJinaBertV3,     &kModernBert,
 };
 
 const Architecture* find_architecture(std::string_view name) {

@@ -366,10 +366,11 @@ inline std::vector<DeltaNetSpec> delta_net() {
 inline std::vector<RouteSpec> route() {
     std::vector<RouteSpec> specs;
     for (const auto& [experts, used] : {std::pair{1u, 1u}, {6u, 3u}, {16u, 16u}, {40u, 17u}, {128u, 8u}, {257u, 6u}})
-        for (Scoring scoring : {Scoring::softmax, Scoring::sigmoid, Scoring::softmax_of_chosen})
+        for (Scoring scoring : {Scoring::softmax, Scoring::sigmoid, Scoring::softmax_of_chosen, Scoring::sparse_mixer})
             for (Presence bias : {Presence::absent, Presence::present})
                 for (Presence normed : {Presence::absent, Presence::present})
-                    specs.push_back({experts, used, scoring, bias, normed, 1.0f, 1, 1});
+                    if (scoring != Scoring::sparse_mixer || bias == Presence::absent)
+                        specs.push_back({experts, used, scoring, bias, normed, 1.0f, 1, 1});
     for (const auto& [experts, used, groups, groups_used] :
          {std::array{8u, 3u, 4u, 2u}, {96u, 5u, 3u, 1u}, {256u, 8u, 8u, 4u}, {40u, 4u, 20u, 17u}})
         specs.push_back(

@@ -100,7 +100,16 @@ std::vector<Choice> route(const double* logits, const double* bias, const RouteS
     std::vector<Choice> chosen;
     for (uint32_t i = 0; i < spec.used; ++i) {
         const uint32_t expert = take_highest(scores);
-        chosen.push_back({expert, weights[expert]});
+        double weight = weights[expert];
+        if (spec.scoring == Scoring::sparse_mixer) {
+            const double logit = weight;
+            double sum = 1;
+            for (const double other : scores)
+                if (!((logit - other) / std::max(std::abs(other), logit) > kMixedDistance))
+                    sum += std::exp(other - logit);
+            weight = 1 / sum;
+        }
+        chosen.push_back({expert, weight});
     }
     const bool is_softmax = spec.scoring == Scoring::softmax_of_chosen;
     const double first = chosen[0].weight;

@@ -109,5 +109,9 @@ extern const Architecture kLlama4;
 extern const Architecture kGemma4;
 extern const Architecture kGemma3n;
 extern const Architecture kPlamo2;
+extern const Architecture kPhimoe;
+extern const Architecture kGemmaEmbedding;
+extern const Architecture kLlamaEmbed;
+extern const Architecture kEurobert;
 
 }  // namespace riftjit::models

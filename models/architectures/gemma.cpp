@@ -1,6 +1,7 @@
 // gemma, gemma2, gemma3: GELU gates, embeddings times sqrt(width), norm gains that include their 1. Gemma 2 norms
 // branches behind them too, caps scores and logits, and every other layer sees a window; Gemma 3 has head norms in
-// place of the caps, and five of six layers see a window and rotate by a base of their own.
+// place of the caps, and five of six layers see a window and rotate by a base of their own. gemma-embedding is Gemma 3
+// as an encoder, whose windows are to both sides.
 #include <cmath>
 
 #include "models/architectures/architectures.h"
@@ -55,6 +56,16 @@ Result<Hyperparameters> read_gemma3(const Gguf& file) {
     return result;
 }
 
+Result<Hyperparameters> read_gemma_embedding(const Gguf& file) {
+    RIFTJIT_TRY(result, read_hyperparameters(file, {.architecture = "gemma-embedding",
+                                                    .pairing = RopePairing::half,
+                                                    .implemented = "attention.sliding_window",
+                                                    .is_encoder = true}));
+    result.embedding_scale = std::sqrt(static_cast<float>(result.width));
+    RIFTJIT_TRY_VOID(read_windows(file, {0, 6, 10000}, result));
+    return result;
+}
+
 Result<BuiltGraph> build_gemma3(const Model& model) {
     DecoderTraits traits = kNormedBoth;
     traits.head_norms = DecoderTraits::HeadNorms::each_head;
@@ -66,5 +77,6 @@ Result<BuiltGraph> build_gemma3(const Model& model) {
 const Architecture kGemma = {"gemma", read_gemma, build_gemma};
 const Architecture kGemma2 = {"gemma2", read_gemma2, build_gemma2};
 const Architecture kGemma3 = {"gemma3", read_gemma3, build_gemma3};
+const Architecture kGemmaEmbedding = {"gemma-embedding", read_gemma_embedding, build_gemma3};
 
 }  // namespace riftjit::models

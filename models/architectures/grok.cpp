@@ -37,7 +37,7 @@ Result<Hyperparameters> read_grok(const Gguf& file) {
 }
 
 // (dense + experts) / sqrt(2) where there is a dense block.
-Result<graph::TensorId> feed_forward(const DecoderParts& parts, uint32_t layer, graph::TensorId x) {
+Result<graph::TensorId> grok_feed_forward(const DecoderParts& parts, uint32_t layer, graph::TensorId x) {
     const auto name = [&](std::string_view what) { return parts.block(layer, what); };
     RIFTJIT_TRY(normed, parts.norm(name("ffn_norm"), x));
     RIFTJIT_TRY(mixed, add_experts(parts, layer, normed, normed));
@@ -53,7 +53,7 @@ Result<BuiltGraph> build_grok(const Model& model) {
                                  .activation = Activation::gelu_tanh,
                                  .post_attention_norm = "attn_output_norm",
                                  .post_ffw_norm = has_old_name ? "layer_output_norm" : "post_ffw_norm",
-                                 .feed_forward = feed_forward});
+                                 .feed_forward = grok_feed_forward});
 }
 
 }  // namespace

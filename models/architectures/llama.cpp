@@ -1,6 +1,6 @@
 // llama: pre-norm, SwiGLU, grouped queries; also Mistral, SmolLM and others of that shape. The converter permutes the
 // rows of Q and K, so rotary pairs are adjacent. Llama 3 ships frequency factors (rope_freqs). Mixtral is llama with a
-// mixture of experts.
+// mixture of experts. llama-embed is llama as an encoder, and so is eurobert, whose pairs are halves apart.
 #include "models/architectures/architectures.h"
 #include "models/architectures/decoder.h"
 #include "models/architectures/hyperparameters.h"
@@ -21,10 +21,21 @@ Result<Hyperparameters> read_llama(const Gguf& file) {
     return result;
 }
 
+Result<Hyperparameters> read_llama_embed(const Gguf& file) {
+    return read_hyperparameters(file,
+                                {.architecture = "llama-embed", .pairing = RopePairing::adjacent, .is_encoder = true});
+}
+
+Result<Hyperparameters> read_eurobert(const Gguf& file) {
+    return read_hyperparameters(file, {.architecture = "eurobert", .pairing = RopePairing::half, .is_encoder = true});
+}
+
 Result<BuiltGraph> build_llama(const Model& model) { return build_decoder(model, {}); }
 
 }  // namespace
 
 const Architecture kLlama = {"llama", read_llama, build_llama};
+const Architecture kLlamaEmbed = {"llama-embed", read_llama_embed, build_llama};
+const Architecture kEurobert = {"eurobert", read_eurobert, build_llama};
 
 }  // namespace riftjit::models

@@ -26,6 +26,20 @@ Result<TensorId> add_logits(const BlockParts& parts, TensorId x, TensorId table)
     return parts.graph.softcap("output.capped", logits, hyper.logit_softcap);
 }
 
+// What a text's vector is multiplied by, of files that have it. It is multiplied here, row by row: means of products
+// are products of means.
+Result<TensorId> add_rows(const BlockParts& parts, TensorId x) {
+    for (const char* name : {"dense_2", "dense_3"}) {
+        const uint32_t rows = parts.weights.rows_of(fmt::format("{}.weight", name));
+        if (rows == 0) continue;
+        RIFTJIT_TRY(weight, parts.weights.matrix(fmt::format("{}.weight", name), rows, parts.graph.tensor(x).width));
+        RIFTJIT_TRY(bias, parts.weights.optional_vector(fmt::format("{}.bias", name), rows));
+        RIFTJIT_TRY(product, parts.project(name, x, weight, bias));
+        x = product;
+    }
+    return x;
+}
+
 // As transformers' classifiers of BERT and its successors have it: a dense layer with tanh, and a projection.
 Result<TensorId> add_ranks(const BlockParts& parts, TensorId x) {
     const bool has_dense = parts.weights.has("cls.weight"), has_output = parts.weights.has("cls.output.weight");
@@ -50,7 +64,7 @@ Result<TensorId> add_output_head(const BlockParts& parts, TensorId x, TensorId t
         case GraphOutput::logits:
             return add_logits(parts, x, table);
         case GraphOutput::rows:
-            return x;
+            return add_rows(parts, x);
         case GraphOutput::ranks:
             return add_ranks(parts, x);
     }

@@ -67,7 +67,7 @@ Result<void> write_tensor(const Gguf& file, const GgufTensor& tensor, DType type
 
 Conversion plan_conversion(const Gguf& file, std::optional<DType> matrix_type) {
     const auto is_matrix = [](const GgufTensor& tensor) {
-        return !folder::is_kept_as_f32(tensor.name, tensor.ne.size());
+        return !folder::is_kept_as_f32(tensor.name, tensor.ne.size()) && !is_quantized(tensor.type);
     };
     const auto first = std::ranges::find_if(
         file.tensors(), [&](const GgufTensor& tensor) { return is_matrix(tensor) && tensor.type != DType::F32; });

@@ -6,32 +6,15 @@
 #include <array>
 #include <cmath>
 
+#include "models/folder/decoders.h"
 #include "models/folder/encoders.h"
+#include "models/folder/mixtures.h"
+#include "models/folder/recurrent.h"
 
 namespace riftjit::models::folder {
 
-namespace {
-
 // ---- what several families share ----
 
-constexpr auto kShared = std::to_array<NameRule>({
-    {"embed_tokens", "token_embd"},
-    {"norm", "output_norm"},
-    {"lm_head", "output"},
-    {"layers.#.input_layernorm", "blk.#.attn_norm"},
-    {"layers.#.self_attn.q_proj", "blk.#.attn_q"},
-    {"layers.#.self_attn.k_proj", "blk.#.attn_k"},
-    {"layers.#.self_attn.v_proj", "blk.#.attn_v"},
-    {"layers.#.self_attn.o_proj", "blk.#.attn_output"},
-    {"layers.#.self_attn.q_norm", "blk.#.attn_q_norm"},
-    {"layers.#.self_attn.k_norm", "blk.#.attn_k_norm"},
-    {"layers.#.post_attention_layernorm", "blk.#.ffn_norm"},
-    {"layers.#.mlp.gate_proj", "blk.#.ffn_gate"},
-    {"layers.#.mlp.up_proj", "blk.#.ffn_up"},
-    {"layers.#.mlp.down_proj", "blk.#.ffn_down"},
-});
-
-// Where the configuration does not say how many of a head's elements rotate.
 Result<uint32_t> rotary_dims(const Keys& keys, double usual) {
     RIFTJIT_TRY(sizes, read_head_sizes(keys.config()));
     RIFTJIT_TRY(part, keys.rope_number(keys.global_rope(), "partial_rotary_factor"));
@@ -42,13 +25,6 @@ Result<uint32_t> rotary_dims(const Keys& keys, double usual) {
     return static_cast<uint32_t>(factor * sizes.head_dim);
 }
 
-// The converter leaves the base out for some families, which rotate by the usual one.
-Result<void> set_unusual_base(Keys& keys) {
-    RIFTJIT_TRY(base, keys.rope_number(keys.global_rope(), "rope_theta"));
-    if (base && *base != 10000.0) keys.set("rope.freq_base", static_cast<float>(*base), "rope_theta");
-    return {};
-}
-
 Result<void> refuse_rope_scaling(const Keys& keys) {
     const Json* const type = find(keys.global_rope(), "rope_type");
     if (type == nullptr || *type == Json("default")) return {};
@@ -56,7 +32,6 @@ Result<void> refuse_rope_scaling(const Keys& keys) {
                 keys.config().place("rope_parameters"), shown(*type));
 }
 
-// One flag per layer; empty where the configuration has no layer_types.
 Result<std::vector<uint8_t>> windowed_layers(const Keys& keys) {
     std::vector<uint8_t> flags;
     const Config::Found types = keys.config().find({"layer_types"});
@@ -74,7 +49,6 @@ Result<std::vector<uint8_t>> windowed_layers(const Keys& keys) {
     return flags;
 }
 
-// Files of these families do not say which layers see a window: it is all but every `period`-th.
 Result<void> set_unusual_windows(Keys& keys, size_t period) {
     RIFTJIT_TRY(flags, windowed_layers(keys));
     for (size_t i = 0; i < flags.size(); ++i)
@@ -89,6 +63,44 @@ Result<void> require_silu(const Keys& keys) {
     return keys.allow_only({"hidden_act", "hidden_activation", "activation_function"}, {"silu", "swish"});
 }
 
+namespace {
+
+constexpr auto kShared = std::to_array<NameRule>({
+    {"embed_tokens", "token_embd"},
+    {"norm", "output_norm"},
+    {"lm_head", "output"},
+    {"layers.#.input_layernorm", "blk.#.attn_norm"},
+    {"layers.#.self_attn.q_proj", "blk.#.attn_q"},
+    {"layers.#.self_attn.k_proj", "blk.#.attn_k"},
+    {"layers.#.self_attn.v_proj", "blk.#.attn_v"},
+    {"layers.#.self_attn.o_proj", "blk.#.attn_output"},
+    {"layers.#.self_attn.q_norm", "blk.#.attn_q_norm"},
+    {"layers.#.self_attn.k_norm", "blk.#.attn_k_norm"},
+    {"layers.#.post_attention_layernorm", "blk.#.ffn_norm"},
+    {"layers.#.mlp.gate_proj", "blk.#.ffn_gate"},
+    {"layers.#.mlp.up_proj", "blk.#.ffn_up"},
+    {"layers.#.mlp.down_proj", "blk.#.ffn_down"},
+    {"layers.#.mlp.gate", "blk.#.ffn_gate_inp"},
+    {"layers.#.mlp.gate.e_score_correction_bias", "blk.#.exp_probs_b.bias", Change::whole_name},
+    {"layers.#.mlp.experts.gate_proj", "blk.#.ffn_gate_exps"},
+    {"layers.#.mlp.experts.up_proj", "blk.#.ffn_up_exps"},
+    {"layers.#.mlp.experts.down_proj", "blk.#.ffn_down_exps"},
+    {"layers.#.mlp.shared_experts.gate_proj", "blk.#.ffn_gate_shexp"},
+    {"layers.#.mlp.shared_experts.up_proj", "blk.#.ffn_up_shexp"},
+    {"layers.#.mlp.shared_experts.down_proj", "blk.#.ffn_down_shexp"},
+    {"layers.#.mlp.shared_expert_gate", "blk.#.ffn_gate_inp_shexp"},
+    {"layers.#.mlp.shared_expert.gate_proj", "blk.#.ffn_gate_shexp"},
+    {"layers.#.mlp.shared_expert.up_proj", "blk.#.ffn_up_shexp"},
+    {"layers.#.mlp.shared_expert.down_proj", "blk.#.ffn_down_shexp"},
+});
+
+// The converter leaves the base out for some families, which rotate by the usual one.
+Result<void> set_unusual_base(Keys& keys) {
+    RIFTJIT_TRY(base, keys.rope_number(keys.global_rope(), "rope_theta"));
+    if (base && *base != 10000.0) keys.set("rope.freq_base", static_cast<float>(*base), "rope_theta");
+    return {};
+}
+
 // ---- llama and its kin ----
 
 Result<void> set_llama_like(Keys& keys) {
@@ -99,12 +111,16 @@ Result<void> set_llama_like(Keys& keys) {
     return {};
 }
 
+}  // namespace
+
 Result<void> set_llama(Keys& keys) {
     RIFTJIT_TRY_VOID(require_silu(keys));
     RIFTJIT_TRY_VOID(set_llama_like(keys));
     // Mistral's first release; 0 and absent are alike.
     return keys.copy_integer("attention.sliding_window", {"sliding_window"});
 }
+
+namespace {
 
 Result<void> set_arcee(Keys& keys) {
     RIFTJIT_TRY_VOID(keys.allow_only({"hidden_act"}, {"relu2"}));
@@ -123,6 +139,8 @@ Result<void> set_smollm3(Keys& keys) {
     return set_llama_like(keys);
 }
 
+}  // namespace
+
 Result<void> set_granite(Keys& keys) {
     RIFTJIT_TRY_VOID(require_silu(keys));
     RIFTJIT_TRY_VOID(set_llama_like(keys));
@@ -131,6 +149,8 @@ Result<void> set_granite(Keys& keys) {
     RIFTJIT_TRY_VOID(keys.copy_number("residual_scale", {"residual_multiplier"}));
     return keys.copy_number("logit_scale", {"logits_scaling"});
 }
+
+namespace {
 
 Result<void> set_mistral3(Keys& keys) {
     RIFTJIT_TRY_VOID(set_llama(keys));
@@ -169,10 +189,14 @@ Result<void> set_xverse(Keys& keys) {
     return {};
 }
 
+}  // namespace
+
 Result<void> set_plain(Keys& keys) {
     RIFTJIT_TRY_VOID(require_silu(keys));
     return set_decoder_keys(keys);
 }
+
+namespace {
 
 Result<void> set_internlm2(Keys& keys) {
     RIFTJIT_TRY_VOID(require_silu(keys));
@@ -181,12 +205,16 @@ Result<void> set_internlm2(Keys& keys) {
 }
 
 // Its first max_window_layers layers see everything. The family's reader refuses a window that hides anything.
+}  // namespace
+
 Result<void> set_qwen(Keys& keys) {
     RIFTJIT_TRY_VOID(set_plain(keys));
     RIFTJIT_TRY(uses_window, keys.config().boolean({"use_sliding_window"}));
     if (!uses_window.value_or(false)) return {};
     return keys.copy_integer("attention.sliding_window", {"sliding_window"});
 }
+
+namespace {
 
 constexpr auto kInternlm2Rules = std::to_array<NameRule>({
     {"tok_embeddings", "token_embd"},
@@ -246,6 +274,8 @@ Result<void> set_gemma2(Keys& keys) {
     return set_unusual_windows(keys, 2);
 }
 
+}  // namespace
+
 Result<void> set_gemma3(Keys& keys) {
     RIFTJIT_TRY_VOID(keys.allow_only({"hidden_activation", "hidden_act"}, {"gelu_pytorch_tanh"}));
     // Configurations of the larger models leave out what is their class's own.
@@ -286,6 +316,8 @@ Result<void> set_gemma3(Keys& keys) {
     RIFTJIT_TRY_VOID(keys.require_integer("attention.sliding_window", {"sliding_window"}));
     return config.find({"num_attention_heads"}) ? set_unusual_windows(keys, 6) : Result<void>();
 }
+
+namespace {
 
 constexpr auto kSandwichRules = std::to_array<NameRule>({
     {"layers.#.post_attention_layernorm", "blk.#.post_attention_norm"},
@@ -720,25 +752,25 @@ constexpr auto kGpt2Rules = std::to_array<NameRule>({
 });
 
 constexpr std::span<const NameRule> kNoRules;
-constexpr bool kPairs = true, kAddsOne = true, kAsIs = false;
 
 const std::array kFamilies = {
-    Family{"LlamaForCausalLM LLaMAForCausalLM MistralForCausalLM", "llama", set_llama, kNoRules, kPairs},
+    Family{"LlamaForCausalLM LLaMAForCausalLM MistralForCausalLM", "llama", set_llama, kNoRules, kPairsHeads},
     Family{"Qwen2ForCausalLM", "qwen2", set_qwen, kNoRules},
     Family{"Qwen3ForCausalLM", "qwen3", set_qwen, kNoRules},
-    Family{"GemmaForCausalLM", "gemma", set_gemma, kNoRules, kAsIs, kAddsOne},
-    Family{"Gemma2ForCausalLM", "gemma2", set_gemma2, kSandwichRules, kAsIs, kAddsOne},
-    Family{"Gemma3ForCausalLM Gemma3ForConditionalGeneration", "gemma3", set_gemma3, kSandwichRules, kAsIs, kAddsOne},
+    Family{"GemmaForCausalLM", "gemma", set_gemma, kNoRules, kAsStored, kAddsOne},
+    Family{"Gemma2ForCausalLM", "gemma2", set_gemma2, kSandwichRules, kAsStored, kAddsOne},
+    Family{"Gemma3ForCausalLM Gemma3ForConditionalGeneration", "gemma3", set_gemma3, kSandwichRules, kAsStored,
+           kAddsOne},
     Family{"Phi3ForCausalLM", "phi3", set_phi3, kFusedRules},
-    Family{"ArceeForCausalLM", "arcee", set_arcee, kNoRules, kPairs},
+    Family{"ArceeForCausalLM", "arcee", set_arcee, kNoRules, kPairsHeads},
     Family{"SeedOssForCausalLM", "seed_oss", set_plain, kSeedRules},
     Family{"InternLM2ForCausalLM", "internlm2", set_internlm2, kInternlm2Rules},
-    Family{"XverseForCausalLM", "xverse", set_xverse, kNoRules, kPairs},
+    Family{"XverseForCausalLM", "xverse", set_xverse, kNoRules, kPairsHeads},
     Family{"ExaoneForCausalLM", "exaone", set_exaone, kExaoneRules},
     Family{"Ernie4_5ForCausalLM Ernie4_5_ForCausalLM", "ernie4_5", set_plain, kErnieRules},
-    Family{"SmolLM3ForCausalLM", "smollm3", set_smollm3, kNoRules, kPairs},
-    Family{"GraniteForCausalLM", "granite", set_granite, kNoRules, kPairs},
-    Family{"MiniCPMForCausalLM", "minicpm", set_minicpm, kNoRules, kPairs},
+    Family{"SmolLM3ForCausalLM", "smollm3", set_smollm3, kNoRules, kPairsHeads},
+    Family{"GraniteForCausalLM", "granite", set_granite, kNoRules, kPairsHeads},
+    Family{"MiniCPMForCausalLM", "minicpm", set_minicpm, kNoRules, kPairsHeads},
     Family{"Olmo2ForCausalLM Olmo3ForCausalLM", "olmo2", set_olmo2, kNormedAfterRules},
     Family{"Glm4ForCausalLM", "glm4", set_glm4, kGlm4Rules},
     Family{"Exaone4ForCausalLM", "exaone4", set_exaone4, kNormedAfterRules},
@@ -750,9 +782,9 @@ const std::array kFamilies = {
     Family{"GPTNeoXForCausalLM", "gptneox", set_gptneox, kGptneoxRules},
     Family{"StableLmForCausalLM StableLMEpochForCausalLM", "stablelm", set_stablelm, kNoRules},
     Family{"Starcoder2ForCausalLM", "starcoder2", set_starcoder2, kStarcoder2Rules},
-    Family{"NemotronForCausalLM", "nemotron", set_nemotron, kNoRules, kAsIs, kAddsOne},
+    Family{"NemotronForCausalLM", "nemotron", set_nemotron, kNoRules, kAsStored, kAddsOne},
     Family{"OrionForCausalLM", "orion", set_orion, kNoRules},
-    Family{"Ministral3ForCausalLM Mistral3ForConditionalGeneration", "mistral3", set_mistral3, kNoRules, kPairs},
+    Family{"Ministral3ForCausalLM Mistral3ForConditionalGeneration", "mistral3", set_mistral3, kNoRules, kPairsHeads},
     Family{"BloomForCausalLM BloomModel", "bloom", set_bloom, kBloomRules},
     Family{"MPTForCausalLM MptForCausalLM", "mpt", set_mpt, kMptRules},
     Family{"GPT2LMHeadModel", "gpt2", set_gpt2, kGpt2Rules<Change::transposed>},
@@ -760,19 +792,30 @@ const std::array kFamilies = {
     Family{"BertModel", "bert", set_bert, kBertRules},
 };
 
+// Of all kinds, those of files of their own behind.
+const std::vector<Family>& all_families() {
+    static const std::vector<Family> all = [] {
+        std::vector<Family> families(kFamilies.begin(), kFamilies.end());
+        for (const std::span<const Family> more : {mixture_families(), recurrent_families()})
+            families.insert(families.end(), more.begin(), more.end());
+        return families;
+    }();
+    return all;
+}
+
 bool has_word(std::string_view words, std::string_view word) {
     return !word.empty() && (" " + std::string(words) + " ").contains(" " + std::string(word) + " ");
 }
 
 }  // namespace
 
-std::span<const Family> families() { return kFamilies; }
+std::span<const Family> families() { return all_families(); }
 std::span<const NameRule> shared_rules() { return kShared; }
 
 const Family* find_family(std::string_view model_class) {
-    const auto found =
-        std::ranges::find_if(kFamilies, [&](const Family& family) { return has_word(family.classes, model_class); });
-    return found == kFamilies.end() ? nullptr : &*found;
+    const auto found = std::ranges::find_if(
+        all_families(), [&](const Family& family) { return has_word(family.classes, model_class); });
+    return found == all_families().end() ? nullptr : &*found;
 }
 
 }  // namespace riftjit::models::folder

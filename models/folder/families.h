@@ -10,6 +10,8 @@
 
 namespace riftjit::models::folder {
 
+class Rewriter;
+
 // What is done with a tensor's rows, so that they stand as in GGUF files.
 enum class Change : uint8_t {
     none,
@@ -21,6 +23,7 @@ enum class Change : uint8_t {
     by_group,       // (group, its queries, k, v) becomes (all queries, all k, all v)
     split_groups,   // the same as three tensors, Q and K paired
     transposed,
+    whole_name,  // as it is; the name has no ".weight" or ".bias", and ours is the whole
 };
 
 struct NameRule {
@@ -33,10 +36,16 @@ struct Family {
     std::string_view classes;       // divided by spaces
     std::string_view architecture;  // general.architecture
     Result<void> (*set_keys)(Keys& keys);
-    std::span<const NameRule> rules;  // these first, then those that most families share
-    bool pairs_heads = false;         // q_proj and k_proj are pair_q and pair_k
-    bool adds_one = false;            // to the gains of norms
+    std::span<const NameRule> rules;                        // these first, then those that most families share
+    bool pairs_heads = false;                               // q_proj and k_proj are pair_q and pair_k
+    bool adds_one = false;                                  // to the gains of norms
+    Result<void> (*rewrite)(Rewriter& rewriter) = nullptr;  // of what is stored otherwise
+    // Of a family whose configuration decides: general.architecture.
+    Result<std::string_view> (*architecture_of)(const Config& config) = nullptr;
 };
+
+// For rows: whether heads are paired, or gains get their one.
+inline constexpr bool kPairsHeads = true, kAddsOne = true, kAsStored = false;
 
 std::span<const Family> families();
 const Family* find_family(std::string_view model_class);

@@ -90,6 +90,27 @@ Result<void> set_rope_scaling(Keys& keys, const Json& rope) {
     return type == "yarn" ? set_yarn(keys, rope) : Result<void>();
 }
 
+// Of mixtures of experts; of others the configurations have none of these.
+Result<void> set_expert_keys(Keys& keys) {
+    const Config& config = keys.config();
+    const Config::Names count = {"num_local_experts", "num_experts", "n_routed_experts"};
+    RIFTJIT_TRY(experts, config.integer(count));
+    if (experts && keys.architecture() == "hunyuan-dense" && *experts <= 1) return {};
+    RIFTJIT_TRY_VOID(keys.copy_integer("expert_count", count));
+    RIFTJIT_TRY_VOID(
+        keys.copy_integer("expert_used_count", {"num_experts_per_tok", "num_experts_per_token", "top_k_experts"}));
+    RIFTJIT_TRY_VOID(keys.copy_integer("expert_group_count", {"n_group"}));
+    RIFTJIT_TRY_VOID(keys.copy_integer("expert_group_used_count", {"topk_group"}));
+    const Config::Names scoring = {
+        "score_function",     "scoring_func", "score_func", "moe_router_activation", "moe_router_activation_func",
+        "expert_selection_fn"};
+    const Config::Found found = config.find(scoring);
+    if (!found) return {};
+    RIFTJIT_TRY_VOID(keys.allow_only(scoring, {"softmax", "sigmoid"}));
+    keys.set("expert_gating_func", *found.value == Json("sigmoid") ? 2u : 1u, found.key);
+    return {};
+}
+
 }  // namespace
 
 Keys::Keys(const Config& config, std::string_view architecture, GgufWriter& writer, Places& places)
@@ -120,6 +141,14 @@ void Keys::set(std::string_view suffix, bool value, std::string_view from) {
 void Keys::set_text(std::string_view suffix, std::string_view value, std::string_view from) {
     note(suffix, from);
     writer_.set_string(full(suffix), value);
+}
+void Keys::set_integers(std::string_view suffix, const std::vector<int32_t>& values, std::string_view from) {
+    note(suffix, from);
+    writer_.set_i32s(full(suffix), values);
+}
+void Keys::set_numbers(std::string_view suffix, const std::vector<float>& values, std::string_view from) {
+    note(suffix, from);
+    writer_.set_f32s(full(suffix), values);
 }
 void Keys::set_flags(std::string_view suffix, const std::vector<uint8_t>& values, std::string_view from) {
     note(suffix, from);
@@ -169,7 +198,9 @@ Result<void> Keys::allow_only(Config::Names names, std::initializer_list<Json> a
 Result<HeadSizes> read_head_sizes(const Config& config) {
     RIFTJIT_TRY(layers, config.require_integer(kLayers, 1, 4096));
     RIFTJIT_TRY(width, config.require_integer(kWidth, 1, 1u << 20));
-    RIFTJIT_TRY(heads, config.require_integer(kHeads, 1, 1u << 16));
+    // Models of running states alone have no heads.
+    const bool has_heads = config.find(kHeads) || !config.find({"state_size"});
+    RIFTJIT_TRY(heads, has_heads ? config.require_integer(kHeads, 1, 1u << 16) : Result<uint64_t>(1));
     RIFTJIT_TRY(kv_heads, config.integer({"num_key_value_heads", "n_kv_heads"}, 1, 1u << 16));
     RIFTJIT_TRY(head_dim, config.integer({"head_dim"}, 1, 1024));
     RIFTJIT_TRY(falcons, falcon_kv_heads(config, heads));
@@ -202,6 +233,7 @@ Result<void> set_decoder_keys(Keys& keys) {
     RIFTJIT_TRY_VOID(keys.copy_number("attention.layer_norm_rms_epsilon", {"rms_norm_eps", "norm_eps"}));
     RIFTJIT_TRY_VOID(
         keys.copy_number("attention.layer_norm_epsilon", {"layer_norm_eps", "layer_norm_epsilon", "norm_epsilon"}));
+    RIFTJIT_TRY_VOID(set_expert_keys(keys));
     RIFTJIT_TRY_VOID(keys.copy_integer("attention.key_length", {"head_dim"}));
     return keys.copy_integer("attention.value_length", {"head_dim"});
 }

@@ -26,6 +26,8 @@ public:
     void set(std::string_view suffix, float value, std::string_view from = "");
     void set(std::string_view suffix, bool value, std::string_view from = "");
     void set_text(std::string_view suffix, std::string_view value, std::string_view from = "");
+    void set_integers(std::string_view suffix, const std::vector<int32_t>& values, std::string_view from = "");
+    void set_numbers(std::string_view suffix, const std::vector<float>& values, std::string_view from = "");
     void set_flags(std::string_view suffix, const std::vector<uint8_t>& values, std::string_view from = "");
     bool has(std::string_view suffix) const { return writer_.has(full(suffix)); }
 

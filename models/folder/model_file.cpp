@@ -3,6 +3,7 @@
 #include "host/utf8.h"
 #include "models/folder/encoders.h"
 #include "models/folder/quantised.h"
+#include "models/folder/rewriting.h"
 #include "models/folder/tensors.h"
 #include "models/folder/tokenizer.h"
 #include "models/gguf/gguf_text.h"
@@ -45,12 +46,16 @@ Result<Gguf> open_folder(const std::filesystem::path& path) {
     presentation.format = "safetensors";
     presentation.warnings = std::move(weights.warnings);
     RIFTJIT_TRY_VOID(dequantise(config, weights, presentation.owned));
+    Rewriter rewriter(config, weights, presentation.owned);
+    if (family->rewrite != nullptr) RIFTJIT_TRY_VOID(family->rewrite(rewriter));
+    RIFTJIT_TRY(architecture, family->architecture_of == nullptr ? Result<std::string_view>(family->architecture)
+                                                                 : family->architecture_of(config));
     GgufWriter writer;
-    writer.set_string("general.architecture", family->architecture);
+    writer.set_string("general.architecture", architecture);
     writer.set_string("general.type", "model");
     const std::filesystem::path whole = std::filesystem::weakly_canonical(path, ignored);
     writer.set_string("general.name", replace_invalid(whole.filename().native()));
-    Keys keys(config, family->architecture, writer, presentation.key_places);
+    Keys keys(config, architecture, writer, presentation.key_places);
     RIFTJIT_TRY_VOID(family->set_keys(keys));
     if (family->architecture == "bert") RIFTJIT_TRY_VOID(tell_pooling(path, keys));
     RIFTJIT_TRY(rows, tell_tensors(*family, keys, weights, writer, presentation));

@@ -106,8 +106,9 @@ private:
             return method;
         }
         if (method == "affine") return method;
+        if (method == "mxfp4") return std::string();  // GGUF has such blocks: what is left to do is the family's
         return fail(ErrorKind::Unsupported,
-                    "{} has quant_method {}{}; supported are fp8, gptq, awq and MLX's affine groups",
+                    "{} has quant_method {}{}; supported are fp8, gptq, awq, mxfp4 and MLX's affine groups",
                     config_.place(key_), stated == nullptr ? "none" : shown(*stated),
                     mode == nullptr ? "" : fmt::format(" and mode {}", shown(*mode)));
     }

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "host/half.h"
 #include "host/little_endian.h"
 #include "models/folder/json_file.h"
 #include "models/gguf/gguf_lookalike.h"
@@ -213,6 +214,23 @@ uint64_t StoredTensor::rows() const {
     uint64_t product = 1;
     for (size_t i = 0; i + 1 < shape.size(); ++i) product *= shape[i];
     return product;
+}
+
+float as_float(StoredType type, const std::byte* element) {
+    const auto load = [&]<class T>(T value) {
+        std::memcpy(&value, element, sizeof value);
+        return value;
+    };
+    switch (type) {
+        case StoredType::f16:
+            return half_to_float(load(uint16_t{}));
+        case StoredType::bf16:
+            return bfloat_to_float(load(uint16_t{}));
+        case StoredType::f64:
+            return static_cast<float>(load(double{}));
+        default:
+            return load(float{});
+    }
 }
 
 const StoredTensor* Weights::find(std::string_view name) const {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -33,14 +34,17 @@ enum class StoredType : uint8_t {
 };
 std::string_view name(StoredType type);
 uint64_t element_bytes(StoredType type);
+// An element of f16, bf16, f32 or f64.
+float as_float(StoredType type, const std::byte* element);
 
 struct StoredTensor {
     std::string name;
     StoredType type;
     std::vector<uint64_t> shape;  // the last dimension is contiguous
     std::span<const std::byte> data;
-    uint64_t offset_bytes;  // in its file
-    std::string place;      // "model.safetensors: tensor 'lm_head.weight'"
+    uint64_t offset_bytes;                // in its file
+    std::string place;                    // "model.safetensors: tensor 'lm_head.weight'"
+    std::optional<DType> gguf_type = {};  // of data that are blocks of GGUF's already, whatever `type` says
     uint64_t width() const { return shape.empty() ? 1 : shape.back(); }
     uint64_t rows() const;  // product of all but the last dimension
 };

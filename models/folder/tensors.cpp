@@ -29,7 +29,7 @@ struct TheirName {
 TheirName parse_their_name(std::string name) {
     TheirName result;
     if (const size_t at = name.find("language_model."); at != std::string::npos) name.erase(at, 15);
-    for (const std::string_view prefix : {"model.", "transformer.", "gpt_neox.", "ernie.", "bert."})
+    for (const std::string_view prefix : {"model.", "transformer.", "gpt_neox.", "ernie.", "bert.", "backbone."})
         if (name.starts_with(prefix)) {
             name.erase(0, prefix.size());
             break;
@@ -108,23 +108,6 @@ DType dtype_of(StoredType type) {
     return type == StoredType::f16 ? DType::F16 : type == StoredType::bf16 ? DType::BF16 : DType::F32;
 }
 
-float as_float(StoredType type, const std::byte* element) {
-    const auto load = [&]<class T>(T value) {
-        std::memcpy(&value, element, sizeof value);
-        return value;
-    };
-    switch (type) {
-        case StoredType::f16:
-            return half_to_float(load(uint16_t{}));
-        case StoredType::bf16:
-            return bfloat_to_float(load(uint16_t{}));
-        case StoredType::f64:
-            return static_cast<float>(load(double{}));
-        default:
-            return load(float{});
-    }
-}
-
 class TensorTeller {
 public:
     TensorTeller(const Family& family, const HeadSizes& sizes, GgufWriter& writer, GgufPresentation& presentation)
@@ -133,12 +116,17 @@ public:
     Result<void> add(const StoredTensor& tensor) {
         const TheirName name = parse_their_name(tensor.name);
         const NameRule* const rule = find_rule(family_, name.stem);
-        const bool is_tensor = rule != nullptr && !name.suffix.empty() &&
-                               (!rule->ours.contains('#') || name.layer.value_or(UINT64_MAX) < sizes_.layers);
+        const bool is_named = rule != nullptr && name.suffix.empty() == (rule->change == Change::whole_name);
+        const bool is_tensor =
+            is_named && (!rule->ours.contains('#') || name.layer.value_or(UINT64_MAX) < sizes_.layers);
         if (!is_tensor)
             return fail(ErrorKind::Unsupported,
                         "{}: {} of {} layers has no such tensor, and leaving it out would change the output",
                         tensor.place, family_.classes.substr(0, family_.classes.find(' ')), sizes_.layers);
+        if (tensor.gguf_type) {
+            add_blocks(tensor, with_layer(rule->ours, name.layer) + name.suffix);
+            return {};
+        }
         const bool is_float = tensor.type == StoredType::f32 || tensor.type == StoredType::f16 ||
                               tensor.type == StoredType::bf16 || tensor.type == StoredType::f64;
         if (!is_float)
@@ -184,6 +172,13 @@ public:
     const std::optional<uint64_t>& embedding_rows() const { return embedding_rows_; }
 
 private:
+    void add_blocks(const StoredTensor& tensor, const std::string& name) {
+        const std::vector<uint64_t> ne(tensor.shape.rbegin(), tensor.shape.rend());
+        writer_.add_tensor(name, *tensor.gguf_type, ne, tensor.data.size());
+        presentation_.tensors.push_back(
+            {tensor.data, tensor.offset_bytes, fmt::format("{} (as {})", tensor.place, name)});
+    }
+
     std::unexpected<Error> wrong_rows(const StoredTensor& tensor, uint64_t expected, std::string_view what) const {
         return fail(ErrorKind::Format, "{}: shape [{}]; expected are {} rows: {}", tensor.place,
                     fmt::join(tensor.shape, ", "), expected, what);
@@ -209,6 +204,7 @@ private:
         RowOrder& order = parts.front().order;
         switch (change) {
             case Change::none:
+            case Change::whole_name:
                 break;
             case Change::pair_q:
             case Change::pair_k: {
@@ -442,6 +438,9 @@ std::optional<HeadNorm> parse_head_norm(const std::string& name) {
 }  // namespace
 
 bool is_kept_as_f32(std::string_view name, size_t dimensions) {
+    for (const char* part : {"ffn_gate_inp.weight", "ffn_gate_inp_shexp.weight", "ssm_conv1d.weight",
+                             "shortconv.conv.weight", "altup_correct_coef.weight", "altup_predict_coef.weight"})
+        if (name.ends_with(part)) return true;
     return dimensions <= 1 || name.ends_with("_norm.weight") || !name.ends_with(".weight") ||
            name == "position_embd.weight" || name == "token_types.weight";
 }

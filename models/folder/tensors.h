@@ -11,7 +11,8 @@ namespace riftjit::models::folder {
 Result<uint64_t> tell_tensors(const Family& family, const Keys& keys, const Weights& weights, GgufWriter& writer,
                               GgufPresentation& presentation);
 
-// Whether GGUF files keep a tensor as f32 whatever its matrices are: gains, biases, tables of positions.
+// Whether GGUF files keep a tensor as f32 whatever its matrices are: gains, biases, routers, convolutions, tables of
+// positions.
 bool is_kept_as_f32(std::string_view name, size_t dimensions);
 
 }  // namespace riftjit::models::folder

@@ -145,6 +145,15 @@ TEST(FolderMutants, OfTheConfigurationAreRefusedOrRead) { FolderCampaign("gemma3
 TEST(FolderMutants, OfTheTokenizerAreRefusedOrRead) { FolderCampaign("qwen3", "tokenizer.json").run(mend_json); }
 TEST(FolderMutants, OfItsSettingsAreRefusedOrRead) { FolderCampaign("qwen3", "tokenizer_config.json").run(mend_json); }
 TEST(FolderMutants, OfTheWeightsAreRefusedOrRead) { FolderCampaign("llama", "model.safetensors").run(mend_header); }
+// Families whose tensors are made anew: experts in stacks and in blocks, halves, factors, heads in another order.
+TEST(FolderMutants, OfWhatIsRewrittenAreRefusedOrRead) {
+    for (const char* folder : {"gptoss_mxfp4", "gptoss", "deepseek_v3", "granitehybrid_moe", "falcon_h1", "qwen3next",
+                               "mamba2", "lfm2moe"}) {
+        SCOPED_TRACE(folder);
+        FolderCampaign(folder, "config.json").run(mend_json);
+        FolderCampaign(folder, "model.safetensors").run(mend_header);
+    }
+}
 
 }  // namespace folder_mutants_test
 }  // namespace riftjit::mutants

@@ -83,6 +83,7 @@ class RouteKernel final : public X86Kernel<RouteSpec, WideEmitter> {
                     emit_gated_by_exp(*this, value, partial[0], exponent, exp_scratch);
                     break;
                 case Scoring::softmax_of_chosen:
+                case Scoring::sparse_mixer:
                     break;
             }
             vmovups(lanes_at(frame(weights_at) + offset), value);
@@ -208,10 +209,33 @@ class RouteKernel final : public X86Kernel<RouteSpec, WideEmitter> {
             take_highest(scores_at, spec_.experts);
             lea(place, ptr[slot + slot * 2]);
             mov(ptr[choices + place + offsetof(ExpertChoice, expert)], found.cvt32());
+            if (spec_.scoring == Scoring::sparse_mixer) return weigh_among_near();
             mov(found.cvt32(), ptr[frame(weights_at) + found * 4]);
             mov(ptr[frame(chosen_at) + slot], found.cvt32());
         });
         static_assert(sizeof(ExpertChoice) == 12);
+    }
+    // Of the logit that was just taken, which is in partial[0]: 1 / (1 + sum of exp(l - it) over those near it).
+    void weigh_among_near() {
+        const Wide distance = partial[1];
+        vxorps(total, total, total);
+        for_each_group(offset, width_, 1, [&](int, uint32_t) {
+            vmovups(value, lanes_at(frame(scores_at) + offset));
+            vsubps(exponent, value, partial[0]);
+            vandps(distance, value, splat_u32(0x7fff'ffff));
+            vmaxps(distance, distance, partial[0]);
+            vdivps(distance, exponent, distance);
+            emit_exp(*this, value, exponent, exp_scratch, ExpDomain::not_positive);
+            compare(matches, distance, splat(-kMixedDistance), Compare::not_less);
+            keep(value, matches, value);
+            vaddps(total, total, value);
+        });
+        const Xmm sum = xmm_of(exponent), share = xmm_of(value);
+        fold_sum(sum, total, share);
+        vaddss(sum, sum, constant(1.0f));
+        vmovss(share, constant(1.0f));
+        vdivss(share, share, sum);
+        vmovss(ptr[frame(chosen_at) + slot], share);
     }
     void weigh() {
         const bool is_softmax = spec_.scoring == Scoring::softmax_of_chosen;

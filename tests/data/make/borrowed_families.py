@@ -87,6 +87,10 @@ BORROWED = {
                   renamed([])),
     "maincoder": ("HunYuanDenseV1", dict(head_dim=32), dict(architectures=["MaincoderForCausalLM"], head_dim=32), interleaved([
         ("query_layernorm", "q_norm"), ("key_layernorm", "k_norm")])),
+    "hunyuan_vl": ("HunYuanDenseV1", dict(head_dim=32, rope_parameters=dict(
+        rope_theta=10000.0 * 4.0 ** (32 / 30), rope_type="default")), dict(  # what alpha makes of the base
+            architectures=["HunYuanVLForConditionalGeneration"], head_dim=32, rope_scaling=dict(
+                type="xdrope", alpha=4.0, xdrope_section=[4, 4, 4, 4])), renamed([])),
     "cogvlm": ("Llama", dict(num_key_value_heads=4), dict(architectures=["CogVLMForCausalLM"], num_key_value_heads=4), fused(
         QKV, "self_attn.language_expert_query_key_value", [
             ("self_attn.o_proj", "self_attn.language_expert_dense"), ("mlp.", "mlp.language_mlp.")])),

@@ -37,6 +37,16 @@ ENCODERS = {
                        NOMIC | dict(pooling="mean", architectures=["NomicBertModel"], activation_function="gelu",
                                     qkv_proj_bias=True, mlp_fc1_bias=True, mlp_fc2_bias=True, moe_every_n_layers=2,
                                     num_experts=4, moe_top_k=2, rotary_emb_base=10000.0, layer_norm_epsilon=1e-5)),
+    "jina_bert_v3": ("JinaEmbeddingsV3Model", dict(rope_parameters=rope(rope_theta=20000.0), type_vocab_size=1),
+                     dict(pooling="mean", architectures=["XLMRobertaModel"], rotary_emb_base=20000.0, position_embedding_type="rotary",
+                          lora_adaptations=["retrieval.query"])),
+    "eurobert": ("EuroBertModel", dict(vocab_size=320, num_key_value_heads=2, head_dim=16),
+                 dict(vocabulary="bpe", pooling="mean")),
+    "llama_embed": ("LlamaModel", dict(vocab_size=320, num_key_value_heads=2),
+                    dict(vocabulary="bpe", pooling="mean", architectures=["LlamaBidirectionalModel"])),
+    "gemma_embedding": ("Gemma3TextModel", dict(vocab_size=320, num_key_value_heads=1, head_dim=32, num_hidden_layers=6,
+                                                query_pre_attn_scalar=32, sliding_window=16, use_bidirectional_attention=True),
+                        dict(vocabulary="bpe", pooling="mean", sliding_window=16, dense=(96, 64))),
     "modern_bert": ("ModernBertModel", dict(vocab_size=320, num_hidden_layers=4, local_attention=16, global_attn_every_n_layers=3,
                                             norm_bias=False, mlp_bias=False, attention_bias=False),
                     dict(vocabulary="bpe", pooling="cls", layer_norm_eps=1e-5)),
@@ -231,6 +241,13 @@ def set_vocabulary(kind):
     return dict(wpm=wpm, ugm=ugm, bpe=bpe)[kind]
 
 
+def dense_layers(widths):
+    """Matrices from rows of the model's width to such of each of the widths in turn."""
+    generator = torch.Generator().manual_seed(5)
+    return [(torch.randn(to, width, generator=generator) / math.sqrt(width)).half().double()
+            for width, to in zip((WIDTH, *widths), widths)]
+
+
 def convert(name, folder, out):
     """Runs llama.cpp's converter with a vocabulary of this file's."""
     import conversion, gguf
@@ -238,7 +255,7 @@ def convert(name, folder, out):
     _, _, also = ENCODERS[name]
     with torch.inference_mode():
         hparams = ModelBase.load_hparams(folder, False) | {key: value for key, value in also.items()
-                                                           if key not in ("vocabulary", "pooling")}
+                                                           if key not in ("vocabulary", "pooling", "dense")}
         kind = conversion.get_model_class(get_model_architecture(hparams, ModelType.TEXT))
         class Kind(kind): model_arch = kind.model_arch
         Kind.set_vocab = set_vocabulary(also.get("vocabulary", "wpm"))
@@ -247,6 +264,9 @@ def convert(name, folder, out):
         def set_pooling(self):
             if "pooling" in also: self.gguf_writer.add_pooling_type(gguf.PoolingType(POOLING[also["pooling"]]))
         Kind._try_set_pooling_type = set_pooling
+        # No files of adapters; what vectors are multiplied by.
+        Kind.generate_extra_tensors = lambda self: [
+            (f"dense_{i + 2}.weight", weight.float()) for i, weight in enumerate(dense_layers(also.get("dense", ())))]
         model = Kind(folder, gguf.LlamaFileType.MOSTLY_F16, out, model_name="tiny encoder", hparams=hparams)
         model.write()
 
@@ -264,8 +284,12 @@ def make(name):
             config = getattr(transformers, kind + "Config")(**(COMMON | own))
             config._attn_implementation = "eager"
             model = getattr(transformers, class_name)(config).eval()
+            if class_name.startswith("Gemma"): model.zero_gains = True
             randomise(model, seed)
             model.save_pretrained(folder)
+            if class_name.startswith("Gemma"):  # the converter counts its tokens
+                (pathlib.Path(folder) / "tokenizer.json").write_text(json.dumps(
+                    dict(model=dict(vocab={str(i): i for i in range(config.vocab_size)}), added_tokens=[])))
             model = model.double()
         (HERE / "encoders").mkdir(exist_ok=True)
         convert(name, pathlib.Path(folder), HERE / "encoders" / (name + ".gguf"))
@@ -279,7 +303,11 @@ def make(name):
             if isinstance(model, Written): rows.append(model(ids))
             else:
                 inner = getattr(model, model.base_model_prefix, model) if "rank" in name else model
-                rows.append(inner(ids).last_hidden_state[0])
+                # Given to decoders that serve as encoders: nothing is hidden.
+                seen = dict(attention_mask=torch.zeros(1, 1, len(text), len(text), dtype=torch.float64))
+                out = inner(ids, **(seen if name == "llama_embed" else {})).last_hidden_state[0]
+                for weight in dense_layers(also.get("dense", ())): out = out @ weight.T
+                rows.append(out)
                 if "rank" in name: scores.append(model(ids).logits[0])
     torch.float32, torch.Tensor.float = single, to_single
     tensors = {"ids": numpy.array(sum(texts, []), numpy.int32), "lengths": numpy.array(LENGTHS, numpy.int32),

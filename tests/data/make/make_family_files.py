@@ -105,6 +105,11 @@ FAMILIES = {
                                             n_shared_experts=2, moe_intermediate_size=48, first_k_dense_replace=1,
                                             routed_scaling_factor=1.0, norm_topk_prob=False,
                                             tie_word_embeddings=False)),
+    "phimoe": ("Phimoe", dict(num_local_experts=6, num_experts_per_tok=2, attention_bias=True, lm_head_bias=True,
+                              sliding_window=None, tie_word_embeddings=False, rope_parameters=rope(
+        rope_type="longrope", short_factor=[1.0 + 0.2 * i for i in range(8)], original_max_position_embeddings=32,
+        long_factor=[1.0 + 0.2 * i for i in range(8)], **{  # that class takes the short ones for any text
+            name: math.sqrt(1 + math.log(512 / 32) / math.log(32)) for name in ("short_mscale", "long_mscale")}))),
     "olmo": ("Olmo", dict(clip_qkv=None, tie_word_embeddings=False)),
     "apertus": ("Apertus", dict(head_dim=32, tie_word_embeddings=False)),
     "phi3_long": ("Phi3", dict(original_max_position_embeddings=32, max_position_embeddings=512, sliding_window=None,
@@ -212,6 +217,7 @@ FAMILIES = {
 
 # What the converter looks for in config.json and this version of transformers no longer writes.
 ALSO_IN_CONFIG = {
+    "phimoe": dict(original_max_position_embeddings=32, architectures=["PhiMoEForCausalLM"]),
     "deepseek_v3": dict(scoring_func="sigmoid"),
     "cohere2": dict(rotary_pct=1.0),
     "gptneox": dict(rotary_pct=0.5, rotary_emb_base=10000),
@@ -229,7 +235,8 @@ ALSO_IN_CONFIG = {
 
 
 # Where the usual one gives two tokens the same logit.
-SEEDS = {"gemma3n": 7}
+# Where the usual one has a router choose between two, or count one near, by less than noise: another.
+SEEDS = {"gemma3n": 7, "phimoe": 30}
 
 # What the converter knows by older names.
 RENAMED = {

@@ -45,6 +45,78 @@ ENDS = {"model.embed_tokens.weight": [VOCABULARY, WIDTH], "model.norm.weight": [
 SIZES = COMMON | dict(hidden_act="silu", rms_norm_eps=1e-5, rope_theta=10000.0, tie_word_embeddings=False)
 # Of transformers' classes; their vocabulary is of WordPiece.
 ENCODERS = {"bert": ("Bert", dict(intermediate_size=FFN, type_vocab_size=2, pad_token_id=0))}
+MOE = dict(moe_intermediate_size=24, tie_word_embeddings=False)
+LATENT = dict(kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=8, v_head_dim=12, num_key_value_heads=4,
+              n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1, first_k_dense_replace=1, num_hidden_layers=2) | MOE
+MAMBA = dict(mamba_n_heads=4, mamba_d_head=16, mamba_d_state=16, mamba_expand=2)
+GRANITE = dict(embedding_multiplier=3.0, residual_multiplier=0.5, attention_multiplier=0.1, logits_scaling=2.0)
+# Mixtures of experts, and layers with running states: what FAMILIES has of them in other sizes, and more.
+LATER = {
+    "mixtral": ("Mixtral", dict(num_local_experts=4, num_experts_per_tok=2, tie_word_embeddings=False)),
+    "qwen2moe": ("Qwen2Moe", dict(num_experts=4, num_experts_per_tok=2, shared_expert_intermediate_size=20) | MOE),
+    "qwen3moe": ("Qwen3Moe", dict(num_experts=4, num_experts_per_tok=2, head_dim=16, norm_topk_prob=True) | MOE),
+    "olmoe": ("Olmoe", dict(num_experts=4, num_experts_per_tok=2, intermediate_size=24, tie_word_embeddings=False)),
+    "gptoss": ("GptOss", dict(num_local_experts=4, num_experts_per_tok=2, head_dim=16, sliding_window=8, tie_word_embeddings=False)),
+    "granitemoe": ("GraniteMoe", GRANITE | dict(num_local_experts=4, num_experts_per_tok=2, intermediate_size=24)),
+    "granitemoe_shared": ("GraniteMoeShared", GRANITE | dict(num_local_experts=4, num_experts_per_tok=2,
+                                                             intermediate_size=24, shared_intermediate_size=20)),
+    "deepseek_v2": ("DeepseekV2", LATENT | dict(q_lora_rank=None, n_group=1, topk_group=1, topk_method="greedy",
+                                                routed_scaling_factor=1.0, norm_topk_prob=False)),
+    "deepseek_v3": ("DeepseekV3", LATENT | dict(q_lora_rank=16, n_group=2, topk_group=1, routed_scaling_factor=2.5,
+                                                norm_topk_prob=True, rope_parameters=rope(
+        rope_type="yarn", factor=4.0, original_max_position_embeddings=32, mscale=1.0, mscale_all_dim=1.0,
+        beta_fast=32.0, beta_slow=1.0))),
+    "glm4moe": ("Glm4Moe", dict(head_dim=16, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1,
+                                first_k_dense_replace=1, routed_scaling_factor=1.5, n_group=1, topk_group=1,
+                                norm_topk_prob=True, use_qk_norm=True, attention_bias=True, partial_rotary_factor=0.5) | MOE),
+    "dots1": ("Dots1", dict(head_dim=16, n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=2,
+                            first_k_dense_replace=1, routed_scaling_factor=1.5, n_group=1, topk_group=1,
+                            norm_topk_prob=True) | MOE),
+    "minimax_m2": ("MiniMaxM2", dict(head_dim=16, num_local_experts=4, num_experts_per_tok=2, intermediate_size=24,
+                                     rotary_dim=8, tie_word_embeddings=False)),
+    "ernie4_5_moe": ("Ernie4_5_Moe", dict(head_dim=16, moe_num_experts=4, moe_k=2, moe_intermediate_size=24,
+                                          moe_num_shared_experts=1, moe_layer_start_index=1, moe_layer_end_index=1,
+                                          moe_layer_interval=1, use_bias=True)),
+    "mamba": ("Mamba", dict(intermediate_size=64, state_size=8, conv_kernel=4, time_step_rank=4)),
+    "falcon_mamba": ("FalconMamba", dict(intermediate_size=64, state_size=8, conv_kernel=4, time_step_rank=4,
+                                         tie_word_embeddings=False)),
+    "mamba2": ("Mamba2", dict(intermediate_size=64, num_heads=4, head_dim=16, state_size=8, n_groups=2, conv_kernel=4, expand=2,
+                              tie_word_embeddings=False)),
+    "lfm2": ("Lfm2", dict(num_hidden_layers=3, layer_types=["conv", "full_attention", "conv"], conv_L_cache=3,
+                          block_auto_adjust_ff_dim=True, block_ff_dim=48, block_multiple_of=16, block_ffn_dim_multiplier=1.0)),
+    "lfm2moe": ("Lfm2Moe", dict(num_hidden_layers=3, layer_types=["conv", "full_attention", "conv"], num_experts=4,
+                                num_experts_per_tok=2, num_dense_layers=1, norm_topk_prob=True, use_expert_bias=True,
+                                conv_L_cache=3, moe_intermediate_size=24)),
+    "granitehybrid": ("GraniteMoeHybrid", GRANITE | MAMBA | dict(
+        num_hidden_layers=3, layer_types=["mamba", "attention", "mamba"], num_local_experts=0, num_experts_per_tok=0, intermediate_size=24,
+        shared_intermediate_size=24, mamba_n_groups=1, position_embedding_type="nope")),
+    "granitehybrid_moe": ("GraniteMoeHybrid", GRANITE | MAMBA | dict(
+        num_hidden_layers=3, layer_types=["mamba", "attention", "mamba"], num_local_experts=4, num_experts_per_tok=2,
+        intermediate_size=24, shared_intermediate_size=20, mamba_n_groups=1, position_embedding_type="nope")),
+    "granitehybrid_dense": ("GraniteMoeHybrid", GRANITE | MAMBA | dict(  # no Mamba layer: the plain architecture
+        num_hidden_layers=2, layer_types=["attention", "attention"], num_local_experts=0, num_experts_per_tok=0, intermediate_size=24,
+        shared_intermediate_size=24, mamba_n_groups=1, position_embedding_type="rope")),
+    "bamba": ("Bamba", MAMBA | dict(num_hidden_layers=3, attn_layer_indices=[1], mamba_n_groups=2, tie_word_embeddings=False,
+                                    rope_parameters=rope(partial_rotary_factor=1.0))),
+    "falcon_h1": ("FalconH1", MAMBA | dict(
+        head_dim=8, mamba_d_ssm=64, mamba_n_groups=2, mamba_rms_norm=True, mamba_norm_before_gate=False,
+        tie_word_embeddings=False, lm_head_multiplier=0.3, embedding_multiplier=2.7, mlp_multipliers=[0.7, 2.3],
+        ssm_multipliers=[0.6, 2.1, 0.5, 1.3, 1.7], ssm_in_multiplier=0.55, ssm_out_multiplier=2.2,
+        attention_in_multiplier=0.9, attention_out_multiplier=1.1, key_multiplier=1.9)),
+    "qwen3next": ("Qwen3Next", dict(num_hidden_layers=4, head_dim=16, num_experts=4, num_experts_per_tok=2,
+                                    shared_expert_intermediate_size=20, norm_topk_prob=True, linear_num_key_heads=2,
+                                    linear_num_value_heads=4, linear_key_head_dim=8, linear_value_head_dim=8,
+                                    linear_conv_kernel_dim=4, full_attention_interval=4,
+                                    rope_parameters=rope(partial_rotary_factor=0.25)) | MOE),
+}
+# Decays are exponentials, whose last bit in f32 differs between libraries: these are stored as f16, which hides it.
+HALVES = ("mamba", "falcon_mamba", "mamba2", "granitehybrid", "granitehybrid_moe", "granitehybrid_dense", "bamba",
+          "falcon_h1", "qwen3next")
+# What published configurations have and this version of transformers no longer writes.
+ALSO_WRITTEN = {"granitehybrid": dict(layer_types=["mamba", "attention", "mamba"]),
+                "granitehybrid_moe": dict(layer_types=["mamba", "attention", "mamba"]),
+                "granitehybrid_dense": dict(layer_types=["attention", "attention"]),
+                "deepseek_v3": dict(scoring_func="sigmoid"), "deepseek_v2": dict(scoring_func="softmax")}
 # name: (configuration, names and shapes)
 BY_HAND = {
     "internlm2": (SIZES | dict(architectures=["InternLM2ForCausalLM"], rope_theta=50000.0),
@@ -79,6 +151,24 @@ BY_HAND = {
                            "self_attn.o_proj.weight": [WIDTH, WIDTH], "post_attention_layernorm.weight": [WIDTH],
                            "mlp.up_gate_proj.weight": [2 * FFN, WIDTH], "mlp.down_proj.weight": [WIDTH, FFN]})).items()}),
 }
+
+# As published: experts in blocks of MXFP4.
+MXFP4 = dict(architectures=["GptOssForCausalLM"], num_local_experts=3, num_experts_per_tok=2, head_dim=DIM, sliding_window=8,
+             intermediate_size=64, hidden_act="silu", layer_types=["sliding_attention", "full_attention"],
+             swiglu_limit=7.0, attention_bias=True, quantization_config=dict(quant_method="mxfp4"))
+LATER_BY_HAND = {"gptoss_mxfp4": (SIZES | MXFP4, ENDS | layer_names({
+    name: shape for name, shape in LLAMA_LAYER.items() if "mlp" not in name} | {
+    f"self_attn.{name}_proj.bias": [rows] for name, rows in (("q", WIDTH), ("k", KV), ("v", KV), ("o", WIDTH))} | {
+    "self_attn.sinks": [HEADS], "mlp.router.weight": [3, WIDTH], "mlp.router.bias": [3],
+    "mlp.experts.gate_up_proj_bias": [3, 128], "mlp.experts.gate_up_proj_blocks": [3, 128, WIDTH // 32, 16],
+    "mlp.experts.gate_up_proj_scales": [3, 128, WIDTH // 32], "mlp.experts.down_proj_bias": [3, WIDTH],
+    "mlp.experts.down_proj_blocks": [3, WIDTH, 2, 16], "mlp.experts.down_proj_scales": [3, WIDTH, 2]}))}
+
+
+def random_tensor(name, shape, generator, dtype):
+    if name.endswith("_blocks"): return torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
+    if name.endswith("_scales"): return torch.randint(115, 125, shape, generator=generator, dtype=torch.uint8)
+    return (0.5 * torch.randn(shape, generator=generator)).to(dtype)
 
 
 def write_tokenizer(folder):
@@ -164,16 +254,18 @@ def convert(name, folder, out, outtype):
     import conversion, gguf
     from conversion.base import ModelBase, TextModel, ModelType, get_model_architecture
     with torch.inference_mode():
-        hparams = ModelBase.load_hparams(folder, False) | ALSO_IN_CONFIG.get(name, {})
+        also = {} if name in LATER else ALSO_IN_CONFIG.get(name, {})
+        hparams = ModelBase.load_hparams(folder, False) | also
         kind = conversion.get_model_class(get_model_architecture(hparams, ModelType.TEXT))
         if name == "ministral3": kind = kind.Ministral3Model
         class Kind(kind): model_arch = kind.model_arch
+        if name in ("glm4moe", "qwen3next"): Kind.no_mtp = True  # blocks that guess are left out
         if name in ENCODERS: Kind.get_vocab_base_pre = lambda self, tokenizer: "jina-v2-en"
         else:
             Kind.set_vocab = lambda self: TextModel._set_vocab_gpt2(self)
             Kind.get_vocab_base_pre = lambda self, tokenizer: "qwen2"
         model = Kind(folder, getattr(gguf.LlamaFileType, outtype), out, model_name="tiny model")
-        model.hparams.update(ALSO_IN_CONFIG.get(name, {}))
+        model.hparams.update(also)
         model.write()
 
 
@@ -181,16 +273,17 @@ def make(name, number):
     folder = HERE / name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    if name in HALVES: number = 0
     dtype, outtype = [(torch.float16, "MOSTLY_F16"), (torch.bfloat16, "MOSTLY_BF16"), (torch.float32, "ALL_F32")][number % 3]
-    if name in BY_HAND:
-        config, shapes = BY_HAND[name]
+    if name in BY_HAND | LATER_BY_HAND:
+        config, shapes = (BY_HAND | LATER_BY_HAND)[name]
         generator = torch.Generator().manual_seed(number)
-        save_file({key: (0.5 * torch.randn(shape, generator=generator)).to(dtype) for key, shape in shapes.items()},
+        save_file({key: random_tensor(key, shape, generator, dtype) for key, shape in shapes.items()},
                   folder / "model.safetensors")
         (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     else:
-        kind, own = (FAMILIES | MORE | ENCODERS)[name]
-        own = {key: SMALLER.get((key, value), value) if not isinstance(value, dict) else value
+        kind, own = (FAMILIES | MORE | ENCODERS | LATER)[name]
+        own = {key: SMALLER.get((key, value), value) if not isinstance(value, (dict, list)) else value
                for key, value in own.items()}
         for factors in ("short_factor", "long_factor"):
             if factors in own.get("rope_parameters", {}):
@@ -204,6 +297,9 @@ def make(name, number):
         if name in ("gemma", "gemma2", "gemma3", "nemotron"): model.zero_gains = True
         randomise(model, sum(name.encode()))
         model.to(dtype).save_pretrained(folder)
+        if name in ALSO_WRITTEN:
+            path = folder / "config.json"
+            path.write_text(json.dumps(json.loads(path.read_text()) | ALSO_WRITTEN[name], indent=1) + "\n")
     write_wordpiece(folder) if name in ENCODERS else write_tokenizer(folder)
     with tempfile.TemporaryDirectory() as scratch:
         out = pathlib.Path(scratch) / "out.gguf"
@@ -218,7 +314,7 @@ def main():
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     sys.path[:0] = [str(args.llama_cpp), str(args.llama_cpp / "gguf-py")]  # the converter's own gguf
-    names = list(FAMILIES | MORE | BY_HAND | ENCODERS)
+    names = [name for name in FAMILIES | MORE | BY_HAND | ENCODERS if name not in LATER] + list(LATER | LATER_BY_HAND)
     failed = []
     for name in args.names or names:
         try: make(name, names.index(name))

@@ -4,13 +4,15 @@
     python make_peer_files.py --llama-cpp SOURCE --logits PROGRAM [NAME ...]
 
 A checkpoint of random numbers is made of a table of names and shapes, and converted by llama.cpp's converter. The golden
-is what llama.cpp computes of the same weights in f32 (peer_logits.cpp, linked with libllama): there is no other oracle."""
+is what the family's formulas give in float64, where written_families.py has them, else what llama.cpp computes of the
+same weights in f32 (peer_logits.cpp, linked with libllama)."""
 import argparse, json, math, pathlib, subprocess, sys, tempfile
 import numpy, torch
 from safetensors.numpy import save_file
 from safetensors.torch import save_file as save_tensors
 import make_family_files as family
 from borrowed_families import SIZES
+from written_families import WRITTEN
 
 WIDTH, FFN, HEADS, KV_HEADS, DIM, LAYERS, VOCABULARY, EXPERTS = 64, 96, 4, 2, 16, 3, 512, 6
 KV = KV_HEADS * DIM
@@ -197,25 +199,41 @@ def deci_shapes():
     return out
 
 
-def make(name, program):
+def by_formulas(name, checkpoint, config, prompt):
+    weights, text, gaps = {key: value.double() for key, value in checkpoint.items()}, list(prompt), []
+    with torch.inference_mode():
+        for _ in range(family.GREEDY):
+            logits = WRITTEN[name](weights, config, torch.tensor(text))
+            if len(text) == len(prompt): of_prompt = logits
+            best = torch.topk(logits[-1], 2)
+            text.append(int(best.indices[0]))
+            gaps.append(float(best.values[0] - best.values[1]))
+    return of_prompt.float().numpy(), numpy.array(text[len(prompt):], numpy.int32), numpy.array(gaps, numpy.float32)
+
+
+def by_peer(name, folder, program, prompt):
     import gguf
+    family.convert(name, folder, folder / "f32.gguf", gguf.LlamaFileType.ALL_F32)
+    subprocess.run([program, str(folder / "f32.gguf"), str(folder / "out"), str(family.GREEDY)] +
+                   [str(token) for token in prompt], check=True)
+    data = (folder / "out").read_bytes()
+    at = family.PROMPT * VOCABULARY * 4
+    logits = numpy.frombuffer(data[:at], numpy.float32).reshape(family.PROMPT, VOCABULARY)
+    return logits, *(numpy.frombuffer(data[at:], kind)[i::2].copy() for i, kind in enumerate((numpy.int32, numpy.float32)))
+
+
+def make(name, program):
     config, shapes = BY_HAND[name]
     if name == "deci": shapes = deci_shapes()
     prompt = [(7 * i * i + 3 * i + 11) % (VOCABULARY - 4) for i in range(family.PROMPT)]
+    checkpoint = random_checkpoint(name, shapes)
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         json.dump(SIZES | config, open(folder / "config.json", "w"))
-        save_tensors(random_checkpoint(name, shapes), folder / "model.safetensors")
+        save_tensors(checkpoint, folder / "model.safetensors")
         family.convert(name, folder, family.HERE / "families" / (name + ".gguf"))
-        family.convert(name, folder, folder / "f32.gguf", gguf.LlamaFileType.ALL_F32)
-        subprocess.run([program, str(folder / "f32.gguf"), str(folder / "out"), str(family.GREEDY)] +
-                       [str(token) for token in prompt], check=True)
-        data = (folder / "out").read_bytes()
-    at = family.PROMPT * VOCABULARY * 4
-    logits = numpy.frombuffer(data[:at], numpy.float32).reshape(family.PROMPT, VOCABULARY)
-    rest = data[at:]
-    greedy = numpy.frombuffer(rest, numpy.int32)[0::2].copy()
-    gaps = numpy.frombuffer(rest, numpy.float32)[1::2].copy()
+        logits, greedy, gaps = (by_formulas(name, checkpoint, SIZES | config, prompt) if name in WRITTEN else
+                                by_peer(name, folder, program, prompt))
     positions = sorted({0, 1, 7, 20, family.PROMPT - 1})
     save_file({"prompt_ids": numpy.array(prompt, numpy.int32), "positions": numpy.array(positions, numpy.int32),
                "logits": logits[positions].copy(), "greedy_ids": greedy, "greedy_gap": gaps},
@@ -226,7 +244,7 @@ def make(name, program):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--llama-cpp", type=pathlib.Path, required=True)
-    parser.add_argument("--logits", required=True)
+    parser.add_argument("--logits", help="the program of peer_logits.cpp")
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
     sys.path[:0] = [str(args.llama_cpp), str(args.llama_cpp / "gguf-py")]

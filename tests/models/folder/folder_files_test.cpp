@@ -164,6 +164,57 @@ TEST(FolderFiles, ConfigurationsThatTellWrong) {
     EXPECT_TRUE(says(TinyFolder().set("config.json", "<html>").message(), {"config.json: not JSON", "HTML"}));
 }
 
+// Of a family's folder whose weights and configuration are changed.
+std::string family_message(const char* folder, const std::function<void(SafetensorsParts&)>& weights,
+                           const std::function<void(Json&)>& config = {}) {
+    TinyFolder tiny(folder);
+    if (config) tiny.edit("config.json", config);
+    SafetensorsParts parts(tiny.get("model.safetensors"));
+    if (weights) weights(parts);
+    return tiny.set("model.safetensors", parts.bytes()).message();
+}
+
+TEST(FolderFiles, ExpertsThatMakeNoStackAreRefused) {
+    const auto without = [](const std::string& name) {
+        return [name](SafetensorsParts& parts) {
+            size_t number = 0, left_out = 0;
+            for (const auto& [key, entry] : parts.header.items()) {
+                if (key == "__metadata__") continue;
+                if (key == name) left_out = number;
+                ++number;
+            }
+            parts = parts.only([&](size_t each) { return each != left_out; });
+        };
+    };
+    EXPECT_TRUE(says(family_message("qwen3moe", without("model.layers.1.mlp.experts.2.up_proj.weight")),
+                     {"'model.layers.1.mlp.experts.0.up_proj.weight'", "3 experts have such a tensor", "expert 3"}));
+    EXPECT_TRUE(says(family_message("qwen3moe", without("model.layers.1.mlp.experts.3.up_proj.weight")),
+                     {"'blk.1.ffn_up_exps.weight' has wrong shape"}));
+    const auto reshaped = [](SafetensorsParts& parts) {
+        Json& shape = parts.header["model.layers.0.mlp.experts.1.up_proj.weight"]["shape"];
+        std::swap(shape[0], shape[1]);
+    };
+    EXPECT_TRUE(says(family_message("qwen3moe", reshaped), {"experts.1.up_proj.weight'", "as of expert 0"}));
+    EXPECT_TRUE(says(family_message("gptoss_mxfp4", without("model.layers.0.mlp.experts.down_proj_scales")),
+                     {"'model.layers.0.mlp.experts.down_proj_blocks'", "no scales beside it"}));
+}
+
+TEST(FolderFiles, WhatAMixtureWouldNotComputeIsRefused) {
+    const auto with = [](const char* folder, const char* key, Json value) {
+        return family_message(folder, {}, [&](Json& config) { config[key] = std::move(value); });
+    };
+    EXPECT_TRUE(says(with("qwen3moe", "norm_topk_prob", false), {"'norm_topk_prob' is false", "supported is true"}));
+    EXPECT_TRUE(says(with("qwen2moe", "norm_topk_prob", true), {"'norm_topk_prob' is true", "supported is false"}));
+    EXPECT_TRUE(says(with("gptoss", "swiglu_limit", 3.0), {"'swiglu_limit' is 3.0", "supported is 7"}));
+    EXPECT_TRUE(says(with("gptoss", "layer_types", {"full_attention", "full_attention"}), {"layer 0 sees everything"}));
+    EXPECT_TRUE(says(with("deepseek_v3", "scoring_func", "tanh"), {"'scoring_func' is \"tanh\""}));
+    EXPECT_TRUE(says(with("deepseek_v3", "v_head_dim", 20), {"kv_b_proj.weight'", "4 heads of 8 and 20"}));
+    EXPECT_TRUE(says(with("falcon_h1", "ssm_multipliers", {1, 2}), {"'ssm_multipliers'", "expected are 5 numbers"}));
+    EXPECT_TRUE(says(with("lfm2", "layer_types", {"conv"}), {"'layer_types'", "each of 3 layers"}));
+    EXPECT_TRUE(says(with("mamba", "intermediate_size", 48), {"'intermediate_size' is 48", "twice the width"}));
+    EXPECT_TRUE(says(with("qwen3next", "linear_num_key_heads", 3), {"in_proj_qkvz.weight'"}));
+}
+
 TEST(FolderFiles, AWindowThatQwenWouldNotSeeIsRefused) {
     const auto message = [](Json window) {
         return TinyFolder("qwen2")

@@ -21,8 +21,11 @@ constexpr double kFloatBound = 5e-5;
 // residuals raise it tenfold. So it is measured, in double, on the same weights. The processor rounds the same rows,
 // but not the same way: one value in thousands lies so near the middle between two codes that f32 takes the other one,
 // what comes of it moves the next layer's values by a tenth of a code, and two layers on both noises have nothing but
-// their size in common. The largest of thousands of values then differs little; twice as much is never seen by chance.
+// their size in common. The largest of thousands of values then differs little; twice as much is seldom seen by chance:
+// where one row in ten has five times the noise of the others, in one or the other. So where it is seen, other weights
+// are drawn, and what is compared are the sums over all draws, which come closer to each other with every one.
 constexpr double kNoises = 2;
+constexpr uint32_t kMostDraws = 6;
 
 std::vector<DType> weight_types() {
     std::vector<DType> types;
@@ -93,7 +96,11 @@ bool are_choices_steady(const graph::Graph& graph, graph::ReferenceRun& exact, g
 
 struct Cell {
     double error = 0, noise = 0;         // of the logits' deviation: what is found, and what rounding costs in double
+    uint32_t draws = 0;                  // of weights, whose errors and noises are added up
     std::map<std::string, DType> other;  // parts that got another type than was asked for
+
+    double bound() const { return kNoises * noise + draws * kFloatBound; }
+    bool is_fine() const { return error <= bound(); }
 };
 
 std::vector<float> on_processor(const graph::Graph& graph, bool is_encoder, KernelCache& cache) {
@@ -141,7 +148,7 @@ protected:
             models::test::MemoryFile file;
             family.write(file, types, blocks_, seed);
             const models::Model model = WideFile::take(models::load_model(file.path(), kPurpose));
-            if (compare(model, cell)) return cell;
+            if (compare(model, cell) && (cell.is_fine() || cell.draws == kMostDraws)) return cell;
         }
         throw std::runtime_error("no seed with steady choices of experts");
     }
@@ -162,16 +169,14 @@ protected:
         run_all(rounded);
         if (!are_choices_steady(graph, exact, rounded)) return false;
         const std::vector<double>& expected = exact.rows(graph.logits);
-        cell.noise = largest_error<double>(rounded.rows(graph.logits), expected);
-        cell.error = largest_error<float>(on_processor(graph, model.hyperparameters.is_encoder, cache_), expected);
+        cell.noise += largest_error<double>(rounded.rows(graph.logits), expected);
+        cell.error += largest_error<float>(on_processor(graph, model.hyperparameters.is_encoder, cache_), expected);
+        ++cell.draws;
         return true;
     }
 };
 
 // ---- the table ----
-
-// Architectures without a tiny file.
-const std::set<std::string_view> kWithoutFile = {"hunyuan_vl", "jina-bert-v3", "plamo2"};
 
 using Row = std::vector<std::string>;
 
@@ -234,7 +239,7 @@ TEST_F(FamilyTypes, HaveTheReferencesLogits) {
                 if (wanted.empty() && number % (types.size() / 2) != i % (types.size() / 2)) continue;
                 SCOPED_TRACE(name(types[i]));
                 const Cell cell = run(wide, types[i]);
-                EXPECT_LE(cell.error, kNoises * cell.noise + kFloatBound);
+                EXPECT_LE(cell.error, cell.bound());
                 for (const auto& [part, type] : cell.other) ADD_FAILURE() << part << " became " << name(type);
                 if (cell.noise > 0) worst = std::max(worst, cell.error / cell.noise);
                 if (!wanted.empty())
@@ -258,11 +263,11 @@ TEST_F(FamilyTypes, TheTableHasEveryFamilyAndTypeWithoutAHole) {
     ASSERT_FALSE(rows.empty());
     EXPECT_EQ(rows[0], header());
     std::vector<std::string> names;
-    std::set<std::string_view> architectures = kWithoutFile;
+    std::set<std::string_view> architectures;
     for (const Row& row : std::span(rows).subspan(1)) {
         ASSERT_EQ(row.size(), header().size()) << row[0];
         names.push_back(row[0]);
-        EXPECT_TRUE(architectures.insert(row[1]).second || !kWithoutFile.contains(row[1])) << row[1] << " has a file";
+        architectures.insert(row[1]);
         for (size_t i = 2; i < row.size(); ++i) EXPECT_EQ(row[i], "+") << row[0] << ", " << rows[0][i];
     }
     std::vector<std::string> files;

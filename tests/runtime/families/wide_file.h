@@ -106,15 +106,18 @@ private:
         // The only family whose key counts a block's two matrices together.
         const uint32_t counted = architecture_ == "qwen" ? 2 : 1;
         const auto to_blocks = [=](uint32_t value) { return counted * rounded(value / counted); };
+        // The only family with rows of a sixteenth of its width, which blocks have to divide, too.
+        const uint32_t divided = architecture_ == "plamo2" ? 16 : 1;
         change("embedding_length",
-               times(factor_of(*take(tiny_.integer(architecture_ + ".embedding_length", 1, 1 << 20)))));
+               times(divided * factor_of(*take(tiny_.integer(architecture_ + ".embedding_length", 1, 1 << 20)))));
         for (const char* width : {"feed_forward_length", "expert_feed_forward_length",
                                   "expert_shared_feed_forward_length", "embedding_length_per_layer_input"})
             change(width, to_blocks);
         const uint32_t scan = factor_of_part("ssm_out.weight");
         change("ssm.inner_size", times(scan));
-        const bool has_rank_of_times = tiny_.find_tensor("blk.0.ssm_dt.weight") != nullptr;  // Mamba 1
-        if (has_rank_of_times)
+        const models::GgufTensor* const times_of_heads = tiny_.find_tensor("blk.0.ssm_dt.weight");
+        if (times_of_heads != nullptr &&  // a rank, of Mamba 1
+            int64_t(times_of_heads->width()) == *take(tiny_.integer(architecture_ + ".ssm.time_step_rank", 1, 1 << 20)))
             change("ssm.time_step_rank", to_blocks);
         else
             change("ssm.time_step_rank", times(scan));
@@ -144,8 +147,9 @@ private:
     void set_free_extents() {
         for (WideTensor& tensor : tensors_) {
             const std::string part = part_of(tensor.name);
-            for (const char* free : {"ffn_up_exps.weight", "ffn_gate_exps.weight", "ffn_up_shexp.weight",
-                                     "ffn_latent_down.weight", "laurel_l.weight", "cls.weight"})
+            for (const char* free :
+                 {"ffn_up_exps.weight", "ffn_gate_exps.weight", "ffn_up_shexp.weight", "ffn_latent_down.weight",
+                  "laurel_l.weight", "cls.weight", "dense_2.weight", "dense_3.weight"})
                 if (part == free) tensor.ne[1] = rounded(tensor.ne[1]);
             if (part == "ffn_gate_up_exps.weight") tensor.ne[1] = 2 * rounded(tensor.ne[1] / 2);
         }

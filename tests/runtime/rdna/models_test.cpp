@@ -94,6 +94,8 @@ const std::map<std::string, std::string> kRefused = {
     {"olmo3", "window"},
     {"olmoe", "route"},
     {"phi2", "activation"},
+    {"phimoe", "route"},
+    {"plamo2", "convolution"},
     {"plamo3", "window"},
     {"plm", "heads"},
     {"qwen2moe", "route"},
