@@ -7,48 +7,50 @@
 
 namespace riftjit::x86 {
 
-// RowFormat::i16: codes, scales, and the sums of codes that weights with minima or zero points take. The other
-// quantised formats have the digits of codes and sums behind them, as tiles multiply them: a code is 128 * high + low
-// with low in
-// [-64, 63], a sum 512 * high + low with low in [-256, 255].
+// RowFormat::i16: codes; their digits as bytes, in quads as below, for whom products of bytes cost less: a code is
+// 128 * high + low with low in [-64, 63] and high in [-32, 32]; scales; and the sums of codes that weights with minima
+// or zero points take. The other two formats have behind them what tiles multiply: digits as bf16; a third byte and the
+// digits of sums, a sum being 512 * high + low with low in [-256, 255].
 struct I16Row {
     uint32_t width;
     RowFormat format = RowFormat::i16;
 
+    enum class Digit : uint8_t { low, high, sum };
+    static constexpr int kMostDigit = 64;  // |low|, |high|
+
     constexpr uint32_t blocks() const { return (width + kI16Block - 1) / kI16Block; }
-    constexpr uint32_t codes_offset_bytes() const { return 0; }                          // int16_t[blocks*256]
-    constexpr uint32_t scales_offset_bytes() const { return blocks() * kI16Block * 2; }  // float[round_up(blocks,16)]
+    constexpr uint32_t codes_offset_bytes() const { return 0; }  // int16_t[blocks*256]
+    // int8_t[blocks*256] of each digit; the third, their sum, in i16_bytes alone.
+    constexpr uint32_t bytes_offset(Digit digit) const {
+        return digit == Digit::sum ? tiles_offset_bytes() : blocks() * kI16Block * (2 + uint32_t(digit));
+    }
+    constexpr uint32_t scales_offset_bytes() const { return blocks() * kI16Block * 4; }  // float[round_up(blocks,16)]
     constexpr uint32_t sums32_offset_bytes() const {
         return scales_offset_bytes() + uint32_t(round_up(blocks(), 16)) * 4;
     }  // int32_t[blocks*8]: sum of codes per 32
     constexpr uint32_t sums16_offset_bytes() const {
         return sums32_offset_bytes() + blocks() * 8 * 4;
     }  // int32_t[blocks*16]: per 16
-    constexpr uint32_t digits_offset_bytes() const {
-        return uint32_t(round_up(sums16_offset_bytes() + blocks() * 16 * 4, 64));
-    }
+    constexpr uint32_t sums_end() const { return sums16_offset_bytes() + blocks() * 16 * 4; }
 
+    constexpr uint32_t tiles_offset_bytes() const { return uint32_t(round_up(sums_end(), 64)); }
     // i16_bf16: uint16_t[4][blocks][2][2][32]. Of the block's quarter q, elements 64 q + 32 h to 64 q + 32 h + 31:
     // 128 * high, then low, times kBf16DigitScale, which weights are divided by (ops/matmul_amx.cpp).
     static constexpr float kBf16DigitScale = 0x1p112f;
     constexpr uint32_t quarter_offset_bytes(uint32_t quarter) const {
-        return digits_offset_bytes() + quarter * blocks() * kI16Block;
-    }
-    // i16_bytes: int8_t[blocks*256] of each digit, in quads as below.
-    enum class Digit : uint8_t { low, high, sum };
-    static constexpr uint32_t kDigits = 3;
-    constexpr uint32_t bytes_offset(Digit digit) const {
-        return digits_offset_bytes() + uint32_t(digit) * blocks() * kI16Block;
+        return tiles_offset_bytes() + quarter * blocks() * kI16Block;
     }
     // i16_bytes: uint16_t[blocks][32], as bf16: the low digits of a block's sums, then the high ones, then zeros.
     constexpr uint32_t sum_digits_offset_bytes(uint32_t elements_per_sum) const {
-        return digits_offset_bytes() + kDigits * blocks() * kI16Block + (elements_per_sum == 16 ? blocks() * 64 : 0);
+        return tiles_offset_bytes() + blocks() * kI16Block + (elements_per_sum == 16 ? blocks() * 64 : 0);
     }
-    constexpr uint32_t bytes() const {
-        if (format == RowFormat::i16) return digits_offset_bytes();
-        const uint32_t end = digits_offset_bytes() + blocks() * (format == RowFormat::i16_bf16 ? 1024 : 768 + 2 * 64);
-        return (end / 64 | 1) * 64;  // an odd number of lines: neighbouring rows take turns through the cache's sets
+
+    constexpr uint32_t used_bytes() const {
+        if (format == RowFormat::i16) return sums_end();
+        return tiles_offset_bytes() + blocks() * (format == RowFormat::i16_bf16 ? 4 * kI16Block : kI16Block + 2 * 64);
     }
+    // An odd number of lines: neighbouring rows take turns through the cache's sets.
+    constexpr uint32_t bytes() const { return (uint32_t(round_up(used_bytes(), 64)) / 64 | 1) * 64; }
 };
 
 // RowFormat::i8. Codes are quads (decoders/decoder.h): elements 4j, 4j + 2, 4j + 1, 4j + 3 follow each other. For
@@ -94,5 +96,10 @@ constexpr uint32_t activation_row_bytes(RowFormat format, uint32_t width) {
 
 // The row format that a matmul with weights of this type reads at this level.
 RowFormat activation_format(DType weight, Activations activations, Isa isa);
+
+// Whether the vector form multiplies quantised weights by the digits of RowFormat::i16 instead of its codes. Quads of
+// bytes are unpacked with half the instructions of pairs of words, and their products with two digits are as many as
+// those of pairs; without VNNI signed quads would need more.
+bool vector_takes_digits(DType weight, Isa isa);
 
 }  // namespace riftjit::x86

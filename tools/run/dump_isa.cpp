@@ -8,6 +8,7 @@
 #include "jit/rdna/assembly/object_listing.h"
 #include "jit/x86/backend.h"
 #include "jit/x86/listing.h"
+#include "jit/x86/rows.h"
 #include "runtime/rdna/hip_accelerator.h"
 #include "runtime/rdna/kernel_needs.h"
 #include "runtime/rdna/rdna_backend.h"
@@ -29,15 +30,18 @@ ArithmeticBound arithmetic_bound(const KernelSpec& spec, Isa isa) {
     const auto* matmul = std::get_if<MatmulSpec>(&spec);
     if (!matmul) return {x86::Peak::f32_fma};
     const bool is_tile = matmul->form == MatmulForm::tile;
+    const ArithmeticBound words = !is_tile && x86::vector_takes_digits(matmul->weight, isa)
+                                      ? ArithmeticBound{x86::Peak::i8_dot, 2}
+                                      : ArithmeticBound{x86::Peak::i16_dot};
     switch (x86::backend(isa).activation_format(matmul->weight, matmul->activations)) {
         case RowFormat::f32:
             return {x86::Peak::f32_fma};
         case RowFormat::i16:
-            return {x86::Peak::i16_dot};
+            return words;
         case RowFormat::i16_bf16:
-            return is_tile ? ArithmeticBound{x86::Peak::bf16_tile, 2} : ArithmeticBound{x86::Peak::i16_dot};
+            return is_tile ? ArithmeticBound{x86::Peak::bf16_tile, 2} : words;
         case RowFormat::i16_bytes:
-            return is_tile ? ArithmeticBound{x86::Peak::i8_tile, 3} : ArithmeticBound{x86::Peak::i16_dot};
+            return is_tile ? ArithmeticBound{x86::Peak::i8_tile, 3} : words;
         case RowFormat::i8:
             return {x86::Peak::i8_dot};
         case RowFormat::bf16:

@@ -322,7 +322,7 @@ private:
             add(tile_sums, has_minima() ? row_.sum_digits_offset_bytes(traits_.group) : row_.sums32_offset_bytes());
         }
         shl(rax, 8);
-        lea(digits, ptr[digits + rax + static_cast<int>(row_.digits_offset_bytes())]);
+        lea(digits, ptr[digits + rax + static_cast<int>(row_.tiles_offset_bytes())]);
         mov(row_stride, row_.bytes());
         mov(line_stride, 64);
         lea(tile_totals, ptr[rsp + totals_offset()]);
@@ -340,7 +340,7 @@ private:
         if (has_minima() || traits_.minimum == Minimum::real) add(tile_sums, advance);
     }
     Address activation_tile(uint32_t offset_in_row) {
-        return ptr[digits + row_stride + static_cast<int>(offset_in_row - row_.digits_offset_bytes())];
+        return ptr[digits + row_stride + static_cast<int>(offset_in_row - row_.tiles_offset_bytes())];
     }
     Address frame_tile(int offset) { return ptr[rsp + line_stride + offset]; }
     Address result(int tile, uint32_t token) {

@@ -1,6 +1,7 @@
 #include "jit/x86/ops/matmul_vector.h"
 
 #include "jit/x86/decoders/decoder_ops.h"
+#include "jit/x86/ops/byte_sums.h"
 
 namespace riftjit::x86 {
 
@@ -82,29 +83,36 @@ void VectorMatmul::prefetch_share(uint32_t group, uint32_t group_count, uint32_t
 
 namespace {
 
-// By pairs.
+// By pairs, or by quads and digits: the same integers.
 class WordVectorMatmul final : public VectorMatmul {
 public:
-    WordVectorMatmul(const MatmulSpec& spec, Isa isa) : VectorMatmul(spec, isa, Elements::pairs) {}
+    WordVectorMatmul(const MatmulSpec& spec, Isa isa)
+        : VectorMatmul(spec, isa, vector_takes_digits(spec.weight, isa) ? Elements::quads : Elements::pairs) {}
 
 private:
     const I16Row row_{spec_.width, activation_format(spec_.weight, spec_.activations, isa_)};
+    const bool has_quads_ = vector_takes_digits(spec_.weight, isa_);
+    // Quads that are signed are raised by 128 for VPDPBUSD.
+    const int zero_point_ = has_quads_ && traits_.is_signed ? 128 : traits_.zero_point;
 
-    // One per half of the panel: the group's sum, the segment's sum, the step's sum.
+    // One per half of the panel: the group's sum, the segment's sum, the step's sum. By quads there are a group's sum
+    // of low and one of high digits, for one half at a time.
     Xmm group_sum(int half) const { return vector(half); }
+    const Xmm low_sum = vector(0), high_sum = vector(1);
     Xmm segment_sum(int half) const { return vector(2 + half); }
     Xmm block_sum(int half) const { return vector(4 + half); }
     const Xmm scratch = vector(6);
 
     Xmm sum_of_step(int half) const override { return block_sum(half); }
     void point_at_row() override {
-        lea(codes, ptr[x_row + static_cast<int>(row_.codes_offset_bytes())]);
+        lea(codes, ptr[x_row + static_cast<int>(has_quads_ ? row_.bytes_offset(I16Row::Digit::low)
+                                                           : row_.codes_offset_bytes())]);
         lea(scales, ptr[x_row + static_cast<int>(row_.scales_offset_bytes())]);
         lea(sums, ptr[x_row +
                       static_cast<int>(traits_.group == 16 ? row_.sums16_offset_bytes() : row_.sums32_offset_bytes())]);
     }
     void point_at_next_step() override {
-        add(codes, kStepElements * 2);
+        add(codes, kStepElements * (has_quads_ ? 1 : 2));
         add(scales, 4);
         add(sums, kStepElements / traits_.group * 4);
     }
@@ -114,8 +122,12 @@ private:
         for (int half = 0; half < halves(); ++half) set_zero(*this, block_sum(half));
         for (uint32_t group = 0; group < group_count; ++group) {
             prefetch_share(group, group_count, blocks);
-            sum_group(group);
-            add_to_segment(group, group % groups_per_segment == 0);
+            const bool is_first = group % groups_per_segment == 0;
+            if (!has_quads_) sum_pairs(group);
+            for (int half = 0; half < halves(); ++half) {
+                if (has_quads_) sum_quads(group, half);
+                add_to_segment(group, half, has_quads_ ? low_sum : group_sum(half), is_first);
+            }
             if ((group + 1) % groups_per_segment == 0) finish_segment(group / groups_per_segment);
             if (traits_.minimum == Minimum::real) add_real_minimum(group);
         }
@@ -123,13 +135,10 @@ private:
         scale_step();
     }
 
-    void sum_group(uint32_t group) {
-        if (traits_.zero_point != 0) {  // the sum starts at -zero_point * sum(a)
-            vpbroadcastd(shared, ptr[sums + group * 4]);
-            vpmulld(shared, shared, splat_u32(static_cast<uint32_t>(-traits_.zero_point)));
-        }
+    void sum_pairs(uint32_t group) {
+        if (zero_point_ != 0) load_zero_points(shared, group);
         for (int half = 0; half < halves(); ++half) {
-            if (traits_.zero_point != 0)
+            if (zero_point_ != 0)
                 vmovaps(group_sum(half), shared);
             else
                 set_zero(*this, group_sum(half));
@@ -138,18 +147,66 @@ private:
             });
         }
     }
+    void load_zero_points(const Xmm& out, uint32_t group) {  // -zero_point * sum(a)
+        vpbroadcastd(out, ptr[sums + group * 4]);
+        vpmulld(out, out, splat_u32(static_cast<uint32_t>(-zero_point_)));
+    }
 
-    void add_to_segment(uint32_t group, bool is_first) {
-        for (int half = 0; half < halves(); ++half) {
-            if (traits_.sub_scale == SubScale::integer) {
-                decoder_.sub_scale(site(half), group, scratch);
-                vpmulld(group_sum(half), group_sum(half), scratch);
+    // low_sum = the group's sum.
+    void sum_quads(uint32_t group, int half) {
+        if (has_vnni(isa_)) start_quads(group);
+        bool is_first = true;
+        decoder_.unpack(site(half), group, [&](const Xmm& quad, uint32_t index) {
+            if (traits_.is_signed) raise(*this, quad);
+            for (const auto& [digit, sum] : {std::pair{I16Row::Digit::low, low_sum}, {I16Row::Digit::high, high_sum}}) {
+                const auto activation = codes + (group * traits_.group + 4 * index + row_.bytes_offset(digit) -
+                                                 row_.bytes_offset(I16Row::Digit::low));
+                has_vnni(isa_) ? dot_quad(sum, quad, activation) : add_words(sum, quad, activation, is_first);
             }
-            if (is_first)
-                vmovaps(segment_sum(half), group_sum(half));
-            else
-                vpaddd(segment_sum(half), segment_sum(half), group_sum(half));
+            is_first = false;
+        });
+        if (has_vnni(isa_)) {
+            vpslld(high_sum, high_sum, 7);
+        } else {
+            vpmaddwd(low_sum, low_sum, word_ones(*this));
+            vpmaddwd(high_sum, high_sum, splat_words(*this, 128));
         }
+        vpaddd(low_sum, low_sum, high_sum);
+        if (has_vnni(isa_) || zero_point_ == 0) return;
+        load_zero_points(shared, group);
+        vpaddd(low_sum, low_sum, shared);
+    }
+    void start_quads(uint32_t group) {
+        set_zero(*this, high_sum);
+        if (zero_point_ == 128) {
+            vpbroadcastd(low_sum, ptr[sums + group * 4]);
+            vpsubd(high_sum, high_sum, low_sum);
+        }
+        if (zero_point_ != 0 && zero_point_ != 128)
+            load_zero_points(low_sum, group);
+        else
+            set_zero(*this, low_sum);
+    }
+    void dot_quad(const Xmm& sum, const Xmm& quad, const Xbyak::RegExp& activation) {
+        if (has_avx512(isa_)) return vpdpbusd(sum, quad, ptr_b[activation]);
+        vpbroadcastd(shared, ptr[activation]);
+        vpdpbusd(sum, quad, shared, Xbyak::VexEncoding);
+    }
+    void add_words(const Xmm& sum, const Xmm& quad, const Xbyak::RegExp& activation, bool is_first) {
+        vpbroadcastd(shared, ptr[activation]);
+        vpmaddubsw(is_first ? sum : scratch, quad, shared);
+        if (!is_first) vpaddw(sum, sum, scratch);
+    }
+
+    void add_to_segment(uint32_t group, int half, const Xmm& sum, bool is_first) {
+        if (traits_.sub_scale == SubScale::integer) {
+            decoder_.sub_scale(site(half), group, scratch);
+            vpmulld(sum, sum, scratch);
+        }
+        if (is_first)
+            vmovaps(segment_sum(half), sum);
+        else
+            vpaddd(segment_sum(half), segment_sum(half), sum);
     }
 
     void finish_segment(uint32_t segment) {
@@ -193,6 +250,13 @@ private:
 };
 
 }  // namespace
+
+bool vector_takes_digits(DType weight, Isa isa) {
+    const Decoder* decoder = find_decoder(weight);
+    if (decoder == nullptr) return false;
+    const DecoderTraits& traits = decoder->traits();
+    return has_vnni(isa) || (!traits.is_signed && summable_quads(traits, I16Row::kMostDigit) >= traits.group / 4u);
+}
 
 MachineCode generate_word_vector_matmul(const MatmulSpec& spec, Isa isa) {
     return WordVectorMatmul(spec, isa).finish();

@@ -87,15 +87,11 @@ private:
     }
 
     void sum_by_dwords(const Xmm& quad, const Xbyak::RegExp& activation) {
-        if (traits_.is_signed) raise(quad);
+        if (traits_.is_signed) raise(*this, quad);
         if (has_avx512(isa_)) return vpdpbusd(group_sum, quad, ptr_b[activation]);
         vpbroadcastd(shared, ptr[activation]);
         vpdpbusd(group_sum, quad, shared, Xbyak::VexEncoding);
     }
-    void raise(const Xmm& quad) {  // by 128
-        has_avx512(isa_) ? vpxord(quad, quad, splat_u32(0x80808080)) : vpxor(quad, quad, splat_u32(0x80808080));
-    }
-
     uint32_t summed_in_words_ = 0;  // quads, so far
     void sum_in_words(const Xmm& quad, const Xbyak::RegExp& activation) {
         vpbroadcastd(shared, ptr[activation]);

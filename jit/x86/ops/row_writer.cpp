@@ -58,7 +58,7 @@ void RowWriter::write_bf16(uint32_t width, const Produce& produce) {
 
 void RowWriter::write_i16(RowFormat format, uint32_t width, const Produce& produce) {
     row_ = I16Row{width, format};
-    check(format == RowFormat::i16 || isa_ >= Isa::amx_int8, "digits are written where tiles read them");
+    check(format == RowFormat::i16 || isa_ >= Isa::amx_int8, "what tiles read is written where they are");
     vxorps(value, value, value);
     for (uint32_t scales = 0; scales < round_up(row_.blocks(), kWideLanes); scales += kWideLanes)
         vmovups(lanes_at(row_out + row_.scales_offset_bytes() + scales * sizeof(float)), value);
@@ -157,7 +157,7 @@ void RowWriter::quantize_64(uint32_t part) {
         quantize_16(rsp + element * sizeof(float));
         vmovdqu(ptr[row_out + sums16 * 8 + element * sizeof(int16_t)], codes);
         if (row_.format == RowFormat::i16_bf16) store_bf16_digits(element);
-        if (row_.format == RowFormat::i16_bytes) store_byte_digits(element);
+        has_avx512(isa_) ? store_byte_digits(element) : store_byte_digits_avx2(element);
         vpmaddwd(sums[group], codes, constant_bytes(ones.data(), sizeof(int16_t) * kWideLanes, 32));
         if (group == 1) vphaddd(sum_low, sum_low, sum_high);
     }
@@ -271,15 +271,32 @@ Address RowWriter::order_of_quads(uint32_t element_bytes) {
 
 void RowWriter::store_byte_digits(uint32_t element) {
     const Ymm low(28), high(29), sum(30), in_quads = sum;
+    const auto store = [&](I16Row::Digit digit, const Ymm& words) { vpmovwb(byte_digits(digit, element), words); };
     vpshufb(in_quads, codes, order_of_quads(2));
     vpsllw(low, in_quads, 9);
     vpsraw(low, low, 9);
     vpsubw(high, in_quads, low);
     vpsraw(high, high, 7);
+    store(I16Row::Digit::low, low);
+    store(I16Row::Digit::high, high);
+    if (row_.format != RowFormat::i16_bytes) return;
     vpaddw(sum, high, low);
-    for (const auto& [bytes, digit] :
-         {std::pair{low, I16Row::Digit::low}, {high, I16Row::Digit::high}, {sum, I16Row::Digit::sum}})
-        vpmovwb(ptr[row_out + index * 8 + row_.bytes_offset(digit) + element], bytes);
+    store(I16Row::Digit::sum, sum);
+}
+
+// The codes are stored already, and taken from there again.
+void RowWriter::store_byte_digits_avx2(uint32_t element) {
+    const Ymm high = codes, low(value.high.getIdx());
+    vpshufb(high, codes, order_of_quads(2));
+    vpsllw(low, high, 9);
+    vpsraw(low, low, 9);
+    vpsubw(high, high, low);
+    vpsraw(high, high, 7);
+    vpacksswb(low, low, high);
+    vpermq(low, low, 0b11'01'10'00);  // VPACKSSWB works within 128 bits
+    vmovdqu(byte_digits(I16Row::Digit::low, element), Xmm(low.getIdx()));
+    vextracti128(byte_digits(I16Row::Digit::high, element), low, 1);
+    vmovdqu(codes, ptr[row_out + sums16 * 8 + element * sizeof(int16_t)]);
 }
 
 // Of the block's sums, which are stored.

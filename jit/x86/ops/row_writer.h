@@ -17,8 +17,7 @@ protected:
     using Produce = std::function<void(const Xbyak::RegExp& at, uint32_t count)>;
 
     // Writes `width` elements at `row_out`, with the padding that the format asks for. Needs row_scratch_bytes() at
-    // [rsp]. Clobbers rax, r9..r11, wide(0)..wide(2) and, at the AVX-512 levels, zmm8 and zmm9; for tiles zmm28 to
-    // zmm31 too.
+    // [rsp]. Clobbers rax, r9..r11, wide(0)..wide(2) and, at the AVX-512 levels, zmm8, zmm9 and zmm28 to zmm31.
     void write_row(RowFormat format, uint32_t width, const Produce& produce);
     static constexpr uint32_t row_scratch_bytes(RowFormat format) {
         return is_quantized(format) ? kI16Block * sizeof(float) : 0;
@@ -42,7 +41,11 @@ private:
     void quantize_64(uint32_t part);
     void store_bf16_digits(uint32_t element);
     Address order_of_quads(uint32_t element_bytes);
+    Address byte_digits(I16Row::Digit digit, uint32_t element) {
+        return ptr[row_out + index * 8 + row_.bytes_offset(digit) + element];
+    }
     void store_byte_digits(uint32_t element);
+    void store_byte_digits_avx2(uint32_t element);
     void store_sum_digits();
 
     // Register map of all formats. Values pass through wide(0); wide(1) is spare.

@@ -28,12 +28,12 @@ inline void add_digits(const I16Row& row, std::byte* bytes) {
             std::byte* line = bytes + row.quarter_offset_bytes(element / 64) + block * 256 + element % 64 / 32 * 128;
             store_bf16(line + element % 32 * 2, 128 * high, I16Row::kBf16DigitScale);
             store_bf16(line + 64 + element % 32 * 2, low, I16Row::kBf16DigitScale);
-            continue;
         }
         const uint32_t place = i / 4 * 4 + (i % 4 == 1 ? 2 : i % 4 == 2 ? 1 : i % 4);  // quads
         bytes[row.bytes_offset(I16Row::Digit::low) + place] = std::byte(low);
         bytes[row.bytes_offset(I16Row::Digit::high) + place] = std::byte(high);
-        bytes[row.bytes_offset(I16Row::Digit::sum) + place] = std::byte(low + high);
+        if (row.format == RowFormat::i16_bytes)
+            bytes[row.bytes_offset(I16Row::Digit::sum) + place] = std::byte(low + high);
     }
     if (row.format != RowFormat::i16_bytes) return;
     for (const uint32_t elements : {32u, 16u}) {
@@ -51,9 +51,7 @@ inline void add_digits(const I16Row& row, std::byte* bytes) {
 
 inline std::vector<std::byte> reference_i16_row(RowFormat format, std::span<const float> values) {
     const I16Row row{static_cast<uint32_t>(values.size()), format};
-    const uint32_t digits = row.blocks() * (format == RowFormat::i16_bf16 ? 1024 : 768 + 2 * 64);
-    std::vector<std::byte> bytes(format == RowFormat::i16 ? row.sums16_offset_bytes() + row.blocks() * 16 * 4
-                                                          : row.digits_offset_bytes() + digits);
+    std::vector<std::byte> bytes(row.used_bytes());
     auto* codes = reinterpret_cast<int16_t*>(bytes.data());
     auto* scales = reinterpret_cast<float*>(bytes.data() + row.scales_offset_bytes());
     auto* sums32 = reinterpret_cast<int32_t*>(bytes.data() + row.sums32_offset_bytes());
@@ -71,7 +69,7 @@ inline std::vector<std::byte> reference_i16_row(RowFormat format, std::span<cons
             sums16[i / 16] += codes[i];
         }
     }
-    if (format != RowFormat::i16) add_digits(row, bytes.data());
+    add_digits(row, bytes.data());
     return bytes;
 }
 
