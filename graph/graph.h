@@ -249,9 +249,20 @@ struct DeltaNetOp {
     }
 };
 
+// RWKV's time mixing (jit/kernel_spec.h); a, the weights of keys and bonus are v7's.
+struct WkvOp {
+    TensorId r, w, k, v, a, mix, key_scale, key_rate, out, bonus;
+    SlotId slot;
+    WkvSpec spec;
+    static constexpr const char* kName = "wkv";
+    static void tensors(auto& op, auto&& visit) {
+        visit.in(op.r, op.w, op.k, op.v, op.a, op.mix, op.key_scale, op.key_rate), visit.out(op.out, op.bonus);
+    }
+};
+
 using Op = std::variant<EmbedOp, RmsNormOp, LayerNormOp, MatmulOp, AddOp, RopeOp, AttentionOp, SwigluOp, GatherRowsOp,
                         ScaleOp, SoftcapOp, ElementwiseChainOp, ExpertsOp, HeadProductOp, ConcatOp, ConvolutionOp,
-                        ScanOp, DeltaNetOp, JoinHeadsOp>;
+                        ScanOp, DeltaNetOp, JoinHeadsOp, WkvOp>;
 
 struct Node {
     std::string name;  // "blk.3.attn_norm"
@@ -314,6 +325,15 @@ public:
         TensorId q, k, v, alpha, beta, time_bias, decay;
     };
     Result<TensorId> delta_net(std::string name, const DeltaNetInputs& inputs, SlotId slot, const DeltaNetSpec& spec);
+
+    struct WkvInputs {
+        TensorId r, w, k, v, mix;
+        TensorId a = kNoTensor, key_scale = kNoTensor, key_rate = kNoTensor;  // of v7
+    };
+    struct WkvOutputs {
+        TensorId out, bonus;  // bonus: of v7
+    };
+    Result<WkvOutputs> wkv(std::string name, const WkvInputs& inputs, SlotId slot, const WkvSpec& spec);
 
     const Tensor& tensor(TensorId id) const { return tensors[id]; }
 

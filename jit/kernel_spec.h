@@ -667,6 +667,38 @@ struct DeltaNetArgs {
     const BatchState* batch;
 };
 
+// The time mixing of RWKV: per head a matrix S[head_dim][head_dim], a channel for each of its columns. With x(i) for
+// element i of the head's row or weight x, c = v, or with `centered` v less its mean over the head (S and what comes of
+// it are then less their means over a row, for they are linear in v):
+//   v6 (Eagle and Finch, arXiv 2404.05892): d(i) = exp(-exp(w(i)))
+//     out = S^T r + c * sum(r(i) * k(i) * mix(i));  S = diag(d) S + k c^T
+//   v7 (Goose, arXiv 2503.14456): d(i) = exp(-exp(-1/2) / (1 + exp(-w(i)))), a = 1 / (1 + exp(-a)),
+//     n(i) = k(i) * key_scale(i), divided by its length (at least 1e-12), h(i) = k(i) * (1 + (a(i) - 1) * key_rate(i))
+//     S = diag(d) S + h c^T + (n * a) (-S^T n)^T;  out = S^T r;  bonus = v * sum(r(i) * h(i) * mix(i))
+// Sums over a matrix's column are four chains of fused steps, for i mod 4, added as (0 + 1) + (2 + 3); those over rows
+// run in lanes64.
+enum class WkvRule : uint8_t { v6, v7 };
+struct WkvSpec {
+    uint32_t heads, head_dim;
+    WkvRule rule;
+    Presence centered;
+    auto operator<=>(const WkvSpec&) const = default;
+};
+struct WkvArgs {  // rows and weights of heads * head_dim
+    const float* r;
+    const float* w;
+    const float* k;
+    const float* v;
+    const float* a;  // v7
+    const float* mix;
+    const float* key_scale;  // v7
+    const float* key_rate;   // v7
+    float* state;
+    float* bonus;  // v7
+    float* out;
+    const BatchState* batch;
+};
+
 // Reductions over one row of logits, for the sampler. Unit: the whole row (unit_count is 1).
 enum class ReduceKind : uint8_t {
     argmax,  // the largest value and its index, lowest on ties; NaN never wins (index 0 if all are); count = NaNs
@@ -687,11 +719,12 @@ struct ReduceArgs {
     uint32_t* indices;
 };
 
-using KernelSpec = std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec,
-                                AttentionSpec, SwigluSpec, ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec,
-                                GatherRowsSpec, LayerNormSpec, FusedMatmulSpec, SideBySideSpec, HighestSpec, RouteSpec,
-                                GroupPairsSpec, GatherPairsSpec, ExpertMatmulSpec, CombineSpec, SplitHeadsSpec,
-                                JoinHeadsSpec, ConvolutionSpec, ScanSpec, DeltaNetSpec, WeighPairsSpec, HadamardSpec>;
+using KernelSpec =
+    std::variant<EmbedSpec, RmsNormSpec, QuantizeSpec, MatmulSpec, RopeSpec, ValueStoreSpec, AttentionSpec, SwigluSpec,
+                 ElementwiseSpec, ReduceSpec, LifStepSpec, ColumnProgramSpec, GatherRowsSpec, LayerNormSpec,
+                 FusedMatmulSpec, SideBySideSpec, HighestSpec, RouteSpec, GroupPairsSpec, GatherPairsSpec,
+                 ExpertMatmulSpec, CombineSpec, SplitHeadsSpec, JoinHeadsSpec, ConvolutionSpec, ScanSpec, DeltaNetSpec,
+                 WeighPairsSpec, HadamardSpec, WkvSpec>;
 
 using KernelFunction = void (*)(const void* args, uint32_t begin, uint32_t end);
 

@@ -619,6 +619,50 @@ struct OpTraits<DeltaNetSpec> {
 };
 
 template <>
+struct OpTraits<WkvSpec> {
+    static constexpr std::string_view kName = "wkv";
+    static constexpr bool kWalksRuns = true;
+    static void fields(auto& spec, auto&& visit) {
+        auto& [heads, head_dim, rule, centered] = spec;
+        visit("", rule), visit("h", heads), visit("d", head_dim), visit("centered", centered);
+    }
+    static uint32_t channels(const WkvSpec& spec) { return spec.heads * spec.head_dim; }
+    static Signature arguments(const WkvSpec& spec) {
+        const uint32_t width = channels(spec);
+        const bool is_v7 = spec.rule == WkvRule::v7;
+        const Presence of_v7 = present_if(is_v7);
+        return {sizeof(WkvArgs),
+                {f32_rows("r", offsetof(WkvArgs, r), kRead, width), f32_rows("w", offsetof(WkvArgs, w), kRead, width),
+                 f32_rows("k", offsetof(WkvArgs, k), kRead, width), f32_rows("v", offsetof(WkvArgs, v), kRead, width),
+                 only_if(is_v7, f32_rows("a", offsetof(WkvArgs, a), kRead, width)),
+                 vector_of(width, "mix", offsetof(WkvArgs, mix), Presence::present),
+                 vector_of(width, "key_scale", offsetof(WkvArgs, key_scale), of_v7),
+                 vector_of(width, "key_rate", offsetof(WkvArgs, key_rate), of_v7),
+                 state_of(width, spec.head_dim, offsetof(WkvArgs, state)),
+                 only_if(is_v7, f32_rows("bonus", offsetof(WkvArgs, bonus), kWrite, width)),
+                 f32_rows("out", offsetof(WkvArgs, out), kWrite, width),
+                 other(Role::batch, "batch", offsetof(WkvArgs, batch))}};
+    }
+    static uint32_t units(const WkvSpec& spec, uint32_t runs) { return runs * channel_blocks(channels(spec)); }
+    static KernelCost cost(const WkvSpec& spec) {
+        const uint64_t each = spec.rule == WkvRule::v7 ? 9 : 5, vectors = spec.rule == WkvRule::v7 ? 3 : 1;
+        return {each * spec.head_dim * channels(spec), vectors * channels(spec) * sizeof(float)};
+    }
+    static void check(const WkvSpec& spec, Claims& claims) {
+        claims.positive("heads", spec.heads, kMaxHeads)
+            .positive("head_dim", spec.head_dim, kMaxHeadDim)
+            .multiple("head_dim", spec.head_dim, kChannelBlock, "a block of channels");
+        if (claims.is_fine() && uint64_t(spec.heads) * spec.head_dim * spec.head_dim > kMaxRowElements)
+            claims.refuse("heads {} times head_dim {} squared are above {}", spec.heads, spec.head_dim,
+                          kMaxRowElements);
+    }
+    static std::string text(const WkvSpec& spec) {
+        return fmt::format("wkv {}, {} heads of {}{}", riftjit::text(spec.rule), spec.heads, spec.head_dim,
+                           when(is_present(spec.centered), ", centered"));
+    }
+};
+
+template <>
 struct OpTraits<HighestSpec> {
     static constexpr std::string_view kName = "highest";
     static void fields(auto& spec, auto&& visit) {

@@ -53,6 +53,7 @@ inline std::string_view text(Activations activations) { return activations == Ac
 inline std::string_view text(KOrder order) { return order == KOrder::sequence ? "" : "lanes64"; }
 inline std::string_view text(ConvolutionGates gates) { return gates == ConvolutionGates::none ? "" : "gated"; }
 inline std::string_view text(HeadOrder order) { return order == HeadOrder::grouped ? "grouped" : "tiled"; }
+inline std::string_view text(WkvRule rule) { return rule == WkvRule::v6 ? "v6" : "v7"; }
 inline std::string_view text(HighestStage stage) {
     return stage == HighestStage::whole ? "" : stage == HighestStage::parts ? "parts" : "merge";
 }

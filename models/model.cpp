@@ -17,22 +17,22 @@ namespace {
 
 // The order of messages and lists.
 const std::array kArchitectures = {
-    &kLlama,         &kQwen2,          &kQwen3,        &kGemma,       &kGemma2,        &kGemma3,       &kPhi3,
-    &kArcee,         &kSeedOss,        &kInternlm2,    &kXverse,      &kExaone,        &kErnie45,      &kSmollm3,
-    &kGranite,       &kMinicpm,        &kOlmo2,        &kGlm4,        &kExaone4,       &kHunyuanDense, &kCommandR,
-    &kCohere2,       &kPhi2,           &kFalcon,       &kGptneox,     &kStablelm,      &kStarcoder2,   &kNemotron,
-    &kOrion,         &kMistral3,       &kBloom,        &kMpt,         &kGpt2,          &kStarcoder,    &kQwen3moe,
-    &kQwen2moe,      &kOlmoe,          &kGptOss,       &kGlm4moe,     &kMinimaxM2,     &kDots1,        &kErnie45Moe,
-    &kHunyuanMoe,    &kDeepseek,       &kBailingmoe,   &kBailingmoe2, &kGraniteMoe,    &kDeepseek2,    &kOlmo,
-    &kApertus,       &kLfm2,           &kMamba,        &kMamba2,      &kGraniteHybrid, &kFalconH1,     &kNemotronH,
-    &kJamba,         &kQwen35,         &kQwen35Moe,    &kQwen3Next,   &kLfm2Moe,       &kExaoneMoe,    &kMaincoder,
-    &kPanguEmbedded, &kQwen,           &kBaichuan,     &kChatglm,     &kCodeshell,     &kRefact,       &kJais,
-    &kJais2,         &kQwen2vl,        &kQwen3vl,      &kQwen3vlmoe,  &kPaddleocr,     &kHunyuanVl,    &kHyV3,
-    &kMellum,        &kPlamo,          &kPlamo3,       &kAfmoe,       &kBitnet,        &kGrok,         &kArctic,
-    &kDbrx,          &kSmallthinker,   &kOpenelm,      &kDeci,        &kMinicpm3,      &kPlm,          &kCogvlm,
-    &kCohere2moe,    &kMistral4,       &kNemotronHMoe, &kLlama4,      &kGemma4,        &kGemma3n,      &kPlamo2,
-    &kPhimoe,        &kGemmaEmbedding, &kLlamaEmbed,   &kEurobert,    &kBert,          &kNomicBert,    &kNomicBertMoe,
-    &kJinaBertV2,    &kJinaBertV3,     &kModernBert,
+    &kLlama,         &kQwen2,        &kQwen3,        &kGemma,       &kGemma2,         &kGemma3,       &kPhi3,
+    &kArcee,         &kSeedOss,      &kInternlm2,    &kXverse,      &kExaone,         &kErnie45,      &kSmollm3,
+    &kGranite,       &kMinicpm,      &kOlmo2,        &kGlm4,        &kExaone4,        &kHunyuanDense, &kCommandR,
+    &kCohere2,       &kPhi2,         &kFalcon,       &kGptneox,     &kStablelm,       &kStarcoder2,   &kNemotron,
+    &kOrion,         &kMistral3,     &kBloom,        &kMpt,         &kGpt2,           &kStarcoder,    &kQwen3moe,
+    &kQwen2moe,      &kOlmoe,        &kGptOss,       &kGlm4moe,     &kMinimaxM2,      &kDots1,        &kErnie45Moe,
+    &kHunyuanMoe,    &kDeepseek,     &kBailingmoe,   &kBailingmoe2, &kGraniteMoe,     &kDeepseek2,    &kOlmo,
+    &kApertus,       &kLfm2,         &kMamba,        &kMamba2,      &kGraniteHybrid,  &kFalconH1,     &kNemotronH,
+    &kJamba,         &kQwen35,       &kQwen35Moe,    &kQwen3Next,   &kLfm2Moe,        &kExaoneMoe,    &kMaincoder,
+    &kPanguEmbedded, &kQwen,         &kBaichuan,     &kChatglm,     &kCodeshell,      &kRefact,       &kJais,
+    &kJais2,         &kQwen2vl,      &kQwen3vl,      &kQwen3vlmoe,  &kPaddleocr,      &kHunyuanVl,    &kHyV3,
+    &kMellum,        &kPlamo,        &kPlamo3,       &kAfmoe,       &kBitnet,         &kGrok,         &kArctic,
+    &kDbrx,          &kSmallthinker, &kOpenelm,      &kDeci,        &kMinicpm3,       &kPlm,          &kCogvlm,
+    &kCohere2moe,    &kMistral4,     &kNemotronHMoe, &kLlama4,      &kGemma4,         &kGemma3n,      &kPlamo2,
+    &kPhimoe,        &kRwkv6,        &kRwkv7,        &kArwkv7,      &kGemmaEmbedding, &kLlamaEmbed,   &kEurobert,
+    &kBert,          &kNomicBert,    &kNomicBertMoe, &kJinaBertV2,  &kJinaBertV3,     &kModernBert,
 };
 
 const Architecture* find_architecture(std::string_view name) {
@@ -107,10 +107,37 @@ std::vector<float> first_row(const GgufTensor& tensor) {
     return values;
 }
 
+// Shares that mix a row with the one before it: one or several vectors in a tensor.
+bool is_shift(const GgufTensor& tensor) {
+    return (tensor.name.contains(".time_mix_lerp_") || tensor.name.contains(".channel_mix_lerp_")) &&
+           traits(tensor.type).is_weight && !is_quantized(tensor.type) && tensor.width() <= kMaxWidth &&
+           tensor.rows() <= 16;
+}
+
+// For each vector m the taps [m, 1 - m] of each channel, by channel.
+std::vector<float> shifts(const GgufTensor& tensor) {
+    const auto width = static_cast<uint32_t>(tensor.width()), rows = static_cast<uint32_t>(tensor.rows());
+    const size_t each = size_t(channel_blocks(width)) * kChannelBlock * 2;
+    std::vector<float> row(width), values(rows * each);
+    for (uint32_t index = 0; index < rows; ++index) {
+        graph::dequantize_row(tensor.type, tensor.data.data() + index * row_bytes(tensor.type, width), width,
+                              row.data());
+        for (uint32_t channel = 0; channel < width; ++channel) {
+            values[index * each + channel_place(channel, 0, 2)] = row[channel];
+            values[index * each + channel_place(channel, 1, 2)] = 1 - row[channel];
+        }
+    }
+    return values;
+}
+
 ConvertedVectors convert_vectors(const Gguf& file) {
     ConvertedVectors vectors;
     for (const GgufTensor& tensor : file.tensors()) {
         if (is_by_channel(tensor)) vectors[tensor.name] = by_channel(tensor);
+        if (is_shift(tensor)) {
+            vectors[tensor.name] = shifts(tensor);
+            continue;
+        }
         if (tensor.name == "token_types.weight" && traits(tensor.type).is_weight && tensor.width() <= kMaxWidth)
             vectors[tensor.name] = first_row(tensor);
         const bool is_half = tensor.type == DType::F16 || tensor.type == DType::BF16;

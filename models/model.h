@@ -30,6 +30,8 @@ struct LayerTraits {
         attention_and_mamba2,  // side by side, added
         delta_net,
         plamo2,  // Mamba 2 with norms over its parameters
+        rwkv6,
+        rwkv7,
     } mixer = Mixer::attention;
     bool has_feed_forward = true;
     uint32_t heads = 0, kv_heads = 0, head_dim = 0, ffn_width = 0;

@@ -361,6 +361,18 @@ inline std::vector<DeltaNetSpec> delta_net() {
     return specs;
 }
 
+inline std::vector<WkvSpec> wkv() {
+    std::vector<WkvSpec> specs;
+    for (WkvRule rule : {WkvRule::v6, WkvRule::v7})
+        for (Presence centered : {Presence::absent, Presence::present}) {
+            specs.push_back({1, 16, rule, centered});
+            specs.push_back({3, 32, rule, centered});
+            specs.push_back({2, 64, rule, centered});
+            specs.push_back({1, 80, rule, centered});
+        }
+    return specs;
+}
+
 // The specs of all ops.
 // One expert and several, as many as fill vectors and not; groups of two experts and of more.
 inline std::vector<RouteSpec> route() {
@@ -467,6 +479,7 @@ inline std::vector<KernelSpec> all() {
     append(convolution());
     append(scan());
     append(delta_net());
+    append(wkv());
     append(reduce());
     append(lif_step());
     append(column_programs());

@@ -147,6 +147,7 @@ private:
         using Mixer = LayerTraits::Mixer;
         const Mixer mixer = hyper_.layer[layer].mixer;
         if (mixer == Mixer::attention) return add_attention(parts_, layer, x);
+        if (mixer == Mixer::rwkv6 || mixer == Mixer::rwkv7) return add_time_mixing(parts_, layer, x);
         if (mixer != Mixer::attention_and_mamba2) return add_mixer(parts_, layer, x);
         RIFTJIT_TRY(attended, add_attention(parts_, layer, x));
         RIFTJIT_TRY(mixed, add_mixer(parts_, layer, x));

@@ -16,6 +16,8 @@ struct DecoderParts : BlockParts {
     // A row of a part for each layer, where the family has one (DecoderTraits::layer_inputs).
     graph::TensorId layer_inputs = graph::kNoTensor;
     std::vector<graph::SlotId> kv_slots = {};  // of each layer so far
+    // Of the first layer that has some, which later ones mix theirs with (rwkv7).
+    graph::TensorId first_values = graph::kNoTensor;
 
     const LayerTraits& traits(uint32_t layer) const { return hyper().layer[layer]; }
     // The family's norm, with the tensors that belong to `name`.
@@ -30,6 +32,8 @@ Result<graph::RopeFactors> read_rope_factors(const BlockParts& parts);
 Result<graph::TensorId> add_attention(DecoderParts& parts, uint32_t layer, graph::TensorId x);
 // In its own file: of DeepSeek-V2 (LatentHyperparameters).
 Result<graph::TensorId> add_latent_attention(DecoderParts& parts, uint32_t layer, graph::TensorId x);
+// In its own file: of RWKV, in attention's place.
+Result<graph::TensorId> add_time_mixing(DecoderParts& parts, uint32_t layer, graph::TensorId x);
 // The norm over each head or all of them, where the family has one, and the rotation: of queries ("q") or keys ("k").
 Result<graph::TensorId> position_heads(const DecoderParts& parts, uint32_t layer, std::string_view what,
                                        graph::TensorId x);

@@ -65,7 +65,9 @@ private:
     }
 
     Result<void> read_feed_forward() {
-        RIFTJIT_TRY(widths, per_layer("feed_forward_length", kMaxWidth));
+        // Files of models whose every layer is a mixture may tell the experts' alone.
+        const bool tells_experts = reading_.has_experts && file_.find(key("feed_forward_length")) == nullptr;
+        RIFTJIT_TRY(widths, per_layer(tells_experts ? "expert_feed_forward_length" : "feed_forward_length", kMaxWidth));
         if (!widths) return missing_key(file_, key("feed_forward_length"));
         result_.ffn_width = std::ranges::max(*widths);
         for (uint32_t i = 0; i < result_.layers; ++i) {

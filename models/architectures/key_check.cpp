@@ -57,6 +57,9 @@ constexpr std::string_view kInertKeys =
     "attention.temperature_length attention.key_length_swa attention.value_length_swa rope.dimension_count_swa "
     "expert_weights_scale expert_group_count expert_group_used_count leading_dense_block_count "
     "altup.active_idx altup.num_inputs activation_sparsity_scale moe_latent_size "
+    "wkv.head_size token_shift_count time_mix_extra_dim time_decay_extra_dim rescale_every_n_layers "
+    "attention.decay_lora_rank attention.iclr_lora_rank attention.value_residual_mix_lora_rank "
+    "attention.gate_lora_rank dense_2_feat_in dense_2_feat_out dense_3_feat_in dense_3_feat_out "
     "interleave_moe_layer_step attention.key_length_mla attention.value_length_mla";
 
 std::string full_key(std::string_view architecture, std::string_view suffix) {

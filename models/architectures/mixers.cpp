@@ -114,6 +114,8 @@ Result<TensorId> add_mixer(const BlockParts& parts, uint32_t layer, TensorId x) 
     switch (parts.hyper().layer[layer].mixer) {
         case Mixer::attention:
         case Mixer::none:
+        case Mixer::rwkv6:  // see add_time_mixing
+        case Mixer::rwkv7:
             break;
         case Mixer::linear:
             return parts.project(parts.block(layer, "attn_output"), x, parts.hyper().width);

@@ -174,6 +174,42 @@ Result<TensorId> Weights::by_channel_part(std::string_view name, uint32_t channe
     return whole;
 }
 
+Result<const GgufTensor*> Weights::find_rows(std::string_view name, uint32_t rows, uint32_t width) {
+    const GgufTensor* const tensor = model_.file.find_tensor(name);
+    const bool is_spread = tensor != nullptr && tensor->ne.size() == 4 && tensor->ne[1] == 1;
+    return is_spread ? find(name, {width, 1, 1, rows}) : find(name, {width, rows});
+}
+
+Result<TensorId> Weights::vector_of_rows(std::string_view name, uint32_t rows, uint32_t width, uint32_t index) {
+    RIFTJIT_TRY(tensor, find_rows(name, rows, width));
+    RIFTJIT_TRY(values, floats(*tensor));
+    return graph_.add_weight(part_name(name, fmt::to_string(index)), DType::F32, 1, width,
+                             reinterpret_cast<const std::byte*>(values + size_t(index) * width));
+}
+
+Result<TensorId> Weights::shift(std::string_view name, uint32_t rows, uint32_t width, uint32_t index) {
+    RIFTJIT_TRY(tensor, find_rows(name, rows, width));
+    const auto converted = model_.converted_vectors->find(tensor->name);
+    const size_t each = size_t(channel_blocks(width)) * kChannelBlock * 2;
+    if (converted == model_.converted_vectors->end() || converted->second.size() != rows * each)
+        return fail(ErrorKind::Unsupported,
+                    "{}: type {} is unsupported for a mixture of rows; supported are f32, f16, bf16",
+                    model_.file.place_of(*tensor), traits(tensor->type).name);
+    return graph_.add_weight(part_name(name, fmt::to_string(index)), DType::F32, 1, static_cast<uint32_t>(each),
+                             reinterpret_cast<const std::byte*>(converted->second.data() + index * each));
+}
+
+TensorId Weights::differences(uint32_t width) {
+    static const std::vector<float> kTaps = [] {
+        std::vector<float> taps(2 * kMaxWidth);
+        for (uint32_t channel = 0; channel < kMaxWidth; ++channel)
+            taps[channel_place(channel, 0, 2)] = 1, taps[channel_place(channel, 1, 2)] = -1;
+        return taps;
+    }();
+    return graph_.add_weight("differences", DType::F32, 1, channel_blocks(width) * kChannelBlock * 2,
+                             reinterpret_cast<const std::byte*>(kTaps.data()));
+}
+
 Result<TensorId> Weights::rows_as_vector(std::string_view name, uint32_t rows, uint32_t width) {
     RIFTJIT_TRY(tensor, find(name, {width, rows}));
     RIFTJIT_TRY(values, floats(*tensor));

@@ -40,6 +40,11 @@ public:
     graph::TensorId ones(uint32_t width);  // a gain that changes nothing
     Result<graph::TensorId> vector_part(std::string_view name, uint32_t width, uint32_t first, uint32_t count,
                                         std::string_view part);
+    // Row `index` of as many vectors of `width`, in one tensor.
+    Result<graph::TensorId> vector_of_rows(std::string_view name, uint32_t rows, uint32_t width, uint32_t index);
+    // Of such a row m: taps of a convolution over two rows that mixes each with m of the one before, m x' + (1 - m) x.
+    Result<graph::TensorId> shift(std::string_view name, uint32_t rows, uint32_t width, uint32_t index);
+    graph::TensorId differences(uint32_t width);  // taps that give x' - x
     // A vector that the file has as `rows` rows of `width`.
     Result<graph::TensorId> rows_as_vector(std::string_view name, uint32_t rows, uint32_t width);
     // Numbers of each channel, as f32 by channel (jit/kernel_spec.h); of channels [first, first + count), which begin
@@ -64,6 +69,8 @@ public:
     const std::unordered_set<std::string_view>& used() const { return used_; }
 
 private:
+    // As find(), whatever dimensions of one element stand between those of width and rows.
+    Result<const GgufTensor*> find_rows(std::string_view name, uint32_t rows, uint32_t width);
     Result<const GgufTensor*> find(std::string_view name, std::initializer_list<uint32_t> shape);
     Result<const float*> floats(const GgufTensor& tensor) const;
 

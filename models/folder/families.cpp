@@ -10,6 +10,7 @@
 #include "models/folder/encoders.h"
 #include "models/folder/mixtures.h"
 #include "models/folder/recurrent.h"
+#include "models/folder/rewriting.h"
 
 namespace riftjit::models::folder {
 
@@ -480,22 +481,20 @@ constexpr auto kExaoneRules = std::to_array<NameRule>({
     {"h.#.mlp.c_proj", "blk.#.ffn_down"},
 });
 
-// It raises the base by alpha to the power of d / (d - 2) (NTK-aware scaling).
-Result<void> set_hunyuan(Keys& keys) {
-    RIFTJIT_TRY_VOID(set_plain(keys));
+// They raise the base by alpha to the power of d / (d - 2) (NTK-aware scaling).
+Result<void> set_hunyuan_rope(Keys& keys, double usual_alpha, uint32_t dim) {
     const Json* const type = find(keys.rope(), "rope_type");
     if (type == nullptr || (*type != Json("dynamic") && *type != Json("xdrope"))) return {};
-    RIFTJIT_TRY(sizes, read_head_sizes(keys.config()));
     RIFTJIT_TRY(alpha, keys.rope_number(keys.rope(), "alpha"));
     RIFTJIT_TRY(base, keys.rope_number(keys.rope(), "rope_theta"));
-    if (sizes.head_dim <= 2 || alpha.value_or(50) <= 0)
+    if (dim <= 2 || alpha.value_or(usual_alpha) <= 0)
         return fail(ErrorKind::Format, "{} has alpha {} for heads of {}", keys.config().place("rope_parameters"),
-                    alpha.value_or(50), sizes.head_dim);
-    const double power = double(sizes.head_dim) / (sizes.head_dim - 2);
-    const double scaled = base.value_or(10000) * std::pow(alpha.value_or(50), power);
+                    alpha.value_or(usual_alpha), dim);
+    const double power = double(dim) / (dim - 2);
+    const double scaled = base.value_or(10000) * std::pow(alpha.value_or(usual_alpha), power);
     if (!(std::abs(scaled) <= 1e30))
         return fail(ErrorKind::Format, "{} has alpha {} and rope_theta {}, which give a base of {}",
-                    keys.config().place("rope_parameters"), alpha.value_or(50), base.value_or(10000), scaled);
+                    keys.config().place("rope_parameters"), alpha.value_or(usual_alpha), base.value_or(10000), scaled);
     keys.set("rope.freq_base", static_cast<float>(scaled), "rope_parameters");
     keys.set_text("rope.scaling.type", "none", "rope_parameters");
     keys.set("rope.scaling.factor", 1.0f, "rope_parameters");
@@ -505,6 +504,50 @@ Result<void> set_hunyuan(Keys& keys) {
     }
     return {};
 }
+
+Result<void> set_hunyuan(Keys& keys) {
+    RIFTJIT_TRY_VOID(set_plain(keys));
+    RIFTJIT_TRY(sizes, read_head_sizes(keys.config()));
+    return set_hunyuan_rope(keys, 50, sizes.head_dim);
+}
+
+// Lists of one entry for each layer, which are all the same.
+Result<void> copy_first(Keys& keys, std::string_view suffix, std::string_view name) {
+    const Config::Found found = keys.config().find({name});
+    const Json* const first =
+        found && found.value->is_array() && !found.value->empty() ? &(*found.value)[0] : found.value;
+    if (first == nullptr || !first->is_number_unsigned() || first->get<uint64_t>() > UINT32_MAX)
+        return fail(ErrorKind::Format, "{} is {}; expected is a number, or a list of them", keys.config().place(name),
+                    found ? shown(*found.value) : "absent");
+    if (found.value->is_array())
+        for (const Json& each : *found.value)
+            if (each != *first)
+                return fail(ErrorKind::Unsupported, "{} has {} and {}: layers that differ are unsupported",
+                            keys.config().place(name), shown(*first), shown(each));
+    keys.set(suffix, first->get<uint32_t>(), name);
+    return {};
+}
+
+Result<void> set_hunyuan_moe(Keys& keys) {
+    RIFTJIT_TRY_VOID(set_plain(keys));
+    RIFTJIT_TRY(sizes, read_head_sizes(keys.config()));
+    RIFTJIT_TRY_VOID(set_hunyuan_rope(keys, 1000, sizes.width / sizes.heads));
+    RIFTJIT_TRY_VOID(keys.require_integer("expert_shared_feed_forward_length", {"intermediate_size"}));
+    RIFTJIT_TRY_VOID(copy_first(keys, "expert_feed_forward_length", "moe_intermediate_size"));
+    RIFTJIT_TRY_VOID(copy_first(keys, "expert_used_count", "moe_topk"));
+    return copy_first(keys, "expert_shared_count", "num_shared_expert");
+}
+
+Result<void> stack_hunyuan(Rewriter& rewriter) { return rewriter.stack_experts(); }
+
+constexpr auto kHunyuanMoeRules = std::to_array<NameRule>({
+    {"layers.#.self_attn.query_layernorm", "blk.#.attn_q_norm"},
+    {"layers.#.self_attn.key_layernorm", "blk.#.attn_k_norm"},
+    {"layers.#.mlp.gate.wg", "blk.#.ffn_gate_inp"},
+    {"layers.#.mlp.shared_mlp.gate_proj", "blk.#.ffn_gate_shexp"},
+    {"layers.#.mlp.shared_mlp.up_proj", "blk.#.ffn_up_shexp"},
+    {"layers.#.mlp.shared_mlp.down_proj", "blk.#.ffn_down_shexp"},
+});
 
 constexpr auto kHunyuanRules = std::to_array<NameRule>({
     {"layers.#.self_attn.query_layernorm", "blk.#.attn_q_norm"},
@@ -775,6 +818,8 @@ const std::array kFamilies = {
     Family{"Glm4ForCausalLM", "glm4", set_glm4, kGlm4Rules},
     Family{"Exaone4ForCausalLM", "exaone4", set_exaone4, kNormedAfterRules},
     Family{"HunYuanDenseV1ForCausalLM", "hunyuan-dense", set_hunyuan, kHunyuanRules},
+    Family{"HunYuanMoEV1ForCausalLM", "hunyuan-moe", set_hunyuan_moe, kHunyuanMoeRules, kAsStored, kAsStored,
+           stack_hunyuan},
     Family{"CohereForCausalLM", "command-r", set_command_r, kNoRules},
     Family{"Cohere2ForCausalLM", "cohere2", set_cohere2, kNoRules},
     Family{"PhiForCausalLM", "phi2", set_phi2, kPhi2Rules},

@@ -74,7 +74,7 @@ Result<void> set_rope_scaling(Keys& keys, const Json& rope) {
     const std::string type = stated->is_string() ? stated->get<std::string>() : "";
     RIFTJIT_TRY(factor, keys.rope_number(rope, "factor"));
     if (type == "default" || type == "llama3") return {};  // llama3's factors are a tensor
-    if ((type == "dynamic" || type == "xdrope") && keys.architecture() == "hunyuan-dense") return {};  // set by it
+    if ((type == "dynamic" || type == "xdrope") && keys.architecture().starts_with("hunyuan-")) return {};  // set by it
     if (type == "longrope" || type == "su") {
         keys.set_text("rope.scaling.type", "longrope", "rope_parameters");
         return {};
@@ -219,7 +219,11 @@ Result<void> set_decoder_keys(Keys& keys) {
     RIFTJIT_TRY_VOID(keys.require_integer("context_length", {"max_position_embeddings", "n_ctx", "n_positions",
                                                              "max_length", "max_sequence_length", "model_max_length"}));
     RIFTJIT_TRY_VOID(keys.require_integer("embedding_length", {"hidden_size", "n_embd", "dim"}));
-    RIFTJIT_TRY_VOID(keys.require_integer("feed_forward_length", {"intermediate_size", "n_inner", "hidden_dim"}));
+    // Of models whose every layer is a mixture some configurations tell the experts' alone.
+    const Config::Names widths = {"intermediate_size", "n_inner", "hidden_dim"};
+    RIFTJIT_TRY_VOID(keys.config().find({"moe_intermediate_size"})
+                         ? keys.copy_integer("feed_forward_length", widths)
+                         : keys.require_integer("feed_forward_length", widths));
     RIFTJIT_TRY_VOID(keys.require_integer("attention.head_count", kHeads));
     RIFTJIT_TRY_VOID(keys.copy_integer("attention.head_count_kv", {"num_key_value_heads", "n_kv_heads"}));
     RIFTJIT_TRY_VOID(keys.allow_only({"is_causal"}, {true}));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "host/half.h"
 #include "models/folder/decoders.h"
@@ -407,7 +408,7 @@ Result<void> rewrite_falcon_h1(Rewriter& rewriter) {
     return {};
 }
 
-// ---- qwen3next ----
+// ---- qwen3next, qwen35 ----
 
 Result<void> set_qwen3next(Keys& keys) {
     const Config& config = keys.config();
@@ -435,27 +436,95 @@ Result<void> set_qwen3next(Keys& keys) {
     return {};
 }
 
-// The rows of q, k, v and z stand key head by key head.
-Result<void> rewrite_qwen3next(Rewriter& rewriter) {
-    RIFTJIT_TRY_VOID(rewriter.leave_out_drafts());
-    RIFTJIT_TRY_VOID(rewriter.stack_experts());
-    RIFTJIT_TRY_VOID(rewrite_state_space(rewriter));
-    const Config& config = rewriter.config();
+// Sections of a rotation in three dimensions, which texts do not have.
+Result<void> set_qwen35(Keys& keys) {
+    RIFTJIT_TRY_VOID(set_qwen3next(keys));
+    std::vector<int32_t> sections = {11, 11, 10};
+    if (const Json* const stated = find(keys.rope(), "mrope_section"); stated != nullptr && stated->is_array()) {
+        sections.clear();
+        for (const Json& section : *stated)
+            sections.push_back(section.is_number_unsigned() ? static_cast<int32_t>(section.get<uint32_t>()) : 0);
+    }
+    sections.resize(4);
+    keys.set_integers("rope.dimension_sections", sections, "rope_parameters");
+    return {};
+}
+
+struct DeltaNetSizes {
+    uint64_t key_heads, value_heads, key_dim, value_dim;
+};
+Result<DeltaNetSizes> delta_net_sizes(const Config& config) {
     RIFTJIT_TRY(key_heads, config.require_integer({"linear_num_key_heads"}, 1, 1u << 16));
     RIFTJIT_TRY(value_heads, config.require_integer({"linear_num_value_heads"}, 1, 1u << 16));
     RIFTJIT_TRY(key_dim, config.require_integer({"linear_key_head_dim"}, 1, 1u << 16));
     RIFTJIT_TRY(value_dim, config.require_integer({"linear_value_head_dim"}, 1, 1u << 16));
+    if (value_heads % key_heads != 0)
+        return fail(ErrorKind::Format, "{} is {}, which does not divide {} value heads",
+                    config.place("linear_num_key_heads"), key_heads, value_heads);
+    return DeltaNetSizes{key_heads, value_heads, key_dim, value_dim};
+}
+
+// What qwen3next and qwen35 share.
+Result<void> rewrite_delta_net(Rewriter& rewriter) {
+    RIFTJIT_TRY_VOID(rewriter.leave_out_drafts());
+    RIFTJIT_TRY_VOID(rewriter.stack_experts());
+    RIFTJIT_TRY_VOID(rewrite_state_space(rewriter));
+    for (StoredTensor& tensor : rewriter.tensors())
+        if (tensor.name.ends_with("norm.weight") && !tensor.name.ends_with("linear_attn.norm.weight"))
+            RIFTJIT_TRY_VOID(rewriter.change_numbers(tensor, [](float value, uint64_t) { return value + 1; }));
+    return {};
+}
+
+// Value heads stand key head by key head; in files the first of each key head come first.
+Result<void> rewrite_qwen35(Rewriter& rewriter) {
+    RIFTJIT_TRY_VOID(rewrite_delta_net(rewriter));
+    RIFTJIT_TRY(sizes, delta_net_sizes(rewriter.config()));
+    const uint64_t keys = 2 * sizes.key_heads * sizes.key_dim, shared = sizes.value_heads / sizes.key_heads;
+    const auto value_order = [&](uint64_t first, uint64_t dim) {
+        std::vector<uint64_t> order(first);
+        std::iota(order.begin(), order.end(), uint64_t{0});
+        for (uint64_t within = 0; within < shared; ++within)
+            for (uint64_t head = 0; head < sizes.key_heads; ++head)
+                for (uint64_t i = 0; i < dim; ++i) order.push_back(first + (head * shared + within) * dim + i);
+        return order;
+    };
+    for (StoredTensor& tensor : rewriter.tensors()) {
+        const auto ends = [&](std::string_view part) { return tensor.name.ends_with(part); };
+        if (!tensor.name.contains(".linear_attn.") || ends("linear_attn.norm.weight")) continue;
+        const bool is_of_heads =
+            ends("in_proj_a.weight") || ends("in_proj_b.weight") || ends("A_log") || ends("dt_proj.bias");
+        const bool has_keys = ends("in_proj_qkv.weight") || ends("conv1d.weight");
+        const std::vector<uint64_t> order = value_order(has_keys ? keys : 0, is_of_heads ? 1 : sizes.value_dim);
+        const bool by_column = ends("out_proj.weight");
+        const uint64_t extent = tensor.shape.empty() ? 0 : by_column ? tensor.shape.back() : tensor.shape.front();
+        if (extent != order.size() || (by_column && tensor.shape.size() != 2))
+            return fail(ErrorKind::Format, "{}: shape [{}]; expected are {} {}", tensor.place,
+                        fmt::join(tensor.shape, ", "), order.size(), by_column ? "columns" : "rows");
+        if (!by_column) {
+            tensor = rewriter.rows_of(tensor, tensor.name, order);
+            continue;
+        }
+        tensor = rewriter.gathered(tensor, tensor.name, tensor.shape,
+                                   [&](uint64_t i) { return i - i % extent + order[i % extent]; });
+    }
+    rewriter.index_again();
+    return {};
+}
+
+// The rows of q, k, v and z stand key head by key head.
+Result<void> rewrite_qwen3next(Rewriter& rewriter) {
+    RIFTJIT_TRY_VOID(rewrite_delta_net(rewriter));
+    RIFTJIT_TRY(sizes, delta_net_sizes(rewriter.config()));
+    const auto& [key_heads, value_heads, key_dim, value_dim] = sizes;
     const uint64_t values = value_heads / key_heads * value_dim, stride = 2 * key_dim + 2 * values;
     std::vector<StoredTensor> result;
     for (StoredTensor& tensor : rewriter.tensors()) {
         const auto ends = [&](std::string_view part) { return tensor.name.ends_with(part); };
-        if (ends("norm.weight") && !ends("linear_attn.norm.weight"))
-            RIFTJIT_TRY_VOID(rewriter.change_numbers(tensor, [](float value, uint64_t) { return value + 1; }));
         if (!ends("linear_attn.in_proj_qkvz.weight")) {
             result.push_back(std::move(tensor));
             continue;
         }
-        if (tensor.shape.size() != 2 || tensor.shape[0] != key_heads * stride || value_heads % key_heads != 0)
+        if (tensor.shape.size() != 2 || tensor.shape[0] != key_heads * stride)
             return fail(ErrorKind::Format, "{}: shape [{}]; expected are {} rows: of each of {} heads {}", tensor.place,
                         fmt::join(tensor.shape, ", "), key_heads * stride, key_heads, stride);
         std::vector<uint64_t> qkv, z;
@@ -481,6 +550,8 @@ constexpr auto kQwen3NextRules = std::to_array<NameRule>({
     {"layers.#.linear_attn.in_proj_qkv", "blk.#.attn_qkv"},
     {"layers.#.linear_attn.in_proj_z", "blk.#.attn_gate"},
     {"layers.#.linear_attn.in_proj_ba", "blk.#.ssm_ba"},
+    {"layers.#.linear_attn.in_proj_a", "blk.#.ssm_alpha"},
+    {"layers.#.linear_attn.in_proj_b", "blk.#.ssm_beta"},
     {"layers.#.linear_attn.conv1d", "blk.#.ssm_conv1d"},
     {"layers.#.linear_attn.dt_proj", "blk.#.ssm_dt"},
     {"layers.#.linear_attn.A_log", "blk.#.ssm_a", Change::whole_name},
@@ -500,6 +571,10 @@ const std::array kRecurrent = {
            rewrite_falcon_h1},
     Family{"Qwen3NextForCausalLM", "qwen3next", set_qwen3next, kQwen3NextRules, kAsStored, kAsStored,
            rewrite_qwen3next},
+    Family{"Qwen3_5ForCausalLM Qwen3_5ForConditionalGeneration", "qwen35", set_qwen35, kQwen3NextRules, kAsStored,
+           kAsStored, rewrite_qwen35},
+    Family{"Qwen3_5MoeForCausalLM Qwen3_5MoeForConditionalGeneration", "qwen35moe", set_qwen35, kQwen3NextRules,
+           kAsStored, kAsStored, rewrite_qwen35},
 };
 
 }  // namespace

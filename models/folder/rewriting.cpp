@@ -83,6 +83,14 @@ Result<void> Rewriter::leave_out_drafts() {
 }
 
 Result<void> Rewriter::stack_experts() {
+    for (const std::string& name : stems_of("mlp.experts.gate_up_proj")) {
+        const std::string stem = name + "mlp.experts.";
+        RIFTJIT_TRY_VOID(
+            split_halves(stem + "gate_up_proj", stem + "gate_proj.weight", stem + "up_proj.weight", Halves::in_order));
+    }
+    for (StoredTensor& tensor : tensors())
+        if (tensor.name.ends_with("mlp.experts.down_proj")) tensor.name += ".weight";
+    index_again();
     std::map<std::string, std::map<uint64_t, const StoredTensor*>> stacks;
     for (const StoredTensor& tensor : tensors())
         if (const auto name = expert_name(tensor.name)) stacks[name->stacked][name->expert] = &tensor;

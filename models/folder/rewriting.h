@@ -23,7 +23,8 @@ public:
 
     // Leaves out blocks that guess several tokens at once: behind the last layer, or named mtp.
     Result<void> leave_out_drafts();
-    // "A.experts.0.B", "A.experts.1.B" and so on become "A.experts.B", one behind the other.
+    // "A.experts.0.B", "A.experts.1.B" and so on become "A.experts.B", one behind the other; gates and ups that are one
+    // stack become two.
     Result<void> stack_experts();
 
     // Element i of the result, as it is stored, is element from(i) of `tensor`.

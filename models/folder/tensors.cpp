@@ -76,9 +76,9 @@ bool is_left_out(const Family& family, const std::string& name) {
 }
 
 bool is_of_images(std::string_view name) {
-    return name.starts_with("vision_tower.") || name.starts_with("model.vision_tower.") ||
-           name.starts_with("vision_model.") || name.starts_with("multi_modal_projector.") ||
-           name.starts_with("model.multi_modal_projector.");
+    return name.starts_with("visual.") || name.starts_with("model.visual.") || name.starts_with("vision_tower.") ||
+           name.starts_with("model.vision_tower.") || name.starts_with("vision_model.") ||
+           name.starts_with("multi_modal_projector.") || name.starts_with("model.multi_modal_projector.");
 }
 
 // ---- rows ----

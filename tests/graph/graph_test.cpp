@@ -66,6 +66,15 @@ TEST(Graph, RefusesRunningStatesThatDoNotFit) {
             .error()
             .message,
         "net: slot 'run' keeps 8 numbers of each channel, expected 4");
+    const SlotId square = g.add_slot({"square", RunningSlot{32, 16}});
+    const WkvSpec wkv{2, 16, WkvRule::v6, Presence::absent};
+    EXPECT_TRUE(g.wkv("wkv", {x, x, x, x, vector(32)}, square, wkv));
+    EXPECT_EQ(g.wkv("wkv", {x, x, x, b, vector(32)}, square, wkv).error().message,
+              "wkv: value 'b' has width 8, expected 32");
+    EXPECT_EQ(g.wkv("wkv", {x, x, x, x, vector(32), x}, square, wkv).error().message,
+              "wkv: rates are v7's alone, which has them");
+    EXPECT_EQ(g.wkv("wkv", {x, x, x, x, vector(32)}, running, wkv).error().message,
+              "wkv: slot 'run' keeps 8 numbers of each channel, expected 16");
 }
 
 TEST(Graph, RefusesANormOfHeadsThatDoNotFillTheRow) {

@@ -300,6 +300,7 @@ def convert(name, folder, out, types=None):
         class Kind(kind): model_arch = kind.model_arch  # what is changed here is this file's alone
         Kind.set_vocab = set_vocab
         if name.startswith("qwen35"): Kind.no_mtp = True  # there are no draft blocks
+        if hasattr(Kind, "lerp_weights"): Kind.lerp_weights = {}  # which all families and files share
         if name == "mistral":  # whose window it leaves out
             Kind.set_gguf_parameters = lambda self: (super(Kind, self).set_gguf_parameters(),
                                                      self.gguf_writer.add_sliding_window(8))

@@ -50,6 +50,9 @@ LATENT = dict(kv_lora_rank=16, qk_nope_head_dim=8, qk_rope_head_dim=8, v_head_di
               n_routed_experts=4, num_experts_per_tok=2, n_shared_experts=1, first_k_dense_replace=1, num_hidden_layers=2) | MOE
 MAMBA = dict(mamba_n_heads=4, mamba_d_head=16, mamba_d_state=16, mamba_expand=2)
 GRANITE = dict(embedding_multiplier=3.0, residual_multiplier=0.5, attention_multiplier=0.1, logits_scaling=2.0)
+DELTA = dict(num_hidden_layers=4, linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8,
+             linear_value_head_dim=8, linear_conv_kernel_dim=4, full_attention_interval=4, rope_parameters=rope(
+    partial_rotary_factor=0.5, mrope_section=[2, 1, 1], mrope_interleaved=True))
 # Mixtures of experts, and layers with running states: what FAMILIES has of them in other sizes, and more.
 LATER = {
     "mixtral": ("Mixtral", dict(num_local_experts=4, num_experts_per_tok=2, tie_word_embeddings=False)),
@@ -77,6 +80,8 @@ LATER = {
     "ernie4_5_moe": ("Ernie4_5_Moe", dict(head_dim=16, moe_num_experts=4, moe_k=2, moe_intermediate_size=24,
                                           moe_num_shared_experts=1, moe_layer_start_index=1, moe_layer_end_index=1,
                                           moe_layer_interval=1, use_bias=True)),
+    "hunyuan_moe": ("HunYuanMoEV1", dict(head_dim=16, num_experts=4, moe_topk=[2] * 2, intermediate_size=24,
+                                         moe_intermediate_size=[24] * 2, num_shared_expert=[1] * 2)),
     "mamba": ("Mamba", dict(intermediate_size=64, state_size=8, conv_kernel=4, time_step_rank=4)),
     "falcon_mamba": ("FalconMamba", dict(intermediate_size=64, state_size=8, conv_kernel=4, time_step_rank=4,
                                          tie_word_embeddings=False)),
@@ -108,10 +113,13 @@ LATER = {
                                     linear_num_value_heads=4, linear_key_head_dim=8, linear_value_head_dim=8,
                                     linear_conv_kernel_dim=4, full_attention_interval=4,
                                     rope_parameters=rope(partial_rotary_factor=0.25)) | MOE),
+    "qwen35": ("Qwen3_5Text", DELTA | dict(head_dim=16, tie_word_embeddings=False)),
+    "qwen35moe": ("Qwen3_5MoeText", DELTA | dict(head_dim=16, num_experts=4, num_experts_per_tok=2,
+                                                 shared_expert_intermediate_size=20) | MOE),
 }
 # Decays are exponentials, whose last bit in f32 differs between libraries: these are stored as f16, which hides it.
 HALVES = ("mamba", "falcon_mamba", "mamba2", "granitehybrid", "granitehybrid_moe", "granitehybrid_dense", "bamba",
-          "falcon_h1", "qwen3next")
+          "falcon_h1", "qwen3next", "qwen35", "qwen35moe")
 # What published configurations have and this version of transformers no longer writes.
 ALSO_WRITTEN = {"granitehybrid": dict(layer_types=["mamba", "attention", "mamba"]),
                 "granitehybrid_moe": dict(layer_types=["mamba", "attention", "mamba"]),
@@ -259,7 +267,7 @@ def convert(name, folder, out, outtype):
         kind = conversion.get_model_class(get_model_architecture(hparams, ModelType.TEXT))
         if name == "ministral3": kind = kind.Ministral3Model
         class Kind(kind): model_arch = kind.model_arch
-        if name in ("glm4moe", "qwen3next"): Kind.no_mtp = True  # blocks that guess are left out
+        if name in ("glm4moe", "qwen3next", "qwen35", "qwen35moe"): Kind.no_mtp = True  # blocks that guess are left out
         if name in ENCODERS: Kind.get_vocab_base_pre = lambda self, tokenizer: "jina-v2-en"
         else:
             Kind.set_vocab = lambda self: TextModel._set_vocab_gpt2(self)
@@ -289,6 +297,7 @@ def make(name, number):
             if factors in own.get("rope_parameters", {}):
                 own["rope_parameters"] = own["rope_parameters"] | {factors: own["rope_parameters"][factors][:4]}
         class_name = {"Gemma3": "Gemma3Text"}.get(kind, kind)
+        kind = kind.removesuffix("Text")
         common = COMMON if name not in ENCODERS else {key: COMMON[key] for key in (
             "vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")}
         config = getattr(transformers, class_name + "Config")(**(common | own))

@@ -48,6 +48,18 @@ PLAMO_NORMS = {"pre_mixer_norm.weight": [WIDTH], "post_mixer_norm.weight": [WIDT
                "post_mlp_norm.weight": [WIDTH], "mlp.gate_up_proj.weight": linear(2 * FFN),
                "mlp.down_proj.weight": linear(WIDTH, FFN)}
 
+NORM = {"weight": [WIDTH], "bias": [WIDTH]}
+def norms(*names): return {f"{name}.{part}": shape for name in names for part, shape in NORM.items()}
+ROW = [1, 1, WIDTH]
+def goose(prefix, gates):
+    return {f"{prefix}.{name}": shape for name, shape in (
+        {f"x_{name}": ROW for name in "rwkvag"[:6 if gates else 5]} |
+        {f"{name}{part}": shape for name in "wav" for part, shape in ((0, ROW), (1, [WIDTH, 8]), (2, [8, WIDTH]))} |
+        ({"g1": [WIDTH, 24], "g2": [24, WIDTH]} | norms("ln_x") if gates else {}) |
+        {"k_k": ROW, "k_a": ROW, "r_k": [HEADS, DIM]} |
+        {f"{name}.weight": linear(WIDTH) for name in ("receptance", "key", "value", "output")}).items()}
+RWKV = dict(head_size=DIM, layer_norm_epsilon=1e-5)
+
 # name: (configuration beside SIZES, names and shapes)
 BY_HAND = {
     "deepseek": (dict(architectures=["DeepseekForCausalLM"], first_k_dense_replace=1, moe_intermediate_size=48,
@@ -157,6 +169,25 @@ BY_HAND = {
                         "attn.q_norm.weight": [DIM], "attn.k_norm.weight": [DIM],
                         "attn.out_proj.weight": linear(WIDTH, q * DIM), "ffn_norm.weight": [WIDTH],
                         "ffn.proj_1.weight": linear(2 * ffn), "ffn.proj_2.weight": linear(WIDTH, ffn)}.items()}),
+    "rwkv6": (RWKV | dict(architectures=["Rwkv6ForCausalLM"], rescale_every=2),
+              {"rwkv.embeddings.weight": [VOCABULARY, WIDTH], "head.weight": [VOCABULARY, WIDTH]} |
+              norms("rwkv.ln_out", "rwkv.blocks.0.pre_ln") | of_layers("rwkv.blocks", norms("ln1", "ln2", "attention.ln_x") | {
+                  f"attention.time_maa_{name}": ROW for name in "xwkvrg"} | {
+                  "attention.time_maa_w1": [WIDTH, 160], "attention.time_maa_w2": [5, 32, WIDTH], "attention.time_decay": ROW,
+                  "attention.time_decay_w1": [WIDTH, 64], "attention.time_decay_w2": [64, WIDTH],
+                  "attention.time_faaaa": [HEADS, DIM]} | {
+                  f"attention.{name}.weight": linear(WIDTH) for name in ("receptance", "key", "value", "gate", "output")} | {
+                  "feed_forward.time_maa_k": ROW, "feed_forward.time_maa_r": ROW, "feed_forward.key.weight": linear(FFN),
+                  "feed_forward.receptance.weight": linear(WIDTH), "feed_forward.value.weight": linear(WIDTH, FFN)})),
+    "rwkv7": (RWKV | dict(architectures=["Rwkv7ForCausalLM"], lora_rank_decay=8, lora_rank_iclr=8,
+                          lora_rank_value_residual_mix=8, lora_rank_gate=24),
+              {"model.embeddings.weight": [VOCABULARY, WIDTH], "lm_head.weight": [VOCABULARY, WIDTH]} |
+              norms("model.ln_out", "model.layers.0.pre_norm") | of_layers("model.layers", norms("ln1", "ln2") |
+                  goose("attention", True) | {"feed_forward.x_k": ROW, "feed_forward.key.weight": linear(FFN),
+                                              "feed_forward.value.weight": linear(WIDTH, FFN)})),
+    "arwkv7": (RWKV | dict(architectures=["RwkvHybridForCausalLM"], wkv_has_gate=False, wkv_version=7),
+               ENDS | of_layers("model.layers", goose("self_attn.time_mixer", False) | MLP | {
+                   "input_layernorm.weight": [WIDTH], "post_attention_layernorm.weight": [WIDTH]})),
     "deci": (dict(architectures=["DeciLMForCausalLM"], num_hidden_layers=4, block_configs=[
         dict(attention=dict(n_heads_in_group=2, no_op=False, replace_with_linear=False),
              ffn=dict(ffn_mult=1.0, no_op=False, replace_with_linear=False)),
@@ -177,6 +208,10 @@ def random_checkpoint(name, shapes):
         noise = torch.randn(shape, generator=generator)
         if key.endswith("slopes"): value = torch.tensor([2.0 ** -(2 * i + 2) for i in range(shape[0])])
         elif len(shape) == 1 and key.endswith(("bias", "dt_bias")): value = 0.3 * noise
+        elif ".x_" in key or ("time_maa_" in key and shape == ROW): value = noise.sigmoid()
+        elif key.endswith("time_decay"): value = -1 + 0.5 * noise
+        elif shape == ROW: value = 0.7 + 0.3 * noise
+        elif key.endswith(("r_k", "time_faaaa")): value = 0.3 * noise
         elif len(shape) == 1 or key.endswith(("q_weight", "k_weight")):
             value = 0.2 * noise if name in ZERO_GAINS and key.endswith("norm.weight") else 1 + 0.2 * noise
         elif "embed" in key or "wte" in key: value = 0.6 * noise

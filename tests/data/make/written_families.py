@@ -69,4 +69,103 @@ def plamo2(w, config, ids):
     return norm(x, w["model.norm.weight"] + 1, epsilon) @ w["lm_head.weight"].T
 
 
-WRITTEN = {"plamo2": plamo2}
+def layer_norm(w, name, x, epsilon):
+    return torch.nn.functional.layer_norm(x, (x.shape[-1],), w[name + ".weight"], w[name + ".bias"], epsilon)
+
+
+def before(x): return torch.cat([torch.zeros_like(x[:1]), x[:-1]])
+
+
+def group_norm(of, x, heads):
+    return torch.nn.functional.group_norm(x, heads, of("ln_x.weight"), of("ln_x.bias"), 64e-5)
+
+
+def goose(of, x, first_values, dim, has_gate):
+    """RWKV-7's time mixing (arXiv 2503.14456, and its published code): rows and the first layer's values."""
+    last, heads = before(x), x.shape[1] // dim
+    def mixed(name): return x + (last - x) * of("x_" + name).flatten()
+    def low_rank(name, x, bend=lambda x: x): return bend(x @ of(name + "1")) @ of(name + "2") + of(name + "0").flatten()
+    r, k, v = (mixed(name) @ of(what + ".weight").T for name, what in (("r", "receptance"), ("k", "key"), ("v", "value")))
+    decay = torch.exp(-torch.exp(-softplus(-low_rank("w", mixed("w"), torch.tanh)) - 0.5))
+    if first_values is None: first_values = v
+    else: v = v + (first_values - v) * low_rank("v", mixed("v")).sigmoid()
+    a = low_rank("a", mixed("a")).sigmoid()
+    by_head = lambda x: x.view(-1, heads, dim)
+    known = torch.nn.functional.normalize(by_head(k * of("k_k").flatten()), dim=-1)
+    k = k * (1 + (a - 1) * of("k_a").flatten())
+    r_, k_, v_, a_, d_ = map(by_head, (r, k, v, a, decay))
+    state, out = x.new_zeros(heads, dim, dim), []  # values by keys
+    for row in range(len(x)):
+        change = -known[row][:, :, None] * (known[row] * a_[row])[:, None, :]
+        state = state * d_[row][:, None, :] + state @ change + v_[row][:, :, None] * k_[row][:, None, :]
+        out.append((state @ r_[row][:, :, None]).flatten())
+    out = torch.stack(out)
+    if has_gate: out = group_norm(of, out, heads)
+    out = out + ((r_ * k_ * of("r_k")).sum(-1, keepdim=True) * v_).flatten(1)
+    if has_gate: out = out * (torch.sigmoid(mixed("g") @ of("g1")) @ of("g2"))
+    return out @ of("output.weight").T, first_values
+
+
+def rwkv7(w, config, ids):
+    epsilon, first_values = config["layer_norm_epsilon"], None
+    x = layer_norm(w, "model.layers.0.pre_norm", w["model.embeddings.weight"][ids], epsilon)
+    for layer in range(config["num_hidden_layers"]):
+        prefix = f"model.layers.{layer}."
+        def of(name, at=prefix + "attention."): return w[at + name]
+        mixed, first_values = goose(of, layer_norm(w, prefix + "ln1", x, epsilon), first_values, config["head_size"], True)
+        x = x + mixed
+        h = layer_norm(w, prefix + "ln2", x, epsilon)
+        h = h + (before(h) - h) * w[prefix + "feed_forward.x_k"].flatten()
+        x = x + (h @ w[prefix + "feed_forward.key.weight"].T).relu() ** 2 @ w[prefix + "feed_forward.value.weight"].T
+    return layer_norm(w, "model.ln_out", x, epsilon) @ w["lm_head.weight"].T
+
+
+def arwkv7(w, config, ids):
+    """RWKV-7's time mixing, here without a gate, in qwen2's blocks."""
+    epsilon, first_values = config["rms_norm_eps"], None
+    x = w["model.embed_tokens.weight"][ids]
+    for layer in range(config["num_hidden_layers"]):
+        prefix = f"model.layers.{layer}."
+        def of(name, at=prefix + "self_attn.time_mixer."): return w[at + name]
+        mixed, first_values = goose(of, norm(x, w[prefix + "input_layernorm.weight"], epsilon), first_values,
+                                    config["head_size"], False)
+        x = x + mixed
+        h = norm(x, w[prefix + "post_attention_layernorm.weight"], epsilon)
+        gate, up = (h @ w[prefix + f"mlp.{name}_proj.weight"].T for name in ("gate", "up"))
+        x = x + (silu(gate) * up) @ w[prefix + "mlp.down_proj.weight"].T
+    return norm(x, w["model.norm.weight"], epsilon) @ w["lm_head.weight"].T
+
+
+def rwkv6(w, config, ids):
+    """Finch (arXiv 2404.05892) and its published code, which halves rows every so many layers."""
+    epsilon, dim, period = config["layer_norm_epsilon"], config["head_size"], config["rescale_every"]
+    x = layer_norm(w, "rwkv.blocks.0.pre_ln", w["rwkv.embeddings.weight"][ids], epsilon)
+    for layer in range(config["num_hidden_layers"]):
+        prefix = f"rwkv.blocks.{layer}."
+        def of(name, at=prefix + "attention."): return w[at + name]
+        h = layer_norm(w, prefix + "ln1", x, epsilon)
+        last, heads = before(h), h.shape[1] // dim
+        shares = torch.tanh((h + (last - h) * of("time_maa_x").flatten()) @ of("time_maa_w1")).view(len(h), 5, -1)
+        shares = torch.einsum("tse,sen->stn", shares, of("time_maa_w2"))
+        xw, xk, xv, xr, xg = (h + (last - h) * (of("time_maa_" + name).flatten() + share)
+                              for name, share in zip("wkvrg", shares))
+        decay = of("time_decay").flatten() + torch.tanh(xw @ of("time_decay_w1")) @ of("time_decay_w2")
+        r, k, v, d = (x.view(len(h), heads, dim) for x in (
+            xr @ of("receptance.weight").T, xk @ of("key.weight").T, xv @ of("value.weight").T, torch.exp(-torch.exp(decay))))
+        state, out = h.new_zeros(heads, dim, dim), []  # keys by values
+        for row in range(len(h)):
+            new = k[row][:, :, None] * v[row][:, None, :]
+            out.append((r[row][:, None, :] @ (state + of("time_faaaa")[:, :, None] * new)).flatten())
+            state = state * d[row][:, :, None] + new
+        x = x + group_norm(of, torch.stack(out), heads) * silu(xg @ of("gate.weight").T) @ (
+            of("output.weight").T / 2 ** (layer // period))
+        def ffn(name, at=prefix + "feed_forward."): return w[at + name]
+        h = layer_norm(w, prefix + "ln2", x, epsilon)
+        xk, xr = (h + (before(h) - h) * ffn("time_maa_" + name).flatten() for name in "kr")
+        value = (xk @ ffn("key.weight").T).relu() ** 2 @ (ffn("value.weight").T / 2 ** (layer // period))
+        x = x + torch.sigmoid(xr @ ffn("receptance.weight").T) * value
+        if (layer + 1) % period == 0: x = x / 2
+    return layer_norm(w, "rwkv.ln_out", x, epsilon) @ w["head.weight"].T
+
+
+WRITTEN = {"plamo2": plamo2, "rwkv6": rwkv6, "rwkv7": rwkv7, "arwkv7": arwkv7}

@@ -212,7 +212,8 @@ TEST(FolderFiles, WhatAMixtureWouldNotComputeIsRefused) {
     EXPECT_TRUE(says(with("falcon_h1", "ssm_multipliers", {1, 2}), {"'ssm_multipliers'", "expected are 5 numbers"}));
     EXPECT_TRUE(says(with("lfm2", "layer_types", {"conv"}), {"'layer_types'", "each of 3 layers"}));
     EXPECT_TRUE(says(with("mamba", "intermediate_size", 48), {"'intermediate_size' is 48", "twice the width"}));
-    EXPECT_TRUE(says(with("qwen3next", "linear_num_key_heads", 3), {"in_proj_qkvz.weight'"}));
+    EXPECT_TRUE(says(with("qwen3next", "linear_num_key_heads", 3),
+                     {"'linear_num_key_heads' is 3", "does not divide 4 value heads"}));
 }
 
 TEST(FolderFiles, AWindowThatQwenWouldNotSeeIsRefused) {

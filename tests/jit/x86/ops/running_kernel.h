@@ -46,8 +46,9 @@ public:
     }
 
     struct Outcome {
-        std::vector<std::vector<float>> out;  // [text][row * width + index]
-        std::vector<float> states;            // of all texts
+        std::vector<std::vector<float>> out;                               // [text][row * width + index]
+        std::vector<float> states;                                         // of all texts
+        std::map<std::string, std::vector<std::vector<float>>> more = {};  // other rows that are written, likewise
         static bool same(const std::vector<float>& a, const std::vector<float>& b) {
             return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
         }
@@ -101,8 +102,7 @@ private:
         const Signature all = signature(spec_);
         std::vector<std::byte> args(all.args_bytes);
         std::vector<GuardedBuffer<float>> buffers;
-        const GuardedBuffer<float>* out = nullptr;
-        const Argument* out_argument = nullptr;
+        std::vector<std::pair<const Argument*, const GuardedBuffer<float>*>> outs;
         buffers.reserve(all.arguments.size());
         for (const Argument& argument : all.arguments) {
             const void* address = nullptr;
@@ -119,8 +119,7 @@ private:
                 buffers.emplace_back(sources.size() * stride);
                 address = buffers.back().data();
                 if (writes(argument.access)) {
-                    out = &buffers.back();
-                    out_argument = &argument;
+                    outs.emplace_back(&argument, &buffers.back());
                 } else {
                     for (size_t i = 0; i < sources.size(); ++i)
                         for (uint32_t k = 0; k < argument.width; ++k)
@@ -133,10 +132,14 @@ private:
         const uint32_t units = unit_count(spec_, state.runs);
         kernel(args.data(), units / 3, units);
         kernel(args.data(), 0, units / 3);
-        for (size_t i = 0; i < sources.size(); ++i) {
-            const float* row = out->data() + i * (out_argument->stride_bytes / sizeof(float));
-            auto& rows = outcome.out[sources[i].first];
-            rows.insert(rows.end(), row, row + out_argument->width);
+        for (const auto& [argument, buffer] : outs) {
+            auto& of_texts = argument->name == "out" ? outcome.out : outcome.more[std::string(argument->name)];
+            of_texts.resize(kTexts);
+            for (size_t i = 0; i < sources.size(); ++i) {
+                const float* row = buffer->data() + i * (argument->stride_bytes / sizeof(float));
+                auto& rows = of_texts[sources[i].first];
+                rows.insert(rows.end(), row, row + argument->width);
+            }
         }
     }
 
@@ -154,6 +157,9 @@ inline void expect_same_bits_however_cut(const RunningKernel& kernel, uint32_t c
             const auto got = kernel.run(isa, seed == 0 ? kernel.at_once() : kernel.in_pieces(seed));
             EXPECT_TRUE(std::ranges::equal(got.out, expected.out, RunningKernel::Outcome::same))
                 << name(isa) << " " << what << ", cut " << seed;
+            for (const auto& [rows, texts] : expected.more)
+                EXPECT_TRUE(std::ranges::equal(got.more.at(rows), texts, RunningKernel::Outcome::same))
+                    << name(isa) << " " << what << ", " << rows << ", cut " << seed;
             EXPECT_TRUE(is_padded || RunningKernel::Outcome::same(got.states, expected.states))
                 << name(isa) << " " << what << ", states, cut " << seed;
         }
