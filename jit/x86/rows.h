@@ -7,7 +7,12 @@
 
 namespace riftjit::x86 {
 
-// RowFormat::i16: codes; their digits as bytes, in quads as below, for whom products of bytes cost less: a code is
+// Where an element stands in quads (decoders/decoder.h): 4j, 4j + 2, 4j + 1, 4j + 3 follow each other.
+constexpr uint32_t place_in_quads(uint32_t element) {
+    return element % 4 == 1 ? element + 1 : element % 4 == 2 ? element - 1 : element;
+}
+
+// RowFormat::i16: codes; their digits as bytes, in quads, for whom products of bytes cost less: a code is
 // 128 * high + low with low in [-64, 63] and high in [-32, 32]; scales; and the sums of codes that weights with minima
 // or zero points take. The other two formats have behind them what tiles multiply: digits as bf16; a third byte and the
 // digits of sums, a sum being 512 * high + low with low in [-256, 255].
@@ -17,6 +22,8 @@ struct I16Row {
 
     enum class Digit : uint8_t { low, high, sum };
     static constexpr int kMostDigit = 64;  // |low|, |high|
+    static constexpr int high_digit(int code) { return (code + 64) >> 7; }
+    static constexpr int low_digit(int code) { return code - 128 * high_digit(code); }
 
     constexpr uint32_t blocks() const { return (width + kI16Block - 1) / kI16Block; }
     constexpr uint32_t codes_offset_bytes() const { return 0; }  // int16_t[blocks*256]
@@ -53,9 +60,8 @@ struct I16Row {
     constexpr uint32_t bytes() const { return (uint32_t(round_up(used_bytes(), 64)) / 64 | 1) * 64; }
 };
 
-// RowFormat::i8. Codes are quads (decoders/decoder.h): elements 4j, 4j + 2, 4j + 1, 4j + 3 follow each other. For
-// groups of 32 and of 16, arrays of one dword per group: scales, sums of codes times -128 (what weights that are stored
-// 128 higher add too much), sums times scale.
+// RowFormat::i8. Codes are in quads. For groups of 32 and of 16, arrays of one dword per group: scales, sums of codes
+// times -128 (what weights that are stored 128 higher add too much), sums times scale.
 struct I8Row {
     uint32_t width;
 

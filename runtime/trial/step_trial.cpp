@@ -75,6 +75,10 @@ std::vector<std::byte> quantized_bytes(const Backend& backend, const Quantized& 
                 store(layout.byte_offset(block, Bytes::kLowOffset, i), low_byte(code));
             } else {
                 store(layout.code_offset(block, i), int16_t(code));
+                using Row = x86::I16Row;
+                const uint32_t place = block * kI16Block + x86::place_in_quads(i);
+                store(layout.here.bytes_offset(Row::Digit::low) + place, int8_t(Row::low_digit(code)));
+                store(layout.here.bytes_offset(Row::Digit::high) + place, int8_t(Row::high_digit(code)));
             }
         }
         for (uint32_t i = 0; i < 16; ++i) {
