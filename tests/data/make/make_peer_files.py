@@ -51,10 +51,11 @@ PLAMO_NORMS = {"pre_mixer_norm.weight": [WIDTH], "post_mixer_norm.weight": [WIDT
 NORM = {"weight": [WIDTH], "bias": [WIDTH]}
 def norms(*names): return {f"{name}.{part}": shape for name in names for part, shape in NORM.items()}
 ROW = [1, 1, WIDTH]
-def goose(prefix, gates):
+def goose(prefix, gates, ranks=(8, 8, 8)):
     return {f"{prefix}.{name}": shape for name, shape in (
         {f"x_{name}": ROW for name in "rwkvag"[:6 if gates else 5]} |
-        {f"{name}{part}": shape for name in "wav" for part, shape in ((0, ROW), (1, [WIDTH, 8]), (2, [8, WIDTH]))} |
+        {f"{name}{part}": shape for name, rank in zip("wav", ranks)
+         for part, shape in ((0, ROW), (1, [WIDTH, rank]), (2, [rank, WIDTH]))} |
         ({"g1": [WIDTH, 24], "g2": [24, WIDTH]} | norms("ln_x") if gates else {}) |
         {"k_k": ROW, "k_a": ROW, "r_k": [HEADS, DIM]} |
         {f"{name}.weight": linear(WIDTH) for name in ("receptance", "key", "value", "output")}).items()}
@@ -185,8 +186,9 @@ BY_HAND = {
               norms("model.ln_out", "model.layers.0.pre_norm") | of_layers("model.layers", norms("ln1", "ln2") |
                   goose("attention", True) | {"feed_forward.x_k": ROW, "feed_forward.key.weight": linear(FFN),
                                               "feed_forward.value.weight": linear(WIDTH, FFN)})),
+    # The converter takes these ranks for given.
     "arwkv7": (RWKV | dict(architectures=["RwkvHybridForCausalLM"], wkv_has_gate=False, wkv_version=7),
-               ENDS | of_layers("model.layers", goose("self_attn.time_mixer", False) | MLP | {
+               ENDS | of_layers("model.layers", goose("self_attn.time_mixer", False, (64, 64, 32)) | MLP | {
                    "input_layernorm.weight": [WIDTH], "post_attention_layernorm.weight": [WIDTH]})),
     "deci": (dict(architectures=["DeciLMForCausalLM"], num_hidden_layers=4, block_configs=[
         dict(attention=dict(n_heads_in_group=2, no_op=False, replace_with_linear=False),
