@@ -216,7 +216,7 @@ uint64_t packed_bytes(DType type, uint32_t rows, uint32_t width) {
 void pack_grid(DType type, std::byte* out) {
     if (is_float(type)) return;
     const std::vector<int8_t> grid = grid_of(type);
-    std::memcpy(out, grid.data(), grid.size());
+    if (!grid.empty()) std::memcpy(out, grid.data(), grid.size());
 }
 
 void pack_panels(DType type, uint32_t rows, uint32_t width, const std::byte* file, std::byte* out, uint32_t begin,
