@@ -165,16 +165,31 @@ Result<void> Sequences::restore(SequenceId id, uint32_t length, const Source& so
 Result<void> Sequences::read_back(SequenceId id, uint32_t length, const Source& source) {
     if (length == 0) return {};
     RIFTJIT_TRY_VOID(skip(id, length));
+    const uint64_t total = saved_bytes(length);
+    std::vector<std::byte> bytes;
+    for (uint64_t offset = 0; offset < total; offset += bytes.size()) {
+        bytes.resize(std::min(kSavedAtOnce, total - offset));
+        RIFTJIT_TRY_VOID(source(bytes));
+        RIFTJIT_TRY_VOID(restore_some(id, offset, bytes));
+    }
+    return {};
+}
+
+Result<void> Sequences::restore_some(SequenceId id, uint64_t offset, std::span<const std::byte> bytes) {
+    const uint32_t length = tables_.length(id);
     Device& device = *model_->device;
-    std::vector<std::byte> room;
-    const auto restore_bytes = [&](Address to, uint64_t bytes) -> Result<void> {
-        room.resize(bytes);
-        RIFTJIT_TRY_VOID(source(room));
-        return device.write(to, room);
+    const uint64_t end = offset + bytes.size();
+    uint64_t next = 0;
+    const auto write_piece = [&](Address to, uint64_t size) -> Result<void> {
+        const uint64_t place = std::exchange(next, next + size);
+        const uint64_t from = std::max(offset, place), until = std::min(end, next);
+        if (from >= until) return {};
+        return device.write(to + (from - place), bytes.subspan(from - offset, until - from));
     };
-    RIFTJIT_TRY_VOID(kv_.for_each_piece(tables_.pages_of(id).first(page_count(length)), restore_bytes));
-    RIFTJIT_TRY_VOID(states_.for_each_piece(id, restore_bytes));
-    return states_.keep(id, length, device);
+    RIFTJIT_TRY_VOID(kv_.for_each_piece(tables_.pages_of(id).first(page_count(length)), write_piece));
+    RIFTJIT_TRY_VOID(states_.for_each_piece(id, write_piece));
+    check(end <= next, "no more is restored than was saved");
+    return end == next ? states_.keep(id, length, device) : Result<void>();
 }
 
 // Leaves in grown_by_ how many positions each sequence gets.

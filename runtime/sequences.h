@@ -81,6 +81,9 @@ public:
     static constexpr uint64_t kSavedAtOnce = 4 << 20;
     Result<void> save_some(SequenceId id, uint32_t length, uint64_t offset, std::vector<std::byte>& bytes) const;
     Result<void> restore(SequenceId id, uint32_t length, const Source& source);
+    // The same for who has other things to do in between: skip() to the text's length in an empty sequence, then its
+    // bytes in order, in parts of any size, `offset` of them before these. The text may be gone on with after the last.
+    Result<void> restore_some(SequenceId id, uint64_t offset, std::span<const std::byte> bytes);
 
     uint32_t length(SequenceId id) const { return tables_.length(id); }
     const PageTables& tables() const { return tables_; }

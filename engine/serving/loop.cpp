@@ -146,33 +146,75 @@ Result<uint32_t> Scheduler::Loop::save(uint32_t index, const TextIdentity& ident
     return length;
 }
 
+// The file is checked and read on the caller's thread.
 Result<Scheduler::Restored> Scheduler::Loop::restore(uint32_t index, const std::filesystem::path& path,
                                                      const TextIdentity& identity) {
-    uint64_t bytes = 0;
-    const auto tokens = between_steps(index, [&](Slot& slot) -> Result<uint32_t> {
-        const auto saved_bytes = [&](uint32_t length) { return sequences_.saved_bytes(length); };
-        RIFTJIT_TRY(file,
-                    SavedText::open(path, identity,
-                                    {sequences_.limits().positions, sequences_.model().token_limit, saved_bytes}));
-        forget(slot);
-        while (runtime::page_count(file.ids().size()) > sequences_.tables().free_pages())
-            if (!forget_oldest())
-                return fail(ErrorKind::OutOfMemory, "the KV cache has no room for the text's {} tokens (-c)",
-                            file.ids().size());
-        RIFTJIT_TRY(sequence, sequences_.open());
-        slot.sequence = sequence;
-        if (const auto restored = sequences_.restore(sequence, uint32_t(file.ids().size()), file.payload());
-            !restored) {
+    const auto saved_bytes = [&](uint32_t length) { return sequences_.saved_bytes(length); };
+    RIFTJIT_TRY(file, SavedText::open(path, identity,
+                                      {sequences_.limits().positions, sequences_.model().token_limit, saved_bytes}));
+    RIFTJIT_TRY_VOID(restore(index, file.ids(), file.payload()));
+    return Restored{uint32_t(file.ids().size()), file.bytes()};
+}
+
+// As in save(): the slot is held, and its text, of which nobody may go on while bytes are missing, is empty until then.
+Result<void> Scheduler::Loop::restore(uint32_t index, const std::vector<int32_t>& ids,
+                                      const runtime::Sequences::Source& source) {
+    const auto length = uint32_t(ids.size());
+    uint64_t hold = 0;
+    const auto begun = between_steps(index, [&](Slot& slot) -> Result<uint32_t> {
+        if (const auto opened = open_for(slot, length); !opened) {
             forget(slot);
-            return std::unexpected(restored.error());
+            return std::unexpected(opened.error());
         }
-        slot.text = file.ids();
+        hold = slot.hold = ++holds_;
         slot.used_at = ++clock_;
-        bytes = file.bytes();
-        return uint32_t(slot.text.size());
+        return 0;
     });
-    if (!tokens) return std::unexpected(tokens.error());
-    return Restored{*tokens, bytes};
+    if (!begun) return std::unexpected(begun.error());
+    const auto filled = fill(index, hold, sequences_.saved_bytes(length), source);
+    const auto ended = between_steps(
+        index,
+        [&](Slot& slot) -> Result<uint32_t> {
+            if (filled) {
+                slot.text = ids;
+                slot.hold = 0;
+            } else {
+                forget(slot);
+            }
+            return 0;
+        },
+        hold);
+    if (filled && !ended) return std::unexpected(ended.error());
+    return filled;
+}
+
+// An empty sequence that has room for a text, and its length.
+Result<void> Scheduler::Loop::open_for(Slot& slot, uint32_t length) {
+    forget(slot);
+    while (runtime::page_count(length) > sequences_.tables().free_pages())
+        if (!forget_oldest())
+            return fail(ErrorKind::OutOfMemory, "the KV cache has no room for the text's {} tokens (-c)", length);
+    RIFTJIT_TRY(sequence, sequences_.open());
+    slot.sequence = sequence;
+    return sequences_.skip(sequence, length);
+}
+
+Result<void> Scheduler::Loop::fill(uint32_t index, uint64_t hold, uint64_t payload,
+                                   const runtime::Sequences::Source& source) {
+    std::vector<std::byte> bytes;
+    for (uint64_t offset = 0; offset < payload; offset += bytes.size()) {
+        bytes.resize(std::min(runtime::Sequences::kSavedAtOnce, payload - offset));
+        RIFTJIT_TRY_VOID(source(bytes));
+        const auto written = between_steps(
+            index,
+            [&](Slot& slot) -> Result<uint32_t> {
+                RIFTJIT_TRY_VOID(sequences_.restore_some(*slot.sequence, offset, bytes));
+                return 0;
+            },
+            hold);
+        if (!written) return std::unexpected(written.error());
+    }
+    return {};
 }
 
 // Under the lock.

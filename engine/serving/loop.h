@@ -20,6 +20,7 @@ public:
     Result<uint32_t> erase(uint32_t slot);
     Result<uint32_t> save(uint32_t slot, const TextIdentity& identity, const runtime::Sequences::Sink& sink);
     Result<Restored> restore(uint32_t slot, const std::filesystem::path& path, const TextIdentity& identity);
+    Result<void> restore(uint32_t slot, const std::vector<int32_t>& ids, const runtime::Sequences::Source& source);
 
     const runtime::Sequences& sequences() const { return sequences_; }
     std::vector<SlotStatus> status() const;
@@ -31,7 +32,7 @@ private:
         std::vector<int32_t> text;  // what the sequence holds
         std::shared_ptr<Job> job;   // null: idle
         uint64_t used_at = 0;
-        uint64_t hold = 0;  // of who saves its text, counted from 1: nobody begins here until that is done
+        uint64_t hold = 0;  // of who saves or restores its text, counted from 1: nobody begins here until that is done
         std::optional<Drafting> drafting;
         std::optional<Guesses> guesses;  // of the job
         std::vector<int32_t> guessed;    // rows of the step behind the text's last token
@@ -50,6 +51,8 @@ private:
     void take_back();
     // On an idle slot, or on one that `hold` is of.
     Result<uint32_t> between_steps(uint32_t slot, const std::function<Result<uint32_t>(Slot&)>& act, uint64_t hold = 0);
+    Result<void> open_for(Slot& slot, uint32_t length);
+    Result<void> fill(uint32_t slot, uint64_t hold, uint64_t payload, const runtime::Sequences::Source& source);
     void publish();
 
     // slots.cpp: what slots hold, and the room that there is

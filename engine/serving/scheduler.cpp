@@ -49,5 +49,9 @@ Result<Scheduler::Restored> Scheduler::restore(uint32_t slot, const std::filesys
                                                const TextIdentity& identity) {
     return loop_->restore(slot, path, identity);
 }
+Result<void> Scheduler::restore(uint32_t slot, const std::vector<int32_t>& ids,
+                                const runtime::Sequences::Source& source) {
+    return loop_->restore(slot, ids, source);
+}
 
 }  // namespace riftjit::engine

@@ -142,12 +142,14 @@ public:
     Result<uint32_t> erase(uint32_t slot);  // forgets what it holds: how many tokens
     // The text that it holds, as bytes (engine/prompt_cache.h): how many tokens.
     Result<uint32_t> save(uint32_t slot, const TextIdentity& identity, const runtime::Sequences::Sink& sink);
-    // Makes the file's text the slot's; an error leaves it empty.
+    // Makes the file's text the slot's. A file that is refused changes nothing; a later error leaves the slot empty.
     struct Restored {
         uint32_t tokens;
         uint64_t bytes;
     };
     Result<Restored> restore(uint32_t slot, const std::filesystem::path& path, const TextIdentity& identity);
+    // The same of a text whose bytes, those of save() behind its header, `source` gives.
+    Result<void> restore(uint32_t slot, const std::vector<int32_t>& ids, const runtime::Sequences::Source& source);
 
 private:
     class Loop;

@@ -152,7 +152,7 @@ void Scheduler::Loop::share_rows() {
     }
 }
 
-// Of the texts that nobody goes on with, at last of those that are being saved; false: there is none.
+// Of the texts that nobody goes on with, at last of those that are being saved or restored; false: there is none.
 bool Scheduler::Loop::forget_oldest() {
     Slot* oldest = nullptr;
     const auto order = [](const Slot& slot) { return std::pair(slot.hold != 0, slot.used_at); };

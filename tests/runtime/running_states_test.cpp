@@ -127,6 +127,32 @@ TEST_P(RunningStatesOf, AForkGoesOnByItself) {
     EXPECT_EQ(read(both, fork, other_rest), part(alone(other), 20, 6));
 }
 
+// In parts that end anywhere, between another text's steps.
+TEST_P(RunningStatesOf, AreRestoredBesideOthersSteps) {
+    Sequences both = sequences(2);
+    const Text text = some_tokens(26, 1), other = some_tokens(64, 2);
+    const auto expected = alone(text), others = alone(other);
+    const SequenceId origin = *both.open();
+    read(both, origin, std::span(text).first(20));
+    std::vector<std::byte> saved;
+    ASSERT_TRUE(both.save(origin, 20, [&](std::span<const std::byte> bytes) -> Result<void> {
+        saved.insert(saved.end(), bytes.begin(), bytes.end());
+        return {};
+    }));
+    both.close(origin);
+    const SequenceId beside = *both.open(), restored = *both.open();
+    ASSERT_TRUE(both.skip(restored, 20));
+    const size_t part_bytes = saved.size() / 40 + 3;  // no multiple of a row's bytes
+    size_t steps = 0;
+    for (size_t offset = 0; offset < saved.size(); offset += part_bytes, ++steps) {
+        const size_t bytes = std::min(part_bytes, saved.size() - offset);
+        ASSERT_TRUE(both.restore_some(restored, offset, std::span(saved).subspan(offset, bytes)));
+        EXPECT_EQ(read(both, beside, std::span(other).subspan(steps, 1)), part(others, steps, 1));
+    }
+    EXPECT_EQ(read(both, restored, std::span(text).subspan(20)), part(expected, 20, 6));
+    EXPECT_EQ(read(both, beside, std::span(other).subspan(steps)), part(others, steps, other.size() - steps));
+}
+
 TEST_P(RunningStatesOf, GoBackToWhereTheyWereKept) {
     constexpr uint32_t kLong = RunningStates::kLongStep;
     const Text text = some_tokens(3 * kLong, 4);
