@@ -63,6 +63,7 @@ Result<void> check_draft_flags(const CLI::App& app, RunOptions& o) {
         if (name == kDraftModel) return fail(ErrorKind::Usage, "{}", why);
         o.without_effect.push_back(std::move(why));
     }
+    RIFTJIT_TRY_VOID(synthetic_shares(d));  // before a model is loaded
     if (d.type == kNone) return {};
     if (d.type == kOfModel && d.model.empty())
         return fail(ErrorKind::Usage, "--spec-type {}: which model? -md FILE", kOfModel);

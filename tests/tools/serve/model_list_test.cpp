@@ -82,6 +82,12 @@ TEST_F(ModelList, WhatIsWrongIsNamedWithItsSection) {
     EXPECT_NE(error_of("[one]\nmodel = a\nc = many\n").find("[one]"), std::string::npos);
     EXPECT_NE(error_of("[one]\nmodel = a\nmetrics = maybe\n").find("expected true or false"), std::string::npos);
     EXPECT_NE(error_of("[one]\nhf-repo = a/b\n").find("models are files"), std::string::npos);
+    // Before a model is loaded: there is no file "a".
+    const std::string drafting = "[one]\nmodel = a\nspec-type = ngram-simple\nspec-ngram-simple-size-m = 2\n";
+    EXPECT_NE(error_of(drafting + "spec-synth-rates = 0.5,0.6\n").find("--spec-synth-rates 0.5,0.6: 0.6 is more"),
+              std::string::npos);
+    EXPECT_NE(error_of("[one]\nmodel = a\nspec-synth-len = 2\n").find("nothing guesses"), std::string::npos);
+    EXPECT_EQ(error_of(drafting + "spec-synth-rates = 0.5,0.4\n"), "");
     EXPECT_EQ(error_of(""), "");
 }
 
