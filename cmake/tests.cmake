@@ -11,9 +11,9 @@ if(TARGET tools_tests)
   add_dependencies(tools_tests riftjit)  # they run it
 endif()
 
-# Of the server, with the clients that people use and with a browser; 77: these are not here.
+# Of the server, with the clients that people use, with MCP's SDK and with a browser; 77: these are not here.
 if(TARGET riftjit AND NOT RIFTJIT_SANITIZE)
-  foreach(script clients page)
+  foreach(script clients mcp page)
     add_test(NAME server.${script}
              COMMAND sh -c "exec \"\${RIFTJIT_PEER_CLIENTS:-${Python3_EXECUTABLE}}\" \"\$@\"" server
                      ${PROJECT_SOURCE_DIR}/tests/server/${script}_test.py $<TARGET_FILE:riftjit>)

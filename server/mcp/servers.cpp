@@ -13,6 +13,7 @@ using Clock = std::chrono::steady_clock;
 // Between a start that failed and the next.
 constexpr std::chrono::seconds kRestartPause{5};
 constexpr std::chrono::milliseconds kLookAtStart{50};
+constexpr std::chrono::milliseconds kLeastStart{10'000};
 // For a server to go by itself: once its input is closed, and once more when it was asked to.
 constexpr std::chrono::milliseconds kGrace{250};
 
@@ -84,10 +85,11 @@ Json McpServers::call(const std::string& name, const std::string& tool, const Js
     const auto found = std::ranges::find_if(servers_, [&](const auto& each) { return each->config.name == name; });
     check(found != servers_.end(), "tools are of servers that there are");
     Server& server = **found;
-    const McpPatience patience(server.config.timeout, [&] { return !is_stopping_ && (!is_wanted || is_wanted()); });
+    const auto wanted = [&] { return !is_stopping_ && (!is_wanted || is_wanted()); };
     const auto result = [&]() -> Result<Json> {
-        RIFTJIT_TRY(session, running(server, patience));
-        return session->call_tool(tool, arguments, patience);
+        // To start takes what it takes, an interpreter's imports among it, however short calls are to be.
+        RIFTJIT_TRY(session, running(server, {std::max(server.config.timeout, kLeastStart), wanted}));
+        return session->call_tool(tool, arguments, {server.config.timeout, wanted});
     }();
     if (!result) return {{"error", fmt::format("MCP server {}: {}", name, result.error().message)}};
     return mcp_answer(*result);

@@ -22,8 +22,8 @@ public:
     };
     // Starts all, side by side, and asks each for its tools, at most so long. One that fails has none.
     std::vector<Listed> start(std::chrono::milliseconds most);
-    // {"plain_text_response": text} or {"error": line}. Starts the server where it does not run; not again within
-    // seconds of a start that failed.
+    // {"plain_text_response": text} or {"error": line}. Starts the server where it does not run, for which it waits 10
+    // seconds or as long as for the call; not again within seconds of a start that failed.
     Json call(const std::string& server, const std::string& tool, const Json& arguments,
               const std::function<bool()>& is_wanted);
     // Calls end, servers are told to go, and killed where they do not. Nothing is started behind it.

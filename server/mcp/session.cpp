@@ -131,6 +131,7 @@ Result<Json> McpSession::request(const char* method, Json parameters, const McpP
     }
     Json reply = std::move(waiting.reply);
     waiting_.erase(id);
+    if (waiting_.empty()) last_words_.clear();  // they are not of what fails later
     if (const auto error = reply.find("error"); error != reply.end() && !error->is_null()) {
         const std::string message = error->is_object() ? text_of(*error, "message") : "";
         return fail(ErrorKind::Io, "{}: {}", method,
@@ -202,6 +203,10 @@ void McpSession::run() {
         write_some();
         // Asked before reading: what a program wrote until its end is read then, though another may keep the pipe open.
         const bool has_ended = child_->has_ended();
+        // Errors first: what was said before an answer is known before it.
+        if (has_errors)
+            has_errors = read_some(child_->errors(), error_lines_,
+                                   [this](std::string l) { take_error_line(std::move(l)); }) != 0;
         constexpr int kMostReads = 1024;
         for (int i = 0; i < (has_ended ? kMostReads : 1); ++i) {
             const ssize_t read = read_some(child_->output(), output_lines_, [this](std::string l) { take_line(l); });
@@ -212,9 +217,6 @@ void McpSession::run() {
             dropped = output_lines_.dropped();
             take_error_line(fmt::format("a line of more than {} bytes", kMostLine));
         }
-        if (has_errors)
-            has_errors = read_some(child_->errors(), error_lines_,
-                                   [this](std::string l) { take_error_line(std::move(l)); }) != 0;
         has_output &= !has_ended;
     }
     // One that closes its output is as good as gone.

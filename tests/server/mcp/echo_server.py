@@ -4,6 +4,7 @@
     silent      answers nothing        exits       ends at once, with a word on stderr
     junk        writes what is no JSON before each answer              pages   lists its tools in three parts
     deaf        reads nothing at all   refuses     answers initialize with an error
+    slow        takes a second until it reads
 """
 import json
 import os
@@ -47,6 +48,9 @@ def call(identity, name, arguments):
     if name == "sleep":
         time.sleep(arguments["seconds"])
         return text_result("slept")
+    if name == "warns":
+        print("this is deprecated", file=sys.stderr, flush=True)
+        return text_result("warned")
     if name == "crash":
         print("crashing now", file=sys.stderr, flush=True)
         os._exit(9)
@@ -134,6 +138,8 @@ def answer(request):
 if MODE == "exits":
     print("cannot start: no licence", file=sys.stderr)
     sys.exit(4)
+if MODE == "slow":
+    time.sleep(1)
 if MODE == "deaf":
     while True:
         time.sleep(1)

@@ -136,6 +136,21 @@ TEST(McpServers, ThatAreLateEndTheCallAlone) {
     EXPECT_TRUE(running.error("flood", {{"seconds", 2}}).starts_with("MCP server t: tools/call: no answer within 500"));
 }
 
+TEST(McpServers, AreGivenTimeToStartBesideTheCall) {
+    McpServerConfig config = test_server("t", "slow");
+    config.timeout = std::chrono::milliseconds(500);
+    Running running(config);
+    EXPECT_EQ(running.text("echo", {{"message", "at last"}}), "echo: at last");
+}
+
+TEST(McpServers, AreQuotedWithWhatTheyWroteSinceTheLastAnswer) {
+    McpServerConfig config = test_server("t");
+    config.timeout = std::chrono::milliseconds(500);
+    Running running(config);
+    EXPECT_EQ(running.text("warns"), "warned");
+    EXPECT_EQ(running.error("sleep", {{"seconds", 2}}), "MCP server t: tools/call: no answer within 500 ms");
+}
+
 // A line of more than 16 MiB is none, and is said.
 TEST(McpServers, ThatWriteEndlessLinesAreNamed) {
     McpServerConfig config = test_server("t");
