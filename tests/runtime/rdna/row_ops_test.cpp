@@ -128,16 +128,15 @@ TEST(RdnaRowOps, QuantizeUnusualBlocks) {
     expect_same_bits(quantize_case(uint32_t(x.size()) - 37, x, 1));
 }
 
-Case swiglu_case(uint32_t width, uint32_t stride, RowFormat output, const std::vector<float>& rows_of_both,
-                 uint32_t rows) {
-    const SwigluSpec spec{width, stride, output};
+Case swiglu_case(const SwigluSpec& spec, const std::vector<float>& rows_of_both, uint32_t rows) {
     graph::Place up = buffer(0);
-    up.offset_bytes += width * sizeof(float);
-    Case test{fmt::format("{}, stride {}", describe(spec), stride),
+    up.offset_bytes += spec.width * sizeof(float);
+    if (spec.up == Presence::absent) up = no_place();
+    Case test{fmt::format("{}, stride {}", describe(spec), spec.in_stride),
               {graph::Step{"swiglu", spec, {buffer(0), up, buffer(1)}}},
               2};
     test.runs = {run_of(rows, {{0, rows_of_both}})};
-    test.results = {{1, width, output}};
+    test.results = {{1, spec.width, spec.output}};
     return test;
 }
 
@@ -147,8 +146,28 @@ TEST(RdnaRowOps, Swiglu) {
         for (const uint32_t gap : {0u, 5u})
             for (const RowFormat output : kFormats) {
                 const uint32_t rows = rows_of(width), stride = 2 * width + gap;
-                expect_same_bits(swiglu_case(width, stride, output, random_floats(size_t{rows} * stride, 6, 4), rows));
+                expect_same_bits(
+                    swiglu_case({width, stride, output}, random_floats(size_t{rows} * stride, 6, 4), rows));
             }
+}
+
+constexpr Activation kActivations[] = {Activation::silu,    Activation::gelu_tanh,    Activation::gelu_erf,
+                                       Activation::relu,    Activation::relu_squared, Activation::clamped_silu,
+                                       Activation::sigmoid, Activation::xielu};
+constexpr Xielu kXielu = {0.8f, 0.45f, 0.5f, -1e-6f};
+
+// With something beside the gate and without: rows then follow each other as closely as they may.
+TEST(RdnaRowOps, Activations) {
+    for (const Activation activation : kActivations)
+        for (const Presence up : {Presence::absent, Presence::present}) {
+            if (activation == Activation::clamped_silu && up == Presence::absent) continue;
+            for (const uint32_t width : {67u, 576u, 2049u}) {
+                const uint32_t rows = rows_of(width), stride = up == Presence::absent ? width : 2 * width + 3;
+                const RowFormat output = width == 67 ? RowFormat::f32 : RowFormat::i16;
+                expect_same_bits(swiglu_case({width, stride, output, activation, up, kXielu},
+                                             random_floats(size_t{rows} * stride, 6, 4), rows));
+            }
+        }
 }
 
 TEST(RdnaRowOps, SwigluOfUnusualGates) {
@@ -174,7 +193,9 @@ TEST(RdnaRowOps, SwigluOfUnusualGates) {
                            -Limits::infinity(),
                            Limits::quiet_NaN()};
     std::ranges::copy(gates, x.begin());
-    expect_same_bits(swiglu_case(width, 2 * width, RowFormat::f32, x, 1));
+    std::ranges::copy(gates, x.begin() + width + 100);  // of up
+    for (const Activation activation : kActivations)
+        expect_same_bits(swiglu_case({width, 2 * width, RowFormat::f32, activation, Presence::present, kXielu}, x, 1));
 }
 
 TEST(RdnaRowOps, GatherRows) {
@@ -214,6 +235,56 @@ TEST(RdnaRowOps, Elementwise) {
                  Step{ElementwiseOp::scale, 9, 0, 1.0f / 3}, Step{ElementwiseOp::add, 10, 5, 0},
                  Step{ElementwiseOp::add, 11, 11, 0}}},
                {buffer(0), buffer(1), buffer(2), weight(0), buffer(4), buffer(5)}, buffer(6));
+        // Every other step, and an element of each row for all of it.
+        expect({width,
+                padded,
+                {{padded}, {padded}, {padded, width / 2}},
+                {Step{ElementwiseOp::multiply, 0, 1, 0}, Step{ElementwiseOp::softcap, 3, 0, 0.7f},
+                 Step{ElementwiseOp::square_root, 3, 0, 0}, Step{ElementwiseOp::at_most, 5, 0, 0.8f},
+                 Step{ElementwiseOp::divide, 6, 4, 0}, Step{ElementwiseOp::at_least, 7, 0, -2},
+                 Step{ElementwiseOp::multiply, 2, 8, 0}}},
+               {buffer(0), buffer(1), buffer(2)}, buffer(6));
+        expect({width, padded, {{padded, 0}, {0}}, {Step{ElementwiseOp::divide, 1, 0, 0}}}, {buffer(0), weight(0)},
+               buffer(6));
+    }
+}
+
+TEST(RdnaRowOps, ElementwiseOfUnusualNumbers) {
+    using Limits = std::numeric_limits<float>;
+    const float values[] = {0.0f,
+                            -0.0f,
+                            1.0f,
+                            -1.0f,
+                            0.5f,
+                            30.0f,
+                            -30.0f,
+                            1e-40f,
+                            -1e-40f,
+                            44.0f,
+                            -44.0f,
+                            1e30f,
+                            Limits::max(),
+                            -Limits::max(),
+                            Limits::denorm_min(),
+                            1e-30f,
+                            4.0f,
+                            Limits::infinity(),
+                            -Limits::infinity(),
+                            Limits::quiet_NaN()};
+    const uint32_t count = uint32_t(std::size(values)), width = count * count, padded = f32_row_bytes(width) / 4;
+    std::vector<float> left(padded), right(padded);
+    for (uint32_t i = 0; i < width; ++i) left[i] = values[i / count], right[i] = values[i % count];
+    using Step = ElementwiseStep;
+    for (const Step step : {Step{ElementwiseOp::multiply, 0, 1, 0}, Step{ElementwiseOp::divide, 0, 1, 0},
+                            Step{ElementwiseOp::softcap, 0, 0, 1.0f}, Step{ElementwiseOp::softcap, 0, 0, 30.0f},
+                            Step{ElementwiseOp::at_most, 0, 0, 0.0f}, Step{ElementwiseOp::at_least, 0, 0, 0.0f},
+                            Step{ElementwiseOp::at_most, 0, 0, 0.5f}, Step{ElementwiseOp::at_least, 0, 0, 0.5f},
+                            Step{ElementwiseOp::square_root, 0, 0, 0}}) {
+        const ElementwiseSpec spec{width, padded, {{padded}, {padded}}, {step}};
+        Case test{describe(spec), {graph::Step{"elementwise", spec, {buffer(0), buffer(1), buffer(2)}}}, 3};
+        test.runs = {run_of(1, {{0, left}, {1, right}})};
+        test.results = {{2, width}};
+        expect_same_bits(test);
     }
 }
 

@@ -1,6 +1,8 @@
 // One launch of every kernel.
 #pragma once
 
+#include <numbers>
+
 #include "jit/rdna/kernels/kv_layout.h"
 #include "tests/jit/highest_reference.h"
 #include "tests/jit/rdna/kernels/kernel_case.h"
@@ -57,6 +59,30 @@ inline KernelCase swiglu_i16_case() {
             for (size_t i = row * spec.in_stride; i < row * spec.in_stride + spec.width; ++i)
                 expected.push_back(swiglu_of(gate[i], up[i]));
             if (std::string wrong = compare_i16(after[2].data() + row * bytes, expected, kSwigluError); !wrong.empty())
+                return wrong;
+        }
+        return "";
+    };
+    return result;
+}
+
+inline KernelCase activation_case() {
+    constexpr uint32_t kRows = 2;
+    const SwigluSpec spec = activation_spec();
+    const uint32_t bytes = I16Row{spec.width}.bytes();
+    const auto gate = random_floats((kRows - 1) * spec.in_stride + spec.width, -8, 8, 44);
+    KernelCase result = op_case("activation", spec, kRows);
+    result.buffers = {bytes_of(gate), zeros(kRows * bytes)};
+    result.args = {BufferIndex{0}, NullPointer{}, BufferIndex{1}, NullPointer{}};
+    result.wrong = [=](const std::vector<Bytes>& after) -> std::string {
+        for (size_t row = 0; row < kRows; ++row) {
+            std::vector<double> expected;
+            for (size_t i = row * spec.in_stride; i < row * spec.in_stride + spec.width; ++i)
+                expected.push_back(gate[i] / 2 * std::erfc(-double{gate[i]} / std::numbers::sqrt2));
+            // The normal distribution is off by its polynomial's 0.75e-7 and eight roundings, of which each block's
+            // largest element has as much.
+            if (std::string wrong = compare_i16(after[1].data() + row * bytes, expected, 0.75e-7 + 8 * kUlp);
+                !wrong.empty())
                 return wrong;
         }
         return "";
@@ -182,6 +208,33 @@ inline KernelCase elementwise_case() {
                 expected[row * spec.out_stride + i] =
                     (a[row * stride + i] * 0.5f + b[row * other_stride + i]) + bias[i];
         return compare_exactly(values_of<float>(after[3]), expected);
+    };
+    return result;
+}
+
+inline KernelCase elementwise_chain_case() {
+    constexpr uint32_t kRows = 2;
+    const ElementwiseSpec spec = elementwise_chain_spec();
+    const auto [stride, column] = spec.inputs[1];
+    const auto a = random_floats((kRows - 1) * spec.inputs[0].row_stride + spec.width, -6, 6, 45);
+    const auto b = random_floats(kRows * stride, -3, 3, 46), divisor = random_floats(spec.width, 0.5f, 2, 47);
+    KernelCase result = op_case("elementwise_chain", spec, kRows);
+    result.buffers = {bytes_of(a), bytes_of(b), bytes_of(divisor), zeros(kRows * spec.out_stride * 4)};
+    result.args = {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}, NullPointer{},
+                   NullPointer{},  NullPointer{},  BufferIndex{3}, NullPointer{}};
+    result.wrong = [=, stride = stride, column = column](const std::vector<Bytes>& after) {
+        std::vector<double> expected(kRows * spec.out_stride), bound(expected.size());  // zeros behind each row
+        for (size_t row = 0; row < kRows; ++row)
+            for (size_t i = 0; i < spec.width; ++i) {
+                const double capped = 2.5 * std::tanh(std::abs(a[row * spec.inputs[0].row_stride + i]) / 2.5);
+                const double factor = b[row * stride + column], clamped = std::clamp(capped / divisor[i], 0.25, 3.0);
+                const size_t at = row * spec.out_stride + i;
+                expected[at] = clamped * factor;
+                // The argument of tanh is off by four roundings of it, of which tanh keeps at most 0.45 of one of 1,
+                // and tanh by 2^-23, two of 1: four in all, times 2.5. Three products and quotients round once each.
+                bound[at] = (4 * 2.5 / divisor[i] + 3 * clamped) * std::abs(factor) * kUlp;
+            }
+        return compare(values_of<float>(after[3]), expected, bound);
     };
     return result;
 }
@@ -699,14 +752,15 @@ inline KernelCase highest_merge_case() {
 }
 
 inline std::vector<KernelCase> kernel_cases() {
-    return {
-        vector_add_case(),    swiglu_case(),       swiglu_i16_case(),       rms_norm_case(),       rms_norm_i16_case(),
-        layer_norm_case(),    quantize_case(),     gather_rows_case(),      elementwise_case(),    rope_case(),
-        rope_keys_case(),     value_store_case(),  vector_attention_case(), tile_attention_case(), matmul_case(),
-        matmul_minima_case(), matmul_tile_case(),  matmul_float_case(),     embed_case(),          fused_matmul_case(),
-        gated_matmul_case(),  side_by_side_case(), highest_case(),          highest_parts_case(),  highest_merge_case(),
-        softmax_case(),       argmax_case(),       gemv_q8_case(),          matmul_f16_case(),     transpose_case(),
-        histogram_case(),     grid_barrier_case(), reverse_copy_case(),     dot_f64_case()};
+    return {vector_add_case(),  swiglu_case(),        swiglu_i16_case(),        activation_case(),
+            rms_norm_case(),    rms_norm_i16_case(),  layer_norm_case(),        quantize_case(),
+            gather_rows_case(), elementwise_case(),   elementwise_chain_case(), rope_case(),
+            rope_keys_case(),   value_store_case(),   vector_attention_case(),  tile_attention_case(),
+            matmul_case(),      matmul_minima_case(), matmul_tile_case(),       matmul_float_case(),
+            embed_case(),       fused_matmul_case(),  gated_matmul_case(),      side_by_side_case(),
+            highest_case(),     highest_parts_case(), highest_merge_case(),     softmax_case(),
+            argmax_case(),      gemv_q8_case(),       matmul_f16_case(),        transpose_case(),
+            histogram_case(),   grid_barrier_case(),  reverse_copy_case(),      dot_f64_case()};
 }
 
 // The ops at other shapes than above: waves of one to eight, rows of one round, of more, in pieces and of several

@@ -19,13 +19,29 @@ inline RmsNormSpec rms_norm_i16_spec() { return {576, 1e-5f, Presence::present, 
 inline LayerNormSpec layer_norm_spec(uint32_t width) { return {width, 1e-5f, Presence::present, RowFormat::f32}; }
 inline SwigluSpec swiglu_spec(uint32_t width) { return {width, width, RowFormat::f32}; }
 inline SwigluSpec swiglu_i16_spec() { return {270, 541, RowFormat::i16}; }  // of rows whose end is not aligned
-inline QuantizeSpec quantize_spec() { return {2310, RowFormat::i16}; }      // two workgroups
+inline SwigluSpec activation_spec() {                                       // of a gate alone
+    return {270, 271, RowFormat::i16, Activation::gelu_erf, Presence::absent};
+}
+inline QuantizeSpec quantize_spec() { return {2310, RowFormat::i16}; }  // two workgroups
 inline GatherRowsSpec gather_rows_spec() { return {130}; }
 inline ElementwiseSpec elementwise_spec() {  // (a / 2 + b) + bias
     return {100,
             112,
             {{101}, {112}, {0}},
             {{ElementwiseOp::scale, 0, 0, 0.5f}, {ElementwiseOp::add, 3, 1, 0}, {ElementwiseOp::add, 4, 2, 0}}};
+}
+// clamp(softcap(sqrt(a * a)) / divisor), times one element of each row of b
+inline ElementwiseSpec elementwise_chain_spec() {
+    return {100,
+            112,
+            {{101}, {112, 7}, {0}},
+            {{ElementwiseOp::multiply, 0, 0, 0},
+             {ElementwiseOp::square_root, 3, 0, 0},
+             {ElementwiseOp::softcap, 4, 0, 2.5f},
+             {ElementwiseOp::divide, 5, 2, 0},
+             {ElementwiseOp::at_least, 6, 0, 0.25f},
+             {ElementwiseOp::at_most, 7, 0, 3.0f},
+             {ElementwiseOp::multiply, 8, 1, 0}}};
 }
 inline RopeSpec rope_spec(uint32_t heads, uint32_t head_dim, uint32_t row_stride) {
     return {heads, head_dim, head_dim, row_stride, RopePairing::half, Presence::absent, 0, std::nullopt};
