@@ -91,6 +91,7 @@ private:
         });
         for_each_scalar(effects.writes, [&](unsigned code) {
             if (state.tracked[code / 2]) (vector ? state.vector_writes : state.scalar_writes).set(code);
+            if (is_vcc(code)) (vector ? state.scalar_writes : state.vector_writes).reset(code);  // the last one counts
             certain.vector_writes.set(code, vector && certain.tracked[code / 2]);
         });
         return wait;

@@ -365,12 +365,14 @@ void HazardState::step_sgpr_read(WaveState& wave, const Op& op) {
     }
     if (traits.valu) tracked_ = tracked_ | whole_pairs(reads);
     const RegisterSet written = writes & tracked_;
+    // A write does not end what the other unit's write of the register asks for, except of vcc.
+    const RegisterSet superseded = written & vcc_only();
     if (traits.salu) {
         salu_pending_ = salu_pending_ | written;
-        valu_pending_.remove(written);
+        valu_pending_.remove(superseded);
     } else if (traits.valu) {
         valu_pending_ = valu_pending_ | written;
-        salu_pending_.remove(written);
+        salu_pending_.remove(superseded);
     }
 }
 

@@ -173,6 +173,17 @@ TEST(SgprReadHazard, WaitsForAVectorWriteByItsOwnField) {
                 read_vcc + write_vcc + "s_wait_alu 0xfffd\n" + read_vcc);
 }
 
+TEST(SgprReadHazard, WaitsForBothUnitsWritesButOfVccForTheLastAlone) {
+    const std::string read = "v_mov_b32_e32 v1, s4\n", both = "s_mov_b32 s4, 1\n v_readfirstlane_b32 s4, v0\n";
+    expect_pass(insert_hazard_cures, kGfx12, read + both + read, read + both + "s_wait_alu 0xf1fe\n" + read);
+    const std::string read_vcc = "v_cndmask_b32_e32 v2, v3, v4, vcc_lo\n", scalar = "s_mov_b32 vcc_lo, 1\n",
+                      vector = "v_cmp_lt_u32_e32 vcc_lo, v0, v1\n";
+    expect_pass(insert_hazard_cures, kGfx12, read_vcc + scalar + vector + read_vcc,
+                read_vcc + scalar + vector + "s_wait_alu 0xfffd\n" + read_vcc);
+    expect_pass(insert_hazard_cures, kGfx12, read_vcc + vector + scalar + read_vcc,
+                read_vcc + vector + scalar + "s_wait_alu 0xfffe\n" + read_vcc);
+}
+
 TEST(SgprReadHazard, IsInterlockedWhenAScalarInstructionReadsAVectorResult) {
     const std::string read = "v_cndmask_b32_e64 v2, v3, v4, s4\n";
     expect_unchanged(insert_hazard_cures, kGfx12, read + "v_cmp_lt_u32_e64 s4, v0, v1\n s_mov_b32 s6, s4\n" + read);

@@ -303,6 +303,31 @@ TEST(SgprReadHazard, FollowsAVectorWriteOfATrackedPair) {
         << "a scalar read is interlocked, and waits for the vector write";
 }
 
+// As LLVM 22 has it: each of the two asks for a wait of its own.
+TEST(SgprReadHazard, OutlivesAWriteByTheOtherUnit) {
+    const std::string scalar = "s_mov_b32 s8, 1\n", vector = "v_readfirstlane_b32 s8, v1\n";
+    const std::string read = "v_mov_b32_e32 v7, s8", scalar_wait = "s_wait_alu 0xfffe\n",
+                      vector_wait = "s_wait_alu 0xf1ff\n";
+    for (const std::string& writes : {scalar + vector, vector + scalar}) {
+        EXPECT_TRUE(reports_only(run_gfx12(tracked(writes + scalar_wait + read)), FindingKind::sgpr_read));
+        EXPECT_TRUE(reports_only(run_gfx12(tracked(writes + vector_wait + read)), FindingKind::sgpr_read));
+        EXPECT_TRUE(reports_nothing(run_gfx12(tracked(writes + scalar_wait + vector_wait + read))));
+    }
+    EXPECT_TRUE(reports_only(run_gfx12(tracked(scalar + vector + "s_add_co_u32 s4, s8, 1")), FindingKind::sgpr_read));
+}
+
+TEST(SgprReadHazard, OfVccIsThatOfTheLastWrite) {
+    const std::string track = "v_cndmask_b32_e32 v6, v1, v2, vcc_lo\n", scalar = "s_mov_b32 vcc_lo, 1\n";
+    const std::string vector = "v_cmp_eq_f32_e32 vcc_lo, v1, v2\n", read = "v_cndmask_b32_e32 v7, v1, v2, vcc_lo";
+    const std::string prologue = "s_mov_b32 vcc_lo, 0\n" + track;
+    EXPECT_TRUE(reports_nothing(run_gfx12(prologue + scalar + vector + "s_wait_alu 0xfffd\n" + read)));
+    EXPECT_TRUE(
+        reports_only(run_gfx12(prologue + scalar + vector + "s_wait_alu 0xfffe\n" + read), FindingKind::sgpr_read));
+    EXPECT_TRUE(reports_nothing(run_gfx12(prologue + vector + scalar + "s_wait_alu 0xfffe\n" + read)));
+    EXPECT_TRUE(
+        reports_only(run_gfx12(prologue + vector + scalar + "s_wait_alu 0xfffd\n" + read), FindingKind::sgpr_read));
+}
+
 TEST(SgprReadHazard, KeepsVccApart) {
     const std::string track =
         "v_cmp_eq_f32_e32 vcc_lo, v1, v2; s_wait_alu 0xfffd; v_cndmask_b32_e32 v6, v1, v2, vcc_lo\n";
