@@ -218,6 +218,25 @@ KernelTrial swiglu_trial(RowFormat output) {
     return trial_of(spec, std::move(test), always(expected));
 }
 
+// A gate alone. Its exponent, -1.6 x (1 + 0.0447 x^2), is off by up to 5 roundings, and what it gates by as much times
+// it, while that is below 88, behind which all is 0.
+KernelTrial gelu_trial() {
+    const SwigluSpec spec{kWidth, f32_row_bytes(kWidth) / 4, RowFormat::f32, Activation::gelu_tanh, Presence::absent,
+                          {}};
+    const auto gate = rows_of_floats(28);
+    Case test{.steps = {{"", spec, {buffer(0), no_place(), buffer(1)}}}, .buffers = 2};
+    test.runs = {{.rows = positions(0, kRowTokens), .inputs = {{0, gate}}}};
+    test.results = {{1, kWidth, RowFormat::f32}};
+    Expected expected;
+    for (uint32_t token = 0; token < kRowTokens; ++token)
+        for (uint32_t i = 0; i < kWidth; ++i) {
+            const double x = row_of(gate, token)[i], value = graph::reference::activate(spec.activation, x, 1, {});
+            const double exponent = std::min(88.0, 1.6 * std::abs(x) * (1 + 0.045 * x * x));
+            expected.push_back({value, std::abs(value) * (graph::kSwigluError + 5 * exponent * graph::kRounding)});
+        }
+    return trial_of(spec, std::move(test), always(expected));
+}
+
 KernelTrial gather_rows_trial() {
     const GatherRowsSpec spec{kWidth};
     const auto x = rows_of_floats(7);
@@ -507,11 +526,11 @@ KernelTrial rope_trial(RopePairing pairing, Presence norm, std::optional<DType> 
 
 // Rows of two pages, whose keys and values are stored first, by kernels that have trials of their own: what attention
 // leaves is compared with attention to what then lies in the cache.
-KernelTrial attention_trial(MatmulForm form, DType key_type, DType value_type) {
+KernelTrial attention_trial(MatmulForm form, DType key_type, DType value_type, uint32_t window = 0, float softcap = 0) {
     constexpr uint32_t kKvHeads = 2, kGroup = 3, kDim = 64, kStored = 260, kTogether = 65;
     constexpr uint32_t kKvWidth = kKvHeads * kDim, kQueryWidth = kKvWidth * kGroup;
-    const AttentionSpec spec{kKvHeads * kGroup, kKvHeads,   kDim,   kQueryWidth, kQueryWidth,
-                             key_type,          value_type, 0.125f, form};
+    const AttentionSpec spec{kKvHeads * kGroup, kKvHeads, kDim, kQueryWidth, kQueryWidth, key_type,
+                             value_type,        0.125f,   form, softcap,     window};
     const RopeSpec keys_spec{kKvHeads, kDim, 0, kKvWidth, RopePairing::half, Presence::absent, 0, key_type};
     Case test{.steps = {{"", keys_spec, {buffer(1), no_place(), no_place(), keys()}},
                         {"", ValueStoreSpec{kKvHeads, kDim, kKvWidth, value_type}, {buffer(2), values()}},
@@ -539,16 +558,17 @@ KernelTrial attention_trial(MatmulForm form, DType key_type, DType value_type) {
         run_of(form == MatmulForm::tile ? positions(253, 7) : std::vector<BatchRow>{{0, 259}, {0, 130}, {0, 20}}, 300));
     test.results = {{3, kQueryWidth}};
     const Run& last = test.runs.back();
-    return trial_of(spec, test, [last](const std::vector<Found>& found) {
+    return trial_of(spec, test, [last, window, softcap](const std::vector<Found>& found) {
         const std::vector<double>& cache = found.back().values;  // by position: keys, then values
         const auto& q = last.inputs[0].second;
         Expected expected;
         for (size_t row = 0; row < last.rows.size(); ++row)
             for (uint32_t head = 0; head < kKvHeads * kGroup; ++head) {
                 const double* head_keys = cache.data() + head / kGroup * kDim;
-                append(expected,
-                       graph::attention_of(q.data() + row * kQueryWidth + head * kDim, head_keys, head_keys + kKvWidth,
-                                           last.rows[row].position + 1, 2 * kKvWidth, kDim, 0.125));
+                const uint32_t end = last.rows[row].position + 1;
+                const graph::Seen seen = {window == 0 || end < window ? 0 : end - window, end, double{softcap}};
+                append(expected, graph::attention_of(q.data() + row * kQueryWidth + head * kDim, head_keys,
+                                                     head_keys + kKvWidth, seen, 2 * kKvWidth, kDim, 0.125));
             }
         append(expected, bounded(cache, {}));
         return expected;
@@ -612,6 +632,7 @@ KernelTrials kernel_trials(const Backend& device, const Backend& processor) {
     add("elementwise", elementwise_trial());
     add("hadamard", hadamard_trial());
     for (const RowFormat format : kFormats) add("swiglu", swiglu_trial(format));
+    add("swiglu", gelu_trial());
     for (const MatmulForm form : {MatmulForm::vector, MatmulForm::tile})
         for (const auto& [type, matrix] : matrices) add("matmul", matmul_trial(device, processor, matrix, form));
     for (const DType type : {DType::Q8_0, DType::Q4_K, DType::F16})
@@ -626,6 +647,7 @@ KernelTrials kernel_trials(const Backend& device, const Backend& processor) {
         for (const DType type : kCacheTypes) add("attention", attention_trial(form, type, type));
         add("attention", attention_trial(form, DType::Q8_0, DType::F16));
         add("attention", attention_trial(form, DType::F16, DType::Q8_0));
+        add("attention", attention_trial(form, DType::F16, DType::F16, 100, 2.0f));
     }
     return all;
 }

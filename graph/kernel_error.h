@@ -109,16 +109,25 @@ inline std::vector<double> cache_error(DType type, std::span<const double> x, do
     return error;
 }
 
-// One query over the positions of its KV head, which lie `stride` apart.
+// Which positions a query sees, and what its scores are capped at (0: nothing).
+struct Seen {
+    uint32_t begin, end;
+    double softcap = 0;
+};
+// One query over positions of its KV head, which lie `stride` apart from position 0 on.
 //
 // Scores: head_dim fused multiply-adds of terms q k, then the scale: off by |scale| (head_dim + 1) sum |q k| roundings
-// at most. A probability depends on its own score and, through the differences of maxima that rescale its block and
-// those after it in its segment, and its segment and those after it, on no other: they cancel but for a rounding and an
-// exp (within 1.4 ulp, that is 3 roundings) each. Each position adds a rounding to the sum and to the output, each
-// block and each merge a product's; the division and the last product add three. All this is relative to
-// sum p |v| / sum p, of numerator and denominator.
-inline std::vector<Bounded> attention_of(const float* q, const double* keys, const double* values, uint32_t positions,
+// at most, which a cap does not enlarge; its quotient's two are one of tanh's result at most, tanh is off by two
+// roundings of 1 and the product by one. A probability depends on its own score and, through the differences of maxima
+// that rescale its block and those after it in its segment, and its segment and those after it, on no other: they
+// cancel but for a rounding and an exp (within 1.4 ulp, that is 3 roundings) each. Each position adds a rounding to the
+// sum and to the output, each block and each merge a product's; the division and the last product add three. All this
+// is relative to sum p |v| / sum p, of numerator and denominator.
+inline std::vector<Bounded> attention_of(const float* q, const double* keys, const double* values, const Seen& seen,
                                          size_t stride, uint32_t head_dim, double scale) {
+    const uint32_t positions = seen.end - seen.begin;
+    keys += seen.begin * stride;
+    values += seen.begin * stride;
     std::vector<double> scores(positions), sizes(head_dim);
     std::vector<Bounded> out(head_dim);
     double largest = -INFINITY, score_error = 0, sum = 0;
@@ -130,7 +139,8 @@ inline std::vector<Bounded> attention_of(const float* q, const double* keys, con
             terms += std::abs(term);
         }
         scores[j] *= scale;
-        score_error = std::max(score_error, kRounding * (head_dim + 1) * terms * std::abs(scale));
+        score_error = std::max(score_error, kRounding * ((head_dim + 1) * terms * std::abs(scale) + 4 * seen.softcap));
+        if (seen.softcap != 0) scores[j] = seen.softcap * std::tanh(scores[j] / seen.softcap);
         largest = std::max(largest, scores[j]);
     }
     for (double& score : scores) sum += score = std::exp(score - largest);
@@ -140,8 +150,9 @@ inline std::vector<Bounded> attention_of(const float* q, const double* keys, con
             out[d].value += term;
             sizes[d] += std::abs(term);
         }
-    const double segments = segment_count(positions - 1);
-    const double factors = std::min((positions + 63) / 64, 4u) + segments;  // blocks of one segment, and merges
+    const uint32_t segments = segment_count(seen.end - 1) - seen.begin / kKvPage;
+    const uint32_t blocks = (seen.end + 63) / 64 - seen.begin / 64;
+    const double factors = std::min(blocks, 4u) + segments;  // blocks of one segment, and merges
     const double roundings = positions + 4 * (factors + 1) + 3;
     const double probability_error = score_error + kRounding * std::abs(largest) * (factors + 1);
     const double relative = 2 * (probability_error + kRounding * roundings);

@@ -2,6 +2,8 @@
 
 #include <limits>
 
+#include "jit/alibi.h"
+#include "jit/rdna/kernels/activation.h"
 #include "jit/rdna/kernels/numerics.h"
 #include "jit/rdna/kernels/validate.h"
 
@@ -16,6 +18,17 @@ AttentionKernel::AttentionKernel(KernelTarget target, const AttentionSpec& spec,
       probability_row_bytes_(probability_row_bytes),
       probabilities(lds(lds_bytes)) {}
 
+BoundArguments<AttentionArgs> AttentionKernel::bind_fields() {
+    const ArgumentField q_field = field("q", &AttentionArgs::q), keys_field = field("keys", &AttentionArgs::keys),
+                        values_field = field("values", &AttentionArgs::values),
+                        out_field = field("out", &AttentionArgs::out),
+                        batch_field = field("batch", &AttentionArgs::batch);
+    if (spec_.sinks == Presence::absent)
+        return bind_arguments<AttentionArgs>({q_field, keys_field, values_field, out_field, batch_field});
+    return bind_arguments<AttentionArgs>(
+        {q_field, keys_field, values_field, out_field, batch_field, field("sinks", &AttentionArgs::sinks)});
+}
+
 void AttentionKernel::generate() {
     header_.max_flat_workgroup_size = shape.waves * lanes();
     locate_unit();
@@ -24,6 +37,7 @@ void AttentionKernel::generate() {
     v_lshlrev_b32(share_bytes, 2, share_bytes);
     v_lshlrev_b32(key_offset_, std::countr_zero(kKeyChunkBytes), lane);
     v_lshlrev_b32(scale_offset_, std::countr_zero(kCacheScaleBytes), lane);
+    if (spec_.alibi != 0) find_slopes();
     locate_lanes();
     attend();
     bind(done);
@@ -78,6 +92,42 @@ void AttentionKernel::locate_unit() {
     s_advance(pages, sequence, sizeof(uint32_t));
 }
 
+// Heads of a wave begin at a multiple of their number: a branch for each, found by halves.
+void AttentionKernel::find_slopes() {
+    const Label found = label();
+    const Sgpr number = sgpr();
+    for (uint32_t head = 0; head < shape.heads; ++head) slopes_.push_back(sgpr());
+    s_divide_u32(number, first_head, shape.heads);
+    find_slopes(0, spec_.heads / shape.heads, number, found);
+    bind(found);
+}
+
+void AttentionKernel::find_slopes(uint32_t first, uint32_t count, Sgpr number, Label found) {
+    if (count == 1) {
+        for (uint32_t head = 0; head < shape.heads; ++head)
+            s_mov_b32(slopes_[head], float(alibi_slope(first * shape.heads + head, spec_.heads, spec_.alibi)));
+        return;
+    }
+    const Label is_upper = label();
+    s_cmp_ge_u32(number, first + count / 2);
+    s_cbranch_scc1(is_upper);
+    find_slopes(first, count / 2, number, found);
+    s_branch(found);
+    bind(is_upper);
+    find_slopes(first + count / 2, count - count / 2, number, found);
+}
+
+void AttentionKernel::find_first_seen(Sgpr first, Sgpr position) {
+    if (spec_.chunk != 0) return s_and_b32(first, position, ~(spec_.chunk - 1));
+    s_sub_co_u32(first, position, spec_.window - 1);
+}
+
+void AttentionKernel::find_first_block(Sgpr first_position) {
+    find_first_seen(first_position, positions_[0]);
+    s_max_i32(first_position, first_position, 0);
+    s_and_b32(first_position, first_position, ~(kAttentionBlock - 1));
+}
+
 // Tokens that the tile lacks are taken to be its last one; their outputs are not stored.
 void AttentionKernel::locate_tokens(Sgpr position, Sgpr first_token) {
     s_add_co_u32(position, position, first_token);
@@ -127,6 +177,12 @@ void AttentionKernel::enter_page() {
     s_advance(page_values, kv_head, value_bytes);
     if (spec_.value_type == DType::Q8_0)
         s_add_u64(page_scales, page_values, uint32_t(value_scales_offset_bytes(spec_.value_type, spec_.head_dim)));
+    if (!has_window()) return;
+    const Sgpr chunks = sgpr();  // before group_first: a window's first block may not be the page's
+    s_and_b32(chunks, group_first, kKvPage - 1);
+    if (spec_.value_type == DType::Q8_0) s_advance(page_scales, chunks, kCacheScaleBytes);
+    s_lshr_b32(chunks, chunks, std::countr_zero(kValueChunkPositions));
+    s_advance(page_values, chunks, spec_.head_dim * value_chunk_bytes(spec_.value_type));
 }
 
 // ---- scores
@@ -216,15 +272,20 @@ Vgpr AttentionKernel::mask_scores() {
     v_mov_b32(largest, kNoScore);
     for (uint32_t token = 0; token < shape.tokens; ++token) {
         const Sgpr limit = sgpr(), visible[2] = {lane_mask(), lane_mask()};
+        Vector distances;
         s_sub_co_u32(limit, positions_[token], block_first);
-        v_cmp_ge_i32(visible[0], limit, lane);
-        s_sub_co_u32(limit, limit, lanes());
-        v_cmp_ge_i32(visible[1], limit, lane);
+        for (uint32_t half = 0; half < 2; ++half) {
+            if (half != 0) s_sub_co_u32(limit, limit, lanes());
+            v_cmp_ge_i32(visible[half], limit, lane);
+            if (spec_.alibi != 0) distances.push_back(distance(limit));
+        }
+        if (has_window()) hide_before(positions_[token], visible);
         for (uint32_t head = 0; head < shape.heads; ++head) {
             const uint32_t row = token * shape.heads + head;
             for (uint32_t half = 0; half < 2; ++half) {
                 const Vgpr score = scores_[2 * row + half];
-                v_mul_f32(score, spec_.scale, score);
+                scale(score);
+                if (spec_.alibi != 0) v_fmac_f32(score, slopes_[head], distances[half]);
                 v_cndmask_b32(score, -std::numeric_limits<float>::infinity(), score, visible[half]);
             }
             const Vgpr row_largest = vgpr(), other = vgpr();
@@ -236,7 +297,33 @@ Vgpr AttentionKernel::mask_scores() {
     return largest;
 }
 
-void AttentionKernel::place(Vgpr by_row, Vgpr value, uint32_t row) {
+void AttentionKernel::scale(Vgpr score) {
+    if (spec_.softcap == 0) return v_mul_f32(score, spec_.scale, score);
+    const Vgpr quotient = vgpr();
+    v_mul_f32(quotient, spec_.scale / spec_.softcap, score);
+    emit_tanh(*this, score, quotient);
+    v_mul_f32(score, spec_.softcap, score);
+}
+
+Vgpr AttentionKernel::distance(Sgpr limit) {
+    const Vgpr result = vgpr();
+    v_sub_nc_u32(result, lane, limit);
+    v_cvt_f32_i32(result, result);
+    return result;
+}
+
+void AttentionKernel::hide_before(Sgpr position, std::span<const Sgpr, 2> visible) {
+    const Sgpr first = sgpr(), is_inside = lane_mask();
+    find_first_seen(first, position);
+    s_sub_co_u32(first, first, block_first);
+    for (uint32_t half = 0; half < 2; ++half) {
+        if (half != 0) s_sub_co_u32(first, first, lanes());
+        v_cmp_le_i32(is_inside, first, lane);
+        s_and_mask(visible[half], visible[half], is_inside);
+    }
+}
+
+void AttentionKernel::place(Vgpr by_row, const Argument& value, uint32_t row) {
     const Sgpr is_row = lane_mask();
     s_mov_b32(is_row, 0x0001'0001u << row);
     v_cndmask_b32(by_row, by_row, value, is_row);
@@ -383,7 +470,7 @@ void AttentionKernel::merge_number(const Factors& factors, Vgpr into, Vgpr from,
     v_fmac_f32(into, factors.part, from, row_share(row));
 }
 
-Vgpr AttentionKernel::invert(const Vector& sums) {
+Vgpr AttentionKernel::invert(const Vector& sums, Vgpr maxima) {
     const Vgpr all = vgpr(), inverse = vgpr();
     v_mov_b32(all, 1.0f);
     for (uint32_t row = 0; row < rows; ++row) {
@@ -391,8 +478,30 @@ Vgpr AttentionKernel::invert(const Vector& sums) {
             v_add_f32(sums[row], sums[row], sums[row], row_xmask(distance));
         place(all, sums[row], row);
     }
-    emit_divide(*this, inverse, 1.0f, all);
+    if (spec_.sinks == Presence::absent) {
+        emit_divide(*this, inverse, 1.0f, all);
+        return inverse;
+    }
+    // With the sink's score among those of the row, all weights are relative to the larger of the two maxima.
+    const Vgpr sinks = sinks_by_row();
+    const Factors weights = merge_maxima(maxima, sinks);
+    v_fma_f32(all, all, weights.total, weights.part);
+    emit_divide(*this, inverse, weights.total, all);
     return inverse;
+}
+
+Vgpr AttentionKernel::sinks_by_row() {
+    const Vgpr by_row = vgpr();
+    const Sgpr first = sgpr(2);
+    v_mov_b32(by_row, 0);
+    s_mov_b64(first, bound[&AttentionArgs::sinks]);
+    s_advance(first, first_head, sizeof(float));
+    for (uint32_t head = 0; head < shape.heads; ++head) {
+        const Sgpr sink = sgpr();
+        s_load_b32(sink, first, head * uint32_t(sizeof(float)));
+        for (uint32_t token = 0; token < shape.tokens; ++token) place(by_row, sink, token * shape.heads + head);
+    }
+    return by_row;
 }
 
 void AttentionKernel::store_row(uint32_t row, Sgpr address, const Vector& outputs, std::optional<Vgpr> factors) {
@@ -426,11 +535,6 @@ Result<LaunchShape> shape_of(KernelTarget target, const AttentionSpec& spec) {
     for (const DType type : {spec.key_type, spec.value_type}) RIFTJIT_TRY_VOID(check_cache_type("attention", type));
     RIFTJIT_TRY_VOID(refuse_if(spec.head_dim > kMaxElements, "attention",
                                fmt::format("heads of {}, more than {}", spec.head_dim, kMaxElements)));
-    RIFTJIT_TRY_VOID(refuse_if(spec.chunk != 0, "attention", fmt::format("chunks of {} positions", spec.chunk)));
-    RIFTJIT_TRY_VOID(refuse_if(spec.window != 0, "attention", fmt::format("a window of {} positions", spec.window)));
-    RIFTJIT_TRY_VOID(refuse_if(spec.softcap != 0, "attention", fmt::format("scores capped at {}", spec.softcap)));
-    RIFTJIT_TRY_VOID(refuse_if(spec.sinks == Presence::present, "attention", "sinks"));
-    RIFTJIT_TRY_VOID(refuse_if(spec.alibi != 0, "attention", "linear biases"));
     RIFTJIT_TRY_VOID(refuse_if(spec.sight == Sight::whole, "attention", "queries that see what follows them"));
     const AttentionShape shape = attention_shape(spec);
     return LaunchShape{shape.waves * lanes(target.wave_size), spec.kv_heads * shape.grid_parts, 1,

@@ -11,6 +11,7 @@
 #include <bit>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "jit/rdna/emit/rdna_kernel.h"
@@ -58,14 +59,21 @@ protected:
 
     // ---- a block
     void multiply_keys();
-    // Scales the scores, makes those behind each token's position -infinity, and returns each row's largest.
+    // Scales, caps and biases the scores, makes those that a token does not see -infinity, and returns each row's
+    // largest.
     Vgpr mask_scores();
     void compute_probabilities(Vgpr row_maxima);  // to LDS
     // The wave's outputs and sums times the block's corrections, and with what its positions from group_first on add,
     // as far as any token sees them.
     void multiply_values(Vgpr corrections);
     // The lanes of number `row` in either half of `by_row` = value.
-    void place(Vgpr by_row, Vgpr value, uint32_t row);
+    void place(Vgpr by_row, const Argument& value, uint32_t row);
+
+    // ---- windows and chunks: what is before them is not seen, in blocks before them nothing is looked at
+    bool has_window() const { return spec_.window != 0 || spec_.chunk != 0; }
+    void find_first_seen(Sgpr first, Sgpr position);  // by a token at `position`; maybe negative
+    // Of the block in which the wave's first token begins to see.
+    void find_first_block(Sgpr first_position);
 
     // ---- segments made one
     // What a total and a part of these maxima are multiplied by, in the lane of each row; total = larger.
@@ -74,8 +82,8 @@ protected:
     };
     Factors merge_maxima(Vgpr total, Vgpr part);
     void merge_number(const Factors& factors, Vgpr into, Vgpr from, uint32_t row);
-    // 1 / sum, in the lane of each row; clobbers the sums.
-    Vgpr invert(const Vector& sums);
+    // 1 / sum, a sink's share included, in the lane of each row; clobbers the sums.
+    Vgpr invert(const Vector& sums, Vgpr maxima);
 
     // ---- rows of f32 outputs at an address: of an output, or of what is left in memory meanwhile
     Vgpr output_offset(uint32_t vector);
@@ -86,9 +94,7 @@ protected:
     const AttentionShape shape = attention_shape(spec_);
     const uint32_t vectors = shape.output_vectors, rows = shape.rows();
 
-    const BoundArguments<AttentionArgs> bound = bind_arguments<AttentionArgs>(
-        {field("q", &AttentionArgs::q), field("keys", &AttentionArgs::keys), field("values", &AttentionArgs::values),
-         field("out", &AttentionArgs::out), field("batch", &AttentionArgs::batch)});
+    const BoundArguments<AttentionArgs> bound = bind_fields();
     const Sgpr q = bound[&AttentionArgs::q], keys = bound[&AttentionArgs::keys], values = bound[&AttentionArgs::values],
                out = bound[&AttentionArgs::out], batch = bound[&AttentionArgs::batch];
     const Sgpr workgroup = launch_workgroup(), wave = sgpr();
@@ -118,7 +124,16 @@ protected:
     const Vector scores_ = registers(2 * rows);  // [row][half of the block]
 
 private:
+    BoundArguments<AttentionArgs> bind_fields();
     void locate_unit();
+    void find_slopes();
+    void find_slopes(uint32_t first, uint32_t count, Sgpr number, Label found);
+    void scale(Vgpr score);
+    // Of a half of the block, in which the token's own position has the number `limit`: how far each position is from
+    // it, negative where it is seen.
+    Vgpr distance(Sgpr limit);
+    void hide_before(Sgpr position, std::span<const Sgpr, 2> visible);
+    Vgpr sinks_by_row();
     void locate_tokens(Sgpr position, Sgpr first_token);
     Vector load_key_scales(Sgpr scales);
     void multiply_key_chunks(uint32_t elements, Sgpr chunk, Vgpr query_offset, const Vector& key_scales);
@@ -136,6 +151,7 @@ protected:
 
 private:
     const Vgpr key_offset_ = vgpr(), scale_offset_ = vgpr();
+    std::vector<Sgpr> slopes_;  // by head of the wave
     Vector value_offsets_;
     std::vector<Sgpr> scale_offsets_;
 };

@@ -72,6 +72,11 @@ private:
         const Label next = label(), ends = label();
         begin(total);
         s_mov_b32(group_first, 0);
+        if (has_window()) {
+            find_first_block(group_first);
+            begin(part);
+            for_each_output([&](uint32_t row, Sgpr address) { store_row(row, address, part.outputs, {}); });
+        }
         bind(next);
         enter_page();
         compute_segment();
@@ -81,7 +86,7 @@ private:
         for_each_output([&](uint32_t row, Sgpr address) { store_row(row, address, part.outputs, {}); });
         s_branch(next);
         bind(ends);
-        const Vgpr inverse = invert(total.sums);
+        const Vgpr inverse = invert(total.sums, total.maxima);
         for_each_output([&](uint32_t row, Sgpr address) { store_row(row, address, part.outputs, inverse); });
     }
     void compute_segment() {
@@ -108,8 +113,9 @@ private:
         s_add_co_u32(group_first, group_first, kKvPage - 1);
         s_and_b32(group_first, group_first, ~(kKvPage - 1));
     }
-    // The first segment is the total as it is.
+    // The first segment is the total as it is; with a window each is merged, the first with a total of zeros.
     void add_to_total() {
+        if (has_window()) return merge();
         const Label is_first = label(), is_total = label();
         s_cmp_ge_u32(kKvPage, group_first);
         s_cbranch_scc1(is_first);

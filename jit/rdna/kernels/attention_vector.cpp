@@ -34,7 +34,8 @@ private:
     // Of segments so far; sums lie in the lower half of a wave, that which sees to them.
     const State total{registers(rows * vectors), registers(rows), vgpr()};
     const Sgpr parts = sgpr(2), finished = sgpr(2), first_part = sgpr();  // all parts and then the row's; its counter
-    const Sgpr own_segment = sgpr(), last_segment = sgpr();  // where the former begins, the number of the latter
+    // Where the wave's segment begins, and the first that counts; how many follow the latter.
+    const Sgpr own_segment = sgpr(), first_segment = sgpr(), last_segment = sgpr();
 
     void number_tile(Sgpr unit, Sgpr in_group, Sgpr pages_per_sequence) override {
         const Sgpr bits = sgpr(), row = sgpr();
@@ -59,10 +60,12 @@ private:
     void locate_lanes() override {
         s_cmp_gt_u32(group_first, last_position);
         s_cbranch_scc1(done);
-        bring_queries();
-        const Sgpr base = sgpr();
         s_mov_b32(own_segment, group_first);
         s_lshr_b32(last_segment, last_position, std::countr_zero(kKvPage));
+        s_mov_b32(first_segment, 0);
+        if (has_window()) skip_unseen();
+        bring_queries();
+        const Sgpr base = sgpr();
         s_mul_i32(base, wave, kAttentionBlock * 4);
         v_lshl_add_u32(probability_out, lane, 2, base);
         const Sgpr first_vector = sgpr();
@@ -72,6 +75,18 @@ private:
         locate_values(first_vector);
         s_advance(out, first_row, spec_.out_stride * sizeof(float));
         s_advance(out, first_head, head_bytes());
+    }
+
+    // Segments before the window are not there at all; in its first one nothing is before its block.
+    void skip_unseen() {
+        const Sgpr first_block = sgpr(), unseen = sgpr();
+        find_first_block(first_block);
+        s_max_u32(group_first, group_first, first_block);
+        s_and_b32(first_segment, first_block, ~(kKvPage - 1));
+        s_cmp_lt_u32(own_segment, first_segment);
+        s_cbranch_scc1(done);
+        s_lshr_b32(unseen, first_segment, std::countr_zero(kKvPage));
+        s_sub_co_u32(last_segment, last_segment, unseen);
     }
 
     // ---- queries: from memory to LDS by the whole workgroup
@@ -119,18 +134,24 @@ private:
         bind(all_are_there);
         begin(total);
         skip_if_idle(is_idle);
-        s_mov_b32(group_first, 0);
+        s_mov_b32(group_first, first_segment);
         s_advance(parts, first_part, part_bytes());
-        add_segment(true);
-        s_cmp_gt_u32(group_first, last_position);
-        s_cbranch_scc1(ends);
+        if (has_window()) {
+            const Sgpr unseen = sgpr();
+            s_lshr_b32(unseen, first_segment, std::countr_zero(kKvPage));
+            s_advance(parts, unseen, groups() * part_bytes());
+        } else {
+            add_segment(true);
+            s_cmp_gt_u32(group_first, last_position);
+            s_cbranch_scc1(ends);
+        }
         bind(next);
         add_segment(false);
         s_cmp_le_u32(group_first, last_position);
         s_cbranch_scc1(next);
         bind(ends);
         for_first_wave([&] {
-            const Vgpr inverse = invert(total.sums);
+            const Vgpr inverse = invert(total.sums, total.maxima);
             for_lower_lanes([&] { ds_store_b32(share_bytes, inverse, inverses); });
         });
         bind(is_idle);
@@ -156,10 +177,14 @@ private:
         const Label is_invisible = label(), next_block = label();
         begin(part);
         s_lshl_b32(block_first, wave, std::countr_zero(kAttentionBlock));
-        s_add_co_u32(block_first, block_first, group_first);
+        s_add_co_u32(block_first, block_first, own_segment);
         clear(scores_);
         s_cmp_gt_u32(block_first, last_position);
         s_cbranch_scc1(is_invisible);
+        if (has_window()) {
+            s_cmp_lt_u32(block_first, group_first);
+            s_cbranch_scc1(is_invisible);
+        }
         multiply_keys();
         bind(is_invisible);
         const Vgpr largest = mask_scores(), address = vgpr();
@@ -192,6 +217,13 @@ private:
         const Vgpr correction_address = vgpr(), block_correction = vgpr();
         v_mov_b32(correction_address, share_bytes);
         v_mov_b32(probability_in, share_bytes);
+        if (has_window()) {
+            const Sgpr blocks = sgpr();
+            s_sub_co_u32(blocks, group_first, own_segment);
+            v_lshl_add_u32(probability_in, blocks, 2, probability_in);
+            s_lshr_b32(blocks, blocks, std::countr_zero(kAttentionBlock));
+            v_lshl_add_u32(correction_address, blocks, std::countr_zero(kExchangeRow), correction_address);
+        }
         bind(next_block);
         ds_load_b32(block_correction, correction_address, block_corrections);
         v_add_nc_u32(correction_address, kExchangeRow, correction_address);
@@ -246,7 +278,7 @@ private:
         });
     }
     // total = total and the segment at group_first, the wave's own or one that lies in memory. The first one is the
-    // total as it is.
+    // total as it is, but with a window, where each is merged (jit/x86/ops/attention.cpp).
     void add_segment(bool is_first) {
         const Label is_own = label(), has_maxima = label(), has_own = label(), is_added = label();
         const Vgpr maxima = vgpr();

@@ -14,9 +14,16 @@ struct Heads {
     uint32_t kv_heads, group, head_dim;
 };
 
+// What a spec asks beside its shape, as the spec names it.
+struct Traits {
+    float softcap = 0, alibi = 0;
+    uint32_t window = 0, chunk = 0;
+    Presence sinks = Presence::absent;
+};
+
 // Stores keys and values of the rows, then attends to them, tiles and single rows: queries in buffer 0, keys in 1,
 // values in 2, outputs in 3.
-Case attention_case(Heads heads, DType key_type, DType value_type, std::string name) {
+Case attention_case(Heads heads, DType key_type, DType value_type, std::string name, const Traits& traits = {}) {
     const auto [kv_heads, group, head_dim] = heads;
     const uint32_t width = kv_heads * head_dim;
     Case test;
@@ -26,11 +33,18 @@ Case attention_case(Heads heads, DType key_type, DType value_type, std::string n
     const uint32_t out_stride = uint32_t(round_up(width * group, 16)) + 16;
     AttentionSpec spec = {kv_heads * group, kv_heads,   head_dim, width * group + 4, out_stride,
                           key_type,         value_type, 0.7f / 8, MatmulForm::vector};
+    spec.softcap = traits.softcap;
+    spec.alibi = traits.alibi;
+    spec.window = traits.window;
+    spec.chunk = traits.chunk;
+    spec.sinks = traits.sinks;
+    const graph::Place sinks = traits.sinks == Presence::present ? weight(0) : no_place();
+    test.weights = {vector_weight(random_floats(kv_heads * group, 5, 2))};
     test.steps = {{"keys", keys_spec, {buffer(1), no_place(), no_place(), keys()}},
                   {"values", ValueStoreSpec{kv_heads, head_dim, width, value_type}, {buffer(2), values()}},
-                  {"vector", spec, {buffer(0), keys(), values(), buffer(3)}}};
+                  {"vector", spec, {buffer(0), keys(), values(), buffer(3), sinks}}};
     spec.form = MatmulForm::tile;
-    test.steps.push_back({"tile", spec, {buffer(0), keys(), values(), buffer(3)}});
+    test.steps.push_back({"tile", spec, {buffer(0), keys(), values(), buffer(3), sinks}});
     test.buffers = 4;
     test.opening_steps = 2;
     test.key_type = key_type;
@@ -204,6 +218,83 @@ TEST(AttentionOnRdna, SeesNothingBehindItsPosition) {
     test.runs.push_back(random_run(test, positions(0, 13)));
     expect_same_bits_of(test, positions(13, 1));
     expect_same_bits(test);
+}
+
+const Traits kTraits[] = {{.softcap = 5},
+                          {.alibi = 8},
+                          {.sinks = Presence::present},
+                          {.window = 20},
+                          {.softcap = 2, .alibi = 4, .window = 100, .sinks = Presence::present},
+                          {.softcap = 2, .alibi = 4, .chunk = 128, .sinks = Presence::present}};
+
+std::string text(const Traits& traits) {
+    return fmt::format("softcap {}, alibi {}, window {}, chunk {}{}", traits.softcap, traits.alibi, traits.window,
+                       traits.chunk, traits.sinks == Presence::present ? ", sinks" : "");
+}
+
+// A wave's heads are one, all of their KV head, or a part of them.
+TEST(AttentionOnRdna, HasTheProcessorsBitsOfEveryTrait) {
+    for (const Traits& traits : kTraits)
+        for (const Heads heads : {Heads{6, 1, 32}, Heads{2, 3, 64}, Heads{1, 12, 128}, Heads{2, 2, 90}}) {
+            Case test = attention_case(heads, DType::F16, DType::F16, text(traits), traits);
+            fill(test, 260);
+            expect_same_bits_of_some_rows(test);
+        }
+}
+
+TEST(AttentionOnRdna, HasTheProcessorsBitsOfTraitsWithEveryTypeOfCache) {
+    for (const Traits& traits : {kTraits[4], kTraits[5]})
+        for (const DType key_type : kCacheTypes)
+            for (const DType value_type : kCacheTypes) {
+                Case test = attention_case({2, 2, 64}, key_type, value_type, text(traits), traits);
+                fill(test, 260);
+                expect_same_bits_of_some_rows(test);
+            }
+}
+
+// Windows and chunks that begin anywhere: in the first block, at its ends, in the middle of a segment, some segments
+// behind the first; of one position, and longer than the text.
+TEST(AttentionOnRdna, HasTheProcessorsBitsWhereverWindowsBegin) {
+    std::vector<Traits> windows;
+    for (const uint32_t window : {1u, 2u, 63u, 64u, 65u, 191u, 256u, 257u, 400u, 5000u})
+        windows.push_back({.window = window});
+    for (const uint32_t chunk : {1u, 16u, 64u, 256u, 512u, 4096u}) windows.push_back({.chunk = chunk});
+    for (const Traits& traits : windows) {
+        Case test = attention_case(kFewHeads, DType::F16, DType::Q8_0, text(traits), traits);
+        fill(test, 700);
+        expect_same_bits_of(
+            test, joined(joined(positions(60, 8), positions(252, 16)), joined(positions(508, 9), positions(693, 7))));
+        expect_same_bits_of(test, singles({699, 640, 639, 576, 513, 512, 511, 320, 319, 257, 256, 255, 63, 0}));
+    }
+}
+
+TEST(AttentionOnRdna, HasTheProcessorsBitsOfWindowsStepByStep) {
+    for (const Traits& traits : {Traits{.window = 24}, Traits{.chunk = 32}}) {
+        Case test = attention_case({2, 2, 40}, DType::F16, DType::F16, text(traits), traits);
+        for (const auto& [first, count] :
+             std::vector<std::pair<uint32_t, uint32_t>>{{0, 37}, {37, 1}, {38, 1}, {39, 90}, {129, 1}, {130, 5}}) {
+            test.runs.push_back(random_run(test, positions(first, count)));
+            expect_same_bits(test);
+        }
+    }
+}
+
+// Slopes of numbers of heads that are no powers of two, and of as many heads as are known.
+TEST(AttentionOnRdna, HasTheProcessorsBitsOfEverySlope) {
+    for (const Heads heads : {Heads{112, 1, 16}, Heads{12, 1, 32}, Heads{1, 71, 16}, Heads{5, 7, 16}}) {
+        Case test = attention_case(heads, DType::F16, DType::F16, "slopes", {.alibi = 8});
+        fill(test, 70);
+        expect_same_bits_of(test, joined(positions(60, 4), singles({69})));
+    }
+}
+
+TEST(AttentionOnRdna, HasTheProcessorsBitsOfSteepScoresWithTraits) {
+    for (const Traits& traits : kTraits)
+        for (const float scale : {30.0f, 1e-20f}) {
+            Case test = attention_case({1, 4, 64}, DType::F32, DType::F32, text(traits), traits);
+            fill(test, 320, 0, scale);
+            expect_same_bits_of(test, joined(positions(310, 8), singles({319, 200})), scale);
+        }
 }
 
 }  // namespace attention_test

@@ -3,6 +3,7 @@
 
 #include <numbers>
 
+#include "jit/alibi.h"
 #include "jit/rdna/kernels/kv_layout.h"
 #include "tests/jit/highest_reference.h"
 #include "tests/jit/rdna/kernels/kernel_case.h"
@@ -391,10 +392,15 @@ inline KernelCase value_store_case() {
     return result;
 }
 
+inline uint32_t first_seen(const AttentionSpec& spec, uint32_t position) {
+    if (spec.chunk != 0) return position / spec.chunk * spec.chunk;
+    return spec.window == 0 || position < spec.window ? 0 : position + 1 - spec.window;
+}
+
 // Rows of one sequence, whose two pages are not in order. Single rows are cut into segments where there is room for
 // parts.
-inline KernelCase attention_case(MatmulForm form, const std::vector<BatchRow>& rows) {
-    const AttentionSpec spec = attention_spec(form);
+inline KernelCase attention_case(std::string name, const AttentionSpec& spec, const std::vector<BatchRow>& rows) {
+    const MatmulForm form = spec.form;
     const uint32_t head_dim = spec.head_dim, group = spec.heads / spec.kv_heads;
     const std::vector<uint32_t> pages = {1, 2, 0};
     const uint64_t key_bytes = key_head_bytes(spec.key_type, head_dim),
@@ -423,8 +429,7 @@ inline KernelCase attention_case(MatmulForm form, const std::vector<BatchRow>& r
                 values.push_back(half_to_float(scale) * code);
             }
         }
-    KernelCase result = op_case(form == MatmulForm::tile ? "attention_tile" : "attention", spec,
-                                form == MatmulForm::tile ? 1 : uint32_t(rows.size()));
+    KernelCase result = op_case(std::move(name), spec, form == MatmulForm::tile ? 1 : uint32_t(rows.size()));
     result.runs_in_wave64 = false;
     result.buffers = {bytes_of(q), key_cache, value_cache, zeros(rows.size() * spec.out_stride * 4)};
     const BufferIndex batch = add_batch(result, rows, pages, uint32_t(pages.size()));
@@ -437,8 +442,15 @@ inline KernelCase attention_case(MatmulForm form, const std::vector<BatchRow>& r
         result.pointers.push_back({batch.value, offsetof(BatchState, finished), result.buffers.size()});
         result.buffers.push_back(zeros(rows.size() * shape.groups * 4));
     }
+    const bool has_sinks = spec.sinks == Presence::present;
+    const auto sinks = random_floats(spec.heads, -2, 6, 25);
     result.args = {BufferIndex{0}, BufferIndex{1}, BufferIndex{2}, BufferIndex{3}, batch};
-    result.wrong = [=, finished = result.buffers.size() - 1](const std::vector<Bytes>& after) -> std::string {
+    const size_t finished = result.buffers.size() - 1;
+    if (has_sinks) {
+        result.args.push_back(BufferIndex{result.buffers.size()});
+        result.buffers.push_back(bytes_of(sinks));
+    }
+    result.wrong = [=](const std::vector<Bytes>& after) -> std::string {
         if (form == MatmulForm::vector && after[finished] != zeros(after[finished].size()))
             return "counters are left behind";
         const auto out = values_of<float>(after[3]);
@@ -447,12 +459,16 @@ inline KernelCase attention_case(MatmulForm form, const std::vector<BatchRow>& r
                 const float* query = q.data() + row * spec.q_stride + head * head_dim;
                 const size_t first = head / group * positions * head_dim;
                 std::vector<double> expected(head_dim), bound(head_dim);
-                double all = 0;
-                for (size_t position = 0; position <= rows[row].position; ++position) {
+                const uint32_t own = rows[row].position;
+                const double slope = spec.alibi == 0 ? 0 : alibi_slope(uint32_t(head), spec.heads, spec.alibi);
+                double all = has_sinks ? std::exp(double{sinks[head]}) : 0;
+                for (size_t position = first_seen(spec, own); position <= own; ++position) {
                     double score = 0;
                     for (size_t d = 0; d < head_dim; ++d)
                         score += double{query[d]} * keys[first + position * head_dim + d];
-                    const double weight = std::exp(score * double{spec.scale});
+                    score *= double{spec.scale};
+                    if (spec.softcap != 0) score = double{spec.softcap} * std::tanh(score / double{spec.softcap});
+                    const double weight = std::exp(score - slope * double(own - position));
                     all += weight;
                     for (size_t d = 0; d < head_dim; ++d) {
                         expected[d] += weight * values[first + position * head_dim + d];
@@ -464,7 +480,10 @@ inline KernelCase attention_case(MatmulForm form, const std::vector<BatchRow>& r
                     // A score is off by a rounding in each of 32 steps of sums below 32, times 0.2 (of 64 below 64,
                     // times 0.05), and so is its weight, which exp and its argument round a few times more; so are
                     // sums, of 17 + 256 terms and those of two merges.
-                    bound[d] = bound[d] / all * (2 * 205 + 20 + 17 + 260) * kUlp;
+                    // A cap adds the four roundings of tanh, times 4, and its own. Beside biases that matter, those
+                    // below 32, one of 32 for the slope and one for the sum; beside a sink two weights and a sum.
+                    const int beside = has_sinks ? 2 * (20 + 64) + 10 : 0;
+                    bound[d] = bound[d] / all * (2 * 205 + 20 + 17 + 260 + beside) * kUlp;
                 }
                 const float* found = out.data() + row * spec.out_stride + head * head_dim;
                 if (std::string wrong = compare(std::vector<float>(found, found + head_dim), expected, bound);
@@ -475,9 +494,21 @@ inline KernelCase attention_case(MatmulForm form, const std::vector<BatchRow>& r
     };
     return result;
 }
-inline KernelCase vector_attention_case() { return attention_case(MatmulForm::vector, {{0, 520}, {0, 70}}); }
+inline KernelCase vector_attention_case() {
+    return attention_case("attention", attention_spec(MatmulForm::vector), {{0, 520}, {0, 70}});
+}
 inline KernelCase tile_attention_case() {
-    return attention_case(MatmulForm::tile, {{0, 253}, {0, 254}, {0, 255}, {0, 256}, {0, 257}, {0, 258}, {0, 259}});
+    return attention_case("attention_tile", attention_spec(MatmulForm::tile),
+                          {{0, 253}, {0, 254}, {0, 255}, {0, 256}, {0, 257}, {0, 258}, {0, 259}});
+}
+// Windows that begin within a segment and see two and three of them; and a row that sees its whole text.
+inline KernelCase narrow_vector_attention_case() {
+    return attention_case("narrow_attention", narrow_attention_spec(MatmulForm::vector), {{0, 690}, {0, 520}, {0, 70}});
+}
+// Rows on both sides of a chunk's end, which is a segment's.
+inline KernelCase narrow_tile_attention_case() {
+    return attention_case("narrow_attention_tile", narrow_attention_spec(MatmulForm::tile),
+                          {{0, 253}, {0, 254}, {0, 255}, {0, 256}, {0, 257}, {0, 258}, {0, 259}});
 }
 
 inline KernelCase softmax_case() {
@@ -752,15 +783,44 @@ inline KernelCase highest_merge_case() {
 }
 
 inline std::vector<KernelCase> kernel_cases() {
-    return {vector_add_case(),  swiglu_case(),        swiglu_i16_case(),        activation_case(),
-            rms_norm_case(),    rms_norm_i16_case(),  layer_norm_case(),        quantize_case(),
-            gather_rows_case(), elementwise_case(),   elementwise_chain_case(), rope_case(),
-            rope_keys_case(),   value_store_case(),   vector_attention_case(),  tile_attention_case(),
-            matmul_case(),      matmul_minima_case(), matmul_tile_case(),       matmul_float_case(),
-            embed_case(),       fused_matmul_case(),  gated_matmul_case(),      side_by_side_case(),
-            highest_case(),     highest_parts_case(), highest_merge_case(),     softmax_case(),
-            argmax_case(),      gemv_q8_case(),       matmul_f16_case(),        transpose_case(),
-            histogram_case(),   grid_barrier_case(),  reverse_copy_case(),      dot_f64_case()};
+    return {vector_add_case(),
+            swiglu_case(),
+            swiglu_i16_case(),
+            activation_case(),
+            rms_norm_case(),
+            rms_norm_i16_case(),
+            layer_norm_case(),
+            quantize_case(),
+            gather_rows_case(),
+            elementwise_case(),
+            elementwise_chain_case(),
+            rope_case(),
+            rope_keys_case(),
+            value_store_case(),
+            vector_attention_case(),
+            tile_attention_case(),
+            narrow_vector_attention_case(),
+            narrow_tile_attention_case(),
+            matmul_case(),
+            matmul_minima_case(),
+            matmul_tile_case(),
+            matmul_float_case(),
+            embed_case(),
+            fused_matmul_case(),
+            gated_matmul_case(),
+            side_by_side_case(),
+            highest_case(),
+            highest_parts_case(),
+            highest_merge_case(),
+            softmax_case(),
+            argmax_case(),
+            gemv_q8_case(),
+            matmul_f16_case(),
+            transpose_case(),
+            histogram_case(),
+            grid_barrier_case(),
+            reverse_copy_case(),
+            dot_f64_case()};
 }
 
 // The ops at other shapes than above: waves of one to eight, rows of one round, of more, in pieces and of several

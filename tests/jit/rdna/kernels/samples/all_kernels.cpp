@@ -37,6 +37,8 @@ std::span<const KernelEntry> all_kernels() {
         entry("value_store", value_store_spec(2), false),
         entry("attention", attention_spec(MatmulForm::vector), false),
         entry("attention_tile", attention_spec(MatmulForm::tile), false),
+        entry("narrow_attention", narrow_attention_spec(MatmulForm::vector), false),
+        entry("narrow_attention_tile", narrow_attention_spec(MatmulForm::tile), false),
         entry("matmul", matmul_spec(), false),
         entry("matmul_minima", matmul_minima_spec(), false),
         entry("matmul_tile", matmul_tile_spec(), false),

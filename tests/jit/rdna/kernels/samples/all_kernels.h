@@ -54,6 +54,15 @@ inline AttentionSpec attention_spec(MatmulForm form) {
     if (form == MatmulForm::tile) return {4, 2, 32, 128, 128, DType::F16, DType::Q8_0, 0.2f, form};
     return {4, 2, 64, 256, 256, DType::F16, DType::Q8_0, 0.05f, form};  // whose waves exchange all that they can
 }
+// The same with all that scores may undergo, in a window or in chunks.
+inline AttentionSpec narrow_attention_spec(MatmulForm form) {
+    AttentionSpec spec = attention_spec(form);
+    spec.softcap = 4;
+    spec.alibi = 4;
+    spec.sinks = Presence::present;
+    (form == MatmulForm::tile ? spec.chunk : spec.window) = form == MatmulForm::tile ? 128 : 300;
+    return spec;
+}
 // More steps than a workgroup has waves, of which the last is short and of a wave that has had another; two panels, of
 // which the last has rows that there are not.
 inline MatmulSpec matmul_spec(Epilogue epilogue = Epilogue::store) {
