@@ -3,6 +3,7 @@
 // RIFTJIT_STAND_IN, read by hipInit(), is a list with commas between its items:
 //   devices=gfx1100+gfx906  what there is (nothing: none); default gfx1100
 //   checks=all|none         of the machine; default none
+//   machine=FILE            the program that runs it; default hip_stand_in_machine
 //   fail=N                  the N-th call fails (error 999), and does nothing but what releases something
 //   late=N                  the N-th launch fails, which whoever waits for it is told, and everything behind it
 //   hang=N                  the N-th launch has no end: nothing behind it is ever done
@@ -51,7 +52,7 @@ struct Module {
 
 struct State {
     std::vector<std::string> devices;
-    std::string checks = "none", count_file, trace_file, flipped_kernel;
+    std::string checks = "none", machine = STAND_IN_MACHINE, count_file, trace_file, flipped_kernel;
     uint64_t fail = 0, hang = 0, late = 0, taken = 0, flipped_offset = 0;
     uint64_t calls = 0, launches = 0;
     int device = 0, socket = -1;
@@ -84,6 +85,7 @@ void configure() {
         const size_t equals = std::min(item.find('='), item.size());
         const std::string key = item.substr(0, equals), value = item.substr(std::min(equals + 1, item.size()));
         if (key == "checks") state.checks = value;
+        if (key == "machine") state.machine = value;
         if (key == "count") state.count_file = value;
         if (key == "trace") state.trace_file = value;
         if (key == "late") state.late = std::strtoull(value.c_str(), nullptr, 10);
@@ -135,7 +137,7 @@ int start_machine() {
     // dup2() onto itself would leave the descriptor to be closed.
     if (sockets[1] == 3) sockets[1] = fcntl(3, F_DUPFD_CLOEXEC, 10);
     posix_spawn_file_actions_adddup2(&files, sockets[1], 3);
-    std::string gfx = state.devices[size_t(state.device)], program = STAND_IN_MACHINE;
+    std::string gfx = state.devices[size_t(state.device)], program = state.machine;
     char* arguments[] = {program.data(), gfx.data(), state.checks.data(), nullptr};
     pid_t process = 0;
     const int error = posix_spawn(&process, program.c_str(), &files, nullptr, arguments, environ);

@@ -9,38 +9,23 @@
 #include <string>
 #include <vector>
 
-#include "tests/hip_stand_in/protocol.h"
+#include "tests/hip_stand_in/server.h"
 
 namespace riftjit::hip_stand_in {
 namespace {
 
 namespace machine = rdna::emulator;
 
-constexpr int kSocket = 3;
-constexpr int kInvalidValue = 1, kInvalidImage = 200, kNotFound = 500, kLaunchFailure = 719;
-
-class Server {
+class MachineServer final : public Server {
 public:
-    Server(rdna::Target chip, bool checks)
+    MachineServer(rdna::Target chip, bool checks)
         : machine_(chip, {.checks = checks ? machine::Checks{} : machine::Checks::none(), .host_threads = 2}) {
         how_.residency = checks ? machine::Residency::occupancy : machine::Residency::one;
     }
 
-    void serve() {
-        Request request;
-        while (read_all(kSocket, &request, sizeof request)) {
-            std::vector<std::byte> payload(request.payload), result;
-            if (!read_all(kSocket, payload.data(), payload.size())) return;
-            Reply reply;
-            reply.error = answer(request, payload, reply.value, result);
-            reply.payload = result.size();
-            if (!write_all(kSocket, &reply, sizeof reply) || !write_all(kSocket, result.data(), result.size())) return;
-        }
-    }
-
 private:
     int answer(const Request& request, std::span<const std::byte> payload, uint64_t& value,
-               std::vector<std::byte>& result) {
+               std::vector<std::byte>& result) override {
         switch (request.ask) {
             case Ask::allocate:
                 value = machine_.allocate("hipMalloc", request.count);
@@ -117,5 +102,5 @@ private:
 int main(int argc, char** argv) {
     const auto chip = argc == 3 ? riftjit::rdna::target_from_name(argv[1]) : std::nullopt;
     if (!chip) return 1;
-    riftjit::hip_stand_in::Server(*chip, std::strcmp(argv[2], "all") == 0).serve();
+    riftjit::hip_stand_in::MachineServer(*chip, std::strcmp(argv[2], "all") == 0).serve();
 }
