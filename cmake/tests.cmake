@@ -26,6 +26,19 @@ endif()
 if(TARGET tools_tests)
   add_executable(hip_stand_in_machine tests/hip_stand_in/machine.cpp)
   target_link_libraries(hip_stand_in_machine PRIVATE riftjit_rdna_emulator)
+  # The same with an NVIDIA GPU instead of the machine, for which kernels are translated to PTX.
+  riftjit_library(ptx FOLDERS tests/hip_stand_in/ptx OPTIMIZE -O1 LINK riftjit_rdna)
+  target_link_libraries(runtime_tests PRIVATE riftjit_ptx)
+  add_executable(hip_stand_in_cuda tests/hip_stand_in/cuda_machine.cpp)
+  target_link_libraries(hip_stand_in_cuda PRIVATE riftjit_ptx)
+  # A libcuda of the host for that; rounding in other ways than to nearest is asked for.
+  add_library(cuda_stand_in SHARED tests/hip_stand_in/cuda_stand_in/cuda.cpp
+              tests/hip_stand_in/cuda_stand_in/interpreter.cpp)
+  target_include_directories(cuda_stand_in PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_options(cuda_stand_in PRIVATE -frounding-math)
+  set_target_properties(cuda_stand_in PROPERTIES PREFIX "" OUTPUT_NAME libcuda SUFFIX .so.1
+                        LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/hip_stand_in)
+  add_dependencies(tools_tests hip_stand_in_cuda cuda_stand_in)
   foreach(form whole lacking)
     add_library(hip_stand_in_${form} SHARED tests/hip_stand_in/hip.cpp)
     target_include_directories(hip_stand_in_${form} PRIVATE ${PROJECT_SOURCE_DIR})

@@ -184,6 +184,23 @@ TEST(Devices, GiveTheProcessorsLogits) {
     }
 }
 
+// On an NVIDIA GPU by way of PTX (tests/hip_stand_in/ptx), whose place the host takes.
+TEST(Devices, GiveTheProcessorsLogitsByWayOfPtx) {
+    Program program;
+    const Environment environment(
+        Variables{{"RIFTJIT_HIP_LIBRARY", kLibrary},
+                  {"RIFTJIT_STAND_IN", "devices=gfx1030,machine=" RIFTJIT_HIP_STAND_IN "_cuda"},
+                  {"RIFTJIT_CUDA_LIBRARY", RIFTJIT_HIP_STAND_IN "/libcuda.so.1"}});
+    for (const std::string type : {"q8_0", "q4_k", "iq4_xs", "f16"}) {
+        const auto hash = [&](const std::vector<std::string>& more) {
+            const Outcome outcome = program.run(short_run(nano(type), more));
+            EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+            return outcome.exit_code != 0 ? "" : nlohmann::json::parse(outcome.out).at("logits_hash").dump();
+        };
+        EXPECT_EQ(hash({"--device", "hip"}), hash({"--max-isa", "avx2"})) << type;
+    }
+}
+
 TEST(Devices, NeedNoCompilerOnceTheCacheIsWarm) {
     Program program;
     const std::string model = nano("q4_k");
