@@ -155,6 +155,7 @@ const std::map<std::string, std::pair<Kind, uint8_t>> kForms = {
     {"ld.shared.b32", {Kind::load, 4}},
     {"st.global.b32", {Kind::store, 4}},
     {"st.global.b16", {Kind::store, 2}},
+    {"st.global.b8", {Kind::store, 1}},
     {"st.shared.b32", {Kind::store, 4}},
     {"red.shared.add.u32", {Kind::add, 4}},
     {"atom.global.inc.u32", {Kind::increment, 4}},

@@ -191,8 +191,10 @@ TEST(Devices, GiveTheProcessorsLogitsByWayOfPtx) {
         Variables{{"RIFTJIT_HIP_LIBRARY", kLibrary},
                   {"RIFTJIT_STAND_IN", "devices=gfx1030,machine=" RIFTJIT_HIP_STAND_IN "_cuda"},
                   {"RIFTJIT_CUDA_LIBRARY", RIFTJIT_HIP_STAND_IN "/libcuda.so.1"}});
-    for (const std::string type : {"q8_0", "q4_k", "iq4_xs", "f16"}) {
-        const auto hash = [&](const std::vector<std::string>& more) {
+    const std::vector<std::string> codes = {"-ctk", "q8_0", "-ctv", "q8_0"};
+    for (const auto& [type, cache] : {std::pair{"q8_0", codes}, {"q4_k", {}}, {"iq4_xs", codes}, {"f16", {}}}) {
+        const auto hash = [&](std::vector<std::string> more) {
+            more.insert(more.end(), cache.begin(), cache.end());
             const Outcome outcome = program.run(short_run(nano(type), more));
             EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
             return outcome.exit_code != 0 ? "" : nlohmann::json::parse(outcome.out).at("logits_hash").dump();
