@@ -12,15 +12,17 @@ namespace riftjit::tools {
 
 namespace {
 
-std::atomic<int> pending = 0;  // several threads ask
+std::atomic<int> pending = 0;  // the first signal; several threads ask
 static_assert(std::atomic<int>::is_always_lock_free);
+
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGHUP};
 
 void on_signal(int signal) {
     if (pending != 0) {
         sim::remove_unfinished_file();
-        _exit(128 + signal);
+        _exit(kExitSignal + signal);
     }
-    pending = signal == SIGTERM ? 2 : 1;
+    pending = signal;
 }
 
 // SA_RESETHAND: the signal that it raises finds the default action.
@@ -32,7 +34,7 @@ void on_last_signal(int signal) {
 }  // namespace
 
 void end_on_interrupts() {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    for (const int signal : kSignals) {
         struct sigaction action = {};
         sigaction(signal, nullptr, &action);
         if (action.sa_handler != SIG_DFL) continue;  // nohup and background jobs ignore theirs
@@ -43,10 +45,10 @@ void end_on_interrupts() {
 }
 
 void watch_interrupts() {
-    for (const int signal : {SIGINT, SIGTERM}) {
+    for (const int signal : kSignals) {
         struct sigaction action = {};
         sigaction(signal, nullptr, &action);
-        if (action.sa_handler == SIG_IGN) continue;  // background jobs of a script ignore SIGINT
+        if (action.sa_handler == SIG_IGN) continue;  // background jobs of a script ignore SIGINT, nohup SIGHUP
         action = {};
         action.sa_handler = on_signal;  // without SA_RESTART: a blocked read returns
         sigaction(signal, &action, nullptr);
@@ -55,12 +57,11 @@ void watch_interrupts() {
 
 Interrupt pending_interrupt() {
     if (pending == 0) return Interrupt::none;
-    return pending == 1 ? Interrupt::stop : Interrupt::quit;
+    return pending == SIGINT ? Interrupt::stop : Interrupt::quit;
 }
 
 int exit_code_of_interrupt() {
-    if (pending == 0) return kExitDone;
-    return pending == 1 ? kExitInterrupted : kExitTerminated;
+    return pending == 0 ? kExitDone : kExitSignal + pending;
 }
 
 void clear_interrupt() { pending = 0; }

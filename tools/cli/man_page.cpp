@@ -86,11 +86,8 @@ a kernel was missing, stale, corrupt or unreadable
 .B 130
 interrupted
 .TP
-.B 143
-.B riftjit sim
-or
-.B emulate
-was ended by SIGTERM, and wrote what it had
+.BR 129 ", " 143
+ended by SIGHUP (the terminal is gone) or SIGTERM; what there was is written first, as after an interrupt
 .SH ENVIRONMENT
 .TP
 .B RIFTJIT_ISA

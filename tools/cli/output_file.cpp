@@ -24,6 +24,15 @@ std::unexpected<Error> cannot_write(const std::string& path, std::string_view wh
     return fail(ErrorKind::Io, "cannot write {}: {}", path, why);
 }
 
+// As O_NONBLOCK has a FIFO without a reader refused, for which a writer would wait for ever; then writes wait again.
+FileDescriptor open_special(const std::string& path) {
+    FileDescriptor file(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (file) fcntl(file.get(), F_SETFL, fcntl(file.get(), F_GETFL) & ~O_NONBLOCK);
+    return file;
+}
+
+std::string why_not_open() { return errno == ENXIO ? "a FIFO that nobody reads" : std::strerror(errno); }
+
 // A device or a pipe: written to as it is.
 bool is_special(const std::string& path, struct stat& status) {
     return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
@@ -86,7 +95,7 @@ Result<void> check_output(const std::string& path) {
         return fail(ErrorKind::Usage,
                     "standard output is a terminal, and these are bytes: redirect it, or name a file");
     struct stat status{};
-    if (path == "-" || is_special(path, status)) return {};
+    if (path == "-" || is_special(path, status)) return {};  // who reads a FIFO would see its end if it were tried
     const std::string parent = link_target(path).parent_path().string();
     const bool is_writable = access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) == 0;
     if (S_ISDIR(status.st_mode)) errno = EISDIR;
@@ -108,7 +117,7 @@ Result<ReplacedFile> ReplacedFile::create(const std::string& path) {
     auto state = std::make_shared<State>();
     struct stat status{};
     if (is_special(path, status) || dash_for_standard_output(path) == "-") {
-        state->file = FileDescriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+        state->file = open_special(path);
     } else {
         state->target = link_target(path).string();
         const std::string temporary = fmt::format("{}.{}.tmp", state->target, getpid());
@@ -117,7 +126,7 @@ Result<ReplacedFile> ReplacedFile::create(const std::string& path) {
         state->file = FileDescriptor(open(temporary.c_str(), kFlags, kNewFileMode));
         if (state->file) state->temporary = temporary;
     }
-    if (!state->file) return system_words();
+    if (!state->file) return fail(ErrorKind::Io, "{}", why_not_open());
     return ReplacedFile(std::move(state));
 }
 

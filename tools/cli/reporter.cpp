@@ -1,5 +1,6 @@
 #include "tools/cli/reporter.h"
 
+#include <csignal>
 #include <cstdio>
 
 #include "host/utf8.h"
@@ -27,7 +28,7 @@ int report(const Error& error) {
         case ErrorKind::Cache:
             return kExitCache;
         case ErrorKind::Interrupted:
-            return kExitInterrupted;
+            return kExitSignal + SIGINT;
         default:
             return kExitError;
     }

@@ -13,8 +13,7 @@ inline constexpr int kExitError = 1;          // usage, load or run-time error w
 inline constexpr int kExitInternal = 2;       // a broken invariant (check())
 inline constexpr int kExitFindings = 3;       // the software machine reported something
 inline constexpr int kExitCache = 4;          // --cache-mode=require and a kernel was not usable
-inline constexpr int kExitInterrupted = 130;  // 128 + the signal, as shells count
-inline constexpr int kExitTerminated = 143;
+inline constexpr int kExitSignal = 128;       // and the signal, as shells count: 130 after Ctrl-C
 
 enum class Verbosity : uint8_t { errors, warnings, info, details };  // each with those before it
 

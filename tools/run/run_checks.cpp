@@ -1,11 +1,13 @@
 #include "tools/run/run_checks.h"
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <string>
 #include <utility>
 
+#include "host/file_kind.h"
 #include "models/gguf/gguf_data_check.h"
 #include "tools/cli/input_file.h"
 #include "tools/cli/output_file.h"
@@ -79,6 +81,10 @@ Result<void> check_prompt_cache(const RunOptions& options) {
     if (is_same_file(path, options.model) || is_same_file(path, options.prompt_file) ||
         is_same_file(path, options.binary_file) || is_same_file(path, options.system_prompt_file))
         return fail(ErrorKind::Usage, "--prompt-cache {}: it would replace a file that is read", path);
+    struct stat status{};
+    if (stat(path.c_str(), &status) == 0)
+        if (const auto regular = require_regular_file(status, path); !regular)
+            return fail(ErrorKind::Usage, "--prompt-cache {}", regular.error().message);
     return is_read_only ? Result<void>{} : check_output(path);
 }
 

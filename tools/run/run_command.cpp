@@ -266,7 +266,7 @@ int Run::finish(const Answer& answer, std::span<const int32_t> prompt) {
         }
         if (hash_) write_diagnostic(fmt::format("logits hash: {}\n", hash_->hex()));
     }
-    return pending_interrupt() == Interrupt::none ? kExitDone : kExitInterrupted;
+    return exit_code_of_interrupt();
 }
 
 // The history with one message more; without it when it cannot be rendered.

@@ -307,7 +307,7 @@ TEST_F(EmulateCommand, StopsAtTheSameLimitOnAnyNumberOfThreads) {
 
 TEST_F(EmulateCommand, EndsWithAReportOnCtrlC) {
     assemble(".globl scale\nscale:\nagain:\n    s_branch again\n    s_endpgm\n");
-    for (const auto& [signal, code] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}})
+    for (const auto& [signal, code] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 129}})
         for (const std::string threads : {"1", "2"}) {
             program.start({"emulate", path("k.co"), "scale", "--group", "32", "--grid", "4", "--limit", "100G",
                            "--check", "none", "-t", threads});

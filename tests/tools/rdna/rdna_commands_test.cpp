@@ -1,6 +1,8 @@
 // riftjit asm, disasm and targets, as a user runs them.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <future>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -109,6 +111,24 @@ TEST(AsmCommand, TakesADashForStandardInputAndOutput) {
     const Outcome full = program.run({"asm", source, "--target", "gfx1100", "-o", "-"}, "", "/dev/full");
     EXPECT_EQ(full.exit_code, 1);
     EXPECT_EQ(full.err, "error: standard output: No space left on device\n");
+}
+
+TEST(AsmCommand, WritesToAFifoThatSomebodyReads) {
+    Program program;
+    const std::string source = program.folder() / "k.s", fifo = program.folder() / "fifo";
+    std::ofstream(source) << kFill;
+    ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+    const std::vector<std::string> assemble = {"asm", source, "--target", "gfx1100", "-o", fifo};
+    const Outcome alone = program.run(assemble);
+    EXPECT_EQ(alone.exit_code, 1);
+    EXPECT_EQ(alone.err, "error: cannot write " + fifo + ": a FIFO that nobody reads\n");
+    auto reader = std::async(std::launch::async, [&] { return read_whole(fifo); });
+    Outcome read;
+    do {
+        read = program.run(assemble);
+    } while (read.exit_code != 0 && read.err == alone.err);  // until the reader is there
+    EXPECT_EQ(read.exit_code, 0) << read.err;
+    EXPECT_EQ(reader.get(), program.run({"asm", source, "--target", "gfx1100", "-o", "-"}).out);
 }
 
 TEST(AsmCommand, NeverReplacesItsSourceByWhateverName) {

@@ -376,10 +376,11 @@ Outcome interrupted(Program& program, int signal) {
     return program.wait_for_end();
 }
 
-TEST(RunCommand, StopsOnCtrlCWithCode130) {
+TEST(RunCommand, StopsOnSignalsWithTheirCodes) {
     Program program;
     EXPECT_EQ(interrupted(program, SIGINT).exit_code, 130);
-    EXPECT_EQ(interrupted(program, SIGTERM).exit_code, 130);
+    EXPECT_EQ(interrupted(program, SIGTERM).exit_code, 143);
+    EXPECT_EQ(interrupted(program, SIGHUP).exit_code, 129);
 }
 
 TEST(RunCommand, RequiresTheCacheWhenAskedTo) {

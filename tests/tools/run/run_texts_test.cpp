@@ -2,6 +2,7 @@
 // character.
 #include <gtest/gtest.h>
 #include <pty.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 
@@ -114,6 +115,12 @@ TEST_F(Texts, AreKeptFromOneRunToTheNext) {
     EXPECT_EQ(ask({})["timings"]["prompt_n"], 1);
     EXPECT_EQ(run({"-p", start, "-n", "1", "--prompt-cache", file, "-ctk", "q8_0", "--strict"}).exit_code, 1);
     EXPECT_EQ(run({"-p", start, "--prompt-cache", program_.folder()}).exit_code, 1);
+    // Before a model is loaded: nobody would write to it, or read what is written.
+    const std::string fifo = program_.folder() / "fifo";
+    ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+    const Outcome refused = run({"-p", start, "--prompt-cache", fifo});
+    EXPECT_EQ(refused.exit_code, 1);
+    EXPECT_EQ(refused.err, "error: --prompt-cache " + fifo + ": is a FIFO, not a regular file\n");
 }
 
 TEST_F(Texts, OfUtf16AreRefused) {

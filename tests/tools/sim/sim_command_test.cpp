@@ -96,14 +96,16 @@ TEST(SimCommand, PrintsWhatWasDoneWhenInterrupted) {
     EXPECT_EQ(json["arrivals"].get<uint64_t>(), 4 * json["spikes"].get<uint64_t>());
 }
 
-TEST(SimCommand, EndsWith143WhenTerminated) {
-    Program program;
-    program.start({"sim", "--neurons", "200k", "--steps", "1000000", "-t", "1", "--json"});
-    program.wait_for_cpu_seconds(0.5 * kSanitizerSlowdown);
-    program.send(SIGTERM);
-    const Outcome outcome = program.wait_for_end();
-    EXPECT_EQ(outcome.exit_code, 143);
-    EXPECT_LT(nlohmann::json::parse(outcome.out)["steps"], 1'000'000);
+TEST(SimCommand, EndsWithItsCodeWhenTerminated) {
+    for (const auto& [signal, code] : {std::pair{SIGTERM, 143}, std::pair{SIGHUP, 129}}) {
+        Program program;
+        program.start({"sim", "--neurons", "200k", "--steps", "1000000", "-t", "1", "--json"});
+        program.wait_for_cpu_seconds(0.5 * kSanitizerSlowdown);
+        program.send(signal);
+        const Outcome outcome = program.wait_for_end();
+        EXPECT_EQ(outcome.exit_code, code);
+        EXPECT_LT(nlohmann::json::parse(outcome.out)["steps"], 1'000'000);
+    }
 }
 
 TEST(SimCommand, PrintsTheHashesAlone) {

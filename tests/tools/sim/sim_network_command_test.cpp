@@ -270,7 +270,7 @@ TEST_F(SimNetwork, LeavesNoUnfinishedNetworkBehindWhenInterrupted) {
     const std::vector<std::string> many = {
         "sim",     network_, "--set",           "population.E.size=50000", "--set", "projection.0.indegree=100",
         "--steps", "1",      "--record-network"};
-    for (const auto& [signal, exit_code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143)}) {
+    for (const auto& [signal, exit_code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 143), std::pair(SIGHUP, 129)}) {
         std::vector<std::string> arguments = many;
         arguments.push_back(path("net.h5"));
         program_.start(arguments);
