@@ -13,12 +13,6 @@ constexpr unsigned kReadScalars = 124;  // ttmp15 is the last that can be meant:
 
 using Registers = std::bitset<kReadScalars>;
 
-// What is so on whichever path led to a point, as far as its block shows.
-struct Certain {
-    std::bitset<kReadScalars / 2> tracked;
-    Registers vector_writes;
-};
-
 // Union over the paths that lead to a point.
 struct ReadState {
     std::bitset<kReadScalars / 2> tracked;   // pairs that a vector instruction has read
@@ -49,28 +43,25 @@ public:
     void run() {
         const std::vector<PassContext::Block>& blocks = context_.blocks();
         const std::vector<ReadState> at_entry = states_at_entry(blocks, ReadState{}, [&](size_t b, ReadState& state) {
-            Certain certain;
             for (LineId i = blocks[b].first; i != kNoLine; i = context_.next_in_block(i))
-                step(context_.facts(i), state, certain);
+                step(context_.facts(i), state);
         });
         for (size_t b = 0; b < blocks.size(); ++b) {
             ReadState state = at_entry[b];
-            Certain certain;
             for (LineId i = blocks[b].first; i != kNoLine; i = context_.next_in_block(i))
-                if (const uint16_t wait = step(context_.facts(i), state, certain); wait != kWaitNothing)
+                if (const uint16_t wait = step(context_.facts(i), state); wait != kWaitNothing)
                     context_.insert_before(i, wait_alu(wait), Origin::hazards);
         }
     }
 
 private:
     // What the line must wait for; the state becomes that after it.
-    static uint16_t step(const LineFacts& facts, ReadState& state, Certain& certain) {
+    static uint16_t step(const LineFacts& facts, ReadState& state) {
         const Effects& effects = facts.effects;
         const Format format = facts.row->format;
         if (format == Format::SMEM || format == Format::MUBUF) {
             state.scalar_writes.reset();
             state.vector_writes.reset();
-            certain.vector_writes.reset();
             return kWaitNothing;
         }
         const bool vector = facts.is_valu, scalar = facts.is_salu;
@@ -80,36 +71,30 @@ private:
             if (state.scalar_writes[code]) wait &= kWaitScalarResults;
             if (vector && state.vector_writes[code]) wait &= is_vcc(code) ? kWaitVectorVcc : kWaitVectorScalars;
         });
-        apply_wait(wait, state, certain);
+        apply_wait(wait, state);
         for_each_scalar(effects.reads, [&](unsigned code) {
-            // The scalar unit waits for vector writes of what it reads by itself, all of one class together: where one
-            // is under way on every path.
-            if (scalar && certain.vector_writes[code]) clear_vector_writes(state, certain, is_vcc(code));
-            if (!vector) return;
-            state.tracked.set(code / 2);
-            certain.tracked.set(code / 2);
+            // The scalar unit waits by itself for every vector write of the kind that it reads, vcc's or others', as
+            // LLVM has it (AMDGPUWaitSGPRHazards.cpp).
+            if (scalar) clear_vector_writes(state, is_vcc(code));
+            if (vector) state.tracked.set(code / 2);
         });
         for_each_scalar(effects.writes, [&](unsigned code) {
             if (state.tracked[code / 2]) (vector ? state.vector_writes : state.scalar_writes).set(code);
             if (is_vcc(code)) (vector ? state.scalar_writes : state.vector_writes).reset(code);  // the last one counts
-            certain.vector_writes.set(code, vector && certain.tracked[code / 2]);
         });
         return wait;
     }
 
-    static void clear_vector_writes(ReadState& state, Certain& certain, bool of_vcc) {
-        for (unsigned code = 0; code < kReadScalars; ++code) {
-            if (is_vcc(code) != of_vcc) continue;
-            state.vector_writes.reset(code);
-            certain.vector_writes.reset(code);
-        }
+    static void clear_vector_writes(ReadState& state, bool of_vcc) {
+        for (unsigned code = 0; code < kReadScalars; ++code)
+            if (is_vcc(code) == of_vcc) state.vector_writes.reset(code);
     }
 
-    static void apply_wait(uint16_t wait, ReadState& state, Certain& certain) {
+    static void apply_wait(uint16_t wait, ReadState& state) {
         if (wait == kWaitNothing) return;
         if (waits_for(wait, kWaitScalarResults)) state.scalar_writes.reset();
-        if (waits_for(wait, kWaitVectorVcc)) clear_vector_writes(state, certain, true);
-        if (waits_for(wait, kWaitVectorScalars)) clear_vector_writes(state, certain, false);
+        if (waits_for(wait, kWaitVectorVcc)) clear_vector_writes(state, true);
+        if (waits_for(wait, kWaitVectorScalars)) clear_vector_writes(state, false);
     }
 
     PassContext& context_;

@@ -356,12 +356,11 @@ void HazardState::step_sgpr_read(WaveState& wave, const Op& op) {
         wave.findings->report(FindingKind::sgpr_read, wave, kNoLane, "writes are pending at a call or return");
         salu_pending_ = valu_pending_ = {};
     }
-    if (traits.salu && valu_pending_.meets_scalars(reads)) {  // interlocked, and so waited for
-        const bool vcc = (valu_pending_ & reads).meets_scalars(vcc_only());
-        if (vcc)
-            valu_pending_.remove(vcc_only());
-        else
-            valu_pending_ = valu_pending_ & vcc_only();
+    if (traits.salu) {  // waits by itself for every vector write of the kind that it reads, vcc's or others'
+        RegisterSet others = reads;
+        others.remove(vcc_only());
+        if (reads.meets_scalars(vcc_only())) valu_pending_.remove(vcc_only());
+        if (!others.empty()) valu_pending_ = valu_pending_ & vcc_only();
     }
     if (traits.valu) tracked_ = tracked_ | whole_pairs(reads);
     const RegisterSet written = writes & tracked_;

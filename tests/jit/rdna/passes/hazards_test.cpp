@@ -189,18 +189,21 @@ TEST(SgprReadHazard, IsInterlockedWhenAScalarInstructionReadsAVectorResult) {
     expect_unchanged(insert_hazard_cures, kGfx12, read + "v_cmp_lt_u32_e64 s4, v0, v1\n s_mov_b32 s6, s4\n" + read);
 }
 
-TEST(SgprReadHazard, IsNotInterlockedByAReadOfTheOtherRegisterOfThePair) {
-    const std::string head = "v_mov_b32 v0, s5\n v_cmp_lt_u32_e64 s5, v0, v1\n s_lshl_b32 s6, s4, 2\n",
+// Whichever it is, but for vcc, which is waited for apart.
+TEST(SgprReadHazard, IsInterlockedByAScalarReadOfAnyRegister) {
+    const std::string head = "v_mov_b32 v0, s5\n v_cmp_lt_u32_e64 s5, v0, v1\n",
                       read = "v_cndmask_b32_e64 v2, v3, v4, s5\n";
-    expect_pass(insert_hazard_cures, kGfx12, head + read, head + "s_wait_alu 0xf1ff\n" + read);
-}
-
-TEST(SgprReadHazard, IsNotInterlockedByAReadOfWhatIsUnderWayOnAnotherPathAlone) {
-    const std::string head =
-                          "v_mov_b32 v0, s4\n v_mov_b32 v0, s8\n v_cmp_lt_u32_e64 s8, v0, v1\n s_cbranch_scc1 -> L0\n"
-                          "v_cmp_lt_u32_e64 s4, v0, v1\n L0:\n s_mov_b32 s6, s4\n",
-                      read = "v_cndmask_b32_e64 v2, v3, v4, s8\n s_endpgm";
-    expect_pass(insert_hazard_cures, kGfx12, head + read, head + "s_wait_alu 0xf1ff\n" + read);
+    for (const std::string from : {"s4", "s20"})
+        expect_unchanged(insert_hazard_cures, kGfx12, head + "s_lshl_b32 s6, " + from + ", 2\n" + read);
+    for (const std::string from : {"vcc_lo", "exec_lo", "m0", "3"}) {
+        const std::string shift = "s_lshl_b32 s6, " + from + ", 2\n";
+        expect_pass(insert_hazard_cures, kGfx12, head + shift + read, head + shift + "s_wait_alu 0xf1ff\n" + read);
+    }
+    const std::string vcc = "v_cndmask_b32_e32 v2, v3, v4, vcc_lo\n v_cmp_lt_u32_e32 vcc_lo, v0, v1\n",
+                      read_vcc = "v_cndmask_b32_e32 v2, v3, v4, vcc_lo\n";
+    expect_unchanged(insert_hazard_cures, kGfx12, vcc + "s_mov_b32 s6, vcc_lo\n" + read_vcc);
+    expect_pass(insert_hazard_cures, kGfx12, vcc + "s_mov_b32 s6, s5\n" + read_vcc,
+                vcc + "s_mov_b32 s6, s5\n s_wait_alu 0xfffd\n" + read_vcc);
 }
 
 TEST(SgprReadHazard, CombinesWhatOneInstructionNeeds) {

@@ -299,8 +299,13 @@ TEST(SgprReadHazard, FollowsAVectorWriteOfATrackedPair) {
     EXPECT_TRUE(reports_only(run_gfx12(tracked(compare + read)), FindingKind::sgpr_read));
     EXPECT_TRUE(reports_nothing(run_gfx12(tracked(compare + "s_wait_alu 0xf1ff\n" + read))));
     EXPECT_TRUE(reports_only(run_gfx12(tracked(compare + "s_wait_alu 0xfffe\n" + read)), FindingKind::sgpr_read));
-    EXPECT_TRUE(reports_nothing(run_gfx12(tracked(compare + "s_add_co_u32 s4, s8, 1\n" + read))))
-        << "a scalar read is interlocked, and waits for the vector write";
+    // As LLVM 22 has it, a scalar read of any register is interlocked, and waits for the vector write.
+    for (const std::string from : {"s8", "s9", "s20"})
+        EXPECT_TRUE(reports_nothing(
+            run_gfx12(tracked("s_mov_b32 s20, 1\n" + compare + "s_add_co_u32 s4, " + from + ", 1\n" + read))));
+    for (const std::string from : {"exec_lo", "m0", "1"})
+        EXPECT_TRUE(reports_only(run_gfx12(tracked(compare + "s_add_co_u32 s4, " + from + ", 1\n" + read)),
+                                 FindingKind::sgpr_read));
 }
 
 // As LLVM 22 has it: each of the two asks for a wait of its own.
